@@ -1,0 +1,108 @@
+//! The contents of a line, and masks over its bytes.
+
+/// Bytes of a word.
+pub const WORD_BYTES: usize = 4;
+
+/// The words of one line. `W` is the number of words: 32 for 128-byte lines, 2 in the exhaustive driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LineData<const W: usize>(pub [u32; W]);
+
+impl<const W: usize> Default for LineData<W> {
+    fn default() -> Self {
+        Self([0; W])
+    }
+}
+
+impl<const W: usize> LineData<W> {
+    /// Overwrites the bytes of `mask` with those of `other`.
+    pub fn merge(&mut self, mask: ByteMask, other: &LineData<W>) {
+        if mask == ByteMask::full::<W>() {
+            *self = *other;
+            return;
+        }
+        for word in mask.words() {
+            let bits = mask.bits_of(word);
+            self.0[word] = (self.0[word] & !bits) | (other.0[word] & bits);
+        }
+    }
+}
+
+/// A set of bytes of a line of up to 128 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ByteMask(pub u128);
+
+impl ByteMask {
+    /// No byte.
+    pub const EMPTY: ByteMask = ByteMask(0);
+
+    /// Every byte of a line of `W` words.
+    pub const fn full<const W: usize>() -> ByteMask {
+        ByteMask(u128::MAX >> (128 - W * WORD_BYTES))
+    }
+
+    /// The bytes of word `index`.
+    pub const fn word(index: usize) -> ByteMask {
+        ByteMask(0xF << (index * WORD_BYTES))
+    }
+
+    /// Adds the bytes of word `index`.
+    pub fn insert_word(&mut self, index: usize) {
+        self.0 |= ByteMask::word(index).0;
+    }
+
+    /// Number of bytes.
+    pub fn bytes(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether no byte is set.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The indices of words with at least one byte set, in ascending order.
+    pub fn words(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let word = rest.trailing_zeros() as usize / WORD_BYTES;
+            rest &= !ByteMask::word(word).0;
+            Some(word)
+        })
+    }
+
+    /// The bits of word `index` that belong to set bytes.
+    fn bits_of(self, index: usize) -> u32 {
+        let nibble = (self.0 >> (index * WORD_BYTES)) as u32 & 0xF;
+        (0..WORD_BYTES as u32).filter(|byte| nibble >> byte & 1 == 1).fold(0, |bits, byte| bits | 0xFF << (8 * byte))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merge_writes_exactly_the_masked_bytes() {
+        let mut line = LineData([0x1111_1111, 0x2222_2222]);
+        line.merge(ByteMask(0b0011_0000), &LineData([u32::MAX; 2]));
+        assert_eq!(line, LineData([0x1111_1111, 0x2222_FFFF]));
+    }
+
+    #[test]
+    fn a_full_mask_replaces_the_line() {
+        let mut line = LineData([1, 2]);
+        line.merge(ByteMask::full::<2>(), &LineData([3, 4]));
+        assert_eq!(line, LineData([3, 4]));
+        assert_eq!(ByteMask::full::<32>().bytes(), 128);
+    }
+
+    #[test]
+    fn words_are_listed_once_each() {
+        let mut mask = ByteMask::word(1);
+        mask.insert_word(31);
+        assert_eq!(mask.words().collect::<Vec<_>>(), [1, 31]);
+    }
+}

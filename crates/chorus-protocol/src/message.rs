@@ -1,0 +1,175 @@
+//! Messages between agents, and the tables in which protocols say what travels where.
+
+use crate::access::{AtomicOp, CoreOp, CoreRequest, Txn};
+use crate::address::{AgentId, LineAddr};
+use crate::line::{ByteMask, LineData};
+
+/// The classes by which traffic is counted, as in Figure 8 of the TC paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrafficClass {
+    /// Data of loads.
+    Load,
+    /// Data of stores.
+    Store,
+    /// Data of atomics.
+    Atomic,
+    /// Control messages of any protocol.
+    Request,
+    /// Invalidations and their acknowledgements.
+    Invalidation,
+    /// Recalls and their acknowledgements.
+    Recall,
+}
+
+impl TrafficClass {
+    /// Every class, in the order of the paper's legend.
+    pub const ALL: [TrafficClass; 6] = [
+        TrafficClass::Load,
+        TrafficClass::Store,
+        TrafficClass::Atomic,
+        TrafficClass::Request,
+        TrafficClass::Invalidation,
+        TrafficClass::Recall,
+    ];
+
+    /// The paper's label.
+    pub fn label(self) -> &'static str {
+        match self {
+            TrafficClass::Load => "LD",
+            TrafficClass::Store => "ST",
+            TrafficClass::Atomic => "ATO",
+            TrafficClass::Request => "REQ",
+            TrafficClass::Invalidation => "INV",
+            TrafficClass::Recall => "RCL",
+        }
+    }
+}
+
+/// How a message travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Channel {
+    /// On a virtual network, ordered between any two agents.
+    Virtual(u8),
+    /// Between an L2 bank and its memory channel, ordered.
+    Memory,
+    /// In no time and at no cost, as part of the step that sends it. Only idealised protocols use it.
+    Instant,
+}
+
+/// How large a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// A header.
+    Control,
+    /// A header and a whole line.
+    Line,
+    /// A header and the bytes of the message's mask.
+    Masked,
+}
+
+/// A row of a protocol's message table. The index in that table is the message's kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageSpec {
+    /// The paper's name.
+    pub name: &'static str,
+    /// How it is counted.
+    pub class: TrafficClass,
+    /// How it travels.
+    pub channel: Channel,
+    /// How large it is.
+    pub size: Size,
+}
+
+/// An index into the message table of the protocol that is running.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MsgKind(pub u8);
+
+/// One message. Plain data: a driver may copy, compare, hash and reorder it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Message<const W: usize> {
+    /// Which row of the protocol's message table.
+    pub kind: MsgKind,
+    /// The line it is about.
+    pub line: LineAddr,
+    /// Sender.
+    pub src: AgentId,
+    /// Receiver.
+    pub dst: AgentId,
+    /// The operation it serves; echoed by answers.
+    pub txn: Txn,
+    /// The wavefront slot it serves; echoed by answers.
+    pub wave: u16,
+    /// The read-modify-write to perform, for atomics.
+    pub atomic: Option<AtomicOp>,
+    /// The bytes that `data` holds.
+    pub mask: ByteMask,
+    /// Line contents, store data, operands or old values.
+    pub data: LineData<W>,
+}
+
+impl<const W: usize> Message<W> {
+    /// A message without data.
+    pub fn control(kind: MsgKind, line: LineAddr, src: AgentId, dst: AgentId) -> Self {
+        Message {
+            kind,
+            line,
+            src,
+            dst,
+            txn: Txn::default(),
+            wave: 0,
+            atomic: None,
+            mask: ByteMask::EMPTY,
+            data: LineData::default(),
+        }
+    }
+
+    /// The request that carries a core's operation to `dst`.
+    pub fn request(kind: MsgKind, request: &CoreRequest<W>, src: AgentId, dst: AgentId) -> Self {
+        let atomic = match request.op {
+            CoreOp::Atomic(op) => Some(op),
+            CoreOp::Load | CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin => None,
+        };
+        Message {
+            kind,
+            line: request.line,
+            src,
+            dst,
+            txn: request.txn,
+            wave: request.wave,
+            atomic,
+            mask: request.mask,
+            data: request.data,
+        }
+    }
+
+    /// An answer to this message, without data.
+    pub fn reply(&self, kind: MsgKind) -> Self {
+        Message { txn: self.txn, wave: self.wave, ..Message::control(kind, self.line, self.dst, self.src) }
+    }
+
+    /// An answer to this message that carries the whole line.
+    pub fn reply_line(&self, kind: MsgKind, data: &LineData<W>) -> Self {
+        Message { mask: ByteMask::full::<W>(), data: *data, ..self.reply(kind) }
+    }
+}
+
+/// The table rows that every protocol shares: what an L2 bank and its memory channel say to each other.
+pub mod memory {
+    use super::{Channel, MessageSpec, MsgKind, Size, TrafficClass};
+
+    /// Reads a line.
+    pub const FETCH: MsgKind = MsgKind(0);
+    /// Writes the masked bytes of a line back.
+    pub const WB: MsgKind = MsgKind(1);
+    /// The answer to `FETCH`.
+    pub const MEM_DATA: MsgKind = MsgKind(2);
+    /// The first kind a protocol may use for itself.
+    pub const FIRST_FREE: u8 = 3;
+
+    /// The rows a protocol's message table begins with.
+    pub const SPECS: [MessageSpec; FIRST_FREE as usize] = [
+        MessageSpec { name: "FETCH", class: TrafficClass::Request, channel: Channel::Memory, size: Size::Control },
+        MessageSpec { name: "WB", class: TrafficClass::Store, channel: Channel::Memory, size: Size::Masked },
+        MessageSpec { name: "MEM_DATA", class: TrafficClass::Load, channel: Channel::Memory, size: Size::Line },
+    ];
+}

@@ -1,0 +1,416 @@
+//! The shared bank of GPU-VI: inclusive, with the sharers of each line in its tags.
+
+use crate::access::Txn;
+use crate::address::{AgentId, LineAddr, Role};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind, memory};
+use crate::mshr::Mshrs;
+use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L2Fault {
+    /// A write neither invalidates nor awaits the last sharer.
+    LostInvalidation,
+    /// A write is performed and acknowledged before its invalidations are.
+    EarlyAck,
+    /// A second reader is not recorded.
+    MissingSharer,
+    /// A store lands one word further.
+    WrongWord,
+    /// A shared line leaves without a recall.
+    SkippedRecall,
+    /// A dirty line leaves without being written back.
+    LostWriteBack,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum State {
+    #[default]
+    I,
+    V,
+    S,
+    IS,
+    IM,
+    SM,
+    SA,
+    SI,
+}
+
+impl State {
+    fn stable(self) -> bool {
+        match self {
+            State::V | State::S => true,
+            State::I | State::IS | State::IM | State::SM | State::SA | State::SI => false,
+        }
+    }
+
+    fn has_data(self) -> bool {
+        match self {
+            State::V | State::S | State::SM | State::SA | State::SI => true,
+            State::I | State::IS | State::IM => false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    GetS,
+    GetX,
+    Atomic,
+    InvAck,
+    RclAck,
+    Evict,
+    MemData,
+    /// A message that this bank is never sent; every state has a hole for it.
+    Foreign,
+}
+
+impl Event {
+    fn of(kind: MsgKind) -> Event {
+        match kind {
+            GETS => Event::GetS,
+            GETX => Event::GetX,
+            ATOMIC => Event::Atomic,
+            INV_ACK => Event::InvAck,
+            RCL_ACK => Event::RclAck,
+            memory::MEM_DATA => Event::MemData,
+            MsgKind(_) => Event::Foreign,
+        }
+    }
+}
+
+static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L2,
+    states: &[
+        StateSpec { name: "I", class: StateClass::Stable, meaning: "not resident" },
+        StateSpec { name: "V", class: StateClass::Stable, meaning: "resident, no private copies" },
+        StateSpec { name: "S", class: StateClass::Stable, meaning: "resident, private copies recorded" },
+        StateSpec { name: "I_S", class: StateClass::TransientCache, meaning: "read miss, waiting for memory" },
+        StateSpec {
+            name: "I_M",
+            class: StateClass::TransientCache,
+            meaning: "write or atomic miss, waiting for memory",
+        },
+        StateSpec { name: "S_M", class: StateClass::TransientCoherent, meaning: "write waiting for acknowledgements" },
+        StateSpec { name: "S_A", class: StateClass::TransientCoherent, meaning: "atomic waiting for acknowledgements" },
+        StateSpec { name: "S_I", class: StateClass::TransientCoherent, meaning: "recall waiting for acknowledgements" },
+    ],
+    events: &["GETS", "GETX", "ATOMIC", "InvAck", "RclAck", "Evict", "MemData", "Foreign"],
+};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Line {
+    state: State,
+    dirty: bool,
+    sharers: Sharers,
+}
+
+/// A reader merged into a miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Reader {
+    agent: AgentId,
+    txn: Txn,
+    wave: u16,
+}
+
+/// What a line in a transient state waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Waiting<const W: usize> {
+    acknowledgements: u16,
+    /// The write or atomic to perform then.
+    write: Option<Message<W>>,
+}
+
+/// A shared bank of GPU-VI.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GpuViL2<const W: usize> {
+    me: AgentId,
+    memory: AgentId,
+    fault: Option<L2Fault>,
+    lines: CacheArray<Line, W>,
+    mshrs: Mshrs<Waiting<W>, Reader>,
+}
+
+impl<const W: usize> GpuViL2<W> {
+    /// An empty bank.
+    pub fn new(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
+        GpuViL2 {
+            me: config.topology.l2(index),
+            memory: config.topology.memory(index),
+            fault,
+            lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
+            mshrs: Mshrs::new(config.l2.mshrs),
+        }
+    }
+
+    fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
+        let slot = self.lines.find(line);
+        (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(_) => None,
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+        }
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let (state, slot) = self.state(message.line);
+        let event = Event::of(message.kind);
+        match (event, state, slot) {
+            (Event::GetS, State::I, _) => return Ok(self.miss(message, State::IS, out)),
+            (Event::GetX | Event::Atomic, State::I, _) => return Ok(self.miss(message, State::IM, out)),
+            (Event::GetS, State::V | State::S, Some(slot)) => {
+                self.lines.touch(slot);
+                self.share(slot, message.src);
+                out.send(message.reply_line(DATA, self.lines.data(slot)));
+            }
+            (Event::GetX | Event::Atomic, State::V, Some(slot)) => {
+                self.lines.touch(slot);
+                self.perform(slot, message, out);
+            }
+            (Event::GetX, State::S, Some(slot)) => return Ok(self.write_shared(slot, message, State::SM, out)),
+            (Event::Atomic, State::S, Some(slot)) => return Ok(self.write_shared(slot, message, State::SA, out)),
+            (Event::GetS, State::IS, _) => self.merge(message),
+            (Event::GetX | Event::Atomic, State::IS, _)
+            | (Event::GetS | Event::GetX | Event::Atomic, State::IM | State::SM | State::SA | State::SI, _) => {
+                return Ok(Outcome::Stall);
+            }
+            (Event::InvAck, State::SM | State::SA, Some(slot)) => self.invalidated(slot, message.line, out),
+            (Event::RclAck, State::SI, Some(slot)) => self.recalled(slot, message.line, out),
+            (Event::MemData, State::IS | State::IM, Some(slot)) => self.fill(slot, message, out),
+            (Event::InvAck, State::I | State::V | State::S | State::IS | State::IM | State::SI, _)
+            | (Event::RclAck, State::I | State::V | State::S | State::IS | State::IM | State::SM | State::SA, _)
+            | (Event::MemData, State::I | State::V | State::S | State::SM | State::SA | State::SI, _)
+            | (Event::Evict | Event::Foreign, _, _)
+            | (_, _, None) => return Err(unspecified(state, event, message.line)),
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn miss(&mut self, message: &Message<W>, next: State, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        let leaving = |line: &Line| line.state == State::SI;
+        match self.lines.room_for(message.line, |line| line.state.stable(), leaving) {
+            Room::Busy => Outcome::Stall,
+            Room::Occupied(victim) => Outcome::Evict(victim),
+            Room::Free(slot) => {
+                self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
+                let write = if next == State::IM { Some(*message) } else { None };
+                self.mshrs.insert(message.line, Waiting { acknowledgements: 0, write });
+                if next == State::IS {
+                    self.merge(message);
+                }
+                out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+                Outcome::Done
+            }
+        }
+    }
+
+    fn merge(&mut self, message: &Message<W>) {
+        let reader = Reader { agent: message.src, txn: message.txn, wave: message.wave };
+        self.mshrs.push_target(message.line, reader);
+    }
+
+    fn share(&mut self, slot: Slot, reader: AgentId) {
+        let line = self.lines.meta_mut(slot);
+        if line.state == State::S && self.fault == Some(L2Fault::MissingSharer) {
+            return;
+        }
+        line.sharers.insert(reader);
+        line.state = State::S;
+    }
+
+    fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+        *self.lines.data_mut(slot) = message.data;
+        self.lines.meta_mut(slot).state = State::V;
+        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(message.line) {
+            self.share(slot, agent);
+            let mask = ByteMask::full::<W>();
+            let answer = Message::control(DATA, message.line, self.me, agent);
+            out.send(Message { txn, wave, mask, data: message.data, ..answer });
+        }
+        if let Some(Waiting { write: Some(write), .. }) = self.mshrs.remove(message.line) {
+            self.perform(slot, &write, out);
+        }
+    }
+
+    /// A write or atomic of a shared line: at once if the writer is the only sharer, else behind the invalidations.
+    fn write_shared(&mut self, slot: Slot, message: &Message<W>, next: State, out: &mut Outbox<W>) -> Outcome {
+        let mut others = self.lines.meta(slot).sharers.without(message.src);
+        if self.fault == Some(L2Fault::LostInvalidation)
+            && let Some(last) = others.iter().last()
+        {
+            others = others.without(last);
+        }
+        if others.is_empty() {
+            self.lines.touch(slot);
+            self.perform(slot, message, out);
+            return Outcome::Done;
+        }
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        self.lines.touch(slot);
+        self.send_to_all(INV, others, message.line, out);
+        let mut write = Some(*message);
+        if self.fault == Some(L2Fault::EarlyAck) {
+            self.perform(slot, message, out);
+            write = None;
+        }
+        self.lines.meta_mut(slot).state = next;
+        self.mshrs.insert(message.line, Waiting { acknowledgements: others.len(), write });
+        Outcome::Done
+    }
+
+    fn send_to_all(&self, kind: MsgKind, sharers: Sharers, line: LineAddr, out: &mut Outbox<W>) {
+        for agent in sharers.iter() {
+            out.send(Message::control(kind, line, self.me, agent));
+        }
+    }
+
+    /// Counts an acknowledgement; what the line waited for, if it was the last.
+    fn acknowledged(&mut self, line: LineAddr) -> Option<Waiting<W>> {
+        let waiting = self.mshrs.get_mut(line)?;
+        waiting.acknowledgements -= 1;
+        if waiting.acknowledgements == 0 { self.mshrs.remove(line) } else { None }
+    }
+
+    fn invalidated(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
+        match self.acknowledged(line) {
+            Some(Waiting { write: Some(write), .. }) => self.perform(slot, &write, out),
+            Some(Waiting { write: None, .. }) => self.settle(slot),
+            None => {}
+        }
+    }
+
+    fn recalled(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
+        if self.acknowledged(line).is_some() {
+            self.drop_line(slot, line, out);
+        }
+    }
+
+    /// Writes a line that nobody else holds, and answers. The writer's own copy, if it has one, stays: it holds the same data. An
+    /// atomic's does not, since the private cache dropped it when it sent the atomic.
+    fn perform(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+        let line = self.lines.meta_mut(slot);
+        line.dirty = true;
+        line.sharers = if message.atomic.is_some() { Sharers::NONE } else { line.sharers.only(message.src) };
+        self.settle(slot);
+        let data = self.lines.data_mut(slot);
+        match message.atomic {
+            Some(op) => {
+                let mut answer = message.reply(ATOMIC_DATA);
+                (answer.mask, answer.data) = (message.mask, message.data);
+                op.perform(data, message.mask, &mut answer.data);
+                out.send(answer);
+            }
+            None if self.fault == Some(L2Fault::WrongWord) => {
+                data.0.rotate_right(1);
+                data.merge(message.mask, &message.data);
+                data.0.rotate_left(1);
+                out.send(message.reply(ACK));
+            }
+            None => {
+                data.merge(message.mask, &message.data);
+                out.send(message.reply(ACK));
+            }
+        }
+    }
+
+    /// The stable state that fits the sharers.
+    fn settle(&mut self, slot: Slot) {
+        let line = self.lines.meta_mut(slot);
+        line.state = if line.sharers.is_empty() { State::V } else { State::S };
+    }
+
+    fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match self.state(line) {
+            (State::V, Some(slot)) => self.drop_line(slot, line, out),
+            (State::S, Some(slot)) if self.fault == Some(L2Fault::SkippedRecall) => self.drop_line(slot, line, out),
+            (State::S, Some(slot)) => {
+                if self.mshrs.is_full() {
+                    return Ok(Outcome::Stall);
+                }
+                let sharers = self.lines.meta(slot).sharers;
+                self.send_to_all(RCL, sharers, line, out);
+                self.lines.meta_mut(slot).state = State::SI;
+                self.mshrs.insert(line, Waiting { acknowledgements: sharers.len(), write: None });
+            }
+            (State::IS | State::IM | State::SM | State::SA | State::SI, _) => return Ok(Outcome::Stall),
+            (state @ (State::I | State::V | State::S), _) => return Err(unspecified(state, Event::Evict, line)),
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn drop_line(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
+        if self.lines.meta(slot).dirty && self.fault != Some(L2Fault::LostWriteBack) {
+            let write_back = Message::control(memory::WB, line, self.me, self.memory);
+            out.send(Message { mask: ByteMask::full::<W>(), data: *self.lines.data(slot), ..write_back });
+        }
+        self.lines.remove(slot);
+    }
+}
+
+fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
+    let state = VOCABULARY.states[state as usize].name;
+    Unspecified { role: Role::L2, state, event: VOCABULARY.events[event as usize], line }
+}
+
+impl<const W: usize> Controller<W> for GpuViL2<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+        }
+    }
+
+    fn view(&self, line: LineAddr) -> LineView<W> {
+        let (state, slot) = self.state(line);
+        let Some(slot) = slot else { return LineView::default() };
+        let Line { dirty, sharers, .. } = *self.lines.meta(slot);
+        let full = ByteMask::full::<W>();
+        LineView {
+            state: state as u8,
+            readable: if state.has_data() { full } else { ByteMask::EMPTY },
+            dirty: if dirty { full } else { ByteMask::EMPTY },
+            data: *self.lines.data(slot),
+            sharers,
+        }
+    }
+
+    fn evictable(&self, line: LineAddr) -> bool {
+        self.state(line).0.stable()
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty()
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, _, data) in self.lines.iter().filter(|(_, meta, _)| meta.dirty) {
+            visit(line, ByteMask::full::<W>(), data);
+        }
+    }
+}

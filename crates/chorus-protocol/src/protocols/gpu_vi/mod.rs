@@ -1,0 +1,125 @@
+//! GPU-VI (TC paper, section 4.2): write-through private caches, and an inclusive L2 with the sharers in its tags.
+//!
+//! A write that reaches a shared line waits at the L2 until every other copy is invalidated and acknowledged, so writes are
+//! atomic. Two optimisations of the paper: a store hit writes the private copy at once, before the acknowledgement, and loads of lines
+//! with pending writes count as misses. Four virtual networks: requests, answers, invalidations, acknowledgements.
+
+mod l2;
+
+use crate::address::Role;
+use crate::controller::Controller;
+use crate::message::{Channel, MessageSpec, Size, TrafficClass};
+use crate::protocols::write_through::message_table;
+use crate::protocols::write_through_l1::{
+    Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
+};
+use crate::registry::{Build, BuildConfig, FaultSpec, MemoryModel, Promise, Protocol};
+use l2::{GpuViL2, L2Fault};
+
+const INVALIDATION: Channel = Channel::Virtual(2);
+const ACKNOWLEDGEMENT: Channel = Channel::Virtual(3);
+
+static MESSAGES: [MessageSpec; 13] = message_table(&[
+    MessageSpec { name: "INV", class: TrafficClass::Invalidation, channel: INVALIDATION, size: Size::Control },
+    MessageSpec { name: "INV_ACK", class: TrafficClass::Invalidation, channel: ACKNOWLEDGEMENT, size: Size::Control },
+    MessageSpec { name: "RCL", class: TrafficClass::Recall, channel: INVALIDATION, size: Size::Control },
+    MessageSpec { name: "RCL_ACK", class: TrafficClass::Recall, channel: ACKNOWLEDGEMENT, size: Size::Control },
+]);
+
+/// A fault sits in one of the two controllers.
+enum Fault {
+    L1(L1Fault),
+    L2(L2Fault),
+}
+
+/// In the order of [`FAULTS`].
+const SEEDS: [Fault; 11] = [
+    Fault::L2(L2Fault::LostInvalidation),
+    Fault::L2(L2Fault::EarlyAck),
+    Fault::L2(L2Fault::MissingSharer),
+    Fault::L1(L1Fault::StaleRefill),
+    Fault::L2(L2Fault::WrongWord),
+    Fault::L2(L2Fault::SkippedRecall),
+    Fault::L1(L1Fault::IgnoredInvalidation),
+    Fault::L1(L1Fault::PendingHit),
+    Fault::L1(L1Fault::LostMerge),
+    Fault::L1(L1Fault::EmptyFence),
+    Fault::L2(L2Fault::LostWriteBack),
+];
+
+static FAULTS: [FaultSpec; SEEDS.len()] = [
+    FaultSpec { name: "lost-invalidation", breaks: "a write neither invalidates nor awaits the last sharer" },
+    FaultSpec { name: "early-ack", breaks: "a write is performed and acknowledged before its invalidations are" },
+    FaultSpec { name: "missing-sharer", breaks: "a second reader of a line is not recorded" },
+    FaultSpec { name: "stale-refill", breaks: "a read miss that was invalidated still caches its refill" },
+    FaultSpec { name: "wrong-word", breaks: "a store lands one word further" },
+    FaultSpec { name: "skipped-recall", breaks: "a shared line leaves the L2 without a recall" },
+    FaultSpec { name: "ignored-invalidation", breaks: "an invalidation is acknowledged but the copy stays" },
+    FaultSpec { name: "pending-hit", breaks: "loads hit lines whose writes are not performed yet" },
+    FaultSpec { name: "lost-merge", breaks: "only the first of several merged loads is answered" },
+    FaultSpec { name: "empty-fence", breaks: "a fence does not wait for acknowledgements" },
+    FaultSpec { name: "lost-write-back", breaks: "a dirty line leaves the L2 without being written back" },
+];
+
+/// The protocol.
+pub struct GpuVi;
+
+impl<const W: usize> Build<W> for GpuVi {
+    fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
+        let (l1_fault, l2_fault) = match config.fault.and_then(|index| SEEDS.get(usize::from(index))) {
+            Some(Fault::L1(fault)) => (Some(*fault), None),
+            Some(Fault::L2(fault)) => (None, Some(*fault)),
+            None => (None, None),
+        };
+        let policy = L1Policy {
+            allocation: Allocation::OnLoadMiss,
+            store_hit: StoreHit::Update,
+            kernel_start: KernelStart::Keep,
+            invalidation: Invalidation::Acknowledged,
+            fault: l1_fault,
+        };
+        match role {
+            Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, policy))),
+            Role::L2 => Some(Box::new(GpuViL2::new(index, config, l2_fault))),
+            Role::Memory => None,
+        }
+    }
+}
+
+impl Protocol for GpuVi {
+    fn name(&self) -> &'static str {
+        "gpu-vi"
+    }
+
+    fn title(&self) -> &'static str {
+        "GPU-VI"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Write-through L1s, inclusive L2 with sharers, invalidations with acknowledgements."
+    }
+
+    fn citation(&self) -> &'static str {
+        "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 4.2"
+    }
+
+    fn model(&self) -> MemoryModel {
+        MemoryModel::WriteAtomicRc
+    }
+
+    fn promises(&self) -> &'static [Promise] {
+        &[Promise::SingleWriter, Promise::Inclusion, Promise::Communication]
+    }
+
+    fn virtual_networks(&self) -> u8 {
+        4
+    }
+
+    fn messages(&self) -> &'static [MessageSpec] {
+        &MESSAGES
+    }
+
+    fn faults(&self) -> &'static [FaultSpec] {
+        &FAULTS
+    }
+}

@@ -1,0 +1,319 @@
+//! A write-back, write-allocate shared bank that keeps nobody waiting for other caches (TC paper, section 3.1).
+//!
+//! It serves the non-coherent protocols, and the idealised one, whose writes make stale private copies vanish in no time. States
+//! and events carry the names of the paper's Table 2: I_S is a read miss that merges readers, I_M a write or atomic miss behind which
+//! the line waits. Atomics are performed here, in one step.
+
+use crate::access::Txn;
+use crate::address::{AgentId, LineAddr, Role};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind, memory};
+use crate::mshr::Mshrs;
+use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+
+/// What happens to private copies when a line is written here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrivateCopies {
+    /// Nothing: they go stale.
+    GoStale,
+    /// They vanish with the write, at no cost.
+    Vanish,
+}
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L2Fault {
+    /// Writes are performed but not acknowledged.
+    LostAck,
+    /// A write lands one word further.
+    WrongWord,
+    /// The first other private copy survives a write.
+    SurvivingCopy,
+}
+
+/// What distinguishes the banks of the protocols that use this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L2Policy {
+    /// What a write does to private copies.
+    pub private_copies: PrivateCopies,
+    /// A mistake to build in.
+    pub fault: Option<L2Fault>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum State {
+    #[default]
+    I,
+    V,
+    IS,
+    IM,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    GetS,
+    GetX,
+    Atomic,
+    Evict,
+    MemData,
+    /// A message that this bank is never sent; every state has a hole for it.
+    Foreign,
+}
+
+impl Event {
+    fn of(kind: MsgKind) -> Event {
+        match kind {
+            GETS => Event::GetS,
+            GETX => Event::GetX,
+            ATOMIC => Event::Atomic,
+            memory::MEM_DATA => Event::MemData,
+            MsgKind(_) => Event::Foreign,
+        }
+    }
+}
+
+static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L2,
+    states: &[
+        StateSpec { name: "I", class: StateClass::Stable, meaning: "not resident" },
+        StateSpec { name: "V", class: StateClass::Stable, meaning: "resident" },
+        StateSpec { name: "I_S", class: StateClass::TransientCache, meaning: "read miss, waiting for memory" },
+        StateSpec {
+            name: "I_M",
+            class: StateClass::TransientCache,
+            meaning: "write or atomic miss, waiting for memory",
+        },
+    ],
+    events: &["GETS", "GETX", "ATOMIC", "Evict", "MemData", "Foreign"],
+};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Line {
+    state: State,
+    dirty: bool,
+    /// The private caches whose copies vanish with the next write; unused where copies go stale.
+    sharers: Sharers,
+}
+
+/// A reader merged into a miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Reader {
+    agent: AgentId,
+    txn: Txn,
+    wave: u16,
+}
+
+/// A shared bank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HomeL2<const W: usize> {
+    me: AgentId,
+    memory: AgentId,
+    config: BuildConfig,
+    policy: L2Policy,
+    lines: CacheArray<Line, W>,
+    /// The write or atomic that an I_M line waits to perform, and the readers of an I_S line.
+    mshrs: Mshrs<Option<Message<W>>, Reader>,
+}
+
+impl<const W: usize> HomeL2<W> {
+    /// An empty bank.
+    pub fn new(index: u16, config: &BuildConfig, policy: L2Policy) -> Self {
+        HomeL2 {
+            me: config.topology.l2(index),
+            memory: config.topology.memory(index),
+            config: *config,
+            policy,
+            lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
+            mshrs: Mshrs::new(config.l2.mshrs),
+        }
+    }
+
+    fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
+        let slot = self.lines.find(line);
+        (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(_) => None,
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+        }
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let (state, slot) = self.state(message.line);
+        let event = Event::of(message.kind);
+        match (event, state, slot) {
+            (Event::GetS, State::I, _) => return Ok(self.miss(message, State::IS, out)),
+            (Event::GetX | Event::Atomic, State::I, _) => return Ok(self.miss(message, State::IM, out)),
+            (Event::GetS, State::V, Some(slot)) => {
+                self.lines.touch(slot);
+                self.lines.meta_mut(slot).sharers.insert(message.src);
+                out.send(message.reply_line(DATA, self.lines.data(slot)));
+            }
+            (Event::GetX | Event::Atomic, State::V, Some(slot)) => {
+                self.lines.touch(slot);
+                self.perform(slot, message, out);
+            }
+            (Event::GetS, State::IS, _) => self.merge(message),
+            (Event::GetX | Event::Atomic, State::IS | State::IM, _) | (Event::GetS, State::IM, _) => {
+                return Ok(Outcome::Stall);
+            }
+            (Event::MemData, State::IS | State::IM, Some(slot)) => self.fill(slot, message, out),
+            (Event::MemData, State::I | State::V, _)
+            | (Event::Evict | Event::Foreign, _, _)
+            | (_, State::V | State::IS | State::IM, None) => return Err(unspecified(state, event, message.line)),
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn miss(&mut self, message: &Message<W>, next: State, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        match self.lines.room_for(message.line, |line| line.state == State::V, |_| false) {
+            Room::Busy => Outcome::Stall,
+            Room::Occupied(victim) => Outcome::Evict(victim),
+            Room::Free(slot) => {
+                self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
+                if next == State::IS {
+                    self.mshrs.insert(message.line, None);
+                    self.merge(message);
+                } else {
+                    self.mshrs.insert(message.line, Some(*message));
+                }
+                out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+                Outcome::Done
+            }
+        }
+    }
+
+    fn merge(&mut self, message: &Message<W>) {
+        let reader = Reader { agent: message.src, txn: message.txn, wave: message.wave };
+        self.mshrs.push_target(message.line, reader);
+    }
+
+    fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+        *self.lines.data_mut(slot) = message.data;
+        // Whoever got a copy before the line left this bank may still have it.
+        let sharers = Sharers::first(self.config.topology.l1s);
+        *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
+        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(message.line) {
+            let mask = ByteMask::full::<W>();
+            let answer = Message::control(DATA, message.line, self.me, agent);
+            out.send(Message { txn, wave, mask, data: message.data, ..answer });
+        }
+        if let Some(Some(write)) = self.mshrs.remove(message.line) {
+            self.perform(slot, &write, out);
+        }
+    }
+
+    /// Writes a resident line and answers.
+    fn perform(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+        let line = self.lines.meta_mut(slot);
+        line.dirty = true;
+        let stale = line.sharers.without(message.src);
+        line.sharers = line.sharers.only(message.src);
+        let data = self.lines.data_mut(slot);
+        match message.atomic {
+            Some(op) => {
+                let mut answer = message.reply(ATOMIC_DATA);
+                (answer.mask, answer.data) = (message.mask, message.data);
+                op.perform(data, message.mask, &mut answer.data);
+                out.send(answer);
+            }
+            None if self.policy.fault == Some(L2Fault::WrongWord) => {
+                data.0.rotate_right(1);
+                data.merge(message.mask, &message.data);
+                data.0.rotate_left(1);
+                out.send(message.reply(ACK));
+            }
+            None => {
+                data.merge(message.mask, &message.data);
+                if self.policy.fault != Some(L2Fault::LostAck) {
+                    out.send(message.reply(ACK));
+                }
+            }
+        }
+        if self.policy.private_copies == PrivateCopies::Vanish {
+            let spared = usize::from(self.policy.fault == Some(L2Fault::SurvivingCopy));
+            for agent in stale.iter().skip(spared) {
+                out.send(Message::control(INV, message.line, self.me, agent));
+            }
+        }
+    }
+
+    fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match self.state(line) {
+            (State::V, Some(slot)) => {
+                if self.lines.meta(slot).dirty {
+                    let write_back = Message::control(memory::WB, line, self.me, self.memory);
+                    out.send(Message { mask: ByteMask::full::<W>(), data: *self.lines.data(slot), ..write_back });
+                }
+                self.lines.remove(slot);
+                Ok(Outcome::Done)
+            }
+            (State::IS | State::IM, _) => Ok(Outcome::Stall),
+            (state @ (State::I | State::V), _) => Err(unspecified(state, Event::Evict, line)),
+        }
+    }
+}
+
+fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
+    let state = VOCABULARY.states[state as usize].name;
+    Unspecified { role: Role::L2, state, event: VOCABULARY.events[event as usize], line }
+}
+
+impl<const W: usize> Controller<W> for HomeL2<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+        }
+    }
+
+    fn view(&self, line: LineAddr) -> LineView<W> {
+        let (state, slot) = self.state(line);
+        let Some(slot) = slot else { return LineView::default() };
+        let Line { dirty, sharers, .. } = *self.lines.meta(slot);
+        let full = ByteMask::full::<W>();
+        LineView {
+            state: state as u8,
+            readable: if state == State::V { full } else { ByteMask::EMPTY },
+            dirty: if dirty { full } else { ByteMask::EMPTY },
+            data: *self.lines.data(slot),
+            sharers,
+        }
+    }
+
+    fn evictable(&self, line: LineAddr) -> bool {
+        self.state(line).0 == State::V
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty()
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, _, data) in self.lines.iter().filter(|(_, meta, _)| meta.dirty) {
+            visit(line, ByteMask::full::<W>(), data);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The messages of write-through protocols, with the names of the TC paper (Table 2).
+
+use crate::message::{Channel, MessageSpec, MsgKind, Size, TrafficClass, memory};
+
+/// Virtual network of requests, from L1 to L2.
+pub const REQUEST: Channel = Channel::Virtual(0);
+/// Virtual network of answers, from L2 to L1.
+pub const RESPONSE: Channel = Channel::Virtual(1);
+
+/// Read.
+pub const GETS: MsgKind = MsgKind(memory::FIRST_FREE);
+/// Write.
+pub const GETX: MsgKind = MsgKind(memory::FIRST_FREE + 1);
+/// Read-modify-write at the L2.
+pub const ATOMIC: MsgKind = MsgKind(memory::FIRST_FREE + 2);
+/// The line that a read asked for.
+pub const DATA: MsgKind = MsgKind(memory::FIRST_FREE + 3);
+/// The write is performed.
+pub const ACK: MsgKind = MsgKind(memory::FIRST_FREE + 4);
+/// The old values that an atomic found.
+pub const ATOMIC_DATA: MsgKind = MsgKind(memory::FIRST_FREE + 5);
+/// Give up your copy: somebody writes. Only in coherent protocols.
+pub const INV: MsgKind = MsgKind(memory::FIRST_FREE + 6);
+/// The copy is gone. Only where invalidations are acknowledged.
+pub const INV_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 7);
+/// Give up your copy: the L2 needs the place. Only in inclusive protocols.
+pub const RCL: MsgKind = MsgKind(memory::FIRST_FREE + 8);
+/// The recalled copy is gone.
+pub const RCL_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 9);
+
+const COMMON: [MessageSpec; 6] = [
+    MessageSpec { name: "GETS", class: TrafficClass::Request, channel: REQUEST, size: Size::Control },
+    MessageSpec { name: "GETX", class: TrafficClass::Store, channel: REQUEST, size: Size::Masked },
+    MessageSpec { name: "ATOMIC", class: TrafficClass::Atomic, channel: REQUEST, size: Size::Masked },
+    MessageSpec { name: "DATA", class: TrafficClass::Load, channel: RESPONSE, size: Size::Line },
+    MessageSpec { name: "ACK", class: TrafficClass::Request, channel: RESPONSE, size: Size::Control },
+    MessageSpec { name: "ATOMIC_DATA", class: TrafficClass::Atomic, channel: RESPONSE, size: Size::Masked },
+];
+
+/// The message table of a protocol that adds the rows of `own` to the common ones; `N` is the length of the whole.
+pub const fn message_table<const N: usize>(own: &[MessageSpec]) -> [MessageSpec; N] {
+    let mut table = [memory::SPECS[0]; N];
+    let mut row = 0;
+    while row < N {
+        table[row] = if row < memory::SPECS.len() {
+            memory::SPECS[row]
+        } else if row < memory::SPECS.len() + COMMON.len() {
+            COMMON[row - memory::SPECS.len()]
+        } else {
+            own[row - memory::SPECS.len() - COMMON.len()]
+        };
+        row += 1;
+    }
+    table
+}
+
+/// The table of a protocol that needs no messages of its own.
+pub const COMMON_TABLE: [MessageSpec; 9] = message_table(&[]);

@@ -1,0 +1,439 @@
+//! A write-through, no-write-allocate private cache (TC paper, sections 3.1 and 4.2).
+//!
+//! States and events carry the names of the paper's Table 2. Reads of one line merge into one request while nothing else is
+//! outstanding for that line (I_V); as soon as a write or an atomic is, every read sends its own request and its answer is used once
+//! and not cached (I_I, V_M). Since requests to one bank stay in order, such a read sees the core's own earlier writes, and since
+//! the L2 answers it only after those writes are performed, nobody sees a write before everybody does.
+
+use crate::access::{CoreOp, CoreRequest, Txn};
+use crate::address::{AgentId, LineAddr, Role};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::Mshrs;
+use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+use crate::write_tracker::WriteTracker;
+
+/// Whether loads may leave lines behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Allocation {
+    /// Never: the cache is switched off, and reads do not merge either.
+    Off,
+    /// On a load miss.
+    OnLoadMiss,
+}
+
+/// What a store does to a valid copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StoreHit {
+    /// Drops it (write-evict).
+    Evict,
+    /// Writes it at once, before the acknowledgement (GPU-VI's first optimisation).
+    Update,
+}
+
+/// What a kernel start does to valid copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KernelStart {
+    /// Drops them all: nothing else would make them fresh.
+    Flush,
+    /// Keeps them: they are coherent.
+    Keep,
+}
+
+/// How the cache answers when it is told to drop a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Invalidation {
+    /// With an acknowledgement.
+    Acknowledged,
+    /// Not at all.
+    Silent,
+}
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L1Fault {
+    /// A store hit keeps the old copy readable.
+    StaleStoreHit,
+    /// An invalidated read miss still caches the refill.
+    StaleRefill,
+    /// An invalidation is acknowledged and ignored.
+    IgnoredInvalidation,
+    /// Loads hit lines with pending writes.
+    PendingHit,
+    /// Only the first of merged loads is answered.
+    LostMerge,
+    /// Fences do not wait.
+    EmptyFence,
+}
+
+/// What distinguishes the private caches of the write-through protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L1Policy {
+    /// Whether loads may leave lines behind.
+    pub allocation: Allocation,
+    /// What a store does to a valid copy.
+    pub store_hit: StoreHit,
+    /// What a kernel start does to valid copies.
+    pub kernel_start: KernelStart,
+    /// How invalidations are answered.
+    pub invalidation: Invalidation,
+    /// A mistake to build in.
+    pub fault: Option<L1Fault>,
+}
+
+/// State of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum State {
+    #[default]
+    I,
+    V,
+    IV,
+    II,
+    VM,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Load,
+    Store,
+    Atomic,
+    Evict,
+    Data,
+    Ack,
+    AtomicData,
+    Inv,
+    Rcl,
+    /// A message that no L1 is ever sent; every state has a hole for it.
+    Foreign,
+}
+
+static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L1,
+    states: &[
+        StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy" },
+        StateSpec { name: "V", class: StateClass::Stable, meaning: "valid copy" },
+        StateSpec { name: "I_V", class: StateClass::TransientCache, meaning: "read miss outstanding" },
+        StateSpec { name: "I_I", class: StateClass::TransientCache, meaning: "no copy, requests outstanding" },
+        StateSpec {
+            name: "V_M",
+            class: StateClass::TransientCoherent,
+            meaning: "copy written ahead of its acknowledgement",
+        },
+    ],
+    events: &["Load", "Store", "Atomic", "Evict", "Data", "Ack", "AtomicData", "Inv", "Rcl", "Foreign"],
+};
+
+/// The request that merged reads wait for carries this name instead of a reader's.
+const MERGED: Txn = Txn(u32::MAX);
+
+/// A write-through private cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WriteThroughL1<const W: usize> {
+    me: AgentId,
+    config: BuildConfig,
+    policy: L1Policy,
+    /// Lines in V, V_M, and I_V (whose place is reserved).
+    lines: CacheArray<State, W>,
+    /// Answers outstanding per line, and the merged readers of an I_V line.
+    mshrs: Mshrs<u32, Txn>,
+    writes: WriteTracker,
+}
+
+impl<const W: usize> WriteThroughL1<W> {
+    /// An empty cache.
+    pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
+        WriteThroughL1 {
+            me: config.topology.l1(index),
+            config: *config,
+            policy,
+            lines: CacheArray::new(config.l1.geometry(1)),
+            mshrs: Mshrs::new(config.l1.mshrs),
+            writes: WriteTracker::new(config.waves),
+        }
+    }
+
+    #[inline]
+    fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
+        match self.lines.find(line) {
+            Some(slot) => (*self.lines.meta(slot), Some(slot)),
+            None if self.mshrs.get(line).is_some() => (State::II, None),
+            None => (State::I, None),
+        }
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(request) => {
+                let event = match request.op {
+                    CoreOp::Load => Event::Load,
+                    CoreOp::Store => Event::Store,
+                    CoreOp::Atomic(_) => Event::Atomic,
+                    CoreOp::Fence | CoreOp::KernelBegin => return None,
+                };
+                Some((request.line, event))
+            }
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+        }
+    }
+
+    fn faulty(&self, fault: L1Fault) -> bool {
+        self.policy.fault == Some(fault)
+    }
+
+    fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+        out.send(Message::request(kind, request, self.me, self.config.topology.home(request.line)));
+    }
+
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        let (state, slot) = self.state(request.line);
+        match request.op {
+            CoreOp::Load => self.load(request, state, slot, out),
+            CoreOp::Store => self.store(request, state, slot, out),
+            CoreOp::Atomic(_) => self.atomic(request, state, slot, out),
+            CoreOp::Fence => {
+                if self.faulty(L1Fault::EmptyFence) {
+                    out.complete_empty(request.txn);
+                } else {
+                    self.writes.fence(request.wave, request.txn, out);
+                }
+                Outcome::Done
+            }
+            CoreOp::KernelBegin => {
+                if self.policy.kernel_start == KernelStart::Flush {
+                    self.lines.remove_where(|state| *state == State::V);
+                }
+                out.complete_empty(request.txn);
+                Outcome::Done
+            }
+        }
+    }
+
+    fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        match (state, slot) {
+            (State::V, Some(slot)) => {
+                self.lines.touch(slot);
+                out.complete(request.txn, self.lines.data(slot));
+                Outcome::Done
+            }
+            (State::VM, Some(slot)) if self.faulty(L1Fault::PendingHit) => {
+                out.complete(request.txn, self.lines.data(slot));
+                Outcome::Done
+            }
+            (State::IV, _) => {
+                self.mshrs.push_target(request.line, request.txn);
+                Outcome::Done
+            }
+            (State::I, _) if self.policy.allocation == Allocation::OnLoadMiss => self.allocate(request, out),
+            (State::I | State::V | State::II | State::VM, _) => self.uncached(GETS, request, out),
+        }
+    }
+
+    /// A read miss that will leave a copy behind.
+    fn allocate(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        match self.lines.room_for(request.line, |state| *state == State::V, |_| false) {
+            Room::Busy => Outcome::Stall,
+            Room::Occupied(victim) => Outcome::Evict(victim),
+            Room::Free(slot) => {
+                self.lines.insert(slot, request.line, State::IV);
+                self.mshrs.insert(request.line, 1);
+                self.mshrs.push_target(request.line, request.txn);
+                self.send(GETS, &CoreRequest { txn: MERGED, ..*request }, out);
+                Outcome::Done
+            }
+        }
+    }
+
+    /// A request whose answer is used once.
+    fn uncached(&mut self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        if let Some(outstanding) = self.mshrs.get_mut(request.line) {
+            *outstanding += 1;
+        } else if self.mshrs.is_full() {
+            return Outcome::Stall;
+        } else {
+            self.mshrs.insert(request.line, 1);
+        }
+        self.send(kind, request, out);
+        Outcome::Done
+    }
+
+    fn store(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        if self.uncached(GETX, request, out) != Outcome::Done {
+            return Outcome::Stall;
+        }
+        self.writes.sent(request.wave);
+        match (state, slot) {
+            (State::V | State::VM, Some(_)) if self.faulty(L1Fault::StaleStoreHit) => {}
+            (State::V | State::VM, Some(slot)) if self.policy.store_hit == StoreHit::Update => {
+                self.lines.data_mut(slot).merge(request.mask, &request.data);
+                *self.lines.meta_mut(slot) = State::VM;
+            }
+            (State::V | State::VM | State::IV, Some(slot)) => self.lines.remove(slot),
+            (State::I | State::II, _) | (State::V | State::VM | State::IV, None) => {}
+        }
+        Outcome::Done
+    }
+
+    fn atomic(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        if self.uncached(ATOMIC, request, out) != Outcome::Done {
+            return Outcome::Stall;
+        }
+        self.writes.sent(request.wave);
+        match (state, slot) {
+            (State::V | State::VM | State::IV, Some(slot)) => self.lines.remove(slot),
+            (State::I | State::II, _) | (State::V | State::VM | State::IV, None) => {}
+        }
+        Outcome::Done
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let (state, slot) = self.state(message.line);
+        let event = Event::of(message.kind);
+        match (event, state) {
+            (Event::Data, State::IV) => {
+                if let Some(slot) = slot {
+                    *self.lines.data_mut(slot) = message.data;
+                    *self.lines.meta_mut(slot) = State::V;
+                }
+                self.answer_merged(message, out);
+                self.mshrs.remove(message.line);
+            }
+            (Event::Data, State::II | State::VM) => {
+                if message.txn == MERGED {
+                    self.answer_merged(message, out);
+                } else {
+                    out.complete(message.txn, &message.data);
+                }
+                self.answered(message.line, slot);
+            }
+            (Event::Ack, State::II | State::VM) => {
+                out.complete_empty(message.txn);
+                self.writes.acknowledged(message.wave, out);
+                self.answered(message.line, slot);
+            }
+            (Event::AtomicData, State::II) => {
+                out.complete(message.txn, &message.data);
+                self.writes.acknowledged(message.wave, out);
+                self.answered(message.line, slot);
+            }
+            (Event::Inv | Event::Rcl, State::I | State::II) => self.acknowledge(event, message, out),
+            (Event::Inv | Event::Rcl, State::V | State::VM | State::IV) => {
+                let keeps = self.faulty(L1Fault::IgnoredInvalidation)
+                    || (state == State::IV && self.faulty(L1Fault::StaleRefill));
+                if let (Some(slot), false) = (slot, keeps) {
+                    self.lines.remove(slot);
+                }
+                self.acknowledge(event, message, out);
+            }
+            (Event::Data | Event::Ack, State::I | State::V)
+            | (Event::Ack, State::IV)
+            | (Event::AtomicData, State::I | State::V | State::IV | State::VM)
+            | (Event::Load | Event::Store | Event::Atomic | Event::Evict | Event::Foreign, _) => {
+                return Err(unspecified(state, event, message.line));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn answer_merged(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        let mut answered = 0;
+        while let Some(txn) = self.mshrs.pop_target(message.line) {
+            if answered == 0 || !self.faulty(L1Fault::LostMerge) {
+                out.complete(txn, &message.data);
+            }
+            answered += 1;
+        }
+    }
+
+    /// One answer fewer is outstanding; with the last, V_M becomes V and I_I becomes I.
+    fn answered(&mut self, line: LineAddr, slot: Option<Slot>) {
+        let Some(outstanding) = self.mshrs.get_mut(line) else { return };
+        *outstanding -= 1;
+        if *outstanding == 0 {
+            self.mshrs.remove(line);
+            if let Some(slot) = slot {
+                *self.lines.meta_mut(slot) = State::V;
+            }
+        }
+    }
+
+    fn acknowledge(&self, event: Event, message: &Message<W>, out: &mut Outbox<W>) {
+        if self.policy.invalidation == Invalidation::Acknowledged {
+            out.send(message.reply(if event == Event::Inv { INV_ACK } else { RCL_ACK }));
+        }
+    }
+
+    fn evict(&mut self, line: LineAddr) -> Result<Outcome, Unspecified> {
+        match self.state(line) {
+            (State::V, Some(slot)) => {
+                self.lines.remove(slot);
+                Ok(Outcome::Done)
+            }
+            (State::IV | State::II | State::VM, _) => Ok(Outcome::Stall),
+            (state @ (State::I | State::V), _) => Err(unspecified(state, Event::Evict, line)),
+        }
+    }
+}
+
+impl Event {
+    fn of(kind: MsgKind) -> Event {
+        match kind {
+            DATA => Event::Data,
+            ACK => Event::Ack,
+            ATOMIC_DATA => Event::AtomicData,
+            INV => Event::Inv,
+            RCL => Event::Rcl,
+            MsgKind(_) => Event::Foreign,
+        }
+    }
+}
+
+fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
+    let state = VOCABULARY.states[state as usize].name;
+    Unspecified { role: Role::L1, state, event: VOCABULARY.events[event as usize], line }
+}
+
+impl<const W: usize> Controller<W> for WriteThroughL1<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Ok(self.step_core(request, out)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line),
+        }
+    }
+
+    fn view(&self, line: LineAddr) -> LineView<W> {
+        let (state, slot) = self.state(line);
+        let readable = if state == State::V { ByteMask::full::<W>() } else { ByteMask::EMPTY };
+        let data = slot.map_or(LineData::default(), |slot| *self.lines.data(slot));
+        LineView { state: state as u8, readable, dirty: ByteMask::EMPTY, data, sharers: Sharers::NONE }
+    }
+
+    fn evictable(&self, line: LineAddr) -> bool {
+        self.state(line).0 == State::V
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty() && self.writes.is_idle()
+    }
+
+    fn dirty_lines(&self, _visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
+}

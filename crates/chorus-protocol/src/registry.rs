@@ -1,0 +1,166 @@
+//! What a protocol declares about itself, and the list of all protocols.
+
+use crate::address::{Role, Topology};
+use crate::cache::{Geometry, Replacement};
+use crate::controller::Controller;
+use crate::message::MessageSpec;
+use crate::protocols::{gpu_vi, ideal_coh, no_coh, no_l1};
+
+/// The memory model that a protocol provides to wavefronts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryModel {
+    /// Release consistency with write atomicity: a write becomes visible to everybody at once, and fences order everything
+    /// around them.
+    WriteAtomicRc,
+    /// Coherence of each location and nothing more: fences do not make another cache's stale copies disappear.
+    PerLocation,
+}
+
+impl MemoryModel {
+    /// A name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryModel::WriteAtomicRc => "release consistency, write-atomic",
+            MemoryModel::PerLocation => "per-location coherence only",
+        }
+    }
+}
+
+/// What a protocol promises beyond its memory model; every promise is an invariant that the exhaustive driver checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Promise {
+    /// No readable private copy ever differs from its home: a write is performed only when all other copies are gone.
+    SingleWriter,
+    /// Every readable private copy is resident at its home, which knows of it.
+    Inclusion,
+    /// Writes of one work-group reach others within a kernel; without it a workload that communicates so is refused.
+    Communication,
+}
+
+/// A deliberate mistake, built in on request, that the drivers must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FaultSpec {
+    /// Kebab-case name.
+    pub name: &'static str,
+    /// What the faulty controller does.
+    pub breaks: &'static str,
+}
+
+/// Size and policy of one cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CacheShape {
+    /// Number of sets.
+    pub sets: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Lines that may have requests outstanding.
+    pub mshrs: u32,
+    /// Replacement policy.
+    pub replacement: Replacement,
+}
+
+impl CacheShape {
+    /// The array of a cache that gets every `interleave`-th line.
+    pub fn geometry(&self, interleave: u16) -> Geometry {
+        Geometry { sets: self.sets, ways: self.ways, interleave: u32::from(interleave), replacement: self.replacement }
+    }
+}
+
+/// What a protocol needs to know to build its controllers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BuildConfig {
+    /// The agents.
+    pub topology: Topology,
+    /// Each private cache.
+    pub l1: CacheShape,
+    /// Each shared bank.
+    pub l2: CacheShape,
+    /// Wavefront slots beside each private cache.
+    pub waves: u16,
+    /// A fault to build in, as an index into [`Protocol::faults`].
+    pub fault: Option<u8>,
+}
+
+/// Builds controllers for lines of `W` words.
+pub trait Build<const W: usize> {
+    /// The controller number `index` of `role`, if the protocol has controllers of that role.
+    fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>>;
+}
+
+/// A coherence protocol: a declaration and its controllers.
+pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
+    /// The name on the command line: the paper's, lower-case with hyphens.
+    fn name(&self) -> &'static str;
+    /// The paper's spelling.
+    fn title(&self) -> &'static str;
+    /// One sentence for lists.
+    fn summary(&self) -> &'static str;
+    /// Paper and section that define it.
+    fn citation(&self) -> &'static str;
+    /// The memory model it provides.
+    fn model(&self) -> MemoryModel;
+    /// Its promises.
+    fn promises(&self) -> &'static [Promise];
+    /// Virtual networks it needs.
+    fn virtual_networks(&self) -> u8;
+    /// Its message table; begins with [`crate::message::memory::SPECS`].
+    fn messages(&self) -> &'static [MessageSpec];
+    /// Its seeded faults.
+    fn faults(&self) -> &'static [FaultSpec];
+}
+
+/// Every protocol, in the order of the papers.
+pub const PROTOCOLS: &[&dyn Protocol] = &[&no_l1::NoL1, &no_coh::NoCoh, &ideal_coh::IdealCoh, &gpu_vi::GpuVi];
+
+/// The protocol called `name`.
+pub fn find(name: &str) -> Option<&'static dyn Protocol> {
+    PROTOCOLS.iter().copied().find(|protocol| protocol.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Channel, memory};
+
+    #[test]
+    fn names_are_unique_and_kebab_case() {
+        for (index, protocol) in PROTOCOLS.iter().enumerate() {
+            let name = protocol.name();
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
+            assert!(PROTOCOLS[..index].iter().all(|earlier| earlier.name() != name), "{name} twice");
+            assert!(std::ptr::eq(find(name).unwrap().name(), name));
+        }
+    }
+
+    #[test]
+    fn every_protocol_is_cited_and_summarised() {
+        for protocol in PROTOCOLS {
+            assert!(protocol.citation().contains("section"), "{}", protocol.name());
+            assert!(protocol.summary().ends_with('.'), "{}", protocol.name());
+        }
+    }
+
+    #[test]
+    fn message_tables_begin_with_the_memory_rows_and_stay_within_the_declared_networks() {
+        for protocol in PROTOCOLS {
+            let table = protocol.messages();
+            assert_eq!(table[..memory::SPECS.len()], memory::SPECS, "{}", protocol.name());
+            for spec in table {
+                if let Channel::Virtual(network) = spec.channel {
+                    assert!(network < protocol.virtual_networks(), "{} of {}", spec.name, protocol.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_protocol_has_seeded_faults_with_distinct_names() {
+        for protocol in PROTOCOLS {
+            let faults = protocol.faults();
+            assert!(!faults.is_empty(), "{}", protocol.name());
+            for (index, fault) in faults.iter().enumerate() {
+                assert!(faults[..index].iter().all(|earlier| earlier.name != fault.name), "{}", fault.name);
+            }
+        }
+    }
+}

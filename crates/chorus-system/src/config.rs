@@ -1,0 +1,230 @@
+//! The typed description of a machine.
+//!
+//! A value of [`SystemConfig`] is complete: scales and overrides have been applied and every number checked. Units are the last
+//! word of a name. Latencies in cycles count cycles of the clock domain of their section.
+
+use serde::{Deserialize, Serialize};
+
+/// A whole machine, as read from `systems/*.toml` after its scale and overrides have been applied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystemConfig {
+    /// The name used on the command line.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// The paper that defines the machine.
+    pub source: String,
+    /// Clock frequencies.
+    pub clocks: Clocks,
+    /// Compute units and work-group dispatch.
+    pub core: Core,
+    /// The private cache of each compute unit.
+    pub l1: L1,
+    /// The shared cache.
+    pub l2: L2,
+    /// The two crossbars between compute units and L2 banks.
+    pub network: Network,
+    /// Off-chip memory, one channel beside each L2 bank.
+    pub dram: Dram,
+    /// Interconnect energy constants.
+    pub energy: Energy,
+    /// When a run that makes no progress is given up.
+    pub watchdog: Watchdog,
+}
+
+/// Clock frequencies in MHz. The simulator's tick is one period of their least common multiple, so every edge is an integer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clocks {
+    /// Compute units and their L1s.
+    pub core_mhz: u32,
+    /// The crossbars.
+    pub network_mhz: u32,
+    /// The L2 banks.
+    pub l2_mhz: u32,
+    /// The DRAM command clock.
+    pub dram_mhz: u32,
+}
+
+/// Compute units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// Number of compute units.
+    pub count: u32,
+    /// Wavefront slots of a compute unit.
+    pub wavefronts: u32,
+    /// Work-items of a wavefront.
+    pub lanes: u32,
+    /// 32-bit registers of a compute unit, shared by all resident work-items.
+    pub registers: u32,
+    /// Local data share of a compute unit.
+    pub lds_bytes: u32,
+    /// Most work-groups resident on a compute unit.
+    pub work_groups: u32,
+    /// Which ready wavefront issues next.
+    pub scheduler: Scheduler,
+    /// Loads and returning atomics a wavefront may have in flight.
+    pub loads_in_flight: u32,
+    /// Line accesses that wait between the coalescer and the L1.
+    pub lsu_queue: u32,
+    /// Cycles of one LDS access.
+    pub lds_latency_cycles: u32,
+    /// Cycles from a kernel launch until its first work-group starts.
+    pub launch_latency_cycles: u32,
+}
+
+/// The wavefront scheduler of a compute unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Loose round robin: the next ready wavefront after the one that issued last.
+    LooseRoundRobin,
+    /// Greedy then oldest: the same wavefront while it is ready, then the one that started first.
+    GreedyThenOldest,
+}
+
+/// Which line of a full set is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// The least recently used.
+    Lru,
+    /// The first inserted.
+    Fifo,
+}
+
+/// The private cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L1 {
+    /// Capacity.
+    pub size_bytes: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Line size, shared by every cache of the machine.
+    pub line_bytes: u32,
+    /// Lines that may have requests outstanding.
+    pub mshrs: u32,
+    /// Replacement policy.
+    pub replacement: Replacement,
+    /// From the coalescer to the answer of a hit, and from an arriving answer to the wavefront.
+    pub latency_cycles: u32,
+}
+
+/// The shared cache: banks interleaved by line, one per memory channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L2 {
+    /// Number of banks.
+    pub banks: u32,
+    /// Capacity of one bank.
+    pub bank_bytes: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Lines of a bank that may have requests outstanding.
+    pub mshrs: u32,
+    /// Replacement policy.
+    pub replacement: Replacement,
+    /// Tag lookup: from the head of the bank's queue to the decision.
+    pub tag_latency_cycles: u32,
+    /// Data array: added to every answer that leaves the bank.
+    pub data_latency_cycles: u32,
+}
+
+/// One crossbar per direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Bytes of a flit; every port moves one flit per cycle.
+    pub flit_bytes: u32,
+    /// Bytes of a message header, counted as traffic; it travels in a flit of its own.
+    pub header_bytes: u32,
+    /// Cycles from the input port to the output port, without serialisation and queueing.
+    pub latency_cycles: u32,
+    /// Buffer of one virtual channel.
+    pub vc_buffer_flits: u32,
+}
+
+/// Off-chip memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dram {
+    /// Which model of a channel.
+    pub model: DramModel,
+    /// Bytes a channel moves per DRAM cycle.
+    pub bytes_per_cycle: u32,
+    /// Requests that wait at a channel.
+    pub queue: u32,
+    /// Cycles spent in the controller and the pins, whatever the model.
+    pub latency_cycles: u32,
+    /// Banks of a channel (`gddr5` only).
+    pub banks: u32,
+    /// Row buffer of a bank (`gddr5` only).
+    pub row_bytes: u32,
+    /// Command timing (`gddr5` only).
+    pub timing: DramTiming,
+}
+
+/// How a DRAM channel is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DramModel {
+    /// A fixed latency and a bandwidth.
+    Fixed,
+    /// Banks with row buffers, scheduled first-ready first-come first-served.
+    Gddr5,
+}
+
+/// DRAM command timing in DRAM cycles, named as in data sheets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DramTiming {
+    /// Column read to first data.
+    pub t_cl: u32,
+    /// Precharge.
+    pub t_rp: u32,
+    /// Activate to activate, same bank.
+    pub t_rc: u32,
+    /// Activate to precharge.
+    pub t_ras: u32,
+    /// Column to column, different bank groups.
+    pub t_ccd: u32,
+    /// Column write to first data.
+    pub t_wl: u32,
+    /// Activate to column.
+    pub t_rcd: u32,
+    /// Activate to activate, different banks.
+    pub t_rrd: u32,
+    /// Last write data to a read of the channel.
+    pub t_cdlr: u32,
+    /// Last write data to precharge.
+    pub t_wr: u32,
+    /// Column to column, same bank group.
+    pub t_ccdl: u32,
+    /// Read to precharge.
+    pub t_rtpl: u32,
+}
+
+/// Interconnect energy constants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Energy {
+    /// Dynamic energy of one flit through one crossbar.
+    pub flit_pj: f64,
+    /// Static power of one virtual-channel buffer.
+    pub vc_buffer_uw: f64,
+    /// Virtual channels of each virtual network at each port.
+    pub vcs_per_network: u32,
+}
+
+/// The watchdog on simulated progress.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watchdog {
+    /// Core cycles without a store, a value-changing atomic or a finished wavefront after which a run counts as livelocked.
+    pub idle_cycles: u64,
+    /// Core cycles after which a run is given up whatever it does.
+    pub cycles: u64,
+}

@@ -1,0 +1,154 @@
+//! Sizes and bandwidths that follow from a configuration, each with its calculation.
+
+use crate::config::{Clocks, SystemConfig};
+use crate::geometry::tick_mhz;
+
+/// A figure that no file states because others determine it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// What it is.
+    pub name: &'static str,
+    /// Its value with unit.
+    pub value: String,
+    /// The calculation, in keys of the configuration.
+    pub how: String,
+}
+
+fn figure(name: &'static str, value: impl ToString, how: impl Into<String>) -> Derived {
+    Derived { name, value: value.to_string(), how: how.into() }
+}
+
+/// The derived figures of a machine, from the cores outwards.
+pub fn derived(config: &SystemConfig) -> Vec<Derived> {
+    [compute(config), caches(config), network(config), memory(config), clocks(&config.clocks)].concat()
+}
+
+fn compute(config: &SystemConfig) -> Vec<Derived> {
+    let core = &config.core;
+    let wavefronts = u64::from(core.count) * u64::from(core.wavefronts);
+    let resident = u64::from(core.wavefronts) * u64::from(core.lanes);
+    vec![
+        figure(
+            "wavefront slots",
+            wavefronts,
+            format!("core.count x core.wavefronts = {} x {}", core.count, core.wavefronts),
+        ),
+        figure(
+            "threads",
+            wavefronts * u64::from(core.lanes),
+            format!(
+                "core.count x core.wavefronts x core.lanes = {} x {} x {}",
+                core.count, core.wavefronts, core.lanes
+            ),
+        ),
+        figure(
+            "registers per thread at full occupancy",
+            u64::from(core.registers) / resident.max(1),
+            format!("core.registers / (core.wavefronts x core.lanes) = {} / {resident}, rounded down", core.registers),
+        ),
+    ]
+}
+
+fn caches(config: &SystemConfig) -> Vec<Derived> {
+    let (l1, l2) = (&config.l1, &config.l2);
+    let l1_bytes = u64::from(config.core.count) * u64::from(l1.size_bytes);
+    let l2_bytes = u64::from(l2.banks) * u64::from(l2.bank_bytes);
+    vec![
+        figure("L1 sets", sets(l1.size_bytes, l1.ways, l1.line_bytes), "l1.size_bytes / (l1.ways x l1.line_bytes)"),
+        figure(
+            "L2 sets per bank",
+            sets(l2.bank_bytes, l2.ways, l1.line_bytes),
+            "l2.bank_bytes / (l2.ways x l1.line_bytes)",
+        ),
+        figure(
+            "aggregate L1",
+            bytes(l1_bytes),
+            format!("core.count x l1.size_bytes = {} x {}", config.core.count, bytes(l1.size_bytes.into())),
+        ),
+        figure(
+            "aggregate L2",
+            bytes(l2_bytes),
+            format!("l2.banks x l2.bank_bytes = {} x {}", l2.banks, bytes(l2.bank_bytes.into())),
+        ),
+        figure(
+            "L2 : L1 capacity",
+            format!("{:.2}", l2_bytes as f64 / l1_bytes.max(1) as f64),
+            "aggregate L2 / aggregate L1",
+        ),
+    ]
+}
+
+fn network(config: &SystemConfig) -> Vec<Derived> {
+    let network = &config.network;
+    let ports = config.core.count.min(config.l2.banks);
+    let data_flits = config.l1.line_bytes.div_ceil(network.flit_bytes.max(1));
+    vec![
+        figure(
+            "crossbar peak per direction",
+            gigabytes_per_second([ports, network.flit_bytes, config.clocks.network_mhz]),
+            format!(
+                "min(core.count, l2.banks) x network.flit_bytes x clocks.network_mhz = {ports} x {} B x {} MHz",
+                network.flit_bytes, config.clocks.network_mhz
+            ),
+        ),
+        figure(
+            "flits of a whole line",
+            1 + u64::from(data_flits),
+            format!("one header flit + l1.line_bytes / network.flit_bytes = 1 + {data_flits}"),
+        ),
+    ]
+}
+
+fn memory(config: &SystemConfig) -> Vec<Derived> {
+    let dram = &config.dram;
+    vec![
+        figure("DRAM channels", config.l2.banks, "one beside each L2 bank: l2.banks"),
+        figure(
+            "DRAM peak",
+            gigabytes_per_second([config.l2.banks, dram.bytes_per_cycle, config.clocks.dram_mhz]),
+            format!(
+                "l2.banks x dram.bytes_per_cycle x clocks.dram_mhz = {} x {} B x {} MHz",
+                config.l2.banks, dram.bytes_per_cycle, config.clocks.dram_mhz
+            ),
+        ),
+        figure(
+            "DRAM cycles of a line",
+            config.l1.line_bytes.div_ceil(dram.bytes_per_cycle.max(1)),
+            "l1.line_bytes / dram.bytes_per_cycle, rounded up",
+        ),
+        figure("lines per DRAM row", dram.row_bytes / config.l1.line_bytes.max(1), "dram.row_bytes / l1.line_bytes"),
+    ]
+}
+
+fn clocks(clocks: &Clocks) -> Vec<Derived> {
+    let tick = tick_mhz(clocks);
+    let ticks = |mhz: u32| tick / u64::from(mhz.max(1));
+    let (core, network) = (ticks(clocks.core_mhz), ticks(clocks.network_mhz));
+    let (l2, dram) = (ticks(clocks.l2_mhz), ticks(clocks.dram_mhz));
+    vec![
+        figure("tick frequency", format!("{tick} MHz"), "least common multiple of the clocks"),
+        figure(
+            "ticks per cycle",
+            format!("core {core}, network {network}, L2 {l2}, DRAM {dram}"),
+            "tick frequency / each clock",
+        ),
+    ]
+}
+
+fn sets(size_bytes: u32, ways: u32, line_bytes: u32) -> u64 {
+    u64::from(size_bytes) / (u64::from(ways) * u64::from(line_bytes)).max(1)
+}
+
+/// Bytes in the largest binary unit that divides them.
+fn bytes(count: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.into_iter().find(|&(unit, _)| count >= unit && count.is_multiple_of(unit)) {
+        Some((unit, name)) => format!("{} {name}", count / unit),
+        None => format!("{count} B"),
+    }
+}
+
+/// The product of a count, bytes per cycle and MHz. A GB is a thousand million bytes, as in the papers.
+fn gigabytes_per_second(factors: [u32; 3]) -> String {
+    format!("{:.1} GB/s", factors.into_iter().map(f64::from).product::<f64>() / 1000.0)
+}

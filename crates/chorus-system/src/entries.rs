@@ -1,0 +1,57 @@
+//! Every resolved key with its value, who set it, and the source that its line states.
+
+use std::fmt;
+
+use crate::resolve::Resolved;
+use crate::scale::Scale;
+use crate::schema::leaves;
+
+/// Which layer a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The machine as the file describes it.
+    System,
+    /// The file's table for a scale.
+    Scale(Scale),
+    /// An override.
+    Set,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::System => f.pad("system"),
+            Origin::Scale(scale) => f.pad(&format!("scale {scale}")),
+            Origin::Set => f.pad("--set"),
+        }
+    }
+}
+
+/// One key of a resolved system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The dotted key.
+    pub key: String,
+    /// Its value as TOML.
+    pub value: String,
+    /// Which layer the value comes from.
+    pub origin: Origin,
+    /// The `# source:` comment beside the value; none for an override.
+    pub source: Option<String>,
+}
+
+/// Every key of a resolved system, in the order of the schema.
+pub fn entries(resolved: &Resolved) -> Vec<Entry> {
+    let layers = [
+        (Origin::Set, &resolved.overridden),
+        (Origin::Scale(resolved.scale), &resolved.scaled),
+        (Origin::System, &resolved.base),
+    ];
+    leaves()
+        .into_iter()
+        .filter_map(|(key, _)| {
+            let (origin, leaf) = layers.iter().find_map(|(origin, layer)| Some((*origin, layer.get(&key)?)))?;
+            Some(Entry { value: leaf.scalar.to_string(), origin, source: leaf.place.source_comment(), key })
+        })
+        .collect()
+}

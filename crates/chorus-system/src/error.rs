@@ -1,0 +1,166 @@
+//! What can be wrong with a system, and where.
+//!
+//! The text of each error is complete on its own: place, key, what was given, what is accepted and, where one is close, the
+//! name that was probably meant. As a [`Diagnostic`] an error also shows the line of the file.
+
+use std::fmt;
+
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+
+use crate::place::Place;
+use crate::schema::quoted;
+
+/// Why a system could not be resolved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SystemError {
+    /// Neither a shipped system nor a path.
+    #[error("unknown system `{given}`; known: {}; or the path of a file that ends in .toml{}", quoted(.known), DidYouMean(.nearest))]
+    UnknownSystem {
+        /// What was given.
+        given: String,
+        /// The shipped systems.
+        known: Vec<&'static str>,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+    /// A scale that does not exist.
+    #[error("unknown scale `{given}`; accepted: {}{}", quoted(.accepted), DidYouMean(.nearest))]
+    UnknownScale {
+        /// What was given.
+        given: String,
+        /// The scales.
+        accepted: Vec<&'static str>,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+    /// A system file that cannot be opened, is too large or is not text.
+    #[error("cannot read system file {path}: {reason}")]
+    UnreadableFile {
+        /// The path as given.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// Text that is not TOML.
+    #[error("{place}: not valid TOML: {message}")]
+    Syntax {
+        /// Where the parser stopped.
+        place: Box<Place>,
+        /// What it says.
+        message: String,
+    },
+    /// A key that the schema does not have.
+    #[error("{place}: unknown key `{key}`; accepted{}: {}{}", In(.table), quoted(.accepted), DidYouMean(.nearest))]
+    UnknownKey {
+        /// Where the key was written.
+        place: Box<Place>,
+        /// The whole dotted key.
+        key: String,
+        /// The table that does not have it; empty for the top level.
+        table: String,
+        /// The keys of that table.
+        accepted: Vec<&'static str>,
+        /// The nearest valid key.
+        nearest: Option<String>,
+    },
+    /// A value of another kind than its key takes.
+    #[error("{place}: key `{key}` is given as {given}; expected {expected}{}", DidYouMean(.nearest))]
+    WrongType {
+        /// Where the value was written.
+        place: Box<Place>,
+        /// The whole dotted key.
+        key: String,
+        /// The value as written.
+        given: String,
+        /// What the key takes.
+        expected: String,
+        /// The nearest valid name, where the key takes names.
+        nearest: Option<String>,
+    },
+    /// Keys that the file must have and has not.
+    #[error("{file}: missing {} {}", if .keys.len() == 1 { "key" } else { "keys" }, quoted(.keys))]
+    MissingKeys {
+        /// The file.
+        file: String,
+        /// The dotted keys, in the order of the schema.
+        keys: Vec<String>,
+    },
+    /// An override that is not `key=value`.
+    #[error("--set {text}: expected KEY=VALUE, for example l1.size_bytes=65536")]
+    MalformedOverride {
+        /// What was given.
+        text: String,
+    },
+    /// A value that makes no machine.
+    #[error("{place}: key `{key}` is {given}; accepted: {accepted}")]
+    Geometry {
+        /// Where the value was written, or the override that made it impossible.
+        place: Box<Place>,
+        /// The whole dotted key.
+        key: String,
+        /// Its value.
+        given: String,
+        /// What is accepted, given the other values.
+        accepted: String,
+    },
+    /// Checked values that the typed configuration still refuses: a defect of this crate, reported without a panic.
+    #[error("{file}: the resolved configuration is not a system: {message}")]
+    Inconsistent {
+        /// The file.
+        file: String,
+        /// What was refused.
+        message: String,
+    },
+}
+
+impl SystemError {
+    /// Where the mistake was written, where it was written anywhere.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            SystemError::Syntax { place, .. }
+            | SystemError::UnknownKey { place, .. }
+            | SystemError::WrongType { place, .. }
+            | SystemError::Geometry { place, .. } => Some(place),
+            SystemError::UnknownSystem { .. }
+            | SystemError::UnknownScale { .. }
+            | SystemError::UnreadableFile { .. }
+            | SystemError::MissingKeys { .. }
+            | SystemError::MalformedOverride { .. }
+            | SystemError::Inconsistent { .. } => None,
+        }
+    }
+}
+
+impl Diagnostic for SystemError {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        let (source, _) = self.place()?.source_and_span()?;
+        Some(source.named())
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let (_, span) = self.place()?.source_and_span()?;
+        Some(Box::new(std::iter::once(LabeledSpan::underline(span))))
+    }
+}
+
+/// The end of a message that has a nearest name.
+struct DidYouMean<'a>(&'a Option<String>);
+
+impl fmt::Display for DidYouMean<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The table of a key, where it is not the top level.
+struct In<'a>(&'a str);
+
+impl fmt::Display for In<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " in [{}]", self.0) }
+    }
+}

@@ -1,0 +1,245 @@
+//! Which sizes and counts make a machine that can exist.
+//!
+//! Upper bounds keep every product of sizes, counts and cycles within the integers that the simulator computes with, and a
+//! mistyped number from asking for more memory than there is.
+
+use crate::config::{Clocks, Core, Dram, Energy, L1, L2, Network, SystemConfig, Watchdog};
+
+/// The widest sharer set: one bit per core in a 64-bit word.
+const CORES_MAX: u32 = 64;
+/// The widest wavefront: one bit per lane in a 32-bit mask.
+const LANES_MAX: u32 = 32;
+/// Bound on whatever exists once per core, bank or set.
+const COUNT_MAX: u32 = 1024;
+/// Bound on queues, buffers and MSHRs.
+const ENTRIES_MAX: u32 = 65_536;
+/// Bound on a latency in cycles.
+const LATENCY_CYCLES_MAX: u32 = 1_000_000;
+/// Bound on a DRAM timing parameter in cycles.
+const TIMING_CYCLES_MAX: u32 = 10_000;
+/// Smallest and largest line: two words for hand-made cases, one bit per word of 4 bytes in a 32-bit mask.
+const LINE_BYTES: (u32, u32) = (8, 128);
+/// The least common multiple of the clocks stays below this, so that a cycle is never more than a million ticks.
+const TICK_MHZ_END: u64 = 1_000_000;
+/// Bound on the watchdog: with a million ticks to a cycle, time still fits 64 bits.
+const WATCHDOG_CYCLES_MAX: u64 = 1_000_000_000_000;
+/// Bound on an energy constant, so that sums stay finite.
+const ENERGY_MAX: f64 = 1e12;
+/// Longest name of a system.
+const NAME_CHARS_MAX: usize = 64;
+
+/// A value that makes no machine.
+#[derive(Debug)]
+pub(crate) struct Violation {
+    /// The dotted key.
+    pub(crate) key: &'static str,
+    /// Its value.
+    pub(crate) given: String,
+    /// What is accepted instead.
+    pub(crate) accepted: String,
+    /// The other keys on which that depends.
+    pub(crate) depends_on: &'static [&'static str],
+}
+
+type Check = Result<(), Violation>;
+
+/// Checks a whole machine and reports its first violation in the order of the schema.
+pub(crate) fn check(config: &SystemConfig) -> Check {
+    check_names(config)?;
+    check_clocks(&config.clocks)?;
+    check_core(&config.core)?;
+    check_l1(&config.l1, config.core.count)?;
+    check_l2(&config.l2, config.l1.line_bytes)?;
+    check_network(&config.network)?;
+    check_dram(&config.dram, config.l1.line_bytes)?;
+    check_energy(&config.energy)?;
+    check_watchdog(&config.watchdog)
+}
+
+/// The tick of the simulator: the least common multiple of the clocks.
+pub(crate) fn tick_mhz(clocks: &Clocks) -> u64 {
+    [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz]
+        .into_iter()
+        .fold(1, |tick, mhz| lcm(tick, mhz.into()))
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor.max(1)).saturating_mul(b)
+}
+
+fn require(holds: bool, key: &'static str, given: impl ToString, accepted: impl Into<String>) -> Check {
+    require_with(holds, key, given, accepted, &[])
+}
+
+fn require_with(
+    holds: bool,
+    key: &'static str,
+    given: impl ToString,
+    accepted: impl Into<String>,
+    depends_on: &'static [&'static str],
+) -> Check {
+    if holds {
+        return Ok(());
+    }
+    Err(Violation { key, given: given.to_string(), accepted: accepted.into(), depends_on })
+}
+
+fn between(key: &'static str, value: u32, min: u32, max: u32) -> Check {
+    require((min..=max).contains(&value), key, value, format!("{min} to {max}"))
+}
+
+fn check_names(config: &SystemConfig) -> Check {
+    let kebab = |name: &str| {
+        !name.is_empty()
+            && name.len() <= NAME_CHARS_MAX
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    let accepted = format!("1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens");
+    require(kebab(&config.name), "name", format!("{:?}", config.name), accepted)?;
+    for (key, line) in [("title", &config.title), ("source", &config.source)] {
+        let one_line = !line.trim().is_empty() && !line.contains(char::is_control);
+        require(one_line, key, format!("{line:?}"), "one line of text")?;
+    }
+    Ok(())
+}
+
+fn check_clocks(clocks: &Clocks) -> Check {
+    const KEYS: &[&str] = &["clocks.core_mhz", "clocks.network_mhz", "clocks.l2_mhz", "clocks.dram_mhz"];
+    let mut tick = 1;
+    for (&key, mhz) in KEYS.iter().zip([clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz]) {
+        require(mhz >= 1, key, mhz, "1 MHz or more")?;
+        tick = lcm(tick, mhz.into());
+        let accepted = format!(
+            "a frequency whose least common multiple with the clocks before it is below {TICK_MHZ_END} MHz (it is {tick})"
+        );
+        require_with(tick < TICK_MHZ_END, key, mhz, accepted, KEYS)?;
+    }
+    Ok(())
+}
+
+fn check_core(core: &Core) -> Check {
+    between("core.count", core.count, 1, CORES_MAX)?;
+    between("core.wavefronts", core.wavefronts, 1, COUNT_MAX)?;
+    between("core.lanes", core.lanes, 1, LANES_MAX)?;
+    require(core.registers >= 1, "core.registers", core.registers, "1 or more")?;
+    between("core.work_groups", core.work_groups, 1, COUNT_MAX)?;
+    between("core.loads_in_flight", core.loads_in_flight, 1, COUNT_MAX)?;
+    between("core.lsu_queue", core.lsu_queue, 1, ENTRIES_MAX)?;
+    between("core.lds_latency_cycles", core.lds_latency_cycles, 0, LATENCY_CYCLES_MAX)?;
+    between("core.launch_latency_cycles", core.launch_latency_cycles, 0, LATENCY_CYCLES_MAX)
+}
+
+fn check_l1(l1: &L1, cores: u32) -> Check {
+    let (min, max) = LINE_BYTES;
+    let line = l1.line_bytes;
+    require(
+        line.is_power_of_two() && (min..=max).contains(&line),
+        "l1.line_bytes",
+        line,
+        format!("a power of two from {min} to {max}"),
+    )?;
+    between("l1.ways", l1.ways, 1, COUNT_MAX)?;
+    check_capacity("l1.size_bytes", l1.size_bytes, ("l1.ways", l1.ways), line, &["l1.ways", "l1.line_bytes"])?;
+    check_total("l1.size_bytes", l1.size_bytes, ("core.count", cores), &["core.count"])?;
+    between("l1.mshrs", l1.mshrs, 1, ENTRIES_MAX)?;
+    between("l1.latency_cycles", l1.latency_cycles, 1, LATENCY_CYCLES_MAX)
+}
+
+fn check_l2(l2: &L2, line_bytes: u32) -> Check {
+    between("l2.banks", l2.banks, 1, COUNT_MAX)?;
+    between("l2.ways", l2.ways, 1, COUNT_MAX)?;
+    check_capacity("l2.bank_bytes", l2.bank_bytes, ("l2.ways", l2.ways), line_bytes, &["l2.ways", "l1.line_bytes"])?;
+    check_total("l2.bank_bytes", l2.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
+    between("l2.mshrs", l2.mshrs, 1, ENTRIES_MAX)?;
+    between("l2.tag_latency_cycles", l2.tag_latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    between("l2.data_latency_cycles", l2.data_latency_cycles, 0, LATENCY_CYCLES_MAX)
+}
+
+/// A cache is a whole number of sets.
+fn check_capacity(
+    key: &'static str,
+    size_bytes: u32,
+    (ways_key, ways): (&str, u32),
+    line_bytes: u32,
+    depends_on: &'static [&'static str],
+) -> Check {
+    let set_bytes = u64::from(ways) * u64::from(line_bytes);
+    let whole = size_bytes > 0 && u64::from(size_bytes).is_multiple_of(set_bytes);
+    let accepted = format!("a multiple of {ways_key} x l1.line_bytes = {ways} x {line_bytes} = {set_bytes}");
+    require_with(whole, key, size_bytes, accepted, depends_on)
+}
+
+/// All caches of a level together are addressed with 32 bits.
+fn check_total(
+    key: &'static str,
+    size_bytes: u32,
+    (count_key, count): (&str, u32),
+    depends_on: &'static [&'static str],
+) -> Check {
+    let max = u32::MAX / count.max(1);
+    let accepted = format!("at most {max}, so that {count_key} = {count} of them stay within {} bytes", u32::MAX);
+    require_with(size_bytes <= max, key, size_bytes, accepted, depends_on)
+}
+
+fn check_network(network: &Network) -> Check {
+    between("network.flit_bytes", network.flit_bytes, 1, COUNT_MAX)?;
+    require_with(
+        network.header_bytes <= network.flit_bytes,
+        "network.header_bytes",
+        network.header_bytes,
+        format!("at most network.flit_bytes = {}, since a header travels in one flit", network.flit_bytes),
+        &["network.flit_bytes"],
+    )?;
+    between("network.latency_cycles", network.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    between("network.vc_buffer_flits", network.vc_buffer_flits, 1, ENTRIES_MAX)
+}
+
+fn check_dram(dram: &Dram, line_bytes: u32) -> Check {
+    between("dram.bytes_per_cycle", dram.bytes_per_cycle, 1, COUNT_MAX)?;
+    between("dram.queue", dram.queue, 1, ENTRIES_MAX)?;
+    between("dram.latency_cycles", dram.latency_cycles, 0, LATENCY_CYCLES_MAX)?;
+    between("dram.banks", dram.banks, 1, COUNT_MAX)?;
+    require_with(
+        dram.row_bytes > 0 && dram.row_bytes.is_multiple_of(line_bytes),
+        "dram.row_bytes",
+        dram.row_bytes,
+        format!("a multiple of l1.line_bytes = {line_bytes}"),
+        &["l1.line_bytes"],
+    )?;
+    let timing = &dram.timing;
+    for (key, cycles) in [
+        ("dram.timing.t_cl", timing.t_cl),
+        ("dram.timing.t_rp", timing.t_rp),
+        ("dram.timing.t_rc", timing.t_rc),
+        ("dram.timing.t_ras", timing.t_ras),
+        ("dram.timing.t_ccd", timing.t_ccd),
+        ("dram.timing.t_wl", timing.t_wl),
+        ("dram.timing.t_rcd", timing.t_rcd),
+        ("dram.timing.t_rrd", timing.t_rrd),
+        ("dram.timing.t_cdlr", timing.t_cdlr),
+        ("dram.timing.t_wr", timing.t_wr),
+        ("dram.timing.t_ccdl", timing.t_ccdl),
+        ("dram.timing.t_rtpl", timing.t_rtpl),
+    ] {
+        between(key, cycles, 0, TIMING_CYCLES_MAX)?;
+    }
+    Ok(())
+}
+
+fn check_energy(energy: &Energy) -> Check {
+    for (key, value) in [("energy.flit_pj", energy.flit_pj), ("energy.vc_buffer_uw", energy.vc_buffer_uw)] {
+        require((0.0..=ENERGY_MAX).contains(&value), key, value, format!("a finite number from 0 to {ENERGY_MAX:e}"))?;
+    }
+    between("energy.vcs_per_network", energy.vcs_per_network, 1, COUNT_MAX)
+}
+
+fn check_watchdog(watchdog: &Watchdog) -> Check {
+    for (key, cycles) in [("watchdog.idle_cycles", watchdog.idle_cycles), ("watchdog.cycles", watchdog.cycles)] {
+        require((1..=WATCHDOG_CYCLES_MAX).contains(&cycles), key, cycles, format!("1 to {WATCHDOG_CYCLES_MAX}"))?;
+    }
+    Ok(())
+}

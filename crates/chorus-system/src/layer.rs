@@ -1,0 +1,219 @@
+//! A system file, or one of its scales, as leaves: dotted keys with a checked value and the place where it was written.
+//!
+//! Reading into leaves, and not straight into the typed configuration, keeps positions through the merge of scales and
+//! overrides and lets a scale name only the keys that it changes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::SystemError;
+use crate::nearest::nearest;
+use crate::place::{Place, SourceText, excerpt};
+use crate::scale::Scale;
+use crate::schema::{Field, Kind, fields, join};
+
+/// Values by dotted key.
+pub(crate) type Layer = BTreeMap<String, Leaf>;
+
+/// The table that holds the scales.
+const SCALE: &str = "scale";
+
+/// One value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaf {
+    pub(crate) scalar: Scalar,
+    pub(crate) place: Place,
+}
+
+/// A value of one of the kinds of the schema.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Integer(u64),
+    Float(f64),
+    Text(String),
+}
+
+impl From<&Scalar> for toml::Value {
+    fn from(scalar: &Scalar) -> Self {
+        match scalar {
+            // `Kind::Integer` admits nothing above the largest TOML integer.
+            Scalar::Integer(value) => toml::Value::Integer(i64::try_from(*value).unwrap_or(i64::MAX)),
+            Scalar::Float(value) => toml::Value::Float(*value),
+            Scalar::Text(value) => toml::Value::String(value.clone()),
+        }
+    }
+}
+
+/// The value as TOML.
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        toml::Value::from(self).fmt(f)
+    }
+}
+
+impl Scalar {
+    /// Reads a TOML value as the kind that its key takes. An integer serves as a float.
+    pub(crate) fn read(value: &DeValue<'_>, kind: &Kind) -> Option<Scalar> {
+        match (kind, value) {
+            (Kind::Integer(max), DeValue::Integer(integer)) => {
+                let value = u64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
+                (value <= *max).then_some(Scalar::Integer(value))
+            }
+            (Kind::Float, DeValue::Integer(integer)) => {
+                let value = i64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
+                Some(Scalar::Float(value as f64))
+            }
+            // Adding zero turns a negative zero into the one zero, so that equal values hash alike.
+            (Kind::Float, DeValue::Float(float)) => Some(Scalar::Float(float.as_str().parse::<f64>().ok()? + 0.0)),
+            (Kind::Text, DeValue::String(text)) => Some(Scalar::Text(text.to_string())),
+            (Kind::Choice(names), DeValue::String(text)) => {
+                names.contains(&text.as_ref()).then(|| Scalar::Text(text.to_string()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A system file: the machine, and what each of its scales changes.
+pub(crate) struct Document {
+    pub(crate) base: Layer,
+    pub(crate) scales: BTreeMap<Scale, Layer>,
+}
+
+/// Reads a system file. Every scale is checked, also those that are not asked for.
+pub(crate) fn read(source: &SourceText) -> Result<Document, SystemError> {
+    let root = DeTable::parse(source.text()).map_err(|error| SystemError::Syntax {
+        place: Box::new(Place::in_file(source, error.span().unwrap_or(0..0))),
+        message: error.message().replace('\n', ", "),
+    })?;
+    let reader = Reader { source };
+    let mut document = Document { base: Layer::new(), scales: BTreeMap::new() };
+    for (key, value) in in_file_order(root.get_ref()) {
+        if key.get_ref() == SCALE {
+            document.scales = reader.read_scales(value)?;
+        } else {
+            reader.read_entry(key, value, fields(), Prefix::default(), &mut document.base)?;
+        }
+    }
+    Ok(document)
+}
+
+/// Entries by position, so that the first mistake of a file is the one reported.
+fn in_file_order<'t, 'i>(
+    table: &'t DeTable<'i>,
+) -> Vec<(&'t Spanned<toml::de::DeString<'i>>, &'t Spanned<DeValue<'i>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// The dotted names of a table: in the file, where a scale's keys lie below `scale.NAME`, and in the schema.
+#[derive(Clone, Copy, Default)]
+struct Prefix<'a> {
+    file: &'a str,
+    schema: &'a str,
+}
+
+struct Reader<'a> {
+    source: &'a SourceText,
+}
+
+impl Reader<'_> {
+    fn read_scales(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<Scale, Layer>, SystemError> {
+        let names: Vec<&'static str> = Scale::ALL.map(Scale::name).to_vec();
+        let expected = || format!("a table with the keys {}", crate::schema::quoted(&names));
+        let table = self.table(SCALE, value, expected)?;
+        let mut scales = BTreeMap::new();
+        for (key, value) in in_file_order(table) {
+            let Some(scale) = Scale::ALL.into_iter().find(|scale| scale.name() == key.get_ref()) else {
+                return Err(self.unknown_key(key, SCALE, names));
+            };
+            let prefix = join(SCALE, scale.name());
+            let table = self.table(&prefix, value, || "a table of the keys that this scale changes".to_owned())?;
+            let mut layer = Layer::new();
+            for (key, value) in in_file_order(table) {
+                self.read_entry(key, value, fields(), Prefix { file: &prefix, schema: "" }, &mut layer)?;
+            }
+            scales.insert(scale, layer);
+        }
+        Ok(scales)
+    }
+
+    fn read_entry(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+        fields: &'static [Field],
+        prefix: Prefix<'_>,
+        layer: &mut Layer,
+    ) -> Result<(), SystemError> {
+        let Some(field) = fields.iter().find(|field| field.name == key.get_ref()) else {
+            let mut accepted: Vec<&'static str> = fields.iter().map(|field| field.name).collect();
+            if prefix.file.is_empty() {
+                accepted.push(SCALE);
+            }
+            return Err(self.unknown_key(key, prefix.file, accepted));
+        };
+        let (file, schema) = (join(prefix.file, field.name), join(prefix.schema, field.name));
+        if let Kind::Table(fields) = &field.kind {
+            for (key, value) in in_file_order(self.table(&file, value, || field.kind.expected())?) {
+                self.read_entry(key, value, fields, Prefix { file: &file, schema: &schema }, layer)?;
+            }
+            return Ok(());
+        }
+        let scalar = Scalar::read(value.get_ref(), &field.kind)
+            .ok_or_else(|| self.wrong_type(&file, value, field.kind.expected(), Some(&field.kind)))?;
+        layer.insert(schema, Leaf { scalar, place: Place::in_file(self.source, value.span()) });
+        Ok(())
+    }
+
+    fn table<'t, 'i>(
+        &self,
+        key: &str,
+        value: &'t Spanned<DeValue<'i>>,
+        expected: impl FnOnce() -> String,
+    ) -> Result<&'t DeTable<'i>, SystemError> {
+        value.get_ref().as_table().ok_or_else(|| self.wrong_type(key, value, expected(), None))
+    }
+
+    fn unknown_key(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        table: &str,
+        accepted: Vec<&'static str>,
+    ) -> SystemError {
+        SystemError::UnknownKey {
+            place: Box::new(Place::in_file(self.source, key.span())),
+            key: join(table, &excerpt(key.get_ref())),
+            table: table.to_owned(),
+            nearest: nearest(key.get_ref(), accepted.iter().copied()),
+            accepted,
+        }
+    }
+
+    fn wrong_type(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        expected: String,
+        kind: Option<&Kind>,
+    ) -> SystemError {
+        let given = match value.get_ref() {
+            DeValue::Table(_) => "a table".to_owned(),
+            DeValue::Array(_) => "an array".to_owned(),
+            other => {
+                let written = self.source.text().get(value.span()).unwrap_or_default();
+                format!("the {} `{}`", other.type_str(), excerpt(written))
+            }
+        };
+        let nearest = match (kind, value.get_ref()) {
+            (Some(Kind::Choice(names)), DeValue::String(text)) => nearest(text, names.iter().copied()),
+            _ => None,
+        };
+        let place = Box::new(Place::in_file(self.source, value.span()));
+        SystemError::WrongType { place, key: key.to_owned(), given, expected, nearest }
+    }
+}

@@ -1,0 +1,46 @@
+//! Systems as typed, validated data.
+//!
+//! A system is one TOML file: a machine in the schema of [`SystemConfig`], plus tables `[scale.quick]` and `[scale.paper]` that
+//! override any of its keys. [`resolve`] finds the file, lays the scale and the `--set` overrides over it, checks every key, type
+//! and size, and hashes the result. [`entries`] and [`derived`] describe a resolved system for people; nothing here prints.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `config.rs` | the machine as types: the one place where keys are declared |
+//! | `schema.rs` | keys and kinds of value, read off those types |
+//! | `registry.rs` | the shipped systems, and system files of one's own |
+//! | `scale.rs` | the scales |
+//! | `layer.rs` | a system file, or one of its scales, as checked leaves |
+//! | `overrides.rs` | `--set key=value` |
+//! | `resolve.rs` | layers merged into one configuration, its hash and its text |
+//! | `geometry.rs` | which sizes and counts make a machine that can exist |
+//! | `entries.rs` | every resolved key with its value and source |
+//! | `derived.rs` | sizes and bandwidths that follow from the configuration |
+//! | `nearest.rs` | the valid name that a misspelt one is closest to |
+//! | `place.rs` | where a key was written |
+//! | `error.rs` | what can be wrong |
+
+mod config;
+mod derived;
+mod entries;
+mod error;
+mod geometry;
+mod layer;
+mod nearest;
+mod overrides;
+mod place;
+mod registry;
+mod resolve;
+mod scale;
+mod schema;
+
+pub use config::{
+    Clocks, Core, Dram, DramModel, DramTiming, Energy, L1, L2, Network, Replacement, Scheduler, SystemConfig, Watchdog,
+};
+pub use derived::{Derived, derived};
+pub use entries::{Entry, Origin, entries};
+pub use error::SystemError;
+pub use place::Place;
+pub use registry::{SYSTEMS, ShippedSystem};
+pub use resolve::{Resolved, resolve, resolve_text};
+pub use scale::Scale;

@@ -1,0 +1,84 @@
+//! Overrides from the command line: `--set KEY=VALUE`.
+//!
+//! A value is TOML. Names and strings may be written without quotes, since a shell would eat them.
+
+use toml::de::DeValue;
+
+use crate::error::SystemError;
+use crate::layer::{Leaf, Scalar};
+use crate::nearest::nearest;
+use crate::place::{Place, excerpt};
+use crate::schema::{Kind, fields, join, leaves};
+
+/// Reads one override into the key that it names and its checked value.
+pub(crate) fn read(text: &str) -> Result<(String, Leaf), SystemError> {
+    let (key, value) = text
+        .split_once('=')
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .filter(|(key, _)| !key.is_empty())
+        .ok_or_else(|| SystemError::MalformedOverride { text: excerpt(text) })?;
+    let kind = find(text, key)?;
+    let scalar = read_value(value, kind).ok_or_else(|| SystemError::WrongType {
+        place: Box::new(Place::in_override(text)),
+        key: key.to_owned(),
+        given: format!("`{}`", excerpt(value)),
+        expected: kind.expected(),
+        nearest: match kind {
+            Kind::Choice(names) => nearest(value, names.iter().copied()),
+            Kind::Integer(_) | Kind::Float | Kind::Text | Kind::Table(_) => None,
+        },
+    })?;
+    Ok((key.to_owned(), Leaf { scalar, place: Place::in_override(text) }))
+}
+
+/// Walks the schema down a dotted key.
+fn find(text: &str, key: &str) -> Result<&'static Kind, SystemError> {
+    let mut level = fields();
+    let mut table = String::new();
+    let mut names = key.split('.').peekable();
+    while let Some(name) = names.next() {
+        let field = level.iter().find(|field| field.name == name).ok_or_else(|| SystemError::UnknownKey {
+            place: Box::new(Place::in_override(text)),
+            key: excerpt(key),
+            table: table.clone(),
+            accepted: level.iter().map(|field| field.name).collect(),
+            nearest: nearest(name, level.iter().map(|field| field.name))
+                .map(|name| join(&table, &name))
+                .or_else(|| with_last_name(key)),
+        })?;
+        table = join(&table, field.name);
+        match &field.kind {
+            Kind::Table(below) if names.peek().is_some() => level = below,
+            kind if names.peek().is_none() => return Ok(kind),
+            kind => {
+                return Err(SystemError::WrongType {
+                    place: Box::new(Place::in_override(text)),
+                    key: table,
+                    given: "a table".to_owned(),
+                    expected: kind.expected(),
+                    nearest: None,
+                });
+            }
+        }
+    }
+    // A key is never empty, so its last name has been returned or refused above.
+    Err(SystemError::MalformedOverride { text: excerpt(text) })
+}
+
+/// The first key that ends in the same name, for a key whose table was left out.
+fn with_last_name(key: &str) -> Option<String> {
+    let last = key.rsplit('.').next()?;
+    leaves().into_iter().map(|(key, _)| key).find(|candidate| candidate.rsplit('.').next() == Some(last))
+}
+
+fn read_value(value: &str, kind: &Kind) -> Option<Scalar> {
+    let toml = DeValue::parse(value).ok();
+    let toml = toml.as_ref().map(|value| value.get_ref());
+    match kind {
+        Kind::Text | Kind::Choice(_) => match toml {
+            Some(string @ DeValue::String(_)) => Scalar::read(string, kind),
+            _ => Scalar::read(&DeValue::String(value.into()), kind),
+        },
+        Kind::Integer(_) | Kind::Float | Kind::Table(_) => Scalar::read(toml?, kind),
+    }
+}

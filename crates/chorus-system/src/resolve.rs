@@ -1,0 +1,118 @@
+//! Layers merged into one configuration, its hash and its text.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+use crate::config::SystemConfig;
+use crate::error::SystemError;
+use crate::geometry;
+use crate::layer::{self, Document, Layer};
+use crate::overrides;
+use crate::place::{Place, SourceText};
+use crate::registry;
+use crate::scale::Scale;
+use crate::schema::{join, leaves};
+
+/// Bytes of the SHA-256 that are kept: 16 hexadecimal digits.
+const HASH_BYTES: usize = 8;
+
+/// A system with its scale and overrides applied and every value checked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The machine.
+    pub config: SystemConfig,
+    /// The scale at which it was asked for.
+    pub scale: Scale,
+    /// 16 hexadecimal digits that change with any value of the configuration, and with nothing else.
+    pub hash: String,
+    /// The configuration as TOML, as stored with results.
+    pub text: String,
+    pub(crate) base: Layer,
+    pub(crate) scaled: Layer,
+    pub(crate) overridden: Layer,
+}
+
+/// Finds a system by name or path and applies a scale and overrides (`key.path=value`, later ones win).
+///
+/// A path is whatever ends in `.toml` or contains a separator; everything else is a name.
+pub fn resolve(name_or_path: &str, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
+    resolve_source(&registry::open(name_or_path)?, scale, overrides)
+}
+
+/// Like [`resolve`], for the text of a system file; `file` is its name in messages.
+pub fn resolve_text(file: &str, text: &str, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
+    resolve_source(&SourceText::new(file, text), scale, overrides)
+}
+
+fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
+    let Document { base, mut scales } = layer::read(source)?;
+    let overridden = overrides.iter().map(|text| overrides::read(text)).collect::<Result<Layer, _>>()?;
+    let missing = |keys| SystemError::MissingKeys { file: source.name().to_owned(), keys };
+    let scaled = scales.remove(&scale).ok_or_else(|| missing(vec![join("scale", scale.name())]))?;
+
+    // A scale or an override changes a machine; it does not complete one.
+    let absent: Vec<String> = leaves().into_iter().map(|(key, _)| key).filter(|key| !base.contains_key(key)).collect();
+    if !absent.is_empty() {
+        return Err(missing(absent));
+    }
+
+    let mut merged = base.clone();
+    merged.extend(scaled.clone());
+    merged.extend(overridden.clone());
+    let inconsistent = |message: String| SystemError::Inconsistent {
+        file: source.name().to_owned(),
+        message: message.trim().to_owned(),
+    };
+    let config: SystemConfig =
+        nest(&merged).try_into().map_err(|error: toml::de::Error| inconsistent(error.to_string()))?;
+    geometry::check(&config).map_err(|violation| impossible(violation, source, &merged))?;
+    let text = toml::to_string(&config).map_err(|error| inconsistent(error.to_string()))?;
+    Ok(Resolved { config, scale, hash: hash(&merged), text, base, scaled, overridden })
+}
+
+/// Leaves as nested tables.
+fn nest(layer: &Layer) -> toml::Table {
+    let mut root = toml::Table::new();
+    for (key, leaf) in layer {
+        let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let mut table = &mut root;
+        for name in tables.split('.').filter(|name| !name.is_empty()) {
+            let below = table.entry(name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            let toml::Value::Table(below) = below else { unreachable!("no key of the schema is a value and a table") };
+            table = below;
+        }
+        table.insert(name.to_owned(), toml::Value::from(&leaf.scalar));
+    }
+    root
+}
+
+/// The digest of all keys in sorted order with their values as TOML writes them.
+fn hash(layer: &Layer) -> String {
+    let mut canonical = String::new();
+    for (key, leaf) in layer {
+        canonical.push_str(&format!("{key} = {}\n", leaf.scalar));
+    }
+    Sha256::digest(canonical.as_bytes()).iter().take(HASH_BYTES).fold(String::new(), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Points at the override that made the machine impossible where there is one, otherwise at the key.
+fn impossible(violation: geometry::Violation, source: &SourceText, merged: &Layer) -> SystemError {
+    let place_of = |key: &str| merged.get(key).map(|leaf| leaf.place.clone());
+    let overridden = std::iter::once(violation.key)
+        .chain(violation.depends_on.iter().copied())
+        .filter_map(place_of)
+        .find(Place::is_override);
+    let place = overridden.or_else(|| place_of(violation.key)).unwrap_or_else(|| Place::in_file(source, 0..0));
+    SystemError::Geometry {
+        place: Box::new(place),
+        key: violation.key.to_owned(),
+        given: violation.given,
+        accepted: violation.accepted,
+    }
+}
