@@ -15,7 +15,7 @@ pub(crate) struct SourceText(Arc<NamedSource<String>>);
 
 impl SourceText {
     pub(crate) fn new(name: &str, text: &str) -> Self {
-        SourceText(Arc::new(NamedSource::new(excerpt(name), text.to_owned())))
+        SourceText(Arc::new(NamedSource::new(on_one_line(name), text.to_owned())))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -91,14 +91,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// A user's text, fit for one line of a message: control characters escaped, the rest of a long text replaced by an ellipsis.
+/// The start of a user's text, fit for one line of a message; an ellipsis stands for the rest.
 pub(crate) fn excerpt(text: &str) -> String {
-    let mut line = String::new();
-    for (index, character) in text.chars().enumerate() {
-        if index == EXCERPT_CHARS_MAX {
-            line.push('…');
-            break;
-        }
+    match text.char_indices().nth(EXCERPT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", on_one_line(&text[..end])),
+        None => on_one_line(text),
+    }
+}
+
+/// A user's text with its control characters escaped.
+pub(crate) fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
         if character.is_control() {
             line.extend(character.escape_default());
         } else {

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::error::SystemError;
 use crate::nearest::nearest;
-use crate::place::{SourceText, excerpt};
+use crate::place::{SourceText, excerpt, on_one_line};
 
 /// A system that is part of Chorus. Its file is embedded, so it is found from any working directory.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(crate) fn open(name_or_path: &str) -> Result<SourceText, SystemError> {
 }
 
 fn read(path: &str) -> Result<SourceText, SystemError> {
-    let unreadable = |reason: String| SystemError::UnreadableFile { path: excerpt(path), reason };
+    let unreadable = |reason: String| SystemError::UnreadableFile { path: on_one_line(path), reason };
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))

@@ -1,0 +1,174 @@
+//! A machine without caches or time: every operation takes effect on flat memory the moment it is issued.
+//!
+//! It says what a kernel computes when nothing can go wrong, so that a kernel's mistakes and a protocol's are told apart.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::kernel::{Kernel, Mismatch, Program, WaveId};
+use super::memory::HostMemory;
+use super::wave_state::{MemoryOp, MemoryOpKind, Operation, WaveTask};
+
+/// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
+const ROUNDS_MAX: u64 = 50_000_000;
+
+struct FlatWave {
+    task: WaveTask,
+    group: usize,
+    finished: bool,
+    at_barrier: bool,
+}
+
+/// Runs a whole program and checks its result.
+pub fn run(program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
+    while let Some(kernel) = program.next_kernel(memory) {
+        run_kernel(&kernel, memory)?;
+    }
+    program.check(memory)
+}
+
+/// Runs one kernel, all wavefronts in turn, one operation each.
+pub fn run_kernel(kernel: &Kernel, memory: &mut HostMemory) -> Result<(), Mismatch> {
+    let mut waves = start_all(kernel);
+    for _ in 0..ROUNDS_MAX {
+        if waves.iter().all(|wave| wave.finished) {
+            return Ok(());
+        }
+        for index in 0..waves.len() {
+            issue_one(&mut waves, index, memory);
+        }
+    }
+    Err(Mismatch(format!("kernel {} makes no progress on flat memory", kernel.name)))
+}
+
+fn start_all(kernel: &Kernel) -> Vec<FlatWave> {
+    let mut waves = Vec::new();
+    for work_group in 0..kernel.work_groups {
+        let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
+        for wave in 0..kernel.waves_per_group {
+            let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
+            let id = WaveId { work_group, wave, waves_per_group, work_groups };
+            let task = WaveTask::start(kernel, id, Rc::clone(&lds));
+            waves.push(FlatWave { task, group: work_group as usize, finished: false, at_barrier: false });
+        }
+    }
+    waves
+}
+
+fn issue_one(waves: &mut [FlatWave], index: usize, memory: &mut HostMemory) {
+    let wave = &mut waves[index];
+    if wave.finished || wave.at_barrier {
+        return;
+    }
+    let front = wave.task.state().borrow().front();
+    let Some(operation) = front else {
+        wave.finished = wave.task.poll() && wave.task.state().borrow().front().is_none();
+        return;
+    };
+    let mut state = wave.task.state().borrow_mut();
+    state.pop();
+    match operation {
+        Operation::Alu(_) | Operation::Lds(_) => {}
+        Operation::Memory(slot) => {
+            perform(state.memory_op_mut(slot), memory.words_mut());
+            state.complete_memory(slot);
+        }
+        Operation::Fence { .. } => {
+            state.pass();
+        }
+        Operation::Barrier => {
+            drop(state);
+            wave.at_barrier = true;
+            let group = wave.group;
+            release_barrier(waves, group);
+        }
+    }
+}
+
+fn release_barrier(waves: &mut [FlatWave], group: usize) {
+    let in_group = |wave: &&mut FlatWave| wave.group == group;
+    if waves.iter_mut().filter(in_group).all(|wave| wave.at_barrier || wave.finished) {
+        for wave in waves.iter_mut().filter(in_group).filter(|wave| wave.at_barrier) {
+            wave.at_barrier = false;
+            wave.task.state().borrow_mut().pass();
+        }
+    }
+}
+
+/// Performs one memory instruction, lane by lane.
+fn perform(op: &mut MemoryOp, words: &mut [u32]) {
+    for lane in op.mask.iter() {
+        let word = &mut words[op.words[lane] as usize];
+        match op.kind {
+            MemoryOpKind::Load => op.data[lane] = *word,
+            MemoryOpKind::Store => *word = op.data[lane],
+            MemoryOpKind::Atomic(atomic) => {
+                let old = *word;
+                *word = atomic.apply(old, op.data[lane]);
+                op.data[lane] = old;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_protocol::access::{AtomicOp, Scope};
+
+    use super::*;
+    use crate::frontend::lanes::Lanes;
+
+    #[test]
+    fn a_kernel_reads_computes_and_writes() {
+        let mut memory = HostMemory::default();
+        let x = memory.alloc_from(&(0..64).collect::<Vec<u32>>());
+        let y = memory.alloc::<u32>(64);
+        let kernel = Kernel::new("double", 2, 1, move |w| async move {
+            let ids = w.global_ids();
+            let values = w.load(x, ids).await;
+            w.alu(1).await;
+            w.store(y, ids, values * 2);
+        });
+        run_kernel(&kernel, &mut memory).unwrap();
+        assert_eq!(memory.read(y), (0..64).map(|i| 2 * i).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn work_groups_can_hand_values_to_each_other() {
+        let mut memory = HostMemory::default();
+        let flag = memory.alloc::<u32>(1);
+        let value = memory.alloc::<u32>(1);
+        let seen = memory.alloc::<u32>(1);
+        let kernel = Kernel::new("hand-over", 2, 1, move |w| async move {
+            if w.work_group() == 1 {
+                w.store_one(value, 0, 42);
+                w.store_release(flag, 0, 1, Scope::Gpu).await;
+            } else {
+                while w.load_acquire(flag, 0, Scope::Gpu).await == 0 {
+                    w.alu(1).await;
+                }
+                let got = w.load_one(value, 0).await;
+                w.store_one(seen, 0, got);
+            }
+        });
+        run_kernel(&kernel, &mut memory).unwrap();
+        assert_eq!(memory.read(seen), [42]);
+    }
+
+    #[test]
+    fn barriers_separate_local_data_accesses_and_atomics_count_every_lane() {
+        let mut memory = HostMemory::default();
+        let sum = memory.alloc::<u32>(1);
+        let kernel = Kernel::new("reverse", 1, 2, move |w| async move {
+            let ids = w.local_ids();
+            w.lds_write(crate::frontend::Mask::ALL, ids, ids);
+            w.barrier().await;
+            let other: Lanes<u32> = w.lds_read(crate::frontend::Mask::ALL, Lanes::splat(63) - ids);
+            let at = Lanes::splat(0);
+            w.atomic_where(AtomicOp::Add, crate::frontend::Mask::ALL, sum, at, other).await;
+        })
+        .lds(256);
+        run_kernel(&kernel, &mut memory).unwrap();
+        assert_eq!(memory.read(sum), [63 * 64 / 2]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Kernels, and the host programs that launch them.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use super::memory::HostMemory;
+use super::wave::Wave;
+
+/// Which wavefront of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaveId {
+    /// Work-group within the launch.
+    pub work_group: u32,
+    /// Wavefront within the work-group.
+    pub wave: u32,
+    /// Wavefronts of each work-group.
+    pub waves_per_group: u32,
+    /// Work-groups of the launch.
+    pub work_groups: u32,
+}
+
+type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// One launch: a grid of work-groups that all run the same async function.
+pub struct Kernel {
+    /// For statistics and messages.
+    pub name: String,
+    /// Work-groups of the launch.
+    pub work_groups: u32,
+    /// Wavefronts of each work-group.
+    pub waves_per_group: u32,
+    /// Registers of each work-item, for occupancy.
+    pub registers_per_item: u32,
+    /// Local data share of each work-group.
+    pub lds_bytes: u32,
+    body: Box<Body>,
+}
+
+impl Kernel {
+    /// A launch of `body` with 16 registers per work-item and no local data share.
+    pub fn new<F: Future<Output = ()> + 'static>(
+        name: impl Into<String>,
+        work_groups: u32,
+        waves_per_group: u32,
+        body: impl Fn(Wave) -> F + 'static,
+    ) -> Kernel {
+        Kernel {
+            name: name.into(),
+            work_groups,
+            waves_per_group,
+            registers_per_item: 16,
+            lds_bytes: 0,
+            body: Box::new(move |wave| Box::pin(body(wave))),
+        }
+    }
+
+    /// With another number of registers per work-item.
+    pub fn registers(mut self, registers_per_item: u32) -> Kernel {
+        self.registers_per_item = registers_per_item;
+        self
+    }
+
+    /// With a local data share per work-group.
+    pub fn lds(mut self, bytes: u32) -> Kernel {
+        self.lds_bytes = bytes;
+        self
+    }
+
+    /// The future of one wavefront.
+    pub(crate) fn start(&self, wave: Wave) -> Pin<Box<dyn Future<Output = ()>>> {
+        (self.body)(wave)
+    }
+}
+
+/// Why a result is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch(pub String);
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A host program: launches kernels one after the other and knows what the result must be.
+pub trait Program {
+    /// The next launch, or nothing when the program is finished. Memory is as the last kernel left it.
+    fn next_kernel(&mut self, memory: &HostMemory) -> Option<Kernel>;
+
+    /// Compares the result with a host reference.
+    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch>;
+}

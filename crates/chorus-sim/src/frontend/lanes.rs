@@ -1,0 +1,232 @@
+//! Values of all lanes of a wavefront, and sets of lanes.
+
+use std::ops::{Add, BitAnd, BitOr, Div, Index, Mul, Not, Rem, Sub};
+
+/// Work-items of a wavefront.
+pub const LANES: usize = 32;
+
+/// A type that fits one memory word.
+pub trait Word: Copy + Default + 'static {
+    /// As stored in memory.
+    fn to_bits(self) -> u32;
+    /// As loaded from memory.
+    fn from_bits(bits: u32) -> Self;
+}
+
+impl Word for u32 {
+    fn to_bits(self) -> u32 {
+        self
+    }
+
+    fn from_bits(bits: u32) -> Self {
+        bits
+    }
+}
+
+impl Word for i32 {
+    fn to_bits(self) -> u32 {
+        self as u32
+    }
+
+    fn from_bits(bits: u32) -> Self {
+        bits as i32
+    }
+}
+
+impl Word for f32 {
+    fn to_bits(self) -> u32 {
+        f32::to_bits(self)
+    }
+
+    fn from_bits(bits: u32) -> Self {
+        f32::from_bits(bits)
+    }
+}
+
+/// One value per lane. Arithmetic is lane by lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lanes<T>(pub [T; LANES]);
+
+impl<T: Copy> Lanes<T> {
+    /// The same value in every lane.
+    pub fn splat(value: T) -> Self {
+        Lanes([value; LANES])
+    }
+
+    /// The value that `f` gives for each lane number.
+    pub fn from_fn(mut f: impl FnMut(usize) -> T) -> Self {
+        Lanes(std::array::from_fn(&mut f))
+    }
+
+    /// `f` of each lane.
+    pub fn map<U: Copy>(self, mut f: impl FnMut(T) -> U) -> Lanes<U> {
+        Lanes::from_fn(|lane| f(self.0[lane]))
+    }
+
+    /// `f` of each pair of lanes.
+    pub fn zip<U: Copy, V: Copy>(self, other: Lanes<U>, mut f: impl FnMut(T, U) -> V) -> Lanes<V> {
+        Lanes::from_fn(|lane| f(self.0[lane], other.0[lane]))
+    }
+
+    /// The lanes for which `f` holds.
+    pub fn where_(self, mut f: impl FnMut(T) -> bool) -> Mask {
+        Mask((0..LANES).filter(|&lane| f(self.0[lane])).fold(0, |mask, lane| mask | 1 << lane))
+    }
+
+    /// This value where `mask` is set, `other` elsewhere.
+    pub fn select(self, mask: Mask, other: Lanes<T>) -> Lanes<T> {
+        Lanes::from_fn(|lane| if mask.contains(lane) { self.0[lane] } else { other.0[lane] })
+    }
+
+    /// Replaces the value of one lane.
+    pub fn set(&mut self, lane: usize, value: T) {
+        self.0[lane] = value;
+    }
+}
+
+impl<T: Copy + PartialOrd> Lanes<T> {
+    /// The lanes below `limit`.
+    pub fn below(self, limit: T) -> Mask {
+        self.where_(|value| value < limit)
+    }
+}
+
+impl<T> Index<usize> for Lanes<T> {
+    type Output = T;
+
+    fn index(&self, lane: usize) -> &T {
+        &self.0[lane]
+    }
+}
+
+impl<T: Copy> From<T> for Lanes<T> {
+    fn from(value: T) -> Self {
+        Lanes::splat(value)
+    }
+}
+
+impl<T: Copy + Add<Output = T>, R: Into<Lanes<T>>> Add<R> for Lanes<T> {
+    type Output = Lanes<T>;
+
+    fn add(self, other: R) -> Lanes<T> {
+        self.zip(other.into(), |a, b| a + b)
+    }
+}
+
+impl<T: Copy + Sub<Output = T>, R: Into<Lanes<T>>> Sub<R> for Lanes<T> {
+    type Output = Lanes<T>;
+
+    fn sub(self, other: R) -> Lanes<T> {
+        self.zip(other.into(), |a, b| a - b)
+    }
+}
+
+impl<T: Copy + Mul<Output = T>, R: Into<Lanes<T>>> Mul<R> for Lanes<T> {
+    type Output = Lanes<T>;
+
+    fn mul(self, other: R) -> Lanes<T> {
+        self.zip(other.into(), |a, b| a * b)
+    }
+}
+
+impl<T: Copy + Div<Output = T>, R: Into<Lanes<T>>> Div<R> for Lanes<T> {
+    type Output = Lanes<T>;
+
+    fn div(self, other: R) -> Lanes<T> {
+        self.zip(other.into(), |a, b| a / b)
+    }
+}
+
+impl<T: Copy + Rem<Output = T>, R: Into<Lanes<T>>> Rem<R> for Lanes<T> {
+    type Output = Lanes<T>;
+
+    fn rem(self, other: R) -> Lanes<T> {
+        self.zip(other.into(), |a, b| a % b)
+    }
+}
+
+/// A set of lanes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mask(pub u32);
+
+impl Mask {
+    /// Every lane.
+    pub const ALL: Mask = Mask(u32::MAX);
+    /// No lane.
+    pub const NONE: Mask = Mask(0);
+
+    /// One lane.
+    pub fn lane(lane: usize) -> Mask {
+        Mask(1 << lane)
+    }
+
+    /// The first `count` lanes.
+    pub fn first(count: usize) -> Mask {
+        if count >= LANES { Mask::ALL } else { Mask((1 << count) - 1) }
+    }
+
+    /// Whether any lane is set.
+    pub fn any(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Whether a lane is set.
+    pub fn contains(self, lane: usize) -> bool {
+        self.0 >> lane & 1 == 1
+    }
+
+    /// Number of lanes set.
+    pub fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The lanes set, in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            Some(lane)
+        })
+    }
+}
+
+impl BitAnd for Mask {
+    type Output = Mask;
+
+    fn bitand(self, other: Mask) -> Mask {
+        Mask(self.0 & other.0)
+    }
+}
+
+impl BitOr for Mask {
+    type Output = Mask;
+
+    fn bitor(self, other: Mask) -> Mask {
+        Mask(self.0 | other.0)
+    }
+}
+
+impl Not for Mask {
+    type Output = Mask;
+
+    fn not(self) -> Mask {
+        Mask(!self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_is_lane_by_lane_and_takes_scalars() {
+        let ids = Lanes::from_fn(|lane| lane as u32);
+        assert_eq!((ids * 2 + ids)[7], 21);
+        assert_eq!((ids + 1u32).below(4), Mask(0b111));
+        assert_eq!(ids.select(Mask::lane(3), Lanes::splat(9))[4], 9);
+    }
+}

@@ -1,0 +1,98 @@
+//! The memory of a program: a flat array of words, and typed views of pieces of it.
+
+use std::marker::PhantomData;
+
+use super::lanes::Word;
+
+/// Buffers begin at multiples of this, so that two never share a line.
+const ALIGNMENT_WORDS: usize = 64;
+
+/// A typed piece of memory: `len` words from word number `start`.
+#[derive(Debug)]
+pub struct Buf<T> {
+    start: u64,
+    len: usize,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Buf<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Buf<T> {}
+
+impl<T> Buf<T> {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The word number of the first element.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The part from element `first` on, of `len` elements.
+    pub fn slice(&self, first: usize, len: usize) -> Buf<T> {
+        assert!(first + len <= self.len, "slice {first}+{len} of a buffer of {}", self.len);
+        Buf { start: self.start + first as u64, len, of: PhantomData }
+    }
+}
+
+/// All memory of a simulated machine as the host sees it.
+#[derive(Clone, Debug, Default)]
+pub struct HostMemory {
+    words: Vec<u32>,
+}
+
+impl HostMemory {
+    /// A new buffer of `len` zeros.
+    pub fn alloc<T: Word>(&mut self, len: usize) -> Buf<T> {
+        let start = self.words.len().next_multiple_of(ALIGNMENT_WORDS);
+        self.words.resize((start + len).next_multiple_of(ALIGNMENT_WORDS), 0);
+        Buf { start: start as u64, len, of: PhantomData }
+    }
+
+    /// A new buffer with the given contents.
+    pub fn alloc_from<T: Word>(&mut self, values: &[T]) -> Buf<T> {
+        let buf = self.alloc(values.len());
+        for (index, &value) in values.iter().enumerate() {
+            self.set(buf, index, value);
+        }
+        buf
+    }
+
+    /// One element.
+    pub fn get<T: Word>(&self, buf: Buf<T>, index: usize) -> T {
+        assert!(index < buf.len, "element {index} of a buffer of {}", buf.len);
+        T::from_bits(self.words[buf.start as usize + index])
+    }
+
+    /// Writes one element.
+    pub fn set<T: Word>(&mut self, buf: Buf<T>, index: usize, value: T) {
+        assert!(index < buf.len, "element {index} of a buffer of {}", buf.len);
+        self.words[buf.start as usize + index] = value.to_bits();
+    }
+
+    /// All elements.
+    pub fn read<T: Word>(&self, buf: Buf<T>) -> Vec<T> {
+        (0..buf.len).map(|index| self.get(buf, index)).collect()
+    }
+
+    /// The words, for drivers.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// The words, for drivers to change.
+    pub fn words_mut(&mut self) -> &mut [u32] {
+        &mut self.words
+    }
+}

@@ -1,0 +1,17 @@
+//! How programs are written: kernels as async functions over wavefronts, and the host programs that launch them.
+//!
+//! A wavefront is a future. It runs ahead until it awaits a value; the operations it asked for on the way wait in its queue
+//! until the compute unit issues them. Values are real: what a load returns is what the caches hold.
+
+pub mod flat;
+pub mod kernel;
+pub mod lanes;
+pub mod memory;
+pub mod wave;
+mod wave_state;
+
+pub use kernel::{Kernel, Mismatch, Program, WaveId};
+pub use lanes::{LANES, Lanes, Mask, Word};
+pub use memory::{Buf, HostMemory};
+pub use wave::Wave;
+pub use wave_state::{MemoryOp, MemoryOpKind, Operation, WaveState, WaveTask};

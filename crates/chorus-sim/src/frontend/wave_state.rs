@@ -1,0 +1,245 @@
+//! The queue between a wavefront's future and the compute unit that runs it.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use chorus_protocol::access::{AtomicOp, Order, Scope};
+
+use super::kernel::{Kernel, WaveId};
+use super::lanes::{LANES, Mask};
+use super::wave::Wave;
+
+/// What a memory operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryOpKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes in one.
+    Atomic(AtomicOp),
+}
+
+/// One memory instruction of a wavefront: an address and a value per lane.
+#[derive(Clone, Debug)]
+pub struct MemoryOp {
+    /// What it does.
+    pub kind: MemoryOpKind,
+    /// Its memory order.
+    pub order: Order,
+    /// Its scope.
+    pub scope: Scope,
+    /// The lanes that take part.
+    pub mask: Mask,
+    /// Word number per lane.
+    pub words: [u64; LANES],
+    /// Store data and operands, then the values read.
+    pub data: [u32; LANES],
+    /// Line accesses that have not come back; set by the driver when it issues the operation.
+    pub accesses: u32,
+    done: bool,
+    awaited: bool,
+    abandoned: bool,
+}
+
+/// One entry of a wavefront's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// That many arithmetic instructions.
+    Alu(u32),
+    /// The memory instruction in this slot.
+    Memory(u16),
+    /// Waits for the wavefront's earlier operations, as far as the protocol says.
+    Fence {
+        /// Who must agree.
+        scope: Scope,
+    },
+    /// Waits for the other wavefronts of the work-group.
+    Barrier,
+    /// That many accesses of the local data share.
+    Lds(u32),
+}
+
+/// What a wavefront's future and its compute unit share.
+#[derive(Debug, Default)]
+pub struct WaveState {
+    queue: VecDeque<Operation>,
+    slots: Vec<MemoryOp>,
+    free: Vec<u16>,
+    /// Results and events that the future cannot go on without.
+    awaiting: u32,
+    /// Fences and barriers passed, and asked for by the future.
+    passed: u64,
+    requested: u64,
+    /// The fence or barrier that the future waits for.
+    awaited_ticket: Option<u64>,
+}
+
+impl WaveState {
+    /// The next operation to issue.
+    pub fn front(&self) -> Option<Operation> {
+        self.queue.front().copied()
+    }
+
+    /// Takes the next operation out.
+    pub fn pop(&mut self) {
+        self.queue.pop_front();
+    }
+
+    /// Issues `count` of the arithmetic instructions at the front of the queue.
+    pub fn retire_alu(&mut self, count: u32) {
+        if let Some(Operation::Alu(left)) = self.queue.front_mut() {
+            *left -= count;
+            if *left == 0 {
+                self.queue.pop_front();
+            }
+        }
+    }
+
+    /// The memory instruction in a slot.
+    pub fn memory_op(&self, slot: u16) -> &MemoryOp {
+        &self.slots[usize::from(slot)]
+    }
+
+    /// The memory instruction in a slot, to change.
+    pub fn memory_op_mut(&mut self, slot: u16) -> &mut MemoryOp {
+        &mut self.slots[usize::from(slot)]
+    }
+
+    /// A memory instruction has all its values. Returns whether the future can go on.
+    pub fn complete_memory(&mut self, slot: u16) -> bool {
+        let op = &mut self.slots[usize::from(slot)];
+        op.done = true;
+        if op.abandoned {
+            self.free.push(slot);
+            return false;
+        }
+        if !op.awaited {
+            return false;
+        }
+        self.awaiting -= 1;
+        self.awaiting == 0
+    }
+
+    /// A fence or barrier is passed. Returns whether the future can go on.
+    pub fn pass(&mut self) -> bool {
+        self.passed += 1;
+        if self.awaited_ticket.is_none_or(|ticket| self.passed < ticket) {
+            return false;
+        }
+        self.awaited_ticket = None;
+        self.awaiting -= 1;
+        self.awaiting == 0
+    }
+
+    /// Whether the future waits for something that has not happened.
+    pub fn is_waiting(&self) -> bool {
+        self.awaiting > 0
+    }
+
+    pub(super) fn push(&mut self, operation: Operation) {
+        self.queue.push_back(operation);
+    }
+
+    /// A slot with an instruction that takes no lane yet.
+    pub(super) fn new_memory_op(&mut self, kind: MemoryOpKind, order: Order, scope: Scope, mask: Mask) -> u16 {
+        let op = MemoryOp {
+            kind,
+            order,
+            scope,
+            mask,
+            words: [0; LANES],
+            data: [0; LANES],
+            accesses: 0,
+            done: false,
+            awaited: false,
+            abandoned: kind == MemoryOpKind::Store,
+        };
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[usize::from(slot)] = op;
+                slot
+            }
+            None => {
+                self.slots.push(op);
+                self.slots.len() as u16 - 1
+            }
+        }
+    }
+
+    /// The values of a finished instruction, or a note that the future waits for them.
+    pub(super) fn take_result(&mut self, slot: u16) -> Option<[u32; LANES]> {
+        let op = &mut self.slots[usize::from(slot)];
+        if op.done {
+            let data = op.data;
+            self.free.push(slot);
+            return Some(data);
+        }
+        if !op.awaited {
+            op.awaited = true;
+            self.awaiting += 1;
+        }
+        None
+    }
+
+    /// Nobody will ask for the values of this instruction.
+    pub(super) fn abandon(&mut self, slot: u16) {
+        let op = &mut self.slots[usize::from(slot)];
+        if op.done {
+            self.free.push(slot);
+            return;
+        }
+        op.abandoned = true;
+        if op.awaited {
+            self.awaiting -= 1;
+        }
+    }
+
+    /// Queues a fence or barrier; the number returned is the one to wait for.
+    pub(super) fn request(&mut self, operation: Operation) -> u64 {
+        self.push(operation);
+        self.requested += 1;
+        self.requested
+    }
+
+    /// Whether fence or barrier number `ticket` is passed; notes that the future waits for it if not.
+    pub(super) fn has_passed(&mut self, ticket: u64) -> bool {
+        if self.passed >= ticket {
+            return true;
+        }
+        if self.awaited_ticket.is_none() {
+            self.awaiting += 1;
+        }
+        self.awaited_ticket = Some(ticket);
+        false
+    }
+}
+
+/// A running wavefront: its future and the state it shares with the driver.
+pub struct WaveTask {
+    future: Pin<Box<dyn Future<Output = ()>>>,
+    state: Rc<RefCell<WaveState>>,
+}
+
+impl WaveTask {
+    /// Starts a wavefront of `kernel`; `lds` is the local data share of its work-group.
+    pub fn start(kernel: &Kernel, id: WaveId, lds: Rc<RefCell<Vec<u32>>>) -> WaveTask {
+        let state = Rc::new(RefCell::new(WaveState::default()));
+        let wave = Wave::new(id, Rc::clone(&state), lds);
+        WaveTask { future: kernel.start(wave), state }
+    }
+
+    /// Runs the future until it waits or ends; returns whether it ended.
+    pub fn poll(&mut self) -> bool {
+        self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    /// The state shared with the future.
+    pub fn state(&self) -> &RefCell<WaveState> {
+        &self.state
+    }
+}

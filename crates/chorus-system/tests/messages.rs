@@ -1,0 +1,346 @@
+//! Does every mistake get one message that names place, key, what was given and what is accepted?
+
+use chorus_system::{SYSTEMS, Scale, SystemError, resolve, resolve_text};
+use miette::Diagnostic;
+
+fn shipped() -> &'static str {
+    SYSTEMS[0].text
+}
+
+/// The error of a file made from the shipped one by replacing a piece of it.
+fn edited(old: &str, new: &str) -> SystemError {
+    assert!(shipped().contains(old), "the shipped file has no {old:?}");
+    resolve_text("my.toml", &shipped().replacen(old, new, 1), Scale::Paper, &[]).expect_err("must be refused")
+}
+
+#[track_caller]
+fn check_file(old: &str, new: &str, expected: &str) {
+    let error = edited(old, new);
+    let (line, _) = error.place().and_then(|place| place.line_and_column()).expect("an error inside a file");
+    assert_eq!(error.to_string(), expected.replace("LINE", &line.to_string()));
+    let text = shipped().replacen(old, new, 1);
+    let reported = text.lines().nth(line - 1).expect("the reported line exists");
+    let mistake = new.lines().last().expect("an edit is not empty");
+    assert!(reported.contains(mistake.trim()), "line {line} is {reported:?}, the mistake is {mistake:?}");
+}
+
+fn set(overrides: &[&str]) -> SystemError {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    resolve("tc", Scale::Paper, &overrides).expect_err("must be refused")
+}
+
+#[track_caller]
+fn check_set(text: &str, expected: &str) {
+    assert_eq!(set(&[text]).to_string(), expected);
+}
+
+#[test]
+fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
+    let error = resolve("tcc", Scale::Quick, &[]).expect_err("must be refused");
+    assert_eq!(
+        error.to_string(),
+        "unknown system `tcc`; known: `tc`; or the path of a file that ends in .toml; did you mean `tc`?"
+    );
+    let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
+    assert_eq!(error.to_string(), "unknown system `fermi`; known: `tc`; or the path of a file that ends in .toml");
+}
+
+#[test]
+fn an_unknown_scale_lists_the_scales() {
+    let error = "quik".parse::<Scale>().expect_err("must be refused");
+    assert_eq!(error.to_string(), "unknown scale `quik`; accepted: `quick`, `paper`; did you mean `quick`?");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = resolve("no/such.toml", Scale::Quick, &[]).expect_err("must be refused");
+    let text = error.to_string();
+    assert!(text.starts_with("cannot read system file no/such.toml: no such file"), "{text}");
+}
+
+#[test]
+fn a_directory_is_not_a_system_file() {
+    let error = resolve("./", Scale::Quick, &[]).expect_err("must be refused");
+    assert!(error.to_string().starts_with("cannot read system file ./: "), "{error}");
+}
+
+#[test]
+fn a_file_that_is_not_text_is_refused() {
+    let path = std::env::temp_dir().join(format!("chorus-system-not-text-{}.toml", std::process::id()));
+    std::fs::write(&path, b"name = \"\xff\"").expect("the temporary directory can be written");
+    let error = resolve(path.to_str().expect("a UTF-8 path"), Scale::Quick, &[]).expect_err("must be refused");
+    std::fs::remove_file(&path).expect("the file can be removed");
+    assert!(error.to_string().ends_with(": it is not UTF-8 text (first bad byte at offset 8)"), "{error}");
+}
+
+#[test]
+fn broken_toml_names_file_line_and_column() {
+    let error = resolve_text("my.toml", "name = \"a\"\ntitle = \n", Scale::Paper, &[]).expect_err("must be refused");
+    let text = error.to_string();
+    assert!(text.starts_with("my.toml:2:9: not valid TOML: "), "{text}");
+    assert!(!text.contains('\n'), "{text}");
+}
+
+#[test]
+fn a_key_given_twice_is_refused_at_the_second() {
+    let error = edited("ways = 4 #", "ways = 4\nways = 4 #");
+    assert!(error.to_string().contains(": not valid TOML: duplicate key"), "{error}");
+}
+
+#[test]
+fn an_unknown_key_in_a_table_is_placed_and_corrected() {
+    check_file(
+        "size_bytes = 32768",
+        "sise_bytes = 32768",
+        "my.toml:LINE:1: unknown key `l1.sise_bytes`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `mshrs`, \
+         `replacement`, `latency_cycles`; did you mean `size_bytes`?",
+    );
+}
+
+#[test]
+fn an_unknown_key_at_the_top_lists_the_tables() {
+    check_file(
+        "[clocks]",
+        "[cloks]",
+        "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `clocks`, `core`, `l1`, `l2`, `network`, \
+         `dram`, `energy`, `watchdog`, `scale`; did you mean `clocks`?",
+    );
+}
+
+#[test]
+fn an_unknown_scale_table_is_refused() {
+    check_file(
+        "[scale.paper]",
+        "[scale.papers]",
+        "my.toml:LINE:8: unknown key `scale.papers`; accepted in [scale]: `quick`, `paper`; did you mean `paper`?",
+    );
+}
+
+#[test]
+fn an_unknown_key_in_a_scale_is_placed_even_when_another_scale_is_asked_for() {
+    check_file(
+        "banks = 4 ",
+        "bank = 4 ",
+        "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; accepted in [scale.quick.l2]: `banks`, `bank_bytes`, `ways`, \
+         `mshrs`, `replacement`, `tag_latency_cycles`, `data_latency_cycles`; did you mean `banks`?",
+    );
+}
+
+#[test]
+fn a_string_for_an_integer_is_a_wrong_type() {
+    check_file(
+        "size_bytes = 32768",
+        "size_bytes = \"32K\"",
+        "my.toml:LINE:14: key `l1.size_bytes` is given as the string `\"32K\"`; expected an integer from 0 to 4294967295",
+    );
+}
+
+#[test]
+fn a_negative_and_an_oversized_integer_are_out_of_range() {
+    check_file(
+        "ways = 4 ",
+        "ways = -4 ",
+        "my.toml:LINE:8: key `l1.ways` is given as the integer `-4`; expected an integer from 0 to 4294967295",
+    );
+    check_file(
+        "ways = 4 ",
+        "ways = 4294967296 ",
+        "my.toml:LINE:8: key `l1.ways` is given as the integer `4294967296`; expected an integer from 0 to 4294967295",
+    );
+    check_file(
+        "cycles = 10_000_000_000 ",
+        "cycles = 9223372036854775808 ",
+        "my.toml:LINE:10: key `watchdog.cycles` is given as the integer `9223372036854775808`; expected an integer from 0 to \
+         9223372036854775807",
+    );
+}
+
+#[test]
+fn an_unknown_name_of_a_choice_lists_the_choices() {
+    check_file(
+        "model = \"gddr5\"",
+        "model = \"gddr4\"",
+        "my.toml:LINE:9: key `dram.model` is given as the string `\"gddr4\"`; expected one of `fixed`, `gddr5`; did you mean \
+         `gddr5`?",
+    );
+}
+
+#[test]
+fn a_value_in_place_of_a_table_is_a_wrong_type() {
+    let error = resolve_text("my.toml", "network = 3\n", Scale::Paper, &[]).expect_err("must be refused");
+    assert_eq!(
+        error.to_string(),
+        "my.toml:1:11: key `network` is given as the integer `3`; expected a table with the keys `flit_bytes`, \
+         `header_bytes`, `latency_cycles`, `vc_buffer_flits`"
+    );
+    let error = resolve_text("my.toml", "[[scale]]\n", Scale::Paper, &[]).expect_err("must be refused");
+    assert!(
+        error
+            .to_string()
+            .ends_with("key `scale` is given as an array; expected a table with the keys `quick`, `paper`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn missing_keys_are_named() {
+    assert_eq!(
+        edited("ways = 8 # source: Table 4, L2 shared bank\n", "").to_string(),
+        "my.toml: missing key `l2.ways`"
+    );
+    let error = resolve_text("my.toml", "[scale.paper]", Scale::Paper, &[]).expect_err("must be refused");
+    assert!(
+        error.to_string().starts_with("my.toml: missing keys `name`, `title`, `source`, `clocks.core_mhz`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_scale_that_the_file_does_not_have_is_missing() {
+    assert_eq!(edited("[scale.paper]", "").to_string(), "my.toml: missing key `scale.paper`");
+}
+
+#[test]
+fn an_override_without_a_value_is_malformed() {
+    check_set("l1.size_bytes", "--set l1.size_bytes: expected KEY=VALUE, for example l1.size_bytes=65536");
+    check_set("=3", "--set =3: expected KEY=VALUE, for example l1.size_bytes=65536");
+}
+
+#[test]
+fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
+    check_set(
+        "l1.wayz=4",
+        "--set l1.wayz=4: unknown key `l1.wayz`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `mshrs`, \
+         `replacement`, `latency_cycles`; did you mean `l1.ways`?",
+    );
+    check_set(
+        "flit_bytes=64",
+        "--set flit_bytes=64: unknown key `flit_bytes`; accepted: `name`, `title`, `source`, `clocks`, `core`, `l1`, `l2`, \
+         `network`, `dram`, `energy`, `watchdog`; did you mean `network.flit_bytes`?",
+    );
+}
+
+#[test]
+fn an_override_of_a_wrong_type_says_what_is_expected() {
+    check_set(
+        "l1.size_bytes=big",
+        "--set l1.size_bytes=big: key `l1.size_bytes` is given as `big`; expected an integer from 0 to 4294967295",
+    );
+    check_set(
+        "l1.size_bytes=",
+        "--set l1.size_bytes=: key `l1.size_bytes` is given as ``; expected an integer from 0 to 4294967295",
+    );
+    check_set(
+        "core.scheduler=greedy",
+        "--set core.scheduler=greedy: key `core.scheduler` is given as `greedy`; expected one of `loose-round-robin`, \
+         `greedy-then-oldest`",
+    );
+    check_set(
+        "energy.flit_pj=true",
+        "--set energy.flit_pj=true: key `energy.flit_pj` is given as `true`; expected a number",
+    );
+}
+
+#[test]
+fn an_override_sets_values_and_not_tables() {
+    check_set(
+        "network=3",
+        "--set network=3: key `network` is given as `3`; expected a table with the keys `flit_bytes`, `header_bytes`, \
+         `latency_cycles`, `vc_buffer_flits`",
+    );
+    check_set(
+        "l1.ways.x=3",
+        "--set l1.ways.x=3: key `l1.ways` is given as a table; expected an integer from 0 to 4294967295",
+    );
+}
+
+#[test]
+fn control_characters_and_long_text_do_not_reach_a_message() {
+    let text = set(&[&format!("\u{1b}[31m\n{}=1", "x".repeat(10_000))]).to_string();
+    assert!(!text.contains(['\u{1b}', '\n']) && text.len() < 500, "{text}");
+}
+
+#[test]
+fn impossible_geometry_in_a_file_is_placed_at_its_key() {
+    check_file(
+        "size_bytes = 32768",
+        "size_bytes = 32000",
+        "my.toml:LINE:14: key `l1.size_bytes` is 32000; accepted: a multiple of l1.ways x l1.line_bytes = 4 x 128 = 512",
+    );
+}
+
+#[test]
+fn impossible_geometry_is_placed_at_the_override_that_made_it() {
+    check_set(
+        "l1.ways=3",
+        "--set l1.ways=3: key `l1.size_bytes` is 32768; accepted: a multiple of l1.ways x l1.line_bytes = 3 x 128 = 384",
+    );
+    check_set("core.count=65", "--set core.count=65: key `core.count` is 65; accepted: 1 to 64");
+}
+
+#[test]
+fn every_impossible_size_is_refused_with_what_is_accepted() {
+    for (text, accepted) in [
+        ("name=T C", "1 to 64 lower-case letters, digits and hyphens"),
+        ("title=\"\"", "one line of text"),
+        ("clocks.l2_mhz=0", "1 MHz or more"),
+        ("core.count=0", "1 to 64"),
+        ("core.wavefronts=0", "1 to 1024"),
+        ("core.lanes=33", "1 to 32"),
+        ("core.registers=0", "1 or more"),
+        ("core.work_groups=0", "1 to 1024"),
+        ("core.loads_in_flight=0", "1 to 1024"),
+        ("core.lsu_queue=0", "1 to 65536"),
+        ("core.lds_latency_cycles=4294967295", "0 to 1000000"),
+        ("l1.line_bytes=4", "a power of two from 8 to 128"),
+        ("l1.line_bytes=96", "a power of two from 8 to 128"),
+        ("l1.line_bytes=256", "a power of two from 8 to 128"),
+        ("l1.ways=0", "1 to 1024"),
+        ("l1.size_bytes=0", "a multiple of l1.ways x l1.line_bytes = 4 x 128 = 512"),
+        ("l1.size_bytes=2147483648", "at most 268435455, so that core.count = 16 of them stay within 4294967295 bytes"),
+        ("l1.mshrs=0", "1 to 65536"),
+        ("l1.latency_cycles=0", "1 to 1000000"),
+        ("l2.banks=0", "1 to 1024"),
+        ("l2.bank_bytes=1000", "a multiple of l2.ways x l1.line_bytes = 8 x 128 = 1024"),
+        ("l2.bank_bytes=4294966272", "at most 536870911, so that l2.banks = 8 of them stay within 4294967295 bytes"),
+        ("network.flit_bytes=0", "1 to 1024"),
+        ("network.header_bytes=33", "at most network.flit_bytes = 32, since a header travels in one flit"),
+        ("network.vc_buffer_flits=0", "1 to 65536"),
+        ("dram.bytes_per_cycle=0", "1 to 1024"),
+        ("dram.queue=0", "1 to 65536"),
+        ("dram.banks=0", "1 to 1024"),
+        ("dram.row_bytes=2000", "a multiple of l1.line_bytes = 128"),
+        ("dram.timing.t_ras=10001", "0 to 10000"),
+        ("energy.flit_pj=-0.5", "a finite number from 0 to 1e12"),
+        ("energy.flit_pj=nan", "a finite number from 0 to 1e12"),
+        ("energy.vc_buffer_uw=1e999", "a finite number from 0 to 1e12"),
+        ("energy.vcs_per_network=0", "1 to 1024"),
+        ("watchdog.idle_cycles=0", "1 to 1000000000000"),
+        ("watchdog.cycles=1000000000001", "1 to 1000000000000"),
+    ] {
+        let error = set(&[text]);
+        let SystemError::Geometry { accepted: reported, .. } = &error else { panic!("{text}: {error}") };
+        assert_eq!(reported, accepted, "{text}");
+        assert!(error.to_string().starts_with(&format!("--set {text}: key `")), "{error}");
+    }
+}
+
+#[test]
+fn clocks_without_a_common_tick_are_refused() {
+    check_set(
+        "clocks.dram_mhz=1499",
+        "--set clocks.dram_mhz=1499: key `clocks.dram_mhz` is 1499; accepted: a frequency whose least common multiple with \
+         the clocks before it is below 1000000 MHz (it is 2098600)",
+    );
+}
+
+#[test]
+fn an_error_in_a_file_carries_the_line_for_a_drawn_report() {
+    let error = edited("ways = 4 ", "wayz = 4 ");
+    let label = error.labels().and_then(|mut labels| labels.next()).expect("a label");
+    let source = error.source_code().expect("the file");
+    let contents = source.read_span(label.inner(), 0, 0).expect("the span lies in the file");
+    assert_eq!(contents.data(), b"wayz");
+    assert_eq!(contents.name(), Some("my.toml"));
+    assert!(set(&["l1.wayz=4"]).source_code().is_none());
+}

@@ -1,0 +1,158 @@
+//! Are the shipped systems complete, sourced, and the machines that their papers describe?
+
+use std::path::PathBuf;
+
+use chorus_system::{
+    DramModel, Entry, Origin, Replacement, SYSTEMS, Scale, Scheduler, SystemConfig, derived, entries, resolve,
+};
+
+fn systems_folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../systems")
+}
+
+fn tc(scale: Scale, overrides: &[&str]) -> chorus_system::Resolved {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    resolve("tc", scale, &overrides).expect("the shipped system resolves")
+}
+
+fn entry(scale: Scale, overrides: &[&str], key: &str) -> Entry {
+    entries(&tc(scale, overrides)).into_iter().find(|entry| entry.key == key).expect("the key has an entry")
+}
+
+#[test]
+fn every_shipped_system_resolves_at_every_scale_and_its_text_reads_back() {
+    for shipped in SYSTEMS {
+        for scale in Scale::ALL {
+            let resolved = resolve(shipped.name, scale, &[]).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(resolved.config.name, shipped.name);
+            assert_eq!(resolved.scale, scale);
+            let read_back: SystemConfig = toml::from_str(&resolved.text).expect("the resolved text is a system");
+            assert_eq!(read_back, resolved.config);
+        }
+    }
+}
+
+#[test]
+fn every_file_in_the_folder_is_shipped() {
+    for file in std::fs::read_dir(systems_folder()).expect("the folder of systems can be listed") {
+        let path = file.expect("a folder entry").path();
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a UTF-8 name");
+        assert!(SYSTEMS.iter().any(|shipped| shipped.name == name), "{name} is not in SYSTEMS");
+    }
+}
+
+#[test]
+fn every_value_of_a_shipped_system_states_its_source_on_its_line() {
+    for shipped in SYSTEMS {
+        for (index, line) in shipped.text.lines().enumerate() {
+            let Some((key, value)) = line.split_once(" = ") else { continue };
+            if line.starts_with('#') || ["name", "title", "source"].contains(&key) {
+                continue;
+            }
+            let source = value.split_once(" # source: ").map(|(_, source)| source.trim()).unwrap_or_default();
+            assert!(source.len() > 4, "systems/{}.toml:{}: `{key}` has no `# source:`", shipped.name, index + 1);
+            let reasoned = !source.starts_with("not given") || source.starts_with("not given: ");
+            assert!(reasoned, "systems/{}.toml:{}: `not given` without a reason", shipped.name, index + 1);
+        }
+    }
+}
+
+#[test]
+fn the_machine_of_the_tc_paper_is_that_of_its_table_4() {
+    let config = tc(Scale::Paper, &[]).config;
+    assert_eq!((config.clocks.core_mhz, config.clocks.network_mhz), (1400, 700));
+    assert_eq!((config.clocks.l2_mhz, config.clocks.dram_mhz), (700, 1400));
+    assert_eq!((config.core.count, config.core.wavefronts, config.core.lanes), (16, 48, 32));
+    assert_eq!((config.core.registers, config.core.lds_bytes), (32_768, 48 << 10));
+    assert_eq!(config.core.scheduler, Scheduler::LooseRoundRobin);
+    assert_eq!((config.l1.size_bytes, config.l1.ways, config.l1.line_bytes, config.l1.mshrs), (32 << 10, 4, 128, 128));
+    assert_eq!((config.l2.banks, config.l2.bank_bytes, config.l2.ways, config.l2.mshrs), (8, 128 << 10, 8, 128));
+    assert_eq!((config.l1.replacement, config.l2.replacement), (Replacement::Lru, Replacement::Lru));
+    assert_eq!((config.network.flit_bytes, config.network.vc_buffer_flits), (32, 8));
+    assert_eq!((config.dram.model, config.dram.queue), (DramModel::Gddr5, 32));
+    let timing = &config.dram.timing;
+    assert_eq!((timing.t_cl, timing.t_rp, timing.t_rc, timing.t_ras, timing.t_ccd), (12, 12, 40, 28, 2));
+    assert_eq!((timing.t_wl, timing.t_rcd, timing.t_rrd, timing.t_cdlr, timing.t_wr), (4, 12, 6, 5, 12));
+    assert_eq!((timing.t_ccdl, timing.t_rtpl), (3, 2));
+}
+
+#[test]
+fn the_quick_scale_keeps_capacity_and_bandwidth_per_core() {
+    let (quick, paper) = (tc(Scale::Quick, &[]).config, tc(Scale::Paper, &[]).config);
+    assert_eq!((quick.core.count, quick.l2.banks), (8, 4));
+    assert_eq!(quick.core.count * paper.l2.banks, paper.core.count * quick.l2.banks);
+    assert_eq!((quick.l1, quick.network), (paper.l1, paper.network));
+}
+
+#[test]
+fn derived_figures_of_the_tc_machine_match_the_paper() {
+    let derived = derived(&tc(Scale::Paper, &[]).config);
+    for (name, value) in [
+        ("threads", "24576"),
+        ("L1 sets", "64"),
+        ("L2 sets per bank", "128"),
+        ("aggregate L1", "512 KiB"),
+        ("aggregate L2", "1 MiB"),
+        ("L2 : L1 capacity", "2.00"),
+        // The paper rounds both to about 175 GB/s.
+        ("crossbar peak per direction", "179.2 GB/s"),
+        ("DRAM peak", "179.2 GB/s"),
+        ("flits of a whole line", "5"),
+        ("lines per DRAM row", "16"),
+        ("tick frequency", "1400 MHz"),
+        ("ticks per cycle", "core 1, network 2, L2 2, DRAM 1"),
+    ] {
+        let figure = derived.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("no figure {name}"));
+        assert_eq!(figure.value, value, "{name}");
+    }
+}
+
+#[test]
+fn an_entry_of_the_file_carries_its_source() {
+    let entry = entry(Scale::Paper, &[], "l2.bank_bytes");
+    assert_eq!((entry.value.as_str(), entry.origin), ("131072", Origin::System));
+    assert_eq!(entry.source.as_deref(), Some("Table 4, L2 shared bank"));
+}
+
+#[test]
+fn an_entry_of_a_scale_carries_the_source_of_the_scale() {
+    let entry = entry(Scale::Quick, &[], "core.count");
+    assert_eq!((entry.value.as_str(), entry.origin.to_string().as_str()), ("8", "scale quick"));
+    assert_eq!(entry.source.as_deref(), Some("not given: half of Table 4, chosen so that a run takes seconds"));
+}
+
+#[test]
+fn an_overridden_entry_names_the_override_as_origin() {
+    let entry = entry(Scale::Quick, &["core.count=4", "core.count=2"], "core.count");
+    assert_eq!((entry.value.as_str(), entry.origin.to_string().as_str(), entry.source), ("2", "--set", None));
+}
+
+#[test]
+fn entries_follow_the_schema_and_cover_every_key() {
+    let resolved = tc(Scale::Paper, &[]);
+    let keys: Vec<String> = entries(&resolved).into_iter().map(|entry| entry.key).collect();
+    assert_eq!(keys.first().map(String::as_str), Some("name"));
+    assert_eq!(keys.last().map(String::as_str), Some("watchdog.cycles"));
+    let values = resolved.text.lines().filter(|line| line.contains(" = ")).count();
+    assert_eq!(keys.len(), values);
+}
+
+#[test]
+fn overrides_take_toml_and_bare_words() {
+    let config = tc(
+        Scale::Paper,
+        &["core.scheduler=greedy-then-oldest", "dram.model=\"fixed\"", "l1.size_bytes = 0x10000", "energy.flit_pj=3"],
+    )
+    .config;
+    assert_eq!(config.core.scheduler, Scheduler::GreedyThenOldest);
+    assert_eq!(config.dram.model, DramModel::Fixed);
+    assert_eq!(config.l1.size_bytes, 65_536);
+    assert_eq!(config.energy.flit_pj, 3.0);
+}
+
+#[test]
+fn a_path_finds_a_file_of_ones_own() {
+    let path = systems_folder().join("tc.toml");
+    let by_path = resolve(path.to_str().expect("a UTF-8 path"), Scale::Quick, &[]).expect("the file resolves");
+    assert_eq!(by_path.hash, tc(Scale::Quick, &[]).hash);
+}
