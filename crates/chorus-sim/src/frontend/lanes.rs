@@ -6,7 +6,7 @@ use std::ops::{Add, BitAnd, BitOr, Div, Index, Mul, Not, Rem, Sub};
 pub const LANES: usize = 32;
 
 /// A type that fits one memory word.
-pub trait Word: Copy + Default + 'static {
+pub trait Word: Copy + Default + Unpin + 'static {
     /// As stored in memory.
     fn to_bits(self) -> u32;
     /// As loaded from memory.
