@@ -223,6 +223,7 @@ impl WaveState {
 pub struct WaveTask {
     future: Pin<Box<dyn Future<Output = ()>>>,
     state: Rc<RefCell<WaveState>>,
+    ended: bool,
 }
 
 impl WaveTask {
@@ -230,12 +231,15 @@ impl WaveTask {
     pub fn start(kernel: &Kernel, id: WaveId, lds: Rc<RefCell<Vec<u32>>>) -> WaveTask {
         let state = Rc::new(RefCell::new(WaveState::default()));
         let wave = Wave::new(id, Rc::clone(&state), lds);
-        WaveTask { future: kernel.start(wave), state }
+        WaveTask { future: kernel.start(wave), state, ended: false }
     }
 
-    /// Runs the future until it waits or ends; returns whether it ended.
+    /// Runs the future until it waits or ends; returns whether it has ended. Operations may still be queued then.
     pub fn poll(&mut self) -> bool {
-        self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        if !self.ended {
+            self.ended = self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+        }
+        self.ended
     }
 
     /// The state shared with the future.
