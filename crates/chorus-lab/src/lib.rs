@@ -1,1 +1,40 @@
-//! lab
+//! Run matrices, the results store, figures, reports and the claims of the papers.
+//!
+//! A paper is two files of data: `experiments/NAME.toml` says which runs to make and which figures to draw from them,
+//! `claims/NAME.toml` says what the paper found. [`reproduce`] makes the runs ([`matrix`]), keeps each in a [`store`] as soon as
+//! it is finished, computes the [`figure`]s, evaluates the [`claim`]s and writes one HTML page per paper ([`report`]). How a run
+//! is made is not known here: callers pass a [`run::Runner`].
+//!
+//! | file | subject |
+//! |---|---|
+//! | `run.rs` | one run: what was asked for, what came out, how it can fail |
+//! | `document.rs` | TOML files with positions, and what can be wrong in them |
+//! | `experiment.rs` | run matrices and figures as data |
+//! | `claim.rs` | what a paper states as data, and the verdict on it |
+//! | `paper.rs` | the shipped papers, and experiment files of one's own |
+//! | `matrix.rs` | many runs on all cores, each kept when it is finished |
+//! | `progress.rs` | what a person sees meanwhile |
+//! | `store.rs` | finished runs in SQLite |
+//! | `stats.rs` | means |
+//! | `figure.rs` | figures computed from finished runs |
+//! | `svg.rs`, `chart.rs` | figures drawn |
+//! | `html.rs`, `report.rs` | one page per paper |
+//! | `export.rs` | finished runs as CSV and Parquet |
+//! | `reproduce.rs` | all of it for one or more papers |
+
+pub mod chart;
+pub mod claim;
+pub mod document;
+pub mod experiment;
+pub mod export;
+pub mod figure;
+mod html;
+pub mod matrix;
+pub mod paper;
+pub mod progress;
+pub mod report;
+pub mod reproduce;
+pub mod run;
+pub mod stats;
+pub mod store;
+mod svg;

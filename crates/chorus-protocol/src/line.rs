@@ -27,6 +27,23 @@ impl<const W: usize> LineData<W> {
     }
 }
 
+/// Every bit of the index widened to a nibble.
+const NIBBLES: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            if index >> bit & 1 == 1 {
+                table[index] |= 0xF << (4 * bit);
+            }
+            bit += 1;
+        }
+        index += 1;
+    }
+    table
+};
+
 /// A set of bytes of a line of up to 128 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ByteMask(pub u128);
@@ -43,6 +60,12 @@ impl ByteMask {
     /// The bytes of word `index`.
     pub const fn word(index: usize) -> ByteMask {
         ByteMask(0xF << (index * WORD_BYTES))
+    }
+
+    /// The bytes of the words whose bits are set.
+    pub fn of_words(words: u32) -> ByteMask {
+        let bytes = words.to_le_bytes().map(|byte| u128::from(NIBBLES[usize::from(byte)]));
+        ByteMask(bytes[0] | bytes[1] << 32 | bytes[2] << 64 | bytes[3] << 96)
     }
 
     /// Adds the bytes of word `index`.
@@ -97,6 +120,12 @@ mod tests {
         line.merge(ByteMask::full::<2>(), &LineData([3, 4]));
         assert_eq!(line, LineData([3, 4]));
         assert_eq!(ByteMask::full::<32>().bytes(), 128);
+    }
+
+    #[test]
+    fn masks_of_words_cover_whole_words() {
+        assert_eq!(ByteMask::of_words(u32::MAX), ByteMask::full::<32>());
+        assert_eq!(ByteMask::of_words(1 << 31 | 1), ByteMask(ByteMask::word(31).0 | ByteMask::word(0).0));
     }
 
     #[test]

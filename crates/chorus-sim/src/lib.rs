@@ -1,3 +1,20 @@
 //! The timing driver: event wheel, compute units, crossbars, DRAM and statistics around the protocol controllers.
+//!
+//! [`simulate::simulate`] runs a program; [`frontend`] is how programs are written. The rest are the parts of the machine: each
+//! knows about time and queues and nothing about coherence, which is the controllers' business.
 
+pub mod clock;
+pub mod coalescer;
+pub mod compute_unit;
+pub mod crossbar;
+pub mod dram;
 pub mod frontend;
+pub mod issue;
+pub mod machine;
+pub mod simulate;
+pub mod slab;
+pub mod stats;
+pub mod wheel;
+
+pub use machine::{SimError, StuckReport};
+pub use simulate::{KernelRun, Metrics, Simulated, simulate};

@@ -1,1 +1,27 @@
-//! verify
+//! The exhaustive driver.
+//!
+//! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
+//!
+//! - [`program`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
+//! - [`explore`] visits every [`state`] once ([`state_set`]) and checks [`invariants`]; [`violation`] names what can be wrong.
+//! - [`axioms`] says which outcomes a memory model allows, [`judge`] asks it; [`litmus`] holds Chorus's litmus tests and compares.
+//! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
+//! - [`chart`] draws the shortest way to a violation; [`table`] is the transition table that the exploration saw.
+
+pub mod axioms;
+pub mod chart;
+pub mod check;
+pub mod config;
+pub mod explore;
+pub mod faults;
+pub mod invariants;
+pub mod judge;
+pub mod litmus;
+pub mod machine;
+pub mod node;
+pub mod program;
+mod render;
+pub mod state;
+pub mod state_set;
+pub mod table;
+pub mod violation;

@@ -1,1 +1,28 @@
-//! workloads
+//! Workloads: GPU kernels as async functions over wavefronts, each with a host reference that checks every output word.
+//!
+//! A workload is one file (or folder) and one line in [`registry`]. It says which published program it follows, keeps that
+//! program's sharing pattern, and computes real values, so a protocol that loses a write is seen in the result.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `registry.rs` | what a workload declares about itself, and the list of all workloads |
+//! | `program.rs` | kernels in a row, and the outputs they must leave behind |
+//! | `generator.rs` | the random numbers that inputs are drawn from |
+//! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `saxpy.rs` | the tutorial kernel |
+//! | `stn.rs` | wave propagation, work-groups in step by fast barriers |
+//! | `dlb/` | octree partitioning, balanced by task stealing |
+//! | `kmn.rs` | k-means |
+//! | `hsp.rs` | hotspot |
+
+pub mod dlb;
+mod fast_barrier;
+pub mod generator;
+pub mod hsp;
+pub mod kmn;
+pub mod program;
+pub mod registry;
+pub mod saxpy;
+pub mod stn;
+
+pub use registry::{WORKLOADS, Workload, find};

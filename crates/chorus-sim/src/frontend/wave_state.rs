@@ -146,7 +146,7 @@ impl WaveState {
     }
 
     /// A slot with an instruction that takes no lane yet.
-    pub(super) fn new_memory_op(&mut self, kind: MemoryOpKind, order: Order, scope: Scope, mask: Mask) -> u16 {
+    pub(crate) fn new_memory_op(&mut self, kind: MemoryOpKind, order: Order, scope: Scope, mask: Mask) -> u16 {
         let op = MemoryOp {
             kind,
             order,

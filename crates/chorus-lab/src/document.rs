@@ -1,0 +1,250 @@
+//! TOML files with positions, and what can be wrong in them.
+//!
+//! A mistake is reported with file, line, column and key, what was given, what is accepted and the nearest valid name. What is
+//! accepted is read from the message of the typed deserialiser, so the types stay the only declaration of the keys.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::ops::{Deref, Range};
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+
+/// The largest file that is read: far above any real one, and a bound where a device is named by mistake.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The longest name worth comparing with valid ones, and the longest piece of a file that a message repeats.
+const EXCERPT_CHARS_MAX: usize = 64;
+
+/// Why an experiment or claims file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DocumentError {
+    /// Neither a shipped paper nor a path.
+    #[error("unknown paper `{given}`; known: {}; or the path of an experiment file that ends in .toml{}", quoted(.known), did_you_mean(.nearest))]
+    UnknownPaper {
+        /// What was given.
+        given: String,
+        /// The shipped papers.
+        known: Vec<String>,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
+    /// A file that cannot be opened, is too large or is not text.
+    #[error("cannot read {path}: {reason}")]
+    Unreadable {
+        /// The path as given.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// A mistake at a place in a file.
+    #[error(transparent)]
+    Mistake(Box<Mistake>),
+}
+
+impl Diagnostic for DocumentError {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        match self {
+            DocumentError::Mistake(mistake) => Some(&mistake.source),
+            DocumentError::UnknownPaper { .. } | DocumentError::Unreadable { .. } => None,
+        }
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        match self {
+            DocumentError::Mistake(mistake) => {
+                Some(Box::new(std::iter::once(LabeledSpan::underline(mistake.span.clone()))))
+            }
+            DocumentError::UnknownPaper { .. } | DocumentError::Unreadable { .. } => None,
+        }
+    }
+}
+
+/// A mistake and where it was written. Displays as `FILE:LINE:COLUMN: MESSAGE`.
+#[derive(Debug)]
+pub struct Mistake {
+    source: NamedSource<String>,
+    span: Range<usize>,
+    message: String,
+}
+
+impl std::error::Error for Mistake {}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.source.inner();
+        let before = text.get(..self.span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
+        write!(f, "{}:{line}:{column}: {}", self.source.name(), self.message)
+    }
+}
+
+/// A file's name in messages and its text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Document<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Document<'_> {
+    /// Reads the whole file as a value of one type.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
+        toml::from_str(self.text).map_err(|error| self.explain(error.message(), error.span().unwrap_or(0..0)))
+    }
+
+    /// A mistake at a place.
+    pub(crate) fn mistake(&self, span: Range<usize>, message: impl Into<String>) -> DocumentError {
+        DocumentError::Mistake(Box::new(Mistake {
+            source: NamedSource::new(self.name, self.text.to_owned()),
+            span,
+            message: message.into(),
+        }))
+    }
+
+    /// Refuses a name that is not one of those known.
+    pub(crate) fn check_known<S: AsRef<str>>(
+        &self,
+        what: &str,
+        name: &Name,
+        known: &[S],
+    ) -> Result<(), DocumentError> {
+        if known.iter().any(|known| known.as_ref() == &**name) {
+            return Ok(());
+        }
+        let key = self.key_at(&name.span()).map_or_else(String::new, |key| format!("key `{key}`: "));
+        let nearest = did_you_mean(&nearest(name, known));
+        let message = format!("{key}unknown {what} `{}`; known: {}{nearest}", excerpt(name), quoted(known));
+        Err(self.mistake(name.span(), message))
+    }
+
+    /// Refuses a name that stands twice in a list.
+    pub(crate) fn check_unique<'n>(
+        &self,
+        what: &str,
+        names: impl IntoIterator<Item = &'n Name>,
+    ) -> Result<(), DocumentError> {
+        let mut seen: Vec<&str> = Vec::new();
+        for name in names {
+            if seen.contains(&&**name) {
+                return Err(self.mistake(name.span(), format!("{what} `{}` is given twice", excerpt(name))));
+            }
+            seen.push(name);
+        }
+        Ok(())
+    }
+
+    /// The words of the deserialiser in the order of this crate's messages.
+    fn explain(&self, message: &str, span: Range<usize>) -> DocumentError {
+        let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+        let explained = match (message.split_once('`').map(|(start, _)| start.trim()), names.as_slice()) {
+            (Some("unknown field"), [given, accepted @ ..]) => {
+                let nearest = did_you_mean(&nearest(given, accepted));
+                format!("unknown key `{}`; accepted: {}{nearest}", excerpt(given), quoted(accepted))
+            }
+            (Some("unknown variant"), [given, accepted @ ..]) => {
+                let key = self.key_at(&span).unwrap_or_default();
+                let nearest = did_you_mean(&nearest(given, accepted));
+                format!("key `{key}` is `{}`; accepted: {}{nearest}", excerpt(given), quoted(accepted))
+            }
+            (Some("missing field"), [key]) => format!("missing key `{key}`"),
+            _ => match self.key_at(&span) {
+                Some(key) => format!("key `{key}`: {}", message.replace('\n', ", ")),
+                None => format!("not valid TOML: {}", message.replace('\n', ", ")),
+            },
+        };
+        self.mistake(span, explained)
+    }
+
+    /// The key whose value contains a place: the last one that is assigned before it.
+    fn key_at(&self, span: &Range<usize>) -> Option<&str> {
+        let before = self.text.get(..span.start)?;
+        let lines = before.lines().rev();
+        let assigned = lines.map(|line| line.rsplit_once('=').map(|(before, _)| before)).find_map(|found| found)?;
+        let key = assigned.rsplit(['{', ',', '[', ' ']).find(|word| !word.is_empty())?;
+        Some(key)
+    }
+}
+
+/// A string of a file that remembers where it was written.
+#[derive(Clone, Debug)]
+pub struct Name(Spanned<String>);
+
+impl Name {
+    /// The bytes of the file that hold it.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.0.span()
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0.get_ref()
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spanned::deserialize(deserializer).map(Name)
+    }
+}
+
+/// The text of the file at a path.
+pub(crate) fn read_file(path: &str) -> Result<String, DocumentError> {
+    let unreadable = |reason: String| DocumentError::Unreadable { path: path.to_owned(), reason };
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(error.to_string().to_lowercase()))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(unreadable(format!("it is larger than {FILE_BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_owned()))
+}
+
+/// The candidate nearest to a misspelt name by edit distance, where at most a third of its letters (and at least two) differ.
+pub(crate) fn nearest<S: AsRef<str>>(given: &str, candidates: &[S]) -> Option<String> {
+    let given = given.to_lowercase();
+    let chars = given.chars().count();
+    if chars > EXCERPT_CHARS_MAX {
+        return None;
+    }
+    let distance_max = (chars / 3).max(2);
+    candidates
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&given, candidate.as_ref()), candidate.as_ref()))
+        .filter(|&(distance, candidate)| distance <= distance_max && distance < candidate.chars().count())
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// Names in backticks, separated by commas.
+pub(crate) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// The end of a message that has a nearest name.
+pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
+}
+
+/// The start of a text, on one line; an ellipsis stands for the rest.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut line: String = text.chars().take(EXCERPT_CHARS_MAX).flat_map(char::escape_debug).collect();
+    if text.chars().count() > EXCERPT_CHARS_MAX {
+        line.push('…');
+    }
+    line
+}

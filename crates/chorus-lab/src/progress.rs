@@ -1,0 +1,151 @@
+//! What a person sees while a matrix runs: on stderr, so that data on stdout stays clean.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::run::{CheckResult, RunError, RunResult, RunSpec};
+
+/// Is told what happens in a matrix. Calls come from several threads.
+pub trait Progress: Sync {
+    /// The matrix has so many runs, of which so many are there already.
+    fn begin(&self, total: usize, reused: usize);
+    /// A run starts.
+    fn started(&self, spec: &RunSpec);
+    /// A run has finished and is kept.
+    fn finished(&self, result: &RunResult);
+    /// A run gave no result, which is kept.
+    fn failed(&self, spec: &RunSpec, error: &RunError);
+    /// The matrix ends.
+    fn end(&self, cancelled: bool);
+}
+
+/// Tells nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _total: usize, _reused: usize) {}
+    fn started(&self, _spec: &RunSpec) {}
+    fn finished(&self, _result: &RunResult) {}
+    fn failed(&self, _spec: &RunSpec, _error: &RunError) {}
+    fn end(&self, _cancelled: bool) {}
+}
+
+/// A bar with an estimate of the time left, for a terminal.
+#[derive(Debug)]
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// A bar on stderr.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let template = "{bar:30} {pos}/{len} runs, {elapsed} elapsed, {eta} left, {wide_msg}";
+        // The template is a constant; where it were wrong, the default style would serve.
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Bar(bar)
+    }
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Progress for Bar {
+    fn begin(&self, total: usize, reused: usize) {
+        self.0.set_length(total as u64);
+        self.0.set_position(reused as u64);
+        // What is there already took no time, so it must not enter the estimate.
+        self.0.reset_eta();
+        self.0.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    fn started(&self, spec: &RunSpec) {
+        self.0.set_message(format!("{} on {}", spec.protocol, spec.workload));
+    }
+
+    fn finished(&self, result: &RunResult) {
+        if let CheckResult::Fail(message) = &result.result {
+            self.0.println(format!("{}: wrong result: {message}", result.spec));
+        }
+        self.0.inc(1);
+    }
+
+    fn failed(&self, spec: &RunSpec, error: &RunError) {
+        self.0.println(format!("{spec}: {}: {error}", error.kind.name()));
+        self.0.inc(1);
+    }
+
+    fn end(&self, _cancelled: bool) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// One line per finished run, for logs.
+#[derive(Debug)]
+pub struct Lines<W> {
+    out: std::sync::Mutex<W>,
+    total: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl<W: Write> Lines<W> {
+    /// Lines to some writer.
+    pub fn new(out: W) -> Self {
+        Lines { out: std::sync::Mutex::new(out), total: AtomicUsize::new(0), done: AtomicUsize::new(0) }
+    }
+
+    /// A log that cannot be written is no reason to stop the runs.
+    fn line(&self, text: &str) {
+        let mut out = self.out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = writeln!(out, "{text}");
+    }
+
+    fn count(&self) -> String {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        format!("[{done}/{}]", self.total.load(Ordering::Relaxed))
+    }
+}
+
+impl<W: Write + Send> Progress for Lines<W> {
+    fn begin(&self, total: usize, reused: usize) {
+        self.total.store(total, Ordering::Relaxed);
+        self.done.store(reused, Ordering::Relaxed);
+        if reused > 0 {
+            self.line(&format!("{reused} of {total} runs are there already"));
+        }
+    }
+
+    fn started(&self, _spec: &RunSpec) {}
+
+    fn finished(&self, result: &RunResult) {
+        let (spec, cycles, wall_s) = (&result.spec, result.cycles, result.wall_s);
+        let status = result.result.name();
+        self.line(&format!("{} {spec}: {status}, {cycles} cycles, {wall_s:.1} s", self.count()));
+    }
+
+    fn failed(&self, spec: &RunSpec, error: &RunError) {
+        self.line(&format!("{} {spec}: {}: {error}", self.count(), error.kind.name()));
+    }
+
+    fn end(&self, cancelled: bool) {
+        if cancelled {
+            self.line("stopped early; finished runs are kept");
+        }
+    }
+}
+
+/// A bar where stderr is a terminal and neither `NO_COLOR` nor `CI` is set, otherwise lines.
+pub fn for_stderr() -> Box<dyn Progress> {
+    let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    if io::stderr().is_terminal() && !set("NO_COLOR") && !set("CI") {
+        Box::new(Bar::new())
+    } else {
+        Box::new(Lines::new(io::stderr()))
+    }
+}

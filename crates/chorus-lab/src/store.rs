@@ -1,0 +1,286 @@
+//! Finished runs in SQLite.
+//!
+//! A run is written in a transaction of its own, in WAL mode and synchronised to disk, so it survives whatever happens to the
+//! process afterwards. The identity of a run is what was run, the configuration it resolved to and the build of Chorus that ran
+//! it. The file carries an application number and a format version; any other file is refused, never converted or overwritten.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+
+use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
+
+/// The format that this version reads and writes: SQLite's `user_version`.
+pub const FORMAT_VERSION: i64 = 1;
+
+/// SQLite's `application_id` of a results store: "Chor" in ASCII.
+const APPLICATION_ID: i64 = 0x4368_6f72;
+
+/// How long a write waits for another process that writes to the same file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+
+const SCHEMA: &str = "
+    CREATE TABLE runs (
+        key            TEXT NOT NULL,
+        config_hash    TEXT NOT NULL,
+        chorus_version TEXT NOT NULL,
+        git_revision   TEXT NOT NULL,
+        system         TEXT NOT NULL,
+        protocol       TEXT NOT NULL,
+        workload       TEXT NOT NULL,
+        scale          TEXT NOT NULL,
+        seed           INTEGER NOT NULL,
+        status         TEXT NOT NULL,
+        message        TEXT,
+        cycles         INTEGER,
+        wall_s         REAL,
+        accesses       INTEGER,
+        spec           TEXT NOT NULL,
+        result         TEXT,
+        PRIMARY KEY (key, chorus_version, git_revision)
+    ) STRICT;";
+
+/// Why a results store cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The directory or file cannot be written.
+    #[error("cannot write results store {}: {reason}; choose a directory that can be written", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Some other file.
+    #[error("{} is not a Chorus results store: {found}; give another directory, or move that file away", path.display())]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: String,
+    },
+    /// A results store of another format.
+    #[error(
+        "{} is a results store of format {found}; this version of Chorus accepts format {FORMAT_VERSION}; give another \
+         directory, move that file away, or use the version that wrote it",
+        path.display()
+    )]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format version.
+        found: i64,
+    },
+    /// SQLite failed in use: a full disk, a file changed by somebody else.
+    #[error("results store {}: {source}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// A row that this version cannot read although the format is right.
+    #[error("results store {}: the run {key} is damaged: {reason}; move that file away", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The run.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// A file of finished runs. It may be shared between threads, and between processes.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+impl Store {
+    /// Opens a store, making it and its directory where they do not exist.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        // SQLite says only that it cannot open a file; the operating system says why.
+        let unwritable = |error: std::io::Error| StoreError::Unwritable {
+            path: path.to_owned(),
+            reason: error.to_string().to_lowercase(),
+        };
+        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+            fs::create_dir_all(directory).map_err(unwritable)?;
+        }
+        OpenOptions::new().append(true).create(true).open(path).map_err(unwritable)?;
+        Self::connect(path)
+    }
+
+    /// Opens a store that must exist.
+    pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
+        let not_there = |found: &str| StoreError::NotAStore { path: path.to_owned(), found: found.to_owned() };
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => Self::connect(path),
+            Ok(metadata) if metadata.is_file() => Err(not_there("the file is empty")),
+            Ok(_) => Err(not_there("it is not a file")),
+            Err(error) => Err(not_there(&error.to_string().to_lowercase())),
+        }
+    }
+
+    fn connect(path: &Path) -> Result<Store, StoreError> {
+        let failed = |source: rusqlite::Error| classify(path, source);
+        let mut connection = Connection::open(path).map_err(failed)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let pragma = |name: &str| transaction.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+        let (application, format) = (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
+        let tables: i64 =
+            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
+        match (application, format, tables) {
+            (APPLICATION_ID, FORMAT_VERSION, _) => {}
+            (APPLICATION_ID, found, _) => return Err(StoreError::OtherFormat { path: path.to_owned(), found }),
+            (0, 0, 0) => {
+                let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT_VERSION};");
+                transaction.execute_batch(&mark).and_then(|()| transaction.execute_batch(SCHEMA)).map_err(failed)?;
+            }
+            _ => {
+                let found = "it is an SQLite database of something else".to_owned();
+                return Err(StoreError::NotAStore { path: path.to_owned(), found });
+            }
+        }
+        transaction.commit().map_err(failed)?;
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
+        Ok(Store { path: path.to_owned(), connection: Mutex::new(connection) })
+    }
+
+    /// Where the store is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps a run. When this returns, the run is on disk.
+    pub fn insert(&self, record: &Record) -> Result<(), StoreError> {
+        let json = |value: serde_json::Result<String>| value.map_err(|error| self.damaged(record, &error.to_string()));
+        let (message, result) = match &record.outcome {
+            Outcome::Finished(result) => (record.trouble(), Some(result)),
+            Outcome::Failed(error) => (Some(error.message.as_str()), None),
+        };
+        let spec = &record.spec;
+        // SQLite integers are signed; the seed in the payload is the whole one.
+        let as_integer = |value: u64| value.cast_signed();
+        let values = params![
+            spec.key(&record.config_hash),
+            record.config_hash,
+            record.build.chorus_version,
+            record.build.git_revision,
+            spec.system,
+            spec.protocol,
+            spec.workload,
+            spec.scale.name(),
+            as_integer(spec.seed),
+            record.status(),
+            message,
+            result.map(|result| as_integer(result.cycles)),
+            result.map(|result| result.wall_s),
+            result.map(|result| as_integer(result.accesses)),
+            json(serde_json::to_string(spec))?,
+            result.map(|result| json(serde_json::to_string(result))).transpose()?,
+        ];
+        let sql = "INSERT OR REPLACE INTO runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)";
+        self.connection().execute(sql, values).map_err(|source| self.failed(source))?;
+        Ok(())
+    }
+
+    /// The record of a run of one build, if it is there.
+    pub fn find(&self, spec: &RunSpec, config_hash: &str, build: &Build) -> Result<Option<Record>, StoreError> {
+        let sql = format!("{SELECT} WHERE key = ?1 AND chorus_version = ?2 AND git_revision = ?3");
+        let values = params![spec.key(config_hash), build.chorus_version, build.git_revision];
+        let row = self.connection().query_row(&sql, values, Stored::read).optional();
+        row.map_err(|source| self.failed(source))?.map(|stored| self.decode(stored)).transpose()
+    }
+
+    /// Every record, in the order in which they were kept.
+    pub fn records(&self) -> Result<Vec<Record>, StoreError> {
+        let stored: rusqlite::Result<Vec<Stored>> = (|| {
+            let connection = self.connection();
+            let mut statement = connection.prepare(&format!("{SELECT} ORDER BY rowid"))?;
+            statement.query_map([], Stored::read)?.collect()
+        })();
+        let stored = stored.map_err(|source| self.failed(source))?;
+        stored.into_iter().map(|stored| self.decode(stored)).collect()
+    }
+
+    fn decode(&self, stored: Stored) -> Result<Record, StoreError> {
+        let damaged =
+            |reason: String| StoreError::Damaged { path: self.path.clone(), key: stored.key.clone(), reason };
+        let spec: RunSpec = serde_json::from_str(&stored.spec).map_err(|error| damaged(error.to_string()))?;
+        let outcome = match &stored.result {
+            Some(json) => {
+                let result: RunResult = serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
+                Outcome::Finished(result)
+            }
+            None => {
+                let kind = RunErrorKind::ALL.into_iter().find(|kind| kind.name() == stored.status);
+                let kind = kind.ok_or_else(|| damaged(format!("unknown status `{}`", stored.status)))?;
+                Outcome::Failed(RunError::new(kind, stored.message.unwrap_or_default()))
+            }
+        };
+        Ok(Record { spec, config_hash: stored.config_hash, build: stored.build, outcome })
+    }
+
+    /// A panic elsewhere cannot leave a half-written run behind: each write is one transaction.
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, source: rusqlite::Error) -> StoreError {
+        classify(&self.path, source)
+    }
+
+    fn damaged(&self, record: &Record, reason: &str) -> StoreError {
+        let key = record.spec.key(&record.config_hash);
+        StoreError::Damaged { path: self.path.clone(), key, reason: reason.to_owned() }
+    }
+}
+
+const SELECT: &str =
+    "SELECT key, config_hash, chorus_version, git_revision, status, message, spec, result FROM runs";
+
+/// A row as it is stored.
+struct Stored {
+    key: String,
+    config_hash: String,
+    build: Build,
+    status: String,
+    message: Option<String>,
+    spec: String,
+    result: Option<String>,
+}
+
+impl Stored {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
+        Ok(Stored {
+            key: row.get(0)?,
+            config_hash: row.get(1)?,
+            build: Build { chorus_version: row.get(2)?, git_revision: row.get(3)? },
+            status: row.get(4)?,
+            message: row.get(5)?,
+            spec: row.get(6)?,
+            result: row.get(7)?,
+        })
+    }
+}
+
+/// What an error of SQLite means for the person who named the file.
+fn classify(path: &Path, source: rusqlite::Error) -> StoreError {
+    match source.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => {
+            StoreError::NotAStore { path: path.to_owned(), found: "it is not an SQLite database".to_owned() }
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::DiskFull) => {
+            StoreError::Unwritable { path: path.to_owned(), reason: source.to_string().to_lowercase() }
+        }
+        _ => StoreError::Database { path: path.to_owned(), source },
+    }
+}

@@ -1,0 +1,89 @@
+//! Time: one tick is one period of the least common multiple of all clocks, so every edge of every clock is an integer.
+//!
+//! Picoseconds would not do: 1.4 GHz has no whole number of them.
+
+use chorus_system::Clocks;
+
+/// A point in time or a duration, in ticks.
+pub type Ticks = u64;
+
+/// One clock domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    period: Ticks,
+}
+
+impl Clock {
+    /// The duration of `cycles`.
+    pub fn cycles(self, cycles: u64) -> Ticks {
+        cycles * self.period
+    }
+
+    /// The first edge at or after `time`.
+    #[inline]
+    pub fn edge(self, time: Ticks) -> Ticks {
+        if self.period == 1 { time } else { time.next_multiple_of(self.period) }
+    }
+
+    /// Whole cycles in a duration.
+    pub fn count(self, duration: Ticks) -> u64 {
+        duration / self.period
+    }
+}
+
+/// The clock domains of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockDomains {
+    /// Compute units and private caches.
+    pub core: Clock,
+    /// Crossbars.
+    pub network: Clock,
+    /// Shared banks.
+    pub l2: Clock,
+    /// Memory channels.
+    pub dram: Clock,
+    ticks_mhz: u64,
+}
+
+impl ClockDomains {
+    /// The domains of a configuration.
+    pub fn new(clocks: &Clocks) -> ClockDomains {
+        let all = [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz].map(u64::from);
+        let ticks_mhz = all.into_iter().fold(1, lcm);
+        let clock = |mhz: u32| Clock { period: ticks_mhz / u64::from(mhz) };
+        ClockDomains {
+            core: clock(clocks.core_mhz),
+            network: clock(clocks.network_mhz),
+            l2: clock(clocks.l2_mhz),
+            dram: clock(clocks.dram_mhz),
+            ticks_mhz,
+        }
+    }
+
+    /// A duration in nanoseconds.
+    pub fn nanoseconds(&self, duration: Ticks) -> f64 {
+        duration as f64 * 1000.0 / self.ticks_mhz as f64
+    }
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_of_different_frequency_meet_at_whole_ticks() {
+        let clocks = Clocks { core_mhz: 1400, network_mhz: 700, l2_mhz: 500, dram_mhz: 1400 };
+        let domains = ClockDomains::new(&clocks);
+        assert_eq!(domains.core.cycles(1400), domains.l2.cycles(500));
+        assert_eq!(domains.network.edge(domains.core.cycles(3)), domains.core.cycles(4));
+        assert!((domains.nanoseconds(domains.core.cycles(14)) - 10.0).abs() < 1e-9);
+    }
+}

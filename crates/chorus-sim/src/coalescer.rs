@@ -1,0 +1,189 @@
+//! The coalescer: splits a memory instruction into line accesses, which wait in order for the private cache (TC paper, section 3.1).
+
+use std::collections::VecDeque;
+
+use chorus_protocol::access::AtomicOp;
+
+use crate::clock::Ticks;
+use crate::frontend::{LANES, MemoryOp, MemoryOpKind};
+use crate::slab::Slab;
+
+/// What an access is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Part of a load.
+    Load,
+    /// Part of a store.
+    Store,
+    /// Part of an atomic.
+    Atomic,
+    /// A fence of the program.
+    Fence,
+    /// The release at the end of a wavefront.
+    End,
+}
+
+/// One line access of a memory instruction, from the coalescer until its completion.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// What it is for.
+    pub kind: AccessKind,
+    /// Wavefront slot.
+    pub wave: u16,
+    /// The wavefront's memory instruction.
+    pub slot: u16,
+    /// The lanes that it serves.
+    pub lanes: u32,
+    /// The line.
+    pub line: u64,
+    /// When it was issued.
+    pub issued: Ticks,
+    /// Whether it has not completed; names of completed accesses are used again.
+    pub outstanding: bool,
+}
+
+/// Accesses between the coalescer and the end of their operation.
+#[derive(Debug, Default)]
+pub struct AccessQueue {
+    waiting: VecDeque<u32>,
+    accesses: Slab<Access>,
+}
+
+impl AccessQueue {
+    /// The access whose turn it is at the private cache.
+    pub fn front(&self) -> Option<u32> {
+        self.waiting.front().copied()
+    }
+
+    /// The access whose turn it was has been accepted.
+    pub fn accept(&mut self) {
+        self.waiting.pop_front();
+    }
+
+    /// Accesses that the private cache has not accepted.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether the private cache has accepted everything.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// An outstanding access.
+    pub fn get(&self, id: u32) -> &Access {
+        self.accesses.get(id)
+    }
+
+    /// An access has completed.
+    pub fn remove(&mut self, id: u32) {
+        self.accesses.get_mut(id).outstanding = false;
+        self.accesses.remove(id);
+    }
+
+    /// The accesses of a wavefront that have not completed.
+    pub fn outstanding(&self, wave: u16) -> impl Iterator<Item = &Access> {
+        self.accesses.iter().filter(move |access| access.outstanding && access.wave == wave)
+    }
+
+    /// Queues an access.
+    pub fn push(&mut self, access: Access) {
+        let id = self.accesses.insert(access);
+        self.waiting.push_back(id);
+    }
+
+    /// Splits a memory instruction into accesses to lines of `line_words` and queues them; returns how many. Lanes that touch one
+    /// line share an access, except that an atomic's lanes share one only while they touch different words, and
+    /// compare-exchanges never share.
+    pub fn coalesce(&mut self, op: &MemoryOp, wave: u16, slot: u16, line_words: u64, now: Ticks) -> u32 {
+        let shift = line_words.trailing_zeros();
+        let lines = op.words.map(|word| word >> shift);
+        let kind = match op.kind {
+            MemoryOpKind::Load => AccessKind::Load,
+            MemoryOpKind::Store => AccessKind::Store,
+            MemoryOpKind::Atomic(_) => AccessKind::Atomic,
+        };
+        let mut rest = op.mask.0;
+        let mut count = 0;
+        while rest != 0 {
+            let line = lines[rest.trailing_zeros() as usize];
+            let mut lanes = rest & lanes_of(line, &lines);
+            rest &= !lanes;
+            while lanes != 0 {
+                let group = match op.kind {
+                    MemoryOpKind::Load | MemoryOpKind::Store => lanes,
+                    MemoryOpKind::Atomic(AtomicOp::CompareExchange { .. }) => lanes & lanes.wrapping_neg(),
+                    MemoryOpKind::Atomic(_) => first_of_each_word(lanes, op, line_words),
+                };
+                lanes &= !group;
+                self.push(Access { kind, wave, slot, lanes: group, line, issued: now, outstanding: true });
+                count += 1;
+            }
+        }
+        count
+    }
+}
+
+/// The lanes whose line is `line`.
+fn lanes_of(line: u64, lines: &[u64; LANES]) -> u32 {
+    lines.iter().enumerate().fold(0, |same, (lane, &other)| same | u32::from(other == line) << lane)
+}
+
+/// The lanes that can travel in one atomic: each the first to touch its word.
+fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
+    let mut seen = 0u32;
+    let mut group = 0;
+    let mut rest = lanes;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let word = 1u32 << (op.words[lane] & (line_words - 1));
+        if seen & word == 0 {
+            seen |= word;
+            group |= 1 << lane;
+        }
+    }
+    group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::{Mask, WaveState};
+    use chorus_protocol::access::{Order, Scope};
+
+    fn lanes(kind: MemoryOpKind, word: impl Fn(u64) -> u64) -> Vec<(u64, u32)> {
+        let mut state = WaveState::default();
+        let slot = state.new_memory_op(kind, Order::Weak, Scope::Gpu, Mask::ALL);
+        let op = state.memory_op_mut(slot);
+        op.words = std::array::from_fn(|lane| word(lane as u64));
+        let mut queue = AccessQueue::default();
+        let count = queue.coalesce(op, 0, slot, 32, 0);
+        assert_eq!(count as usize, queue.len());
+        queue.waiting.iter().map(|&id| (queue.get(id).line, queue.get(id).lanes)).collect()
+    }
+
+    #[test]
+    fn consecutive_words_of_a_line_are_one_access() {
+        assert_eq!(lanes(MemoryOpKind::Load, |lane| 64 + lane), [(2, u32::MAX)]);
+    }
+
+    #[test]
+    fn a_misaligned_row_is_two_accesses() {
+        assert_eq!(lanes(MemoryOpKind::Load, |lane| 33 + lane), [(1, u32::MAX >> 1), (2, 1 << 31)]);
+    }
+
+    #[test]
+    fn a_column_is_one_access_per_lane() {
+        assert_eq!(lanes(MemoryOpKind::Store, |lane| lane * 32).len(), 32);
+    }
+
+    #[test]
+    fn atomics_on_one_word_go_one_after_the_other() {
+        assert_eq!(lanes(MemoryOpKind::Atomic(AtomicOp::Add), |_| 5).len(), 32);
+        assert_eq!(lanes(MemoryOpKind::Atomic(AtomicOp::Add), |lane| lane).len(), 1);
+        assert_eq!(lanes(MemoryOpKind::Atomic(AtomicOp::Add), |lane| lane / 2).len(), 2);
+        let exchange = AtomicOp::CompareExchange { expected: 0 };
+        assert_eq!(lanes(MemoryOpKind::Atomic(exchange), |lane| lane).len(), 32);
+    }
+}

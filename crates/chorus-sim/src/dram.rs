@@ -1,0 +1,281 @@
+//! Memory channels: a fixed latency and a bandwidth, or GDDR5 banks with row buffers under FR-FCFS.
+//!
+//! A channel decides one request at a time and says when its data has moved. Values are not its business.
+
+use chorus_system::{Dram, DramModel, DramTiming};
+
+use crate::clock::{Clock, Ticks};
+
+/// A request that waits at a channel.
+#[derive(Clone, Copy, Debug)]
+pub struct DramRequest {
+    /// The driver's name for it.
+    pub id: u32,
+    /// Line number within the channel.
+    pub line: u64,
+    /// Writes rather than reads.
+    pub write: bool,
+}
+
+/// What a decision leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Which request was served.
+    pub id: u32,
+    /// Whether it writes.
+    pub write: bool,
+    /// When its data is at the bank again, or written.
+    pub done: Ticks,
+    /// Whether its row was open.
+    pub row_hit: bool,
+    /// When the channel can decide the next request.
+    pub next: Ticks,
+}
+
+/// One memory channel.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    queue: Vec<DramRequest>,
+    capacity: usize,
+    bus_free: Ticks,
+    burst: Ticks,
+    latency: Ticks,
+    banks: Option<Banks>,
+}
+
+impl Channel {
+    /// An idle channel for lines of `line_bytes`.
+    pub fn new(config: &Dram, clock: Clock, line_bytes: u32) -> Channel {
+        Channel {
+            queue: Vec::with_capacity(config.queue as usize),
+            capacity: config.queue as usize,
+            bus_free: 0,
+            burst: clock.cycles(u64::from(line_bytes.div_ceil(config.bytes_per_cycle))),
+            latency: clock.cycles(u64::from(config.latency_cycles)),
+            banks: match config.model {
+                DramModel::Fixed => None,
+                DramModel::Gddr5 => Some(Banks::new(config, clock, line_bytes)),
+            },
+        }
+    }
+
+    /// How many more requests may wait.
+    pub fn room(&self) -> usize {
+        self.capacity.saturating_sub(self.queue.len())
+    }
+
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Adds a request. The caller has asked for room.
+    pub fn push(&mut self, request: DramRequest) {
+        self.queue.push(request);
+    }
+
+    /// Serves the request that is best served now.
+    pub fn decide(&mut self, now: Ticks) -> Option<Decision> {
+        let index = match &self.banks {
+            None => 0,
+            Some(banks) => self.queue.iter().position(|request| banks.is_open(request.line)).unwrap_or(0),
+        };
+        if index >= self.queue.len() {
+            return None;
+        }
+        let DramRequest { id, line, write } = self.queue.remove(index);
+        let (data_start, row_hit, lead) = match &mut self.banks {
+            None => (now.max(self.bus_free), false, 0),
+            Some(banks) => banks.access(line, write, now, self.bus_free, self.burst),
+        };
+        self.bus_free = data_start + self.burst;
+        let next = (now + 1).max(self.bus_free.saturating_sub(lead));
+        Some(Decision { id, write, done: self.bus_free + self.latency, row_hit, next })
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bank {
+    open_row: Option<u64>,
+    activated: Option<Ticks>,
+    precharge_ready: Ticks,
+}
+
+/// GDDR5 timing in ticks.
+#[derive(Clone, Copy, Debug)]
+struct Timing {
+    cl: Ticks,
+    rp: Ticks,
+    rc: Ticks,
+    ras: Ticks,
+    ccd: Ticks,
+    wl: Ticks,
+    rcd: Ticks,
+    rrd: Ticks,
+    cdlr: Ticks,
+    wr: Ticks,
+    ccdl: Ticks,
+    rtpl: Ticks,
+}
+
+#[derive(Clone, Debug)]
+struct Banks {
+    banks: Vec<Bank>,
+    lines_per_row: u64,
+    timing: Timing,
+    last_activate: Option<Ticks>,
+    /// When and at which bank the last column command was given.
+    last_column: Option<(Ticks, usize)>,
+    write_end: Option<Ticks>,
+}
+
+impl Banks {
+    fn new(config: &Dram, clock: Clock, line_bytes: u32) -> Banks {
+        let DramTiming { t_cl, t_rp, t_rc, t_ras, t_ccd, t_wl, t_rcd, t_rrd, t_cdlr, t_wr, t_ccdl, t_rtpl } =
+            config.timing.clone();
+        let ticks = |cycles: u32| clock.cycles(u64::from(cycles));
+        Banks {
+            banks: vec![Bank::default(); config.banks as usize],
+            lines_per_row: u64::from((config.row_bytes / line_bytes).max(1)),
+            timing: Timing {
+                cl: ticks(t_cl),
+                rp: ticks(t_rp),
+                rc: ticks(t_rc),
+                ras: ticks(t_ras),
+                ccd: ticks(t_ccd),
+                wl: ticks(t_wl),
+                rcd: ticks(t_rcd),
+                rrd: ticks(t_rrd),
+                cdlr: ticks(t_cdlr),
+                wr: ticks(t_wr),
+                ccdl: ticks(t_ccdl),
+                rtpl: ticks(t_rtpl),
+            },
+            last_activate: None,
+            last_column: None,
+            write_end: None,
+        }
+    }
+
+    fn place(&self, line: u64) -> (usize, u64) {
+        let row = line / self.lines_per_row;
+        let banks = self.banks.len() as u64;
+        ((row % banks) as usize, row / banks)
+    }
+
+    fn is_open(&self, line: u64) -> bool {
+        let (bank, row) = self.place(line);
+        self.banks[bank].open_row == Some(row)
+    }
+
+    /// Gives the commands of one access as early as the timing allows. Returns when its data starts, whether its row was open, and
+    /// how long before the bus is free the next access should be decided for its own commands to be hidden.
+    fn access(&mut self, line: u64, write: bool, now: Ticks, bus_free: Ticks, burst: Ticks) -> (Ticks, bool, Ticks) {
+        let (index, row) = self.place(line);
+        let timing = self.timing;
+        let row_hit = self.banks[index].open_row == Some(row);
+        if !row_hit {
+            self.open(index, row, now);
+        }
+        let bank = &mut self.banks[index];
+        let activated = bank.activated.unwrap_or(now);
+        let to_data = if write { timing.wl } else { timing.cl };
+        let mut column = now.max(activated + timing.rcd).max(bus_free.saturating_sub(to_data));
+        if let Some((last, last_bank)) = self.last_column {
+            column = column.max(last + if last_bank == index { timing.ccdl } else { timing.ccd });
+        }
+        if let (false, Some(write_end)) = (write, self.write_end) {
+            column = column.max(write_end + timing.cdlr);
+        }
+        let data_start = column + to_data;
+        let column_done = if write { data_start + burst + timing.wr } else { column + timing.rtpl };
+        bank.precharge_ready = (activated + timing.ras).max(column_done);
+        self.last_column = Some((column, index));
+        if write {
+            self.write_end = Some(data_start + burst);
+        }
+        (data_start, row_hit, timing.rp + timing.rcd + timing.cl)
+    }
+
+    /// Closes the bank's row if one is open, and opens another.
+    fn open(&mut self, index: usize, row: u64, now: Ticks) {
+        let timing = self.timing;
+        let bank = &mut self.banks[index];
+        let mut activate = match bank.open_row {
+            Some(_) => now.max(bank.precharge_ready) + timing.rp,
+            None => now,
+        };
+        if let Some(activated) = bank.activated {
+            activate = activate.max(activated + timing.rc);
+        }
+        if let Some(last) = self.last_activate {
+            activate = activate.max(last + timing.rrd);
+        }
+        *bank = Bank { open_row: Some(row), activated: Some(activate), precharge_ready: activate + timing.ras };
+        self.last_activate = Some(activate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_system::{Scale, resolve};
+
+    use super::*;
+    use crate::clock::ClockDomains;
+
+    fn channel(set: &[&str]) -> Channel {
+        let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();
+        let config = resolve("tc", Scale::Paper, &set).unwrap().config;
+        Channel::new(&config.dram, ClockDomains::new(&config.clocks).dram, 128)
+    }
+
+    fn read(id: u32, line: u64) -> DramRequest {
+        DramRequest { id, line, write: false }
+    }
+
+    #[test]
+    fn a_first_read_takes_activate_column_and_burst() {
+        let mut channel = channel(&["dram.latency_cycles=0"]);
+        channel.push(read(0, 0));
+        assert_eq!(channel.decide(0).unwrap().done, 12 + 12 + 8);
+    }
+
+    #[test]
+    fn a_row_hit_overtakes_an_older_row_miss() {
+        let mut channel = channel(&[]);
+        channel.push(read(0, 0));
+        let first = channel.decide(0).unwrap();
+        channel.push(read(1, 16 * 16));
+        channel.push(read(2, 1));
+        let second = channel.decide(first.next).unwrap();
+        assert_eq!((second.id, second.row_hit), (2, true));
+        assert_eq!(second.done, first.done + 8, "row hits stream at bus speed");
+    }
+
+    #[test]
+    fn a_row_conflict_waits_for_precharge() {
+        let mut channel = channel(&["dram.latency_cycles=0"]);
+        channel.push(read(0, 0));
+        let first = channel.decide(0).unwrap();
+        channel.push(read(1, 16 * 16));
+        let second = channel.decide(first.next).unwrap();
+        assert_eq!(second.done, 28 + 12 + 12 + 12 + 8, "tRAS, tRP, tRCD, tCL, burst");
+    }
+
+    #[test]
+    fn the_fixed_model_has_one_latency_and_one_bandwidth() {
+        let mut channel = channel(&["dram.model=fixed", "dram.latency_cycles=100"]);
+        channel.push(read(0, 0));
+        channel.push(read(1, 999));
+        let first = channel.decide(0).unwrap();
+        let second = channel.decide(first.next).unwrap();
+        assert_eq!((first.done, second.done), (108, 116));
+    }
+
+    #[test]
+    fn the_queue_is_finite() {
+        let mut channel = channel(&["dram.queue=2"]);
+        channel.push(read(0, 0));
+        assert_eq!(channel.room(), 1);
+    }
+}

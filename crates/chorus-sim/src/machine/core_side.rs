@@ -1,0 +1,466 @@
+//! Issue, the access queue before the private cache, and what completions do to wavefronts.
+
+use chorus_protocol::access::{AtomicOp, Completion, CoreOp, CoreRequest, Scope, Txn};
+use chorus_protocol::address::LineAddr;
+use chorus_protocol::controller::{Input, Outcome};
+use chorus_protocol::line::{ByteMask, LineData};
+
+use super::{Event, Machine, SimError, lineless_request};
+use crate::coalescer::{Access, AccessKind};
+use crate::compute_unit::WaveSlot;
+use crate::frontend::{Kernel, MemoryOpKind, Operation};
+use crate::stats::Counter;
+
+impl<const W: usize> Machine<'_, W> {
+    /// One issue slot of a compute unit.
+    pub(super) fn issue(&mut self, unit: u16) {
+        let now = self.wheel.now();
+        if self.units[usize::from(unit)].next_issue != Some(now) {
+            return;
+        }
+        self.units[usize::from(unit)].next_issue = None;
+        self.settle(unit);
+        while let Some(wave) = self.units[usize::from(unit)].slots.pick() {
+            if self.units[usize::from(unit)].slots.has_alu(wave) {
+                self.stats.add(Counter::Instructions, 1);
+                self.stats.add(Counter::AluInstructions, 1);
+                if self.units[usize::from(unit)].slots.issue_alu(wave, now) {
+                    self.continue_wave(unit, wave);
+                }
+                break;
+            }
+            if self.issue_operation(unit, wave) {
+                self.stats.add(Counter::Instructions, 1);
+                break;
+            }
+            self.units[usize::from(unit)].slots.block(wave);
+        }
+        self.plan_issue(unit);
+    }
+
+    /// Issues the next operation of a wavefront, or says that it cannot issue yet.
+    fn issue_operation(&mut self, unit: u16, wave: usize) -> bool {
+        let front = self.units[usize::from(unit)].wave(wave).task.state().borrow().front();
+        let issued = match front {
+            Some(Operation::Memory(slot)) => self.issue_memory(unit, wave, slot),
+            Some(Operation::Fence { .. }) => self.issue_fence(unit, wave, AccessKind::Fence),
+            None => self.issue_fence(unit, wave, AccessKind::End),
+            Some(Operation::Barrier) => {
+                self.issue_barrier(unit, wave);
+                true
+            }
+            Some(Operation::Lds(_)) => {
+                self.issue_lds(unit, wave);
+                true
+            }
+            // Arithmetic is taken out of the queue when it comes to its front.
+            Some(Operation::Alu(_)) => true,
+        };
+        if issued {
+            let now = self.wheel.now();
+            self.units[usize::from(unit)].slots.take_slot(wave, now);
+        }
+        issued
+    }
+
+    fn issue_memory(&mut self, unit: u16, wave: usize, slot: u16) -> bool {
+        let now = self.wheel.now();
+        let cu = &mut self.units[usize::from(unit)];
+        let Some(running) = cu.waves[wave].as_mut() else { return false };
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op(slot);
+        let returns = op.kind != MemoryOpKind::Store;
+        if returns && running.loads_in_flight >= self.config.core.loads_in_flight {
+            cu.waiting_for_loads |= 1 << wave;
+            return false;
+        }
+        if cu.accesses.len() >= self.config.core.lsu_queue as usize {
+            cu.waiting_for_queue |= 1 << wave;
+            return false;
+        }
+        let count = cu.accesses.coalesce(op, wave as u16, slot, W as u64, now);
+        running.last_operation = match op.kind {
+            MemoryOpKind::Load => "load",
+            MemoryOpKind::Store => "store",
+            MemoryOpKind::Atomic(_) => "atomic",
+        };
+        running.last_line = op.mask.iter().next().map(|lane| op.words[lane] / W as u64);
+        running.loads_in_flight += u32::from(returns && count > 0);
+        state.memory_op_mut(slot).accesses = count;
+        state.pop();
+        if count == 0 {
+            state.complete_memory(slot);
+        }
+        drop(state);
+        self.stats.add(Counter::MemoryInstructions, 1);
+        self.schedule_access(unit);
+        self.continue_wave(unit, wave);
+        true
+    }
+
+    /// A fence enters the access queue behind the wavefront's stores, once its loads have returned.
+    fn issue_fence(&mut self, unit: u16, wave: usize, kind: AccessKind) -> bool {
+        let now = self.wheel.now();
+        let cu = &mut self.units[usize::from(unit)];
+        if cu.wave(wave).loads_in_flight > 0 {
+            cu.waiting_for_loads |= 1 << wave;
+            return false;
+        }
+        if cu.accesses.len() >= self.config.core.lsu_queue as usize {
+            cu.waiting_for_queue |= 1 << wave;
+            return false;
+        }
+        let running = cu.wave(wave);
+        if kind == AccessKind::Fence {
+            running.task.state().borrow_mut().pop();
+            running.last_operation = "fence";
+            self.stats.add(Counter::Fences, 1);
+        } else {
+            running.last_operation = "end of kernel";
+        }
+        running.last_line = None;
+        let wave_number = wave as u16;
+        cu.accesses.push(Access {
+            kind,
+            wave: wave_number,
+            slot: 0,
+            lanes: 0,
+            line: 0,
+            issued: now,
+            outstanding: true,
+        });
+        cu.slots.block(wave);
+        self.schedule_access(unit);
+        true
+    }
+
+    fn issue_barrier(&mut self, unit: u16, wave: usize) {
+        self.stats.add(Counter::Barriers, 1);
+        let cu = &mut self.units[usize::from(unit)];
+        cu.slots.block(wave);
+        let running = cu.wave(wave);
+        running.task.state().borrow_mut().pop();
+        running.at_barrier = true;
+        running.last_operation = "barrier";
+        running.last_line = None;
+        let group = running.group;
+        cu.groups.get_mut(group).at_barrier += 1;
+        self.release_barrier(unit, group);
+    }
+
+    fn issue_lds(&mut self, unit: u16, wave: usize) {
+        let cu = &mut self.units[usize::from(unit)];
+        cu.slots.block(wave);
+        let running = cu.wave(wave);
+        let mut state = running.task.state().borrow_mut();
+        let Some(Operation::Lds(count)) = state.front() else { return };
+        state.pop();
+        drop(state);
+        self.stats.add(Counter::LdsAccesses, u64::from(count));
+        let latency = self.clocks.core.cycles(u64::from(count * self.config.core.lds_latency_cycles));
+        self.wheel.schedule(self.wheel.now() + latency, Event::LdsDone { unit, wave: wave as u16 });
+    }
+
+    /// Lets a work-group go on if all of it has arrived at its barrier.
+    pub(super) fn release_barrier(&mut self, unit: u16, group: u32) {
+        let cu = &mut self.units[usize::from(unit)];
+        let state = cu.groups.get_mut(group);
+        if state.at_barrier == 0 || state.at_barrier < state.running {
+            return;
+        }
+        state.at_barrier = 0;
+        for wave in 0..self.units[usize::from(unit)].waves.len() {
+            let cu = &mut self.units[usize::from(unit)];
+            if let Some(running) = cu.waves[wave].as_mut()
+                && running.group == group
+                && running.at_barrier
+            {
+                running.at_barrier = false;
+                running.task.state().borrow_mut().pass();
+                self.advance_wave(unit, wave);
+            }
+        }
+    }
+
+    /// A wavefront that waited can go on.
+    pub(super) fn advance_wave(&mut self, unit: u16, wave: usize) {
+        self.settle(unit);
+        self.continue_wave(unit, wave);
+        self.plan_issue(unit);
+    }
+
+    /// Finds the next operation of a wavefront, running its future if need be, and makes it ready or idle.
+    fn continue_wave(&mut self, unit: u16, wave: usize) {
+        let cu = &mut self.units[usize::from(unit)];
+        let Some(running) = cu.waves[wave].as_mut() else { return };
+        match next_operation(running) {
+            Some(alu) => cu.slots.make_ready(wave, alu),
+            None => cu.slots.block(wave),
+        }
+    }
+
+    /// Accounts for arithmetic issued up to now, before anything about readiness changes.
+    fn settle(&mut self, unit: u16) {
+        let dealt = self.units[usize::from(unit)].slots.settle(self.wheel.now());
+        self.stats.add(Counter::Instructions, dealt);
+        self.stats.add(Counter::AluInstructions, dealt);
+    }
+
+    fn plan_issue(&mut self, unit: u16) {
+        let cu = &mut self.units[usize::from(unit)];
+        let next = cu.slots.plan(self.wheel.now());
+        if let Some(time) = next
+            && cu.next_issue != next
+        {
+            self.wheel.schedule(time, Event::Issue(unit));
+        }
+        cu.next_issue = next;
+    }
+
+    /// Makes the wavefronts of `waves` try their next operation again.
+    fn retry_waves(&mut self, unit: u16, waves: u64) {
+        if waves == 0 {
+            return;
+        }
+        self.settle(unit);
+        let mut rest = waves;
+        while rest != 0 {
+            self.units[usize::from(unit)].slots.make_ready(rest.trailing_zeros() as usize, 0);
+            rest &= rest - 1;
+        }
+        self.plan_issue(unit);
+    }
+
+    /// Serves the access queue as soon as the private cache can take an access.
+    pub(super) fn schedule_access(&mut self, unit: u16) {
+        let cu = &mut self.units[usize::from(unit)];
+        if !cu.access_scheduled && !cu.accesses.is_empty() {
+            cu.access_scheduled = true;
+            let time = self.clocks.core.edge(self.wheel.now()).max(cu.access_free);
+            self.wheel.schedule(time, Event::Access(unit));
+        }
+    }
+
+    /// Hands the head of the access queue to the private cache.
+    pub(super) fn serve_accesses(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
+        let now = self.wheel.now();
+        let cu = &mut self.units[usize::from(unit)];
+        cu.access_scheduled = false;
+        let Some(id) = cu.accesses.front() else { return Ok(()) };
+        if self.requests.waiting(unit) >= self.config.network.vc_buffer_flits {
+            cu.stalled_since.get_or_insert(now);
+            return Ok(());
+        }
+        let request = self.core_request(unit, id);
+        let accepted = self.step_cache(unit, &Input::Core(&request))? == Outcome::Done;
+        if accepted {
+            self.accepted(unit, id);
+        } else {
+            self.units[usize::from(unit)].stalled_since.get_or_insert(now);
+        }
+        self.route(self.topology.l1(unit), true, kernel)?;
+        if accepted {
+            self.serve_cache(unit, kernel)?;
+            self.schedule_access(unit);
+        }
+        Ok(())
+    }
+
+    /// Steps a private cache, making room first if it asks for that.
+    pub(super) fn step_cache(&mut self, unit: u16, input: &Input<'_, W>) -> Result<Outcome, SimError> {
+        let controller = &mut self.caches[usize::from(unit)].controller;
+        let outcome = controller.step(input, &mut self.outbox)?;
+        let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
+        if controller.step(&Input::Evict(victim), &mut self.outbox)? != Outcome::Done {
+            return Ok(Outcome::Stall);
+        }
+        Ok(controller.step(input, &mut self.outbox)?)
+    }
+
+    /// Bookkeeping for an access that the private cache has accepted. Operations that it completes at once take its latency.
+    fn accepted(&mut self, unit: u16, id: u32) {
+        let now = self.wheel.now();
+        let cu = &mut self.units[usize::from(unit)];
+        cu.accesses.accept();
+        cu.access_free = now + self.clocks.core.cycles(1);
+        if let Some(since) = cu.stalled_since.take() {
+            self.stats.add(Counter::L1StallTicks, now - since);
+        }
+        let access = *cu.accesses.get(id);
+        self.count_access(&access);
+        if access.kind == AccessKind::Store {
+            self.progress = now;
+            let running = self.units[usize::from(unit)].wave(usize::from(access.wave));
+            let mut state = running.task.state().borrow_mut();
+            let op = state.memory_op_mut(access.slot);
+            op.accesses -= 1;
+            if op.accesses == 0 {
+                state.complete_memory(access.slot);
+            }
+        }
+        let done = now + self.clocks.core.cycles(u64::from(self.config.l1.latency_cycles));
+        for index in 0..self.outbox.completions.len() {
+            let completion = self.outbox.completions[index];
+            self.record_values(unit, &completion);
+            self.wheel.schedule(done, Event::AccessDone { unit, access: completion.txn.0 });
+        }
+        self.outbox.completions.clear();
+        let cu = &mut self.units[usize::from(unit)];
+        if cu.accesses.len() < self.config.core.lsu_queue as usize {
+            let waiting = std::mem::take(&mut cu.waiting_for_queue);
+            self.retry_waves(unit, waiting);
+        }
+    }
+
+    fn count_access(&mut self, access: &Access) {
+        match access.kind {
+            AccessKind::Load => {
+                let hit = !self.outbox.completions.is_empty();
+                self.stats.add(Counter::L1Loads, 1);
+                self.stats.add(if hit { Counter::L1LoadHits } else { Counter::L1LoadMisses }, 1);
+            }
+            AccessKind::Store => self.stats.add(Counter::L1Stores, 1),
+            AccessKind::Atomic => self.stats.add(Counter::L1Atomics, 1),
+            AccessKind::Fence | AccessKind::End => return,
+        }
+        self.stats.add(Counter::L1Accesses, 1);
+    }
+
+    /// What an access asks of the private cache.
+    fn core_request(&mut self, unit: u16, id: u32) -> CoreRequest<W> {
+        let cu = &mut self.units[usize::from(unit)];
+        let access = *cu.accesses.get(id);
+        let txn = Txn(id);
+        if matches!(access.kind, AccessKind::Fence | AccessKind::End) {
+            return lineless_request(CoreOp::Fence, Scope::Gpu, access.wave, txn);
+        }
+        let state = cu.wave(usize::from(access.wave)).task.state().borrow();
+        let op = state.memory_op(access.slot);
+        let mut data = LineData::default();
+        let mut words = 0u32;
+        let mut rest = access.lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let word = op.words[lane] as usize % W;
+            words |= 1 << word;
+            data.0[word] = op.data[lane];
+        }
+        CoreRequest {
+            op: match op.kind {
+                MemoryOpKind::Load => CoreOp::Load,
+                MemoryOpKind::Store => CoreOp::Store,
+                MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
+            },
+            order: op.order,
+            scope: op.scope,
+            line: LineAddr(access.line),
+            mask: ByteMask::of_words(words),
+            data,
+            wave: access.wave,
+            txn,
+        }
+    }
+
+    /// Puts the values of a completed load or atomic where its instruction expects them.
+    pub(super) fn record_values(&mut self, unit: u16, completion: &Completion<W>) {
+        let cu = &mut self.units[usize::from(unit)];
+        let access = *cu.accesses.get(completion.txn.0);
+        if !matches!(access.kind, AccessKind::Load | AccessKind::Atomic) {
+            return;
+        }
+        let mut state = cu.wave(usize::from(access.wave)).task.state().borrow_mut();
+        let op = state.memory_op_mut(access.slot);
+        let atomic = match op.kind {
+            MemoryOpKind::Atomic(atomic) => Some(atomic),
+            MemoryOpKind::Load | MemoryOpKind::Store => None,
+        };
+        let mut changed = false;
+        let mut rest = access.lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let value = completion.data.0[op.words[lane] as usize % W];
+            changed |= atomic.is_some_and(|atomic: AtomicOp| atomic.apply(value, op.data[lane]) != value);
+            op.data[lane] = value;
+        }
+        if changed {
+            self.progress = self.wheel.now();
+        }
+    }
+
+    /// The end of an access, as its wavefront sees it.
+    pub(super) fn access_done(&mut self, unit: u16, id: u32, kernel: &Kernel) {
+        let now = self.wheel.now();
+        let cu = &mut self.units[usize::from(unit)];
+        let access = *cu.accesses.get(id);
+        cu.accesses.remove(id);
+        let wave = usize::from(access.wave);
+        match access.kind {
+            AccessKind::Load | AccessKind::Atomic => {
+                if access.kind == AccessKind::Load {
+                    self.stats.add(Counter::LoadLatencyTicks, now - access.issued);
+                    self.stats.add(Counter::LoadsCompleted, 1);
+                }
+                self.values_returned(unit, wave, access.slot);
+            }
+            AccessKind::Store => {}
+            AccessKind::Fence => {
+                self.stats.add(Counter::FenceWaitTicks, now - access.issued);
+                cu.wave(wave).task.state().borrow_mut().pass();
+                self.advance_wave(unit, wave);
+            }
+            AccessKind::End => self.retire_wave(unit, wave, kernel),
+        }
+    }
+
+    /// One access of a load or atomic is back; with the last, the instruction is.
+    fn values_returned(&mut self, unit: u16, wave: usize, slot: u16) {
+        let cu = &mut self.units[usize::from(unit)];
+        let running = cu.wave(wave);
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op_mut(slot);
+        op.accesses -= 1;
+        if op.accesses > 0 {
+            return;
+        }
+        let can_go_on = state.complete_memory(slot);
+        drop(state);
+        running.loads_in_flight -= 1;
+        let idle = running.idle;
+        if cu.waiting_for_loads & 1 << wave != 0 {
+            cu.waiting_for_loads &= !(1 << wave);
+            self.retry_waves(unit, 1 << wave);
+        } else if can_go_on && idle {
+            self.advance_wave(unit, wave);
+        }
+    }
+}
+
+/// The arithmetic before a wavefront's next operation, or nothing if it has to wait. Runs its future when its queue is empty.
+fn next_operation(running: &mut WaveSlot) -> Option<u32> {
+    running.idle = false;
+    let mut polled = false;
+    loop {
+        let mut state = running.task.state().borrow_mut();
+        match state.front() {
+            Some(Operation::Alu(count)) => {
+                state.pop();
+                return Some(count);
+            }
+            Some(Operation::Memory(_) | Operation::Fence { .. } | Operation::Barrier | Operation::Lds(_)) => {
+                return Some(0);
+            }
+            None if running.ended => return Some(0),
+            None => {}
+        }
+        let waiting = state.is_waiting();
+        drop(state);
+        if waiting || polled {
+            running.idle = true;
+            return None;
+        }
+        running.ended = running.task.poll();
+        polled = true;
+    }
+}

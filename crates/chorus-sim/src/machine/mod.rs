@@ -1,0 +1,348 @@
+//! The machine: compute units, private caches, crossbars, shared banks and memory channels on one event wheel.
+//!
+//! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
+//! accesses to private caches, [`memory_side`] moves messages, [`dispatch`] launches kernels, [`stuck`] explains runs that hang.
+
+mod core_side;
+mod dispatch;
+mod memory_side;
+mod stuck;
+
+use std::collections::VecDeque;
+
+use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
+use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
+use chorus_protocol::cache::Replacement;
+use chorus_protocol::controller::{Controller, Outbox, Unspecified};
+use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::message::{Message, MessageSpec};
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Protocol};
+use chorus_system::SystemConfig;
+
+use crate::clock::{ClockDomains, Ticks};
+use crate::compute_unit::ComputeUnit;
+use crate::crossbar::Crossbar;
+use crate::dram::Channel;
+use crate::frontend::{HostMemory, Kernel};
+use crate::slab::Slab;
+use crate::stats::Stats;
+use crate::wheel::Wheel;
+pub use stuck::{StuckReport, StuckWave};
+
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A compute unit issues an instruction.
+    Issue(u16),
+    /// The head of a compute unit's access queue goes to its private cache.
+    Access(u16),
+    /// An access's values reach its wavefront.
+    AccessDone { unit: u16, access: u32 },
+    /// A wavefront's local data access ends.
+    LdsDone { unit: u16, wave: u16 },
+    /// A message leaves its controller.
+    Inject(u32),
+    /// An input port of the crossbar towards the banks may send.
+    SendRequest(u16),
+    /// An input port of the crossbar towards the compute units may send.
+    SendResponse(u16),
+    /// A message is at its destination.
+    Arrive(u32),
+    /// A bank serves its next input.
+    Serve(u16),
+    /// A memory channel decides its next request.
+    Decide(u16),
+    /// A line has been read from memory.
+    Fetched(u32),
+    /// The command processor starts work-groups.
+    Dispatch,
+}
+
+/// A message on its way.
+#[derive(Clone, Copy)]
+struct InFlight<const W: usize> {
+    message: Message<W>,
+    flits: u32,
+    network: u8,
+    enqueued: Ticks,
+}
+
+/// A shared bank: its controller and the queues before it.
+struct Bank<const W: usize> {
+    controller: Box<dyn Controller<W>>,
+    /// One queue per virtual network.
+    queues: Vec<VecDeque<u32>>,
+    from_memory: VecDeque<u32>,
+    /// When the bank can serve its next input.
+    free: Ticks,
+    scheduled: bool,
+    stalled_since: Option<Ticks>,
+    /// Requests that have left for the memory channel but are not in its queue yet.
+    to_memory: usize,
+}
+
+/// A private cache: its controller and the messages that it could not take yet.
+struct PrivateCache<const W: usize> {
+    controller: Box<dyn Controller<W>>,
+    queues: Vec<VecDeque<u32>>,
+}
+
+/// Why a simulation ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The protocol has no transition for something that happened.
+    #[error(transparent)]
+    Unspecified(#[from] Unspecified),
+    /// The program deadlocked or livelocked.
+    #[error("{0}")]
+    Stuck(Box<StuckReport>),
+    /// The protocol cannot be built for this machine.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+/// A machine with a protocol, running programs.
+pub(crate) struct Machine<'a, const W: usize> {
+    config: &'a SystemConfig,
+    clocks: ClockDomains,
+    topology: Topology,
+    specs: &'static [MessageSpec],
+    pub(crate) stats: Stats,
+    pub(crate) memory: HostMemory,
+    wheel: Wheel<Event>,
+    units: Vec<ComputeUnit>,
+    caches: Vec<PrivateCache<W>>,
+    banks: Vec<Bank<W>>,
+    requests: Crossbar,
+    responses: Crossbar,
+    /// Whether a port of `requests` or `responses` has an event to send.
+    request_scheduled: Vec<bool>,
+    response_scheduled: Vec<bool>,
+    channels: Vec<Channel>,
+    channel_scheduled: Vec<bool>,
+    in_flight: Slab<InFlight<W>>,
+    outbox: Outbox<W>,
+    /// Messages that take no time, waiting for the step that sent them to end.
+    instant: Vec<Message<W>>,
+    /// The last injection of each agent on each virtual network, and to memory.
+    injected: Vec<Ticks>,
+    launch: Launch,
+    progress: Ticks,
+}
+
+/// The kernel being run.
+#[derive(Default)]
+struct Launch {
+    next_group: u32,
+    finished_groups: u32,
+    next_unit: usize,
+    waves_started: u64,
+}
+
+impl<'a, const W: usize> Machine<'a, W> {
+    /// An idle machine.
+    pub(crate) fn new<P>(config: &'a SystemConfig, protocol: &P, memory: HostMemory) -> Result<Self, SimError>
+    where
+        P: Protocol + Build<W> + ?Sized,
+    {
+        let clocks = ClockDomains::new(&config.clocks);
+        let topology = Topology { l1s: config.core.count as u16, l2s: config.l2.banks as u16 };
+        let build = build_config(config, topology);
+        let networks = usize::from(protocol.virtual_networks());
+        let controller = |role: Role, index: u16| {
+            protocol
+                .build(role, index, &build)
+                .ok_or_else(|| SimError::Unsupported(format!("{} has no {} controller", protocol.title(), role.name())))
+        };
+        let mut caches = Vec::new();
+        for index in 0..topology.l1s {
+            caches.push(PrivateCache {
+                controller: controller(Role::L1, index)?,
+                queues: vec![VecDeque::new(); networks],
+            });
+        }
+        let mut banks = Vec::new();
+        for index in 0..topology.l2s {
+            banks.push(Bank {
+                controller: controller(Role::L2, index)?,
+                queues: vec![VecDeque::with_capacity(64); networks],
+                from_memory: VecDeque::with_capacity(64),
+                free: 0,
+                scheduled: false,
+                stalled_since: None,
+                to_memory: 0,
+            });
+        }
+        let crossbar = |inputs, outputs| {
+            Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
+        };
+        let agents = usize::from(topology.l1s + topology.l2s);
+        Ok(Machine {
+            config,
+            clocks,
+            topology,
+            specs: protocol.messages(),
+            stats: Stats::default(),
+            memory,
+            wheel: Wheel::default(),
+            units: (0..topology.l1s).map(|_| ComputeUnit::new(config, &clocks)).collect(),
+            caches,
+            banks,
+            requests: crossbar(topology.l1s, topology.l2s),
+            responses: crossbar(topology.l2s, topology.l1s),
+            request_scheduled: vec![false; usize::from(topology.l1s)],
+            response_scheduled: vec![false; usize::from(topology.l2s)],
+            channels: (0..topology.l2s)
+                .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
+                .collect(),
+            channel_scheduled: vec![false; usize::from(topology.l2s)],
+            in_flight: Slab::default(),
+            outbox: Outbox::default(),
+            instant: Vec::new(),
+            injected: vec![0; agents * (networks + 1)],
+            launch: Launch::default(),
+            progress: 0,
+        })
+    }
+
+    /// The time, in core cycles.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.clocks.core.count(self.wheel.now())
+    }
+
+    /// The time, in nanoseconds.
+    pub(crate) fn nanoseconds(&self) -> f64 {
+        self.clocks.nanoseconds(self.wheel.now())
+    }
+
+    /// The clock domains.
+    pub(crate) fn clocks(&self) -> &ClockDomains {
+        &self.clocks
+    }
+
+    /// Runs one kernel to its end.
+    pub(crate) fn run_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
+        self.check_fits(kernel)?;
+        self.begin_kernel(kernel)?;
+        while self.launch.finished_groups < kernel.work_groups {
+            let Some(event) = self.wheel.pop() else {
+                return Err(self.stuck(kernel, stuck::Cause::Deadlock));
+            };
+            self.handle(event, kernel)?;
+            let idle = self.wheel.now() - self.progress;
+            if idle > self.clocks.core.cycles(self.config.watchdog.idle_cycles) {
+                return Err(self.stuck(kernel, stuck::Cause::Livelock));
+            }
+            if self.wheel.now() > self.clocks.core.cycles(self.config.watchdog.cycles) {
+                return Err(self.stuck(kernel, stuck::Cause::TooLong));
+            }
+        }
+        self.write_back_for_host();
+        Ok(())
+    }
+
+    fn handle(&mut self, event: Event, kernel: &Kernel) -> Result<(), SimError> {
+        match event {
+            Event::Issue(unit) => self.issue(unit),
+            Event::Access(unit) => self.serve_accesses(unit, kernel)?,
+            Event::AccessDone { unit, access } => self.access_done(unit, access, kernel),
+            Event::LdsDone { unit, wave } => self.advance_wave(unit, usize::from(wave)),
+            Event::Inject(id) => self.inject(id),
+            Event::SendRequest(port) => {
+                self.request_scheduled[usize::from(port)] = false;
+                self.send_requests(port);
+            }
+            Event::SendResponse(port) => {
+                self.response_scheduled[usize::from(port)] = false;
+                self.send_responses(port);
+            }
+            Event::Arrive(id) => self.arrive(id, kernel)?,
+            Event::Serve(bank) => self.serve_bank(bank, kernel)?,
+            Event::Decide(channel) => self.decide_memory(channel),
+            Event::Fetched(id) => self.fetched(id),
+            Event::Dispatch => self.dispatch(kernel),
+        }
+        Ok(())
+    }
+
+    /// Makes memory hold what the caches would answer, for the host to read. Costs no simulated time.
+    fn write_back_for_host(&mut self) {
+        let words = self.memory.words_mut();
+        let controllers = self.banks.iter().map(|bank| &bank.controller);
+        for controller in controllers.chain(self.caches.iter().map(|cache| &cache.controller)) {
+            controller.dirty_lines(&mut |line, mask, data| write_line(words, line, mask, data));
+        }
+    }
+}
+
+/// Writes the masked bytes of a line into memory.
+fn write_line<const W: usize>(words: &mut [u32], line: LineAddr, mask: ByteMask, data: &LineData<W>) {
+    let start = line.0 as usize * W;
+    let mut current = read_line::<W>(words, line);
+    current.merge(mask, data);
+    for (word, value) in words.iter_mut().skip(start).zip(current.0) {
+        *word = value;
+    }
+}
+
+/// Reads a line from memory; what lies beyond its end is zero.
+fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
+    let start = line.0 as usize * W;
+    let mut data = LineData::default();
+    for (value, word) in data.0.iter_mut().zip(words.iter().skip(start)) {
+        *value = *word;
+    }
+    data
+}
+
+/// A request that concerns no line.
+fn lineless_request<const W: usize>(op: CoreOp, scope: Scope, wave: u16, txn: Txn) -> CoreRequest<W> {
+    CoreRequest {
+        op,
+        order: Order::AcqRel,
+        scope,
+        line: LineAddr(0),
+        mask: ByteMask::EMPTY,
+        data: LineData::default(),
+        wave,
+        txn,
+    }
+}
+
+fn build_config(config: &SystemConfig, topology: Topology) -> BuildConfig {
+    let policy = |replacement| match replacement {
+        chorus_system::Replacement::Lru => Replacement::Lru,
+        chorus_system::Replacement::Fifo => Replacement::Fifo,
+    };
+    let line = config.l1.line_bytes;
+    BuildConfig {
+        topology,
+        l1: CacheShape {
+            sets: config.l1.size_bytes / line / config.l1.ways,
+            ways: config.l1.ways,
+            mshrs: config.l1.mshrs,
+            replacement: policy(config.l1.replacement),
+        },
+        l2: CacheShape {
+            sets: config.l2.bank_bytes / line / config.l2.ways,
+            ways: config.l2.ways,
+            mshrs: config.l2.mshrs,
+            replacement: policy(config.l2.replacement),
+        },
+        waves: config.core.wavefronts as u16,
+        fault: None,
+    }
+}
+
+/// The controller that an agent id names.
+fn controller_of<'m, const W: usize>(
+    caches: &'m mut [PrivateCache<W>],
+    banks: &'m mut [Bank<W>],
+    topology: Topology,
+    agent: AgentId,
+) -> &'m mut Box<dyn Controller<W>> {
+    match topology.role(agent) {
+        (Role::L1, index) => &mut caches[usize::from(index)].controller,
+        (Role::L2 | Role::Memory, index) => &mut banks[usize::from(index)].controller,
+    }
+}

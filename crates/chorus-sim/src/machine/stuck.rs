@@ -1,0 +1,136 @@
+//! Why a program hangs: which wavefronts are stuck, what they did last and which lines they wait for.
+
+use std::fmt;
+
+use super::{Machine, SimError};
+use crate::coalescer::AccessKind;
+use crate::frontend::Kernel;
+
+/// Most wavefronts that a report lists.
+const LISTED: usize = 8;
+
+/// How a run hangs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nothing can happen any more.
+    Deadlock,
+    /// Wavefronts run, but nothing changes.
+    Livelock,
+    /// The run is longer than allowed.
+    TooLong,
+}
+
+/// One wavefront that has not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StuckWave {
+    /// Compute unit.
+    pub unit: usize,
+    /// Wavefront slot.
+    pub slot: usize,
+    /// Work-group.
+    pub work_group: u32,
+    /// Wavefront of the work-group.
+    pub wave: u32,
+    /// The operation issued last.
+    pub last_operation: &'static str,
+    /// The line it concerned.
+    pub last_line: Option<u64>,
+    /// The lines of operations that have not returned.
+    pub waits_for: Vec<u64>,
+}
+
+/// A deadlocked or livelocked program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StuckReport {
+    /// How it hangs.
+    pub cause: Cause,
+    /// The kernel.
+    pub kernel: String,
+    /// When it was given up, in core cycles.
+    pub cycle: u64,
+    /// Core cycles without progress.
+    pub idle_cycles: u64,
+    /// How many wavefronts have not finished.
+    pub unfinished: usize,
+    /// The first of them.
+    pub waves: Vec<StuckWave>,
+    /// Bytes of a line, to print addresses.
+    pub line_bytes: u64,
+}
+
+impl fmt::Display for StuckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StuckReport { kernel, cycle, idle_cycles, unfinished, waves, .. } = self;
+        match self.cause {
+            Cause::Deadlock => {
+                write!(f, "kernel {kernel} is deadlocked at cycle {cycle}: nothing can happen any more")?
+            }
+            Cause::Livelock => write!(
+                f,
+                "kernel {kernel} is livelocked at cycle {cycle}: no store, no value-changing atomic and no finished \
+                 wavefront for {idle_cycles} cycles"
+            )?,
+            Cause::TooLong => write!(f, "kernel {kernel} is not finished at cycle {cycle}, the most that is allowed")?,
+        }
+        write!(f, "; {unfinished} wavefronts are unfinished:")?;
+        for wave in waves {
+            write!(
+                f,
+                "\n  work-group {} wavefront {} (compute unit {}, slot {}): last operation {}",
+                wave.work_group, wave.wave, wave.unit, wave.slot, wave.last_operation
+            )?;
+            if let Some(line) = wave.last_line {
+                write!(f, " of line {:#x}", line * self.line_bytes)?;
+            }
+            if !wave.waits_for.is_empty() {
+                let lines: Vec<_> =
+                    wave.waits_for.iter().map(|line| format!("{:#x}", line * self.line_bytes)).collect();
+                write!(f, ", waits for {}", lines.join(", "))?;
+            }
+        }
+        if *unfinished > waves.len() {
+            write!(f, "\n  and {} more", unfinished - waves.len())?;
+        }
+        write!(f, "\nhint: watchdog.idle_cycles and watchdog.cycles set how long a run may go on")
+    }
+}
+
+impl<const W: usize> Machine<'_, W> {
+    /// The report of a run that hangs now.
+    pub(super) fn stuck(&self, kernel: &Kernel, cause: Cause) -> SimError {
+        let mut unfinished = 0;
+        let mut waves = Vec::new();
+        for (unit, cu) in self.units.iter().enumerate() {
+            for (slot, running) in cu.waves.iter().enumerate() {
+                let Some(running) = running else { continue };
+                unfinished += 1;
+                if waves.len() == LISTED {
+                    continue;
+                }
+                let outstanding = cu.accesses.outstanding(slot as u16);
+                let lines = outstanding.filter(|access| !matches!(access.kind, AccessKind::Fence | AccessKind::End));
+                let mut waits_for: Vec<u64> = lines.map(|access| access.line).collect();
+                waits_for.sort_unstable();
+                waits_for.dedup();
+                waves.push(StuckWave {
+                    unit,
+                    slot,
+                    work_group: running.id.work_group,
+                    wave: running.id.wave,
+                    last_operation: running.last_operation,
+                    last_line: running.last_line,
+                    waits_for,
+                });
+            }
+        }
+        SimError::Stuck(Box::new(StuckReport {
+            cause,
+            kernel: kernel.name.clone(),
+            cycle: self.cycles(),
+            idle_cycles: self.clocks.core.count(self.wheel.now() - self.progress),
+            unfinished,
+            waves,
+            line_bytes: W as u64 * 4,
+        }))
+    }
+}

@@ -1,0 +1,179 @@
+//! Typed counters, each declared once with its unit and definition.
+
+use chorus_protocol::message::TrafficClass;
+
+/// A counter; [`COUNTERS`] defines each.
+#[expect(missing_docs, reason = "defined once, in COUNTERS")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    Instructions,
+    AluInstructions,
+    MemoryInstructions,
+    LdsAccesses,
+    Fences,
+    FenceWaitTicks,
+    Barriers,
+    L1Accesses,
+    L1Loads,
+    L1LoadHits,
+    L1LoadMisses,
+    L1Stores,
+    L1Atomics,
+    L1StallTicks,
+    LoadLatencyTicks,
+    LoadsCompleted,
+    L2Inputs,
+    L2StallTicks,
+    DramReads,
+    DramWrites,
+    DramRowHits,
+    NetworkMessages,
+    NetworkQueueTicks,
+    WaveFronts,
+    WorkGroups,
+}
+
+/// The declaration of a counter.
+#[derive(Clone, Copy, Debug)]
+pub struct CounterSpec {
+    /// Which.
+    pub counter: Counter,
+    /// The key in `--json` and in results.
+    pub key: &'static str,
+    /// Unit of the value reported; ticks are reported as core cycles.
+    pub unit: Unit,
+    /// What is counted.
+    pub definition: &'static str,
+}
+
+/// Unit of a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Number of things.
+    Count,
+    /// Core cycles.
+    Cycles,
+}
+
+const fn count(counter: Counter, key: &'static str, definition: &'static str) -> CounterSpec {
+    CounterSpec { counter, key, unit: Unit::Count, definition }
+}
+
+const fn cycles(counter: Counter, key: &'static str, definition: &'static str) -> CounterSpec {
+    CounterSpec { counter, key, unit: Unit::Cycles, definition }
+}
+
+/// Every counter, in the order of [`Counter`].
+pub const COUNTERS: &[CounterSpec] = &[
+    count(Counter::Instructions, "core.instructions", "wavefront instructions issued"),
+    count(Counter::AluInstructions, "core.alu_instructions", "arithmetic wavefront instructions issued"),
+    count(Counter::MemoryInstructions, "core.memory_instructions", "global memory wavefront instructions issued"),
+    count(Counter::LdsAccesses, "core.lds_accesses", "local data share accesses issued"),
+    count(Counter::Fences, "core.fences", "fences issued by programs (not those at the end of a wavefront)"),
+    cycles(Counter::FenceWaitTicks, "core.fence_wait_cycles", "sum over fences of the time from issue to passing"),
+    count(Counter::Barriers, "core.barriers", "wavefront arrivals at work-group barriers"),
+    count(Counter::L1Accesses, "l1.accesses", "coalesced line accesses accepted by private caches"),
+    count(Counter::L1Loads, "l1.loads", "line accesses that load"),
+    count(Counter::L1LoadHits, "l1.load_hits", "loads answered by the private cache at once"),
+    count(Counter::L1LoadMisses, "l1.load_misses", "loads not answered at once, merged ones included"),
+    count(Counter::L1Stores, "l1.stores", "line accesses that store"),
+    count(Counter::L1Atomics, "l1.atomics", "line accesses that read-modify-write"),
+    cycles(Counter::L1StallTicks, "l1.stall_cycles", "time the head of a private cache's queue could not be accepted"),
+    cycles(Counter::LoadLatencyTicks, "l1.load_latency_cycles", "sum over load accesses of the time to their values"),
+    count(Counter::LoadsCompleted, "l1.loads_completed", "load accesses whose values have returned"),
+    count(Counter::L2Inputs, "l2.inputs", "messages consumed by shared banks"),
+    cycles(
+        Counter::L2StallTicks,
+        "l2.stall_cycles",
+        "time the requests of a bank waited behind one it could not serve",
+    ),
+    count(Counter::DramReads, "dram.reads", "lines read from memory"),
+    count(Counter::DramWrites, "dram.writes", "lines written back to memory"),
+    count(Counter::DramRowHits, "dram.row_hits", "memory accesses that found their row open"),
+    count(Counter::NetworkMessages, "network.messages", "messages sent through the crossbars"),
+    cycles(Counter::NetworkQueueTicks, "network.queue_cycles", "sum over messages of the time they waited for a port"),
+    count(Counter::WaveFronts, "core.wavefronts", "wavefronts finished"),
+    count(Counter::WorkGroups, "core.work_groups", "work-groups finished"),
+];
+
+/// Messages, flits and bytes of one traffic class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Flits through a crossbar.
+    pub flits: u64,
+    /// Bytes of headers and payloads.
+    pub bytes: u64,
+}
+
+/// The values of all counters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stats {
+    counters: [u64; COUNTERS.len()],
+    traffic: [Traffic; TrafficClass::ALL.len()],
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        Stats { counters: [0; COUNTERS.len()], traffic: Default::default() }
+    }
+}
+
+impl Stats {
+    /// Adds to a counter.
+    #[inline]
+    pub fn add(&mut self, counter: Counter, amount: u64) {
+        self.counters[counter as usize] += amount;
+    }
+
+    /// The value of a counter.
+    pub fn get(&self, counter: Counter) -> u64 {
+        self.counters[counter as usize]
+    }
+
+    /// Counts a message.
+    pub fn add_traffic(&mut self, class: TrafficClass, flits: u64, bytes: u64) {
+        let traffic = &mut self.traffic[class as usize];
+        traffic.flits += flits;
+        traffic.bytes += bytes;
+    }
+
+    /// The traffic of one class.
+    pub fn traffic(&self, class: TrafficClass) -> Traffic {
+        self.traffic[class as usize]
+    }
+
+    /// The traffic of all classes.
+    pub fn total_traffic(&self) -> Traffic {
+        self.traffic.iter().fold(Traffic::default(), |sum, traffic| Traffic {
+            flits: sum.flits + traffic.flits,
+            bytes: sum.bytes + traffic.bytes,
+        })
+    }
+
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Stats) -> Stats {
+        let mut difference = self.clone();
+        for (value, before) in difference.counters.iter_mut().zip(&earlier.counters) {
+            *value -= before;
+        }
+        for (value, before) in difference.traffic.iter_mut().zip(&earlier.traffic) {
+            value.flits -= before.flits;
+            value.bytes -= before.bytes;
+        }
+        difference
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_declared_in_order_with_unique_keys() {
+        for (index, spec) in COUNTERS.iter().enumerate() {
+            assert_eq!(spec.counter as usize, index, "{}", spec.key);
+            assert!(COUNTERS[..index].iter().all(|earlier| earlier.key != spec.key), "{}", spec.key);
+            assert!(!spec.definition.is_empty());
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The event wheel: what happens when, in a fixed order.
+//!
+//! A ring of buckets, one per tick, holds the near future; a heap holds the rest. Events of one tick come out in the order they went
+//! in, whichever of the two they waited in.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::clock::Ticks;
+
+/// Ticks that the ring covers. Longer than a round trip to memory, so that the heap is used rarely.
+const RING: usize = 4096;
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Node<E> {
+    event: E,
+    next: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Bucket {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: Bucket = Bucket { first: NONE, last: NONE };
+
+/// Events of type `E`, ordered by time and then by insertion.
+pub struct Wheel<E> {
+    now: Ticks,
+    buckets: Vec<Bucket>,
+    occupied: [u64; RING / 64],
+    nodes: Vec<Node<E>>,
+    free: u32,
+    far: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
+    far_inserted: u64,
+}
+
+impl<E: Copy> Default for Wheel<E> {
+    fn default() -> Self {
+        Wheel {
+            now: 0,
+            buckets: vec![EMPTY; RING],
+            occupied: [0; RING / 64],
+            nodes: Vec::new(),
+            free: NONE,
+            far: BinaryHeap::new(),
+            far_inserted: 0,
+        }
+    }
+}
+
+impl<E: Copy> Wheel<E> {
+    /// The time of the event that came out last.
+    pub fn now(&self) -> Ticks {
+        self.now
+    }
+
+    /// Puts an event in at `time`, which must not be past.
+    #[inline]
+    pub fn schedule(&mut self, time: Ticks, event: E) {
+        debug_assert!(time >= self.now, "an event in the past");
+        let node = self.new_node(event);
+        if time - self.now < RING as Ticks {
+            self.append(time, node);
+        } else {
+            self.far.push(Reverse((time, self.far_inserted, node)));
+            self.far_inserted += 1;
+        }
+    }
+
+    /// Takes the next event out and moves time to it.
+    #[inline]
+    pub fn pop(&mut self) -> Option<E> {
+        let position = self.now as usize % RING;
+        if self.buckets[position].first == NONE {
+            self.advance()?;
+        }
+        let position = self.now as usize % RING;
+        let first = self.buckets[position].first;
+        let node = self.nodes[first as usize];
+        self.buckets[position].first = node.next;
+        if node.next == NONE {
+            self.occupied[position / 64] &= !(1 << (position % 64));
+        }
+        self.nodes[first as usize].next = self.free;
+        self.free = first;
+        Some(node.event)
+    }
+
+    /// Moves time to the next event, and far events that have come within reach into the ring.
+    fn advance(&mut self) -> Option<()> {
+        let near = self.next_occupied();
+        let far = self.far.peek().map(|Reverse((time, ..))| *time);
+        self.now = match (near, far) {
+            (Some(near), Some(far)) => near.min(far),
+            (Some(time), None) | (None, Some(time)) => time,
+            (None, None) => return None,
+        };
+        while let Some(&Reverse((time, _, node))) = self.far.peek()
+            && time - self.now < RING as Ticks
+        {
+            self.far.pop();
+            self.append(time, node);
+        }
+        Some(())
+    }
+
+    /// The time of the first event in the ring after now.
+    fn next_occupied(&self) -> Option<Ticks> {
+        let start = self.now as usize % RING;
+        let words = self.occupied.len();
+        for step in 0..=words {
+            let word = (start / 64 + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if step == words {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let position = word * 64 + bits.trailing_zeros() as usize;
+                return Some(self.now + ((position + RING - start) % RING) as Ticks);
+            }
+        }
+        None
+    }
+
+    fn append(&mut self, time: Ticks, node: u32) {
+        let position = time as usize % RING;
+        self.nodes[node as usize].next = NONE;
+        let bucket = &mut self.buckets[position];
+        if bucket.first == NONE {
+            bucket.first = node;
+            self.occupied[position / 64] |= 1 << (position % 64);
+        } else {
+            self.nodes[bucket.last as usize].next = node;
+        }
+        bucket.last = node;
+    }
+
+    fn new_node(&mut self, event: E) -> u32 {
+        let node = self.free;
+        if node == NONE {
+            self.nodes.push(Node { event, next: NONE });
+            return self.nodes.len() as u32 - 1;
+        }
+        self.free = self.nodes[node as usize].next;
+        self.nodes[node as usize].event = event;
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(wheel: &mut Wheel<u32>) -> Vec<(Ticks, u32)> {
+        std::iter::from_fn(|| wheel.pop().map(|event| (wheel.now(), event))).collect()
+    }
+
+    #[test]
+    fn events_come_out_by_time_and_then_in_the_order_they_went_in() {
+        let mut wheel = Wheel::default();
+        for (time, event) in [(5, 1), (3, 2), (5, 3), (0, 4)] {
+            wheel.schedule(time, event);
+        }
+        assert_eq!(drain(&mut wheel), [(0, 4), (3, 2), (5, 1), (5, 3)]);
+    }
+
+    #[test]
+    fn far_events_keep_their_place_before_later_insertions_of_the_same_tick() {
+        let mut wheel = Wheel::default();
+        wheel.schedule(10_000, 1);
+        wheel.schedule(9_000, 2);
+        assert_eq!(wheel.pop(), Some(2));
+        wheel.schedule(10_000, 3);
+        assert_eq!(drain(&mut wheel), [(10_000, 1), (10_000, 3)]);
+    }
+
+    #[test]
+    fn order_equals_that_of_a_sorted_list_for_many_random_events() {
+        let mut wheel = Wheel::default();
+        let mut expected = Vec::new();
+        let mut random = 1u64;
+        for event in 0..5_000u32 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let time = (random >> 33) % 20_000;
+            wheel.schedule(time, event);
+            expected.push((time, event));
+        }
+        expected.sort();
+        assert_eq!(drain(&mut wheel), expected);
+    }
+}

@@ -1,0 +1,59 @@
+//! Do the latencies that the paper gives come out of the model?
+
+use chorus_protocol::registry::{self, PROTOCOLS};
+use chorus_sim::frontend::{Buf, HostMemory, Kernel, Mismatch, Program};
+use chorus_sim::{Simulated, simulate};
+use chorus_system::{Scale, resolve};
+
+/// One wavefront loads one word `loads` times, each after the last, with a kernel start in between.
+struct Chase {
+    word: Buf<u32>,
+    loads: u32,
+}
+
+impl Program for Chase {
+    fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
+        self.loads = self.loads.checked_sub(1)?;
+        let word = self.word;
+        Some(Kernel::new("chase", 1, 1, move |w| async move {
+            w.load_one(word, 0).await;
+        }))
+    }
+
+    fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
+        Ok(())
+    }
+}
+
+fn chase(protocol: &str, loads: u32) -> Simulated {
+    let config = resolve("tc", Scale::Paper, &[]).unwrap().config;
+    let mut memory = HostMemory::default();
+    let word = memory.alloc::<u32>(1);
+    simulate(&config, registry::find(protocol).unwrap(), &mut Chase { word, loads }, memory).unwrap()
+}
+
+fn latency(run: &Simulated, kernel: usize) -> f64 {
+    run.kernels[kernel].metrics["l1.load_latency_cycles"]
+}
+
+#[test]
+fn the_least_latency_of_memory_is_460_core_cycles() {
+    for protocol in PROTOCOLS {
+        assert_eq!(latency(&chase(protocol.name(), 1), 0), 460.0, "{}", protocol.name());
+    }
+}
+
+#[test]
+fn the_least_latency_of_the_l2_is_340_core_cycles() {
+    for protocol in ["no-l1", "no-coh"] {
+        assert_eq!(latency(&chase(protocol, 2), 1), 340.0, "{protocol}");
+    }
+}
+
+#[test]
+fn coherent_private_caches_keep_their_lines_across_kernels() {
+    let config = resolve("tc", Scale::Paper, &[]).unwrap().config;
+    for protocol in ["gpu-vi", "ideal-coh"] {
+        assert_eq!(latency(&chase(protocol, 2), 1), f64::from(config.l1.latency_cycles), "{protocol}");
+    }
+}

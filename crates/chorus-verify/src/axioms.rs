@@ -1,0 +1,247 @@
+//! Axiomatic memory models, decided by enumeration.
+//!
+//! A candidate execution chooses, for each location, the order of its writes (`co`), and for each read the write it reads from (`rf`).
+//! Reads come before the writes that overwrite what they read (`fr`). A model allows the executions whose relations have no
+//! cycle. An atomic is a read and a write with nothing between them in `co`.
+
+use std::collections::BTreeSet;
+
+use chorus_protocol::registry::MemoryModel;
+
+use crate::program::{Location, Op, Outcome, Program, WORDS};
+
+/// A memory model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Model {
+    /// Sequential consistency: acyclic(po | rf | co | fr).
+    Sc,
+    /// Release consistency with atomic writes, RCpc: coherence of each location, and acyclic(ppo | rfe | co | fr), where ppo is
+    /// program order behind an acquire, before a release, across a fence, and within a location except from write to read.
+    WriteAtomicRc,
+    /// Coherence of each location: acyclic((po & loc) | rf | co | fr).
+    PerLocation,
+}
+
+impl From<MemoryModel> for Model {
+    fn from(model: MemoryModel) -> Model {
+        match model {
+            MemoryModel::WriteAtomicRc => Model::WriteAtomicRc,
+            MemoryModel::PerLocation => Model::PerLocation,
+        }
+    }
+}
+
+/// A read or a write. The initial writes come first, one for each location.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    /// None for initial writes.
+    thread: Option<usize>,
+    /// Place in the thread; both halves of an atomic share it.
+    place: usize,
+    at: Location,
+    op: Option<Op>,
+    write: bool,
+}
+
+/// A relation over at most 64 events: the successors of each, as bits.
+#[derive(Clone)]
+struct Relation(Vec<u64>);
+
+impl Relation {
+    fn add(&mut self, from: usize, to: usize) {
+        self.0[from] |= 1 << to;
+    }
+
+    fn union(&mut self, other: &Relation) {
+        self.0.iter_mut().zip(&other.0).for_each(|(row, more)| *row |= more);
+    }
+
+    /// Takes events without predecessors away until none is left, or a cycle is.
+    fn acyclic(&self) -> bool {
+        let mut left = u64::MAX.checked_shr(u64::BITS - self.0.len() as u32).unwrap_or(0);
+        loop {
+            let rows = || (0..self.0.len()).filter(|&row| left >> row & 1 == 1);
+            let reached = rows().fold(0, |bits, row| bits | self.0[row]);
+            let kept = left & reached;
+            if kept == 0 || kept == left {
+                return kept == 0;
+            }
+            left = kept;
+        }
+    }
+}
+
+struct Enumeration<'a> {
+    program: &'a Program,
+    model: Model,
+    events: Vec<Event>,
+    /// Program order within each location.
+    po_loc: Relation,
+    /// The part of program order that the model keeps.
+    ppo: Relation,
+    reads: Vec<usize>,
+    outcomes: BTreeSet<Outcome>,
+}
+
+/// Every outcome that `model` allows `program` to have on a memory of `lines` lines.
+pub fn allowed(program: &Program, model: Model, lines: u8) -> BTreeSet<Outcome> {
+    let locations = usize::from(lines) * WORDS;
+    let mut events: Vec<Event> = (0..locations)
+        .map(|index| Event { thread: None, place: 0, at: Location::from_index(index), op: None, write: true })
+        .collect();
+    for (thread, ops) in program.threads.iter().enumerate() {
+        for (place, op) in ops.iter().enumerate() {
+            let Some(at) = op.location() else { continue };
+            let event = Event { thread: Some(thread), place, at, op: Some(*op), write: false };
+            if op.returns_value() {
+                events.push(event);
+            }
+            if !matches!(op, Op::Load { .. }) {
+                events.push(Event { write: true, ..event });
+            }
+        }
+    }
+    let empty = Relation(vec![0; events.len()]);
+    let reads = (0..events.len()).filter(|&event| !events[event].write).collect();
+    let outcomes = BTreeSet::new();
+    let mut enumeration = Enumeration { program, model, events, po_loc: empty.clone(), ppo: empty, reads, outcomes };
+    enumeration.order_programs();
+    let mut orders = vec![Vec::new(); locations];
+    enumeration.choose_orders(&mut orders, 0);
+    enumeration.outcomes
+}
+
+impl Enumeration<'_> {
+    fn order_programs(&mut self) {
+        for from in 0..self.events.len() {
+            for to in from + 1..self.events.len() {
+                let (a, b) = (self.events[from], self.events[to]);
+                if a.thread.is_none() || a.thread != b.thread {
+                    continue;
+                }
+                if a.at == b.at {
+                    self.po_loc.add(from, to);
+                }
+                if self.preserved(&a, &b) {
+                    self.ppo.add(from, to);
+                }
+            }
+        }
+    }
+
+    /// Whether the model keeps `a` before `b`, which follows it in its thread.
+    fn preserved(&self, a: &Event, b: &Event) -> bool {
+        match self.model {
+            Model::Sc => true,
+            Model::PerLocation => false,
+            Model::WriteAtomicRc => {
+                let between = a.thread.map(|thread| &self.program.threads[thread][a.place..b.place]);
+                let fenced = between.is_some_and(|ops| ops.contains(&Op::Fence));
+                let acquired = !a.write && a.op.is_some_and(|op| op.acquires());
+                let released = b.write && b.op.is_some_and(|op| op.releases());
+                fenced || acquired || released || (a.at == b.at && (!a.write || b.write))
+            }
+        }
+    }
+
+    /// Chooses the order of the writes of `location` and all after it, keeping each thread's own order.
+    fn choose_orders(&mut self, orders: &mut Vec<Vec<usize>>, location: usize) {
+        if location == orders.len() {
+            let sources = vec![usize::MAX; self.events.len()];
+            self.choose_sources(orders, sources, 0);
+            return;
+        }
+        let writes: Vec<usize> =
+            (0..self.events.len()).filter(|&e| self.events[e].write && self.events[e].at.index() == location).collect();
+        self.extend_order(orders, location, &writes);
+    }
+
+    fn extend_order(&mut self, orders: &mut Vec<Vec<usize>>, location: usize, left: &[usize]) {
+        if left.is_empty() {
+            self.choose_orders(orders, location + 1);
+            return;
+        }
+        for &write in left {
+            let initial_left = self.events[left[0]].thread.is_none();
+            let blocked = left.iter().any(|&other| self.po_loc.0[other] >> write & 1 == 1);
+            if blocked || (initial_left && write != left[0]) {
+                continue;
+            }
+            orders[location].push(write);
+            let rest: Vec<usize> = left.iter().copied().filter(|&other| other != write).collect();
+            self.extend_order(orders, location, &rest);
+            orders[location].pop();
+        }
+    }
+
+    /// Chooses where each read from number `read` on takes its value; an atomic has no choice but the write just before its own.
+    fn choose_sources(&mut self, orders: &[Vec<usize>], mut sources: Vec<usize>, read: usize) {
+        let Some(&event) = self.reads.get(read) else {
+            self.decide(orders, &sources);
+            return;
+        };
+        let order = &orders[self.events[event].at.index()];
+        if matches!(self.events[event].op, Some(Op::Atomic { .. })) {
+            let own = order.iter().position(|&write| write == event + 1).unwrap_or(1);
+            sources[event] = order[own - 1];
+            self.choose_sources(orders, sources, read + 1);
+        } else {
+            for &write in order {
+                sources[event] = write;
+                self.choose_sources(orders, sources.clone(), read + 1);
+            }
+        }
+    }
+
+    /// Keeps the outcome of a candidate execution if the model allows it.
+    fn decide(&mut self, orders: &[Vec<usize>], sources: &[usize]) {
+        let mut communication = Relation(vec![0; self.events.len()]);
+        let mut internal = Relation(vec![0; self.events.len()]);
+        for order in orders {
+            for (place, &write) in order.iter().enumerate() {
+                order[place + 1..].iter().for_each(|&later| communication.add(write, later));
+            }
+        }
+        for &read in &self.reads {
+            let source = sources[read];
+            let same_thread = self.events[source].thread == self.events[read].thread;
+            if same_thread {
+                internal.add(source, read)
+            } else {
+                communication.add(source, read)
+            }
+            communication.0[read] |= communication.0[source] & writes_of(&orders[self.events[read].at.index()]);
+        }
+        let mut coherence = self.po_loc.clone();
+        coherence.union(&communication);
+        coherence.union(&internal);
+        let mut global = self.ppo.clone();
+        global.union(&communication);
+        if self.model == Model::Sc {
+            global.union(&internal);
+        }
+        if coherence.acyclic() && global.acyclic() {
+            let outcome = self.outcome(orders, sources);
+            self.outcomes.insert(outcome);
+        }
+    }
+
+    fn outcome(&self, orders: &[Vec<usize>], sources: &[usize]) -> Outcome {
+        let mut values = vec![0; self.events.len()];
+        for &write in orders.iter().flatten() {
+            values[write] = match self.events[write].op {
+                Some(Op::Store { value, .. }) => value,
+                // Its read is the event before it, and that reads from a write earlier in this order.
+                Some(Op::Atomic { op, operand, .. }) => op.apply(values[sources[write - 1]], operand),
+                Some(Op::Load { .. } | Op::Fence) | None => 0,
+            };
+        }
+        let registers = self.reads.iter().map(|&read| values[sources[read]]).collect();
+        let finals = orders.iter().map(|order| order.last().map_or(0, |&write| values[write])).collect();
+        Outcome { registers, finals }
+    }
+}
+
+fn writes_of(order: &[usize]) -> u64 {
+    order.iter().fold(0, |bits, &write| bits | 1 << write)
+}

@@ -1,0 +1,186 @@
+//! The shortest way to a violation, drawn as a sequence chart: a column for each agent, a row for each thing that happened.
+
+use std::fmt::{self, Write};
+
+use chorus_protocol::address::{AgentId, LineAddr};
+use chorus_protocol::controller::Outcome as StepOutcome;
+use chorus_protocol::message::{Channel, Message, Size};
+
+use crate::config::Start;
+use crate::explore::{Exploration, Failure};
+use crate::machine::{Happening, Machine};
+use crate::node::{StepInput, StepResult};
+use crate::program::{Location, WORDS};
+use crate::violation::Violation;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The column that it came from; none for what an agent did by itself.
+    pub from: Option<usize>,
+    /// The column that it happened in.
+    pub to: usize,
+    /// Whether it took no time, within the row above.
+    pub instant: bool,
+    /// What arrived, with its line and values.
+    pub label: String,
+    /// What it did there: the change of state, and what was sent and answered.
+    pub effect: String,
+}
+
+/// A violation and the way to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// Names of the agents.
+    pub columns: Vec<String>,
+    /// Whether the caches had loaded every line before the first row.
+    pub warm: bool,
+    /// What happened, in order.
+    pub rows: Vec<Row>,
+    /// What is wrong in the end.
+    pub violation: Violation,
+}
+
+impl Chart {
+    /// Replays the way to a failure.
+    pub fn of_failure(exploration: &mut Exploration, failure: &Failure) -> Chart {
+        let (mut state, mut actions) = exploration.path_to(failure.state);
+        actions.extend(failure.last);
+        let machine = exploration.machine_mut();
+        let warm = machine.config().start == Start::ColdAndWarm && state != machine.cold();
+        let mut rows = Vec::new();
+        for action in actions {
+            let (_, happenings) = machine.replay(action, &mut state);
+            rows.extend(happenings.iter().filter_map(|happening| row(machine, &state, *happening)));
+        }
+        Chart { columns: columns(machine), warm, rows, violation: failure.violation.clone() }
+    }
+
+    /// The chart as text.
+    pub fn to_text(&self) -> String {
+        let width = self.columns.iter().map(String::len).max().unwrap_or(0) + 3;
+        let label_width = self.rows.iter().map(|row| row.label.len()).max().unwrap_or(0);
+        let mut text = String::from("    ");
+        for column in &self.columns {
+            let _ = write!(text, "{column:^width$}");
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+        if self.warm {
+            text.push_str("    (every private cache has loaded every line)\n");
+        }
+        for (number, row) in self.rows.iter().enumerate() {
+            let lanes = lanes(row, self.columns.len(), width);
+            let line = format!("{:>3} {lanes} {:<label_width$}  {}", number + 1, row.label, row.effect);
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        let _ = writeln!(text, "violated: {}", self.violation);
+        text
+    }
+}
+
+impl fmt::Display for Chart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+/// The lifelines of all agents, with the row's arrow across them.
+fn lanes(row: &Row, columns: usize, width: usize) -> String {
+    let centre = |column: usize| column * width + (width - 1) / 2;
+    let mut lanes = vec![' '; columns * width];
+    for column in 0..columns {
+        lanes[centre(column)] = '|';
+    }
+    let to = centre(row.to);
+    match row.from.map(centre) {
+        None => lanes[to] = 'x',
+        Some(from) => {
+            let shaft = if row.instant { '~' } else { '-' };
+            lanes[from.min(to) + 1..from.max(to)].fill(shaft);
+            if from < to { lanes[to - 1] = '>' } else { lanes[to + 1] = '<' }
+        }
+    }
+    lanes.into_iter().collect()
+}
+
+/// Threads, then private caches, then banks, then memory.
+fn columns(machine: &Machine) -> Vec<String> {
+    let topology = machine.config().topology;
+    let threads = (0..machine.config().threads.len()).map(|thread| format!("T{thread}"));
+    let agents = (0..topology.l1s + 2 * topology.l2s).map(|agent| topology.name(AgentId(agent)));
+    threads.chain(agents).collect()
+}
+
+fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
+    let column = |agent: AgentId| machine.config().threads.len() + usize::from(agent.0);
+    match happening {
+        Happening::Memory(number) => {
+            let message = machine.nodes().message(number);
+            let (from, to) = (Some(column(message.src)), column(message.dst));
+            Some(Row { from, to, instant: false, label: label(machine, message), effect: String::new() })
+        }
+        Happening::Step(number) => {
+            let step = machine.nodes().result(number);
+            if matches!(step.outcome, Ok(StepOutcome::Stall | StepOutcome::Evict(_))) {
+                return None;
+            }
+            let to = column(AgentId(machine.nodes().node(step.before).agent));
+            let (from, instant, label) = match step.input {
+                StepInput::Request(request) => {
+                    let (thread, op) = machine.op_of_request(request)?;
+                    (Some(thread), false, op.to_string())
+                }
+                StepInput::Message(number) => {
+                    let message = machine.nodes().message(number);
+                    let spec = &machine.protocol().messages()[usize::from(message.kind.0)];
+                    (Some(column(message.src)), spec.channel == Channel::Instant, label(machine, message))
+                }
+                StepInput::Evict(line) => (None, false, format!("evict {}", Location { line, word: 0 })),
+            };
+            Some(Row { from, to, instant, label, effect: effect(machine, state, step) })
+        }
+    }
+}
+
+/// A message's name, its line, and the values it carries.
+fn label(machine: &Machine, message: &Message<WORDS>) -> String {
+    let spec = &machine.protocol().messages()[usize::from(message.kind.0)];
+    let line = message.line.0 as u8;
+    if spec.size == Size::Control {
+        return format!("{} {}", spec.name, Location { line, word: 0 });
+    }
+    let value = |word: usize| format!(" {}={}", Location { line, word: word as u8 }, message.data.0[word]);
+    message.mask.words().fold(spec.name.to_owned(), |label, word| label + &value(word))
+}
+
+/// What a step did to its controller, and what followed.
+fn effect(machine: &Machine, state: &[u32], step: &StepResult) -> String {
+    let nodes = machine.nodes();
+    let (before, after) = (nodes.node(step.before), nodes.node(step.after));
+    let mut parts = Vec::new();
+    if let Some(LineAddr(line)) = before.controller.classify(&nodes.input(step.input)).map(|class| class.line) {
+        let states = before.controller.vocabulary().states;
+        let name = |state: u8| states[usize::from(state)].name;
+        let (old, new) = (before.views[line as usize].state, after.views[line as usize].state);
+        let agent = machine.config().topology.name(AgentId(before.agent));
+        parts.push(match old == new {
+            true => format!("{agent} in {}", name(old)),
+            false => format!("{agent} {} -> {}", name(old), name(new)),
+        });
+    }
+    for completion in &step.completions {
+        if let Some((thread, op)) = machine.op_of_txn(state, completion.txn) {
+            parts.push(match op.location().filter(|_| op.returns_value()) {
+                Some(at) => format!("T{thread} gets {at}={}", completion.data.0[usize::from(at.word)]),
+                None => format!("T{thread} done"),
+            });
+        }
+    }
+    for &number in &step.sent {
+        let message = nodes.message(number);
+        let name = machine.protocol().messages()[usize::from(message.kind.0)].name;
+        parts.push(format!("sends {name} to {}", machine.config().topology.name(message.dst)));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,229 @@
+//! The configurations in which every protocol is checked, and the check itself.
+//!
+//! Threads choose each operation freely from an alphabet, so one configuration runs every program of its length, prefixes included, in
+//! every order of issuing, delivery and eviction.
+
+use std::fmt::Write;
+
+use chorus_protocol::access::{AtomicOp, Order};
+use chorus_protocol::address::Topology;
+use chorus_protocol::registry::Protocol;
+
+use crate::chart::Chart;
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, one_set, place_threads};
+use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use crate::program::{Location, Op, Step};
+
+/// A configuration to check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckConfig {
+    /// A short name.
+    pub name: &'static str,
+    /// What it varies, in one sentence.
+    pub description: &'static str,
+    /// The machine and its threads.
+    pub machine: MachineConfig,
+}
+
+/// What threads may choose from at each position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Alphabet {
+    loads: &'static [Location],
+    stores: &'static [Location],
+    exchanges: &'static [Location],
+    fence: bool,
+}
+
+impl Alphabet {
+    /// `length` positions of thread number `thread`. Every value written is different, so that a value read names the write it came
+    /// from.
+    fn steps(&self, thread: usize, length: usize) -> Vec<Step> {
+        let step = |position: usize| {
+            let value = (1 + thread * 4 + position) as u32;
+            let order = Order::Relaxed;
+            let loads = self.loads.iter().map(|&at| Op::Load { at, order });
+            let stores = self.stores.iter().map(|&at| Op::Store { at, value, order });
+            let exchange = |&at| Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order };
+            let fence = self.fence.then_some(Op::Fence);
+            let alternatives = loads.chain(stores).chain(self.exchanges.iter().map(exchange)).chain(fence).collect();
+            Step { alternatives, implied: false }
+        };
+        (0..length).map(step).collect()
+    }
+}
+
+const X: Location = Location { line: 0, word: 0 };
+const X1: Location = Location { line: 0, word: 1 };
+const Y: Location = Location { line: 1, word: 0 };
+
+/// Everything on one word.
+const ONE_WORD: Alphabet = Alphabet { loads: &[X], stores: &[X], exchanges: &[X], fence: true };
+/// Everything on one word, without fences.
+const UNFENCED: Alphabet = Alphabet { fence: false, ..ONE_WORD };
+/// Everything on two words of one line.
+const TWO_WORDS: Alphabet = Alphabet { loads: &[X, X1], stores: &[X, X1], exchanges: &[X, X1], fence: true };
+/// Everything on two lines.
+const TWO_LINES: Alphabet = Alphabet { loads: &[X, Y], stores: &[X, Y], exchanges: &[X, Y], fence: true };
+/// Loads and stores of two lines.
+const PLAIN_LINES: Alphabet = Alphabet { exchanges: &[], ..TWO_LINES };
+
+/// Thread `i` beside private cache `caches[i]` chooses `lengths[i]` operations. Caches have one line, there is one bank.
+fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alphabet) -> MachineConfig {
+    let l1s = caches.iter().max().map_or(0, |cache| cache + 1);
+    let locations = alphabet.loads.iter().chain(alphabet.stores).chain(alphabet.exchanges);
+    let lines = locations.map(|at| at.line + 1).max().unwrap_or(1);
+    let steps = lengths.iter().enumerate().map(|(thread, &length)| alphabet.steps(thread, length));
+    MachineConfig {
+        topology: Topology { l1s, l2s: 1 },
+        l1: one_set(1),
+        l2: one_set(1),
+        lines,
+        threads: place_threads(&caches, steps),
+        loads: Loads::Blocking,
+        evictions: Evictions::Anytime,
+        start: Start::ColdAndWarm,
+        ending: Ending::AnyPrefix,
+    }
+}
+
+/// A configuration that takes a fraction of a second, for tests.
+pub fn smoke() -> CheckConfig {
+    CheckConfig {
+        name: "smoke",
+        description: "2 caches, 1 line of 2 words, 2 and 1 operations",
+        machine: machine([0, 1], [2, 1], &TWO_WORDS),
+    }
+}
+
+/// The configurations that `protocol` is checked in, cheapest first. All protocols so far get the same.
+pub fn configurations(_protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 2], &TWO_WORDS) };
+    let needed = MachineConfig { evictions: Evictions::WhenNeeded, ..machine([0, 1], [3, 2], &TWO_LINES) };
+    let two_banks = machine([0, 1], [2, 2], &PLAIN_LINES);
+    let two_banks = MachineConfig { topology: Topology { l2s: 2, ..two_banks.topology }, ..two_banks };
+    let config = |name, description, machine| CheckConfig { name, description, machine };
+    vec![
+        smoke(),
+        config("lines", "2 caches, 2 lines in one place, 2 operations each", machine([0, 1], [2, 2], &TWO_LINES)),
+        config("words", "2 caches, 1 line of 2 words, 2 operations each", machine([0, 1], [2, 2], &TWO_WORDS)),
+        config("long", "2 caches, 1 word, 3 and 2 operations", machine([0, 1], [3, 2], &ONE_WORD)),
+        config("shared", "2 threads beside one cache, 1 beside another", machine([0, 0, 1], [2, 2, 1], &UNFENCED)),
+        config("words-nb", "as words, with loads that do not block", non_blocking),
+        config("lines-long", "2 caches, 2 lines in one place, evicted only when needed, 3 and 2 operations", needed),
+        config("caches", "3 caches, 1 word, 2, 2 and 1 operations", machine([0, 1, 2], [2, 2, 1], &UNFENCED)),
+        config("banks", "2 caches, 2 lines in 2 banks, 2 operations each", two_banks),
+    ]
+}
+
+/// The configuration of `protocol` called `name`.
+pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckConfig> {
+    configurations(protocol).into_iter().find(|config| config.name == name)
+}
+
+/// The configurations that a transition table is filled from: small, and together they meet every cell that the larger ones do.
+pub fn table_configurations() -> Vec<CheckConfig> {
+    let config = |name, machine| CheckConfig { name, description: "for the transition table", machine };
+    let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 1], &TWO_LINES) };
+    vec![
+        config("words", machine([0, 1], [2, 1], &TWO_WORDS)),
+        config("lines", machine([0, 1], [2, 2], &TWO_LINES)),
+        config("lines-nb", non_blocking),
+        config("shared", machine([0, 0, 1], [2, 1, 1], &UNFENCED)),
+        config("caches", machine([0, 1, 2], [1, 1, 1], &UNFENCED)),
+    ]
+}
+
+/// What a check came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every state was visited and none was wrong.
+    Pass,
+    /// A rule was broken; the shortest way to it.
+    Violated(Chart),
+    /// The bound on states was met first: nothing is shown.
+    Bounded,
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckReport {
+    /// The protocol's name.
+    pub protocol: &'static str,
+    /// The fault built in, if any.
+    pub fault: Option<&'static str>,
+    /// The configuration's name.
+    pub config: &'static str,
+    /// What it varies.
+    pub description: &'static str,
+    /// States visited.
+    pub states: usize,
+    /// Moves made between them.
+    pub transitions: u64,
+    /// Moves to the farthest state.
+    pub depth: u32,
+    /// Different programs that ran to their end.
+    pub programs: usize,
+    /// Different executions judged by the memory model: programs with what came of them.
+    pub executions: usize,
+    /// What it came to.
+    pub verdict: Verdict,
+}
+
+impl CheckReport {
+    /// Whether every state was visited and none was wrong.
+    pub fn passed(&self) -> bool {
+        self.verdict == Verdict::Pass
+    }
+
+    /// The report in words, with the chart of a violation.
+    pub fn to_text(&self) -> String {
+        let fault = self.fault.map_or(String::new(), |fault| format!(" with fault {fault}"));
+        let mut text = format!("{}{fault}, {}: {}\n", self.protocol, self.config, self.description);
+        let verdict = match &self.verdict {
+            Verdict::Pass => "pass".to_owned(),
+            Verdict::Violated(chart) => format!("VIOLATED: {}", chart.violation),
+            Verdict::Bounded => "not finished: the bound on states was met, nothing is shown".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "  {} states, {} transitions, depth {}, {} programs, {} executions: {verdict}",
+            self.states, self.transitions, self.depth, self.programs, self.executions
+        );
+        if let Verdict::Violated(chart) = &self.verdict {
+            let _ = write!(text, "\n{}", chart.to_text());
+        }
+        text
+    }
+}
+
+/// Checks a protocol in a configuration; `fault` indexes the protocol's faults.
+pub fn check(protocol: &'static dyn Protocol, fault: Option<u8>, config: &CheckConfig) -> CheckReport {
+    check_bounded(protocol, fault, config, STATE_LIMIT)
+}
+
+/// As [`check`], visiting at most `limit` states.
+pub fn check_bounded(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    config: &CheckConfig,
+    limit: usize,
+) -> CheckReport {
+    let mut exploration = Exploration::new(protocol, fault, &config.machine, OnForbidden::Stop);
+    let verdict = match exploration.run(limit) {
+        End::Exhausted => Verdict::Pass,
+        End::Bounded => Verdict::Bounded,
+        End::Violated(failure) => Verdict::Violated(Chart::of_failure(&mut exploration, &failure)),
+    };
+    CheckReport {
+        protocol: protocol.name(),
+        fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
+        config: config.name,
+        description: config.description,
+        states: exploration.states(),
+        transitions: exploration.transitions(),
+        depth: exploration.depth(),
+        programs: exploration.judge().programs(),
+        executions: exploration.judge().executions(),
+        verdict,
+    }
+}

@@ -1,0 +1,123 @@
+//! The tiny machines that are explored: how many caches of which shape, and what their threads may do.
+
+use chorus_protocol::address::Topology;
+use chorus_protocol::cache::Replacement;
+use chorus_protocol::registry::{BuildConfig, CacheShape};
+
+use crate::program::{Program, Step, lower};
+
+/// Whether a thread waits for each load before it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loads {
+    /// It does; stores never make it wait.
+    Blocking,
+    /// It issues on, and waits only at fences.
+    NonBlocking,
+}
+
+/// When lines leave caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evictions {
+    /// Only when another line needs the place.
+    WhenNeeded,
+    /// At any moment, any line that can.
+    Anytime,
+}
+
+/// From which contents of the caches to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// All caches empty.
+    Cold,
+    /// From empty caches, and also from caches that have loaded every line.
+    ColdAndWarm,
+}
+
+/// Where a thread's program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// After its last operation.
+    Complete,
+    /// Anywhere: every prefix is a program too.
+    AnyPrefix,
+}
+
+/// A thread: a wavefront slot beside a private cache, and its operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadSpec {
+    /// Index of the private cache.
+    pub cache: u16,
+    /// Wavefront slot beside it.
+    pub wave: u16,
+    /// What it issues.
+    pub steps: Vec<Step>,
+}
+
+/// A machine to explore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineConfig {
+    /// Private caches and shared banks.
+    pub topology: Topology,
+    /// Each private cache.
+    pub l1: CacheShape,
+    /// Each shared bank.
+    pub l2: CacheShape,
+    /// Lines of memory, from address 0.
+    pub lines: u8,
+    /// The threads.
+    pub threads: Vec<ThreadSpec>,
+    /// Whether loads block.
+    pub loads: Loads,
+    /// When lines leave.
+    pub evictions: Evictions,
+    /// Where to start.
+    pub start: Start,
+    /// Where programs end.
+    pub ending: Ending,
+}
+
+/// A cache of one set of `ways` lines, with as many miss registers as lines could need.
+pub fn one_set(ways: u32) -> CacheShape {
+    CacheShape { sets: 1, ways, mshrs: 2, replacement: Replacement::Lru }
+}
+
+/// Threads side by side: each gets the next free wavefront slot of its private cache.
+pub fn place_threads(caches: &[u16], steps: impl IntoIterator<Item = Vec<Step>>) -> Vec<ThreadSpec> {
+    let place = |(thread, steps): (usize, Vec<Step>)| {
+        let cache = caches[thread];
+        let wave = caches[..thread].iter().filter(|&&earlier| earlier == cache).count() as u16;
+        ThreadSpec { cache, wave, steps }
+    };
+    steps.into_iter().enumerate().map(place).collect()
+}
+
+impl MachineConfig {
+    /// The machine that litmus tests run on: thread `i` beside private cache `caches[i]`, one bank per line so that requests for
+    /// different lines overtake each other, room for every line, and any eviction at any time.
+    pub fn for_program(program: &Program, caches: &[u16]) -> MachineConfig {
+        let lines = program.lines();
+        let l1s = caches.iter().max().map_or(0, |cache| cache + 1);
+        MachineConfig {
+            topology: Topology { l1s, l2s: u16::from(lines) },
+            l1: one_set(u32::from(lines)),
+            l2: one_set(1),
+            lines,
+            threads: place_threads(caches, program.threads.iter().map(|ops| lower(ops))),
+            loads: Loads::Blocking,
+            evictions: Evictions::Anytime,
+            start: Start::ColdAndWarm,
+            ending: Ending::Complete,
+        }
+    }
+
+    /// What a protocol needs to build this machine's controllers.
+    pub fn build_config(&self, fault: Option<u8>) -> BuildConfig {
+        let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
+        BuildConfig { topology: self.topology, l1: self.l1, l2: self.l2, waves, fault }
+    }
+
+    /// Operations of the longest thread.
+    pub fn longest(&self) -> usize {
+        self.threads.iter().map(|thread| thread.steps.len()).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,74 @@
+//! Seeded faults: mistakes built into a protocol on request, which the checks must find.
+
+use std::fmt::Write;
+
+use chorus_protocol::registry::{FaultSpec, Protocol};
+
+use crate::chart::Chart;
+use crate::check::{CheckConfig, Verdict, check, configurations, smoke};
+use crate::litmus::{LitmusTest, run_litmus, tests};
+
+/// How a fault was found.
+#[derive(Clone, Debug)]
+pub struct Catch {
+    /// The fault.
+    pub fault: FaultSpec,
+    /// The kind of check that found it, and which.
+    pub by: Catcher,
+    /// The way to the violation.
+    pub chart: Chart,
+}
+
+/// A check that finds faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Catcher {
+    /// A configuration, by name.
+    Configuration(&'static str),
+    /// A litmus test, by name.
+    Litmus(&'static str),
+}
+
+impl Catch {
+    /// One line: what was wrong, what found it, and how it showed.
+    pub fn summary(&self) -> String {
+        let by = match self.by {
+            Catcher::Configuration(name) => format!("configuration {name}"),
+            Catcher::Litmus(name) => format!("litmus test {name}"),
+        };
+        format!("{} ({}): caught by {by}: {}", self.fault.name, self.fault.breaks, self.chart.violation)
+    }
+
+    /// The line and the chart.
+    pub fn to_text(&self) -> String {
+        let mut text = self.summary();
+        let _ = write!(text, "\n\n{}", self.chart.to_text());
+        text
+    }
+}
+
+/// The index of a protocol's fault, by name.
+pub fn find_fault(protocol: &dyn Protocol, name: &str) -> Option<u8> {
+    protocol.faults().iter().position(|fault| fault.name == name).map(|index| index as u8)
+}
+
+/// Looks for fault number `fault` of a protocol: first in the cheapest configuration, then by litmus tests, then in the larger
+/// configurations. Nothing if none of them finds it.
+pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
+    by_configuration(protocol, fault, &smoke())
+        .or_else(|| tests().iter().find_map(|test| by_litmus(protocol, fault, test)))
+        .or_else(|| configurations(protocol).iter().find_map(|config| by_configuration(protocol, fault, config)))
+}
+
+fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckConfig) -> Option<Catch> {
+    let spec = *protocol.faults().get(usize::from(fault))?;
+    match check(protocol, Some(fault), config).verdict {
+        Verdict::Violated(chart) => Some(Catch { fault: spec, by: Catcher::Configuration(config.name), chart }),
+        Verdict::Pass | Verdict::Bounded => None,
+    }
+}
+
+fn by_litmus(protocol: &'static dyn Protocol, fault: u8, test: &LitmusTest) -> Option<Catch> {
+    let spec = *protocol.faults().get(usize::from(fault))?;
+    let chart = run_litmus(protocol, Some(fault), test).failure?;
+    Some(Catch { fault: spec, by: Catcher::Litmus(test.name), chart })
+}

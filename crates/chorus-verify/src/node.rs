@@ -1,0 +1,174 @@
+//! Controllers, messages and steps, each kept once.
+//!
+//! Two states of the machine mostly differ in one controller, and a controller mostly gets inputs that it has had before in the same
+//! state. So a controller's state is kept once and named by a number, equal numbers exactly for equal encodings, and each step is run once and
+//! remembered. A state of the whole machine is then a short sequence of numbers.
+
+use std::collections::HashMap;
+
+use chorus_protocol::access::{Completion, CoreRequest};
+use chorus_protocol::address::LineAddr;
+use chorus_protocol::controller::{Controller, Input, LineView, Outbox, Outcome, PlainState, StateBytes, Unspecified};
+use chorus_protocol::message::Message;
+
+use crate::program::WORDS;
+
+/// A state of one controller, with what the driver asks of it again and again.
+#[derive(Debug)]
+pub struct Node {
+    /// The agent it is a state of.
+    pub agent: u16,
+    /// The controller.
+    pub controller: Box<dyn Controller<WORDS>>,
+    /// What it holds of each line.
+    pub views: Vec<LineView<WORDS>>,
+    /// The lines that could be evicted, one bit each.
+    pub evictable: u32,
+    /// Whether nothing is outstanding.
+    pub quiescent: bool,
+}
+
+/// One input, named by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StepInput {
+    /// Index into [`Nodes::requests`].
+    Request(u32),
+    /// Index into [`Nodes::messages`].
+    Message(u32),
+    /// A line.
+    Evict(u8),
+}
+
+/// What a step did.
+#[derive(Clone, Debug)]
+pub struct StepResult {
+    /// The controller's state before.
+    pub before: u32,
+    /// What it got.
+    pub input: StepInput,
+    /// What became of the input.
+    pub outcome: Result<Outcome, Unspecified>,
+    /// The controller kept its word that an input which is not consumed changes nothing.
+    pub honest: bool,
+    /// The controller's state after.
+    pub after: u32,
+    /// Messages sent, by number.
+    pub sent: Vec<u32>,
+    /// Operations of the core that ended.
+    pub completions: Vec<Completion<WORDS>>,
+}
+
+/// All that were seen so far.
+#[derive(Debug, Default)]
+pub struct Nodes {
+    lines: u8,
+    nodes: Vec<Node>,
+    node_numbers: HashMap<Vec<u8>, u32>,
+    messages: Vec<Message<WORDS>>,
+    message_numbers: HashMap<Message<WORDS>, u32>,
+    requests: Vec<CoreRequest<WORDS>>,
+    results: Vec<StepResult>,
+    result_numbers: HashMap<(u32, StepInput), u32>,
+    out: Outbox<WORDS>,
+}
+
+impl Nodes {
+    /// Nothing yet, for machines with `lines` lines of memory that issue `requests`.
+    pub fn new(lines: u8, requests: Vec<CoreRequest<WORDS>>) -> Self {
+        Nodes { lines, requests, ..Nodes::default() }
+    }
+
+    /// A state of a controller.
+    pub fn node(&self, number: u32) -> &Node {
+        &self.nodes[number as usize]
+    }
+
+    /// Every state of every controller.
+    pub fn all_nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// A message.
+    pub fn message(&self, number: u32) -> &Message<WORDS> {
+        &self.messages[number as usize]
+    }
+
+    /// Every message ever sent.
+    pub fn all_messages(&self) -> &[Message<WORDS>] {
+        &self.messages
+    }
+
+    /// A request of a core.
+    pub fn request(&self, number: u32) -> &CoreRequest<WORDS> {
+        &self.requests[number as usize]
+    }
+
+    /// A step.
+    pub fn result(&self, number: u32) -> &StepResult {
+        &self.results[number as usize]
+    }
+
+    /// Every step that was ever run.
+    pub fn all_results(&self) -> &[StepResult] {
+        &self.results
+    }
+
+    /// The number of a controller's state.
+    pub fn add_controller(&mut self, agent: u16, controller: Box<dyn Controller<WORDS>>) -> u32 {
+        let mut bytes = StateBytes(agent.to_le_bytes().to_vec());
+        PlainState::encode(&*controller, &mut bytes);
+        if let Some(&number) = self.node_numbers.get(&bytes.0) {
+            return number;
+        }
+        let lines = || (0..self.lines).map(|line| LineAddr(u64::from(line)));
+        let views = lines().map(|line| controller.view(line)).collect();
+        let evictable = lines().filter(|&line| controller.evictable(line)).fold(0, |bits, line| bits | 1 << line.0);
+        let quiescent = controller.quiescent();
+        let number = self.nodes.len() as u32;
+        self.nodes.push(Node { agent, controller, views, evictable, quiescent });
+        self.node_numbers.insert(bytes.0, number);
+        number
+    }
+
+    /// The number of a message.
+    pub fn add_message(&mut self, message: &Message<WORDS>) -> u32 {
+        if let Some(&number) = self.message_numbers.get(message) {
+            return number;
+        }
+        let number = self.messages.len() as u32;
+        self.messages.push(*message);
+        self.message_numbers.insert(*message, number);
+        number
+    }
+
+    /// The number of the step that a controller in state `before` makes on `input`; runs it if it was never run.
+    pub fn step(&mut self, before: u32, input: StepInput) -> u32 {
+        if let Some(&number) = self.result_numbers.get(&(before, input)) {
+            return number;
+        }
+        let mut out = std::mem::take(&mut self.out);
+        out.clear();
+        let agent = self.node(before).agent;
+        let mut controller = self.node(before).controller.clone();
+        let outcome = controller.step(&self.input(input), &mut out);
+        let after = if outcome.is_ok() { self.add_controller(agent, controller) } else { before };
+        let unchanged = after == before && out.messages.is_empty() && out.completions.is_empty();
+        let honest = unchanged || outcome == Ok(Outcome::Done);
+        let sent = out.messages.iter().map(|message| self.add_message(message)).collect();
+        let result = StepResult { before, input, outcome, honest, after, sent, completions: out.completions.clone() };
+        self.out = out;
+        let number = self.results.len() as u32;
+        self.results.push(result);
+        self.result_numbers.insert((before, input), number);
+        number
+    }
+
+    /// An input as a controller sees it.
+    pub fn input(&self, input: StepInput) -> Input<'_, WORDS> {
+        match input {
+            StepInput::Request(number) => Input::Core(&self.requests[number as usize]),
+            StepInput::Message(number) => Input::Message(&self.messages[number as usize]),
+            StepInput::Evict(line) => Input::Evict(LineAddr(u64::from(line))),
+        }
+    }
+}

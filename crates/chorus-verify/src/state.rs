@@ -1,0 +1,169 @@
+//! What a state of the machine says.
+//!
+//! A state is a sequence of numbers: one for each controller's state, one for each word of memory, one for each operation of each
+//! thread, and one for each message in flight, ordered by channel and then by age.
+
+use chorus_protocol::address::LineAddr;
+use chorus_protocol::line::LineData;
+use chorus_protocol::message::memory;
+
+use crate::machine::Machine;
+use crate::node::Node;
+use crate::program::{Outcome, Program, Step, WORDS};
+
+/// A state of the whole machine.
+pub type State = Vec<u32>;
+
+/// How far an operation of a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Not issued.
+    Waiting,
+    /// Issued, not answered; with the alternative chosen.
+    Outstanding(u8),
+    /// Answered; with the alternative chosen and the value returned.
+    Answered(u8, u32),
+}
+
+const CHOICES: u32 = 32;
+
+impl Progress {
+    pub(crate) fn pack(self) -> u32 {
+        match self {
+            Progress::Waiting => 0,
+            Progress::Outstanding(choice) => 1 + u32::from(choice),
+            // Programs use small values; a larger one came from nowhere and is wrong whatever it is.
+            Progress::Answered(choice, value) => {
+                1 + u32::from(choice) + CHOICES * (1 + value.min(u32::MAX / CHOICES - 2))
+            }
+        }
+    }
+
+    pub(crate) fn unpack(word: u32) -> Progress {
+        match word {
+            0 => Progress::Waiting,
+            _ if word <= CHOICES => Progress::Outstanding((word - 1) as u8),
+            _ => Progress::Answered(((word - 1) % CHOICES) as u8, (word - 1) / CHOICES - 1),
+        }
+    }
+
+    /// The alternative chosen.
+    pub fn choice(self) -> Option<u8> {
+        match self {
+            Progress::Waiting => None,
+            Progress::Outstanding(choice) | Progress::Answered(choice, _) => Some(choice),
+        }
+    }
+}
+
+impl Machine {
+    /// The state of the controller of `agent`.
+    pub fn node(&self, state: &[u32], agent: u16) -> &Node {
+        self.nodes.node(state[usize::from(agent)])
+    }
+
+    /// The words of memory.
+    pub fn memory<'s>(&self, state: &'s [u32]) -> &'s [u32] {
+        &state[self.controllers..self.ops_at]
+    }
+
+    /// The messages in flight, by number, each channel's in order.
+    pub fn network<'s>(&self, state: &'s [u32]) -> &'s [u32] {
+        &state[self.network_at..]
+    }
+
+    /// How far operation `slot` of `thread` is.
+    pub fn progress(&self, state: &[u32], thread: usize, slot: usize) -> Progress {
+        Progress::unpack(state[self.ops_at + thread * self.slots + slot])
+    }
+
+    /// Operations of all threads that were issued, with their alternative and progress.
+    fn issued(&self, state: &[u32]) -> impl Iterator<Item = (usize, &Step, u8, Progress)> {
+        let words = state[self.ops_at..self.network_at].to_vec();
+        words.into_iter().enumerate().filter_map(|(index, word)| {
+            let progress = Progress::unpack(word);
+            let (thread, slot) = (index / self.slots, index % self.slots);
+            progress.choice().map(|choice| (thread, &self.config.threads[thread].steps[slot], choice, progress))
+        })
+    }
+
+    /// Whether everything issued is answered and nothing is in flight.
+    pub fn idle(&self, state: &[u32]) -> bool {
+        state.len() == self.network_at
+            && state[self.ops_at..].iter().all(|&word| !matches!(Progress::unpack(word), Progress::Outstanding(_)))
+    }
+
+    /// Whether every thread has issued everything.
+    pub fn all_issued(&self, state: &[u32]) -> bool {
+        self.config.threads.iter().enumerate().all(|(thread, spec)| {
+            spec.steps.is_empty() || self.progress(state, thread, spec.steps.len() - 1) != Progress::Waiting
+        })
+    }
+
+    /// Which alternatives the threads chose: equal exactly for equal programs.
+    pub fn choices(&self, state: &[u32], key: &mut Vec<u8>) {
+        key.clear();
+        let words = &state[self.ops_at..self.network_at];
+        key.extend(words.iter().map(|&word| Progress::unpack(word).choice().map_or(0, |choice| choice + 1)));
+    }
+
+    /// The operations issued so far.
+    pub fn program(&self, state: &[u32]) -> Program {
+        let mut threads = vec![Vec::new(); self.config.threads.len()];
+        for (thread, step, choice, _) in self.issued(state).filter(|(_, step, ..)| !step.implied) {
+            threads[thread].push(step.alternatives[usize::from(choice)]);
+        }
+        Program { threads }
+    }
+
+    /// The values returned so far and the contents of memory as anybody would find them in the end.
+    pub fn outcome(&self, state: &[u32]) -> Outcome {
+        let value = |(_, step, choice, progress): (usize, &Step, u8, Progress)| match progress {
+            Progress::Answered(_, value) if step.alternatives[usize::from(choice)].returns_value() => Some(value),
+            Progress::Waiting | Progress::Outstanding(_) | Progress::Answered(..) => None,
+        };
+        let registers = self.issued(state).filter_map(value).collect();
+        let mut finals = Vec::new();
+        for line in 0..usize::from(self.config.lines) {
+            let mut data = self.memory_line(state, line);
+            for agent in (0..self.controllers).rev() {
+                let view = &self.nodes.node(state[agent]).views[line];
+                data.merge(view.dirty, &view.data);
+            }
+            finals.extend(data.0);
+        }
+        Outcome { registers, finals }
+    }
+
+    pub(crate) fn memory_line(&self, state: &[u32], line: usize) -> LineData<WORDS> {
+        let memory = self.memory(state);
+        LineData(std::array::from_fn(|word| memory[line * WORDS + word]))
+    }
+
+    /// What memory holds of a line once the write-backs in flight have arrived.
+    pub fn settled_memory_line(&self, state: &[u32], line: u8) -> LineData<WORDS> {
+        let mut data = self.memory_line(state, usize::from(line));
+        for &number in self.network(state) {
+            let message = self.nodes.message(number);
+            if message.kind == memory::WB && message.line == LineAddr(u64::from(line)) {
+                data.merge(message.mask, &message.data);
+            }
+        }
+        data
+    }
+
+    /// What waits, in words.
+    pub fn waiting(&self, state: &[u32]) -> String {
+        let mut waiting: Vec<String> = self
+            .issued(state)
+            .filter(|(.., progress)| matches!(progress, Progress::Outstanding(_)))
+            .map(|(thread, step, choice, _)| format!("T{thread} waits for {}", step.alternatives[usize::from(choice)]))
+            .collect();
+        waiting.extend(self.network(state).iter().map(|&number| {
+            let message = self.nodes.message(number);
+            let name = self.protocol.messages()[usize::from(message.kind.0)].name;
+            format!("{name} for line {:#x} waits at {}", message.line.0, self.config.topology.name(message.dst))
+        }));
+        waiting.join(", ")
+    }
+}

@@ -1,0 +1,183 @@
+//! The transition table of a protocol, as the explorations saw it.
+//!
+//! Nothing here is typed from a paper: every cell is what the running controllers did in that state on that event, in any of the
+//! configurations explored. States and events that were never met are left out; cells that were never met are marked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chorus_protocol::address::Role;
+use chorus_protocol::controller::{Outcome as StepOutcome, StateClass, Vocabulary};
+use chorus_protocol::registry::Protocol;
+
+use crate::check::table_configurations;
+use crate::explore::{Exploration, OnForbidden, STATE_LIMIT};
+use crate::machine::Machine;
+
+/// What a controller did in one state on one event.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reaction {
+    /// Took the input.
+    Done {
+        /// Whether an operation of the core ended.
+        answers: bool,
+        /// Names of the messages sent, each once.
+        sends: Vec<&'static str>,
+        /// Name of the next state.
+        next: &'static str,
+    },
+    /// Asked for the place of another line first.
+    MakeRoom,
+    /// Left the input at the head of its queue.
+    Stall,
+}
+
+impl Reaction {
+    /// A cell's words: what is done, then the next state.
+    pub fn text(&self) -> String {
+        match self {
+            Reaction::Stall => "stall".to_owned(),
+            Reaction::MakeRoom => "make room".to_owned(),
+            Reaction::Done { answers, sends, next } => {
+                let answer = answers.then_some("answer").into_iter();
+                let actions: Vec<&str> = sends.iter().copied().chain(answer).collect();
+                let separator = if actions.is_empty() { "" } else { " / " };
+                format!("{}{separator}{next}", actions.join(", "))
+            }
+        }
+    }
+}
+
+/// How many states of each class were reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateCounts {
+    /// Conventional states.
+    pub stable: usize,
+    /// Between them, as any cache has them.
+    pub transient_cache: usize,
+    /// Between them, for coherence.
+    pub transient_coherent: usize,
+}
+
+impl StateCounts {
+    /// All together.
+    pub fn total(&self) -> usize {
+        self.stable + self.transient_cache + self.transient_coherent
+    }
+}
+
+/// The table of the controllers of one role.
+#[derive(Clone, Debug)]
+pub struct RoleTable {
+    /// The names that the cells' numbers index.
+    pub vocabulary: &'static Vocabulary,
+    reached: BTreeSet<u8>,
+    cells: BTreeMap<(u8, u8), BTreeSet<Reaction>>,
+}
+
+impl RoleTable {
+    /// The states reached, as indices into the vocabulary.
+    pub fn states(&self) -> impl Iterator<Item = u8> {
+        self.reached.iter().copied()
+    }
+
+    /// The events met in any state, as indices into the vocabulary.
+    pub fn events(&self) -> impl Iterator<Item = u8> {
+        let met: BTreeSet<u8> = self.cells.keys().map(|&(_, event)| event).collect();
+        met.into_iter()
+    }
+
+    /// What was seen in a state on an event; nothing if it was never met.
+    pub fn cell(&self, state: u8, event: u8) -> Option<&BTreeSet<Reaction>> {
+        self.cells.get(&(state, event))
+    }
+
+    /// How many states of each class were reached.
+    pub fn counts(&self) -> StateCounts {
+        let count = |class: StateClass| {
+            self.states().filter(|&state| self.vocabulary.states[usize::from(state)].class == class).count()
+        };
+        StateCounts {
+            stable: count(StateClass::Stable),
+            transient_cache: count(StateClass::TransientCache),
+            transient_coherent: count(StateClass::TransientCoherent),
+        }
+    }
+}
+
+/// The tables of all roles of a protocol.
+#[derive(Clone, Debug)]
+pub struct TransitionTable {
+    /// The protocol's title.
+    pub title: &'static str,
+    /// Where it is defined.
+    pub citation: &'static str,
+    /// States visited to fill the table.
+    pub explored: usize,
+    roles: BTreeMap<Role, RoleTable>,
+}
+
+impl TransitionTable {
+    /// Explores a protocol in enough configurations to meet everything it does.
+    pub fn extract(protocol: &'static dyn Protocol) -> TransitionTable {
+        let mut table = TransitionTable {
+            title: protocol.title(),
+            citation: protocol.citation(),
+            explored: 0,
+            roles: BTreeMap::new(),
+        };
+        for config in table_configurations() {
+            let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
+            exploration.run(STATE_LIMIT);
+            table.absorb(exploration.machine());
+            table.explored += exploration.states();
+        }
+        table
+    }
+
+    /// The roles, L1 first.
+    pub fn roles(&self) -> impl Iterator<Item = &RoleTable> {
+        self.roles.values()
+    }
+
+    /// The table of one role.
+    pub fn role(&self, role: Role) -> Option<&RoleTable> {
+        self.roles.get(&role)
+    }
+
+    /// Adds everything that a machine's controllers did.
+    pub fn absorb(&mut self, machine: &Machine) {
+        let nodes = machine.nodes();
+        for node in nodes.all_nodes() {
+            let table = self.role_table(node.controller.vocabulary());
+            table.reached.extend(node.views.iter().map(|view| view.state));
+        }
+        for step in nodes.all_results() {
+            let (before, after) = (nodes.node(step.before), nodes.node(step.after));
+            let Some(class) = before.controller.classify(&nodes.input(step.input)) else { continue };
+            let vocabulary = before.controller.vocabulary();
+            let reaction = match step.outcome {
+                Ok(StepOutcome::Stall) => Reaction::Stall,
+                Ok(StepOutcome::Evict(_)) => Reaction::MakeRoom,
+                Ok(StepOutcome::Done) => {
+                    let kinds = step.sent.iter().map(|&number| nodes.message(number).kind);
+                    let mut sends = Vec::new();
+                    for name in kinds.map(|kind| machine.protocol().messages()[usize::from(kind.0)].name) {
+                        if !sends.contains(&name) {
+                            sends.push(name);
+                        }
+                    }
+                    let next = after.views[class.line.0 as usize].state;
+                    let next = vocabulary.states[usize::from(next)].name;
+                    Reaction::Done { answers: !step.completions.is_empty(), sends, next }
+                }
+                Err(_) => continue,
+            };
+            self.role_table(vocabulary).cells.entry((class.state, class.event)).or_default().insert(reaction);
+        }
+    }
+
+    fn role_table(&mut self, vocabulary: &'static Vocabulary) -> &mut RoleTable {
+        let empty = || RoleTable { vocabulary, reached: BTreeSet::new(), cells: BTreeMap::new() };
+        self.roles.entry(vocabulary.role).or_insert_with(empty)
+    }
+}

@@ -1,0 +1,90 @@
+//! What can be wrong with a protocol.
+
+use chorus_protocol::controller::Unspecified;
+use chorus_protocol::registry::MemoryModel;
+use thiserror::Error;
+
+use crate::program::Location;
+
+/// A broken rule, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Violation {
+    /// A controller has no transition for an input.
+    #[error("a hole in the table: {0}")]
+    Unspecified(#[from] Unspecified),
+    /// A controller refused an input and changed or sent something all the same.
+    #[error("{agent} did not consume its input, but the attempt had effects")]
+    RefusalWithEffects {
+        /// The controller.
+        agent: String,
+    },
+    /// A message that takes no time was not accepted at once.
+    #[error("{agent} did not accept {message}, which takes no time, at once")]
+    InstantStalled {
+        /// The receiver.
+        agent: String,
+        /// The message's name.
+        message: &'static str,
+    },
+    /// An operation ended that was not outstanding.
+    #[error("T{thread} was answered for {op}, which was not outstanding")]
+    UnexpectedAnswer {
+        /// Index of the thread.
+        thread: usize,
+        /// The operation, in words.
+        op: String,
+    },
+    /// A message went to an agent that the machine does not have.
+    #[error("{message} went to agent {agent}, which does not exist")]
+    NoSuchAgent {
+        /// The message's name.
+        message: &'static str,
+        /// The id it was sent to.
+        agent: u16,
+    },
+    /// A readable private copy differs from its home.
+    #[error("single writer broken: {cache} can read {at}={copy}, but its home holds {home}")]
+    NotSingleWriter {
+        /// The private cache.
+        cache: String,
+        /// The word.
+        at: Location,
+        /// The value of the private copy.
+        copy: u32,
+        /// The value at home.
+        home: u32,
+    },
+    /// A readable private copy is not known at its home.
+    #[error("inclusion broken: {cache} can read line {line:#x}, but {home} {reason}")]
+    NotInclusive {
+        /// The private cache.
+        cache: String,
+        /// The line.
+        line: u8,
+        /// The home.
+        home: String,
+        /// What is missing there.
+        reason: &'static str,
+    },
+    /// Something waits and nothing can ever move again.
+    #[error("deadlock: {0}")]
+    Deadlock(String),
+    /// Everything is answered, but a controller still waits for something.
+    #[error("everything is answered and delivered, but {agent} {reason}")]
+    NotClean {
+        /// The controller.
+        agent: String,
+        /// What is left, in words.
+        reason: String,
+    },
+    /// An execution that the memory model forbids.
+    #[error("wrong values: {program} gave {outcome}, which the model ({}) forbids", model.name())]
+    Forbidden {
+        /// What the threads did.
+        program: String,
+        /// What came of it.
+        outcome: String,
+        /// The protocol's model.
+        model: MemoryModel,
+    },
+}

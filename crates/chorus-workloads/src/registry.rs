@@ -1,0 +1,123 @@
+//! What a workload declares about itself, and the list of all workloads.
+
+use chorus_sim::frontend::{HostMemory, Program};
+use chorus_system::Scale;
+
+use crate::dlb::Dlb;
+use crate::hsp::Hsp;
+use crate::kmn::Kmn;
+use crate::program::HostProgram;
+use crate::saxpy::Saxpy;
+use crate::stn::Stn;
+
+/// A workload: a declaration, and a program of any scale and seed.
+pub trait Workload: Sync {
+    /// The name on the command line: the paper's abbreviation, lower-case.
+    fn name(&self) -> &'static str;
+    /// The name spelled out.
+    fn title(&self) -> &'static str;
+    /// One sentence for lists.
+    fn summary(&self) -> &'static str;
+    /// The paper and section that use it, and the suite or paper it comes from.
+    fn source(&self) -> &'static str;
+    /// Whether work-groups exchange data within one kernel, so that private caches must be coherent.
+    fn communicates(&self) -> bool;
+    /// Whether its kernels contain fences.
+    fn uses_fences(&self) -> bool;
+    /// Lays the input of `seed` out in memory and computes what the kernels must make of it.
+    fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram;
+    /// The same program, for drivers.
+    fn prepare(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> Box<dyn Program> {
+        Box::new(self.build(scale, seed, memory))
+    }
+}
+
+/// Every workload, those that communicate within a kernel first.
+pub const WORKLOADS: &[&dyn Workload] = &[&Dlb, &Stn, &Hsp, &Kmn, &Saxpy];
+
+/// The workload called `name`.
+pub fn find(name: &str) -> Option<&'static dyn Workload> {
+    WORKLOADS.iter().copied().find(|workload| workload.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_sim::frontend::flat;
+
+    use super::*;
+    use crate::generator::SplitMix64;
+
+    #[test]
+    fn names_are_unique_and_kebab_case() {
+        for (index, workload) in WORKLOADS.iter().enumerate() {
+            let name = workload.name();
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
+            assert!(WORKLOADS[..index].iter().all(|earlier| earlier.name() != name), "{name} twice");
+            assert_eq!(find(name).map(|found| found.title()), Some(workload.title()));
+        }
+        assert!(find("no-such-workload").is_none());
+    }
+
+    #[test]
+    fn every_workload_is_titled_summarised_and_sourced() {
+        for workload in WORKLOADS {
+            assert!(!workload.title().is_empty(), "{}", workload.name());
+            assert!(workload.summary().ends_with('.'), "{}", workload.name());
+            assert!(workload.source().chars().any(|c| c.is_ascii_digit()), "{}", workload.name());
+        }
+    }
+
+    #[test]
+    fn kernels_that_communicate_use_fences() {
+        for workload in WORKLOADS.iter().filter(|workload| workload.communicates()) {
+            assert!(workload.uses_fences(), "{}", workload.name());
+        }
+    }
+
+    #[test]
+    fn seeds_change_the_input_and_nothing_else_does() {
+        for workload in WORKLOADS {
+            let input = |seed| {
+                let mut memory = HostMemory::default();
+                workload.build(Scale::Quick, seed, &mut memory);
+                memory.words().to_vec()
+            };
+            assert_eq!(input(1), input(1), "{}", workload.name());
+            assert_ne!(input(1), input(2), "{}", workload.name());
+        }
+    }
+
+    #[test]
+    fn every_workload_computes_its_reference_on_flat_memory() {
+        for workload in WORKLOADS {
+            for seed in [1, 2] {
+                let mut memory = HostMemory::default();
+                let mut program = workload.prepare(Scale::Quick, seed, &mut memory);
+                assert!(program.check(&memory).is_err(), "{} passes before it has run", workload.name());
+                let result = flat::run(program.as_mut(), &mut memory);
+                assert_eq!(result, Ok(()), "{} with seed {seed}", workload.name());
+            }
+        }
+    }
+
+    #[test]
+    fn one_wrong_bit_in_any_output_is_found() {
+        for workload in WORKLOADS {
+            let mut memory = HostMemory::default();
+            let mut program = workload.build(Scale::Quick, 3, &mut memory);
+            flat::run(&mut program, &mut memory).unwrap();
+            let mut generator = SplitMix64::new(3);
+            for output in program.outputs() {
+                let words = output.words();
+                let anywhere = words.start + generator.below(words.len() as u32) as usize;
+                for word in [words.start, anywhere, words.end - 1] {
+                    let bit = 1 << generator.below(32);
+                    memory.words_mut()[word] ^= bit;
+                    assert!(program.check(&memory).is_err(), "{} of {}", output.name(), workload.name());
+                    memory.words_mut()[word] ^= bit;
+                }
+            }
+            assert_eq!(program.check(&memory), Ok(()), "{}", workload.name());
+        }
+    }
+}
