@@ -95,18 +95,14 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         }
     }
 
-    /// Where `line` could go; `replaceable` says which resident lines may be evicted for it. A set with a line that `leaving` says
-    /// is on its way out is busy: its place is as good as promised.
-    pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool, leaving: impl Fn(&M) -> bool) -> Room {
+    /// Where `line` could go; `replaceable` says which resident lines may be evicted for it.
+    pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
         let ways = self.geometry.ways as usize;
         let base = self.geometry.set_of(line) * ways;
         let mut victim: Option<usize> = None;
         for slot in base..base + ways {
             if self.tags[slot] == EMPTY {
                 return Room::Free(Slot(slot as u32));
-            }
-            if leaving(&self.meta[slot]) {
-                return Room::Busy;
             }
             if replaceable(&self.meta[slot]) && victim.is_none_or(|best| self.ranks[slot] > self.ranks[best]) {
                 victim = Some(slot);
@@ -229,14 +225,14 @@ mod tests {
     }
 
     fn fill(array: &mut CacheArray<u8, 2>, line: u64) {
-        match array.room_for(LineAddr(line), |_| true, |_| false) {
+        match array.room_for(LineAddr(line), |_| true) {
             Room::Free(slot) => array.insert(slot, LineAddr(line), 0),
             room => panic!("no room for {line}: {room:?}"),
         }
     }
 
     fn victim(array: &CacheArray<u8, 2>, line: u64) -> Room {
-        array.room_for(LineAddr(line), |_| true, |_| false)
+        array.room_for(LineAddr(line), |_| true)
     }
 
     #[test]
@@ -256,11 +252,10 @@ mod tests {
     }
 
     #[test]
-    fn a_set_with_a_leaving_line_is_busy() {
+    fn a_set_without_a_replaceable_line_is_busy() {
         let mut array = array(1, 2, Replacement::Lru);
         (0..2).for_each(|line| fill(&mut array, line));
-        *array.meta_mut(array.find(LineAddr(1)).unwrap()) = 7;
-        assert_eq!(array.room_for(LineAddr(9), |_| true, |&meta| meta == 7), Room::Busy);
+        assert_eq!(array.room_for(LineAddr(9), |_| false), Room::Busy);
     }
 
     #[test]

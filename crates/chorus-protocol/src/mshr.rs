@@ -122,6 +122,11 @@ impl<P, T: Copy> Mshrs<P, T> {
         Some(waiter.target)
     }
 
+    /// Every register in use, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &P)> {
+        self.entries.iter().map(|entry| (entry.line, &entry.payload))
+    }
+
     fn new_waiter(&mut self, target: T) -> u32 {
         let waiter = self.free_waiter;
         if waiter == NONE {

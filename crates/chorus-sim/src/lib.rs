@@ -14,6 +14,7 @@ pub mod machine;
 pub mod simulate;
 pub mod slab;
 pub mod stats;
+pub mod synthetic;
 pub mod wheel;
 
 pub use machine::{SimError, StuckReport};

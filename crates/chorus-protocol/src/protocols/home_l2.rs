@@ -178,7 +178,7 @@ impl<const W: usize> HomeL2<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(message.line, |line| line.state == State::V, |_| false) {
+        match self.lines.room_for(message.line, |line| line.state == State::V) {
             Room::Busy => Outcome::Stall,
             Room::Occupied(victim) => Outcome::Evict(victim),
             Room::Free(slot) => {

@@ -240,7 +240,7 @@ impl<const W: usize> WriteThroughL1<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(request.line, |state| *state == State::V, |_| false) {
+        match self.lines.room_for(request.line, |state| *state == State::V) {
             Room::Busy => Outcome::Stall,
             Room::Occupied(victim) => Outcome::Evict(victim),
             Room::Free(slot) => {

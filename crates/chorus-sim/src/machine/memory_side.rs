@@ -64,6 +64,10 @@ impl<const W: usize> Machine<'_, W> {
         };
         if network == TO_MEMORY {
             self.banks[usize::from(self.topology.role(sender).1)].to_memory += 1;
+            // Later fetches are behind a write-back on the same channel, so they may find it in memory already.
+            if message.kind == memory::WB {
+                write_line(self.memory.words_mut(), message.line, message.mask, &message.data);
+            }
         } else {
             let bytes = u64::from(self.config.network.header_bytes + payload);
             self.stats.add(Counter::NetworkMessages, 1);
@@ -288,14 +292,11 @@ impl<const W: usize> Machine<'_, W> {
         self.schedule_serve(bank);
     }
 
-    /// A request arrives at a memory channel. A write takes effect at once, so later fetches see it however they are scheduled.
+    /// A request arrives at a memory channel.
     fn enqueue_memory(&mut self, id: u32, message: &Message<W>) {
         let (_, bank) = self.topology.role(message.src);
         let index = usize::from(bank);
         let write = message.kind == memory::WB;
-        if write {
-            write_line(self.memory.words_mut(), message.line, message.mask, &message.data);
-        }
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
         self.banks[index].to_memory -= 1;
         let line = message.line.0 / u64::from(self.topology.l2s);

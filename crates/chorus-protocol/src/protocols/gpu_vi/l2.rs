@@ -122,10 +122,15 @@ struct Reader {
 
 /// What a line in a transient state waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Waiting<const W: usize> {
-    acknowledgements: u16,
-    /// The write or atomic to perform then.
-    write: Option<Message<W>>,
+enum Waiting<const W: usize> {
+    /// I_S: memory, for the merged readers.
+    Read,
+    /// I_M: memory, for this write or atomic.
+    Write(Message<W>),
+    /// S_M, S_A: that many acknowledgements, for this write or atomic, or for none that is not performed yet.
+    Invalidation(u16, Option<Message<W>>),
+    /// S_I: that many acknowledgements, for the line to be gone. It has left its place to another already.
+    Recall(u16, Line, LineData<W>),
 }
 
 /// A shared bank of GPU-VI.
@@ -151,8 +156,11 @@ impl<const W: usize> GpuViL2<W> {
     }
 
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
-        let slot = self.lines.find(line);
-        (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)
+        match self.lines.find(line) {
+            Some(slot) => (self.lines.meta(slot).state, Some(slot)),
+            None if self.mshrs.get(line).is_some() => (State::SI, None),
+            None => (State::I, None),
+        }
     }
 
     fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
@@ -186,13 +194,14 @@ impl<const W: usize> GpuViL2<W> {
                 return Ok(Outcome::Stall);
             }
             (Event::InvAck, State::SM | State::SA, Some(slot)) => self.invalidated(slot, message.line, out),
-            (Event::RclAck, State::SI, Some(slot)) => self.recalled(slot, message.line, out),
+            (Event::RclAck, State::SI, None) => self.recalled(message.line, out),
             (Event::MemData, State::IS | State::IM, Some(slot)) => self.fill(slot, message, out),
             (Event::InvAck, State::I | State::V | State::S | State::IS | State::IM | State::SI, _)
             | (Event::RclAck, State::I | State::V | State::S | State::IS | State::IM | State::SM | State::SA, _)
             | (Event::MemData, State::I | State::V | State::S | State::SM | State::SA | State::SI, _)
             | (Event::Evict | Event::Foreign, _, _)
-            | (_, _, None) => return Err(unspecified(state, event, message.line)),
+            | (_, State::V | State::S | State::IS | State::IM | State::SM | State::SA, None)
+            | (Event::RclAck, State::SI, Some(_)) => return Err(unspecified(state, event, message.line)),
         }
         Ok(Outcome::Done)
     }
@@ -201,16 +210,16 @@ impl<const W: usize> GpuViL2<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        let leaving = |line: &Line| line.state == State::SI;
-        match self.lines.room_for(message.line, |line| line.state.stable(), leaving) {
+        match self.lines.room_for(message.line, |line| line.state.stable()) {
             Room::Busy => Outcome::Stall,
             Room::Occupied(victim) => Outcome::Evict(victim),
             Room::Free(slot) => {
                 self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
-                let write = if next == State::IM { Some(*message) } else { None };
-                self.mshrs.insert(message.line, Waiting { acknowledgements: 0, write });
                 if next == State::IS {
+                    self.mshrs.insert(message.line, Waiting::Read);
                     self.merge(message);
+                } else {
+                    self.mshrs.insert(message.line, Waiting::Write(*message));
                 }
                 out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
                 Outcome::Done
@@ -241,7 +250,7 @@ impl<const W: usize> GpuViL2<W> {
             let answer = Message::control(DATA, message.line, self.me, agent);
             out.send(Message { txn, wave, mask, data: message.data, ..answer });
         }
-        if let Some(Waiting { write: Some(write), .. }) = self.mshrs.remove(message.line) {
+        if let Some(Waiting::Write(write)) = self.mshrs.remove(message.line) {
             self.perform(slot, &write, out);
         }
     }
@@ -270,7 +279,7 @@ impl<const W: usize> GpuViL2<W> {
             write = None;
         }
         self.lines.meta_mut(slot).state = next;
-        self.mshrs.insert(message.line, Waiting { acknowledgements: others.len(), write });
+        self.mshrs.insert(message.line, Waiting::Invalidation(others.len(), write));
         Outcome::Done
     }
 
@@ -282,22 +291,26 @@ impl<const W: usize> GpuViL2<W> {
 
     /// Counts an acknowledgement; what the line waited for, if it was the last.
     fn acknowledged(&mut self, line: LineAddr) -> Option<Waiting<W>> {
-        let waiting = self.mshrs.get_mut(line)?;
-        waiting.acknowledgements -= 1;
-        if waiting.acknowledgements == 0 { self.mshrs.remove(line) } else { None }
+        match self.mshrs.get_mut(line)? {
+            Waiting::Invalidation(acknowledgements, _) | Waiting::Recall(acknowledgements, _, _) => {
+                *acknowledgements -= 1;
+                if *acknowledgements == 0 { self.mshrs.remove(line) } else { None }
+            }
+            Waiting::Read | Waiting::Write(_) => None,
+        }
     }
 
     fn invalidated(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
         match self.acknowledged(line) {
-            Some(Waiting { write: Some(write), .. }) => self.perform(slot, &write, out),
-            Some(Waiting { write: None, .. }) => self.settle(slot),
-            None => {}
+            Some(Waiting::Invalidation(_, Some(write))) => self.perform(slot, &write, out),
+            Some(Waiting::Invalidation(_, None)) => self.settle(slot),
+            Some(Waiting::Read | Waiting::Write(_) | Waiting::Recall(..)) | None => {}
         }
     }
 
-    fn recalled(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
-        if self.acknowledged(line).is_some() {
-            self.drop_line(slot, line, out);
+    fn recalled(&mut self, line: LineAddr, out: &mut Outbox<W>) {
+        if let Some(Waiting::Recall(_, Line { dirty: true, .. }, data)) = self.acknowledged(line) {
+            self.write_back(line, &data, out);
         }
     }
 
@@ -335,6 +348,7 @@ impl<const W: usize> GpuViL2<W> {
         line.state = if line.sharers.is_empty() { State::V } else { State::S };
     }
 
+    /// Takes a line out. A shared one leaves its place at once, and waits in a miss register until its copies are gone.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
             (State::V, Some(slot)) => self.drop_line(slot, line, out),
@@ -343,10 +357,10 @@ impl<const W: usize> GpuViL2<W> {
                 if self.mshrs.is_full() {
                     return Ok(Outcome::Stall);
                 }
-                let sharers = self.lines.meta(slot).sharers;
-                self.send_to_all(RCL, sharers, line, out);
-                self.lines.meta_mut(slot).state = State::SI;
-                self.mshrs.insert(line, Waiting { acknowledgements: sharers.len(), write: None });
+                let evicted = *self.lines.meta(slot);
+                self.send_to_all(RCL, evicted.sharers, line, out);
+                self.mshrs.insert(line, Waiting::Recall(evicted.sharers.len(), evicted, *self.lines.data(slot)));
+                self.lines.remove(slot);
             }
             (State::IS | State::IM | State::SM | State::SA | State::SI, _) => return Ok(Outcome::Stall),
             (state @ (State::I | State::V | State::S), _) => return Err(unspecified(state, Event::Evict, line)),
@@ -355,11 +369,18 @@ impl<const W: usize> GpuViL2<W> {
     }
 
     fn drop_line(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
-        if self.lines.meta(slot).dirty && self.fault != Some(L2Fault::LostWriteBack) {
-            let write_back = Message::control(memory::WB, line, self.me, self.memory);
-            out.send(Message { mask: ByteMask::full::<W>(), data: *self.lines.data(slot), ..write_back });
+        if self.lines.meta(slot).dirty {
+            let data = *self.lines.data(slot);
+            self.write_back(line, &data, out);
         }
         self.lines.remove(slot);
+    }
+
+    fn write_back(&self, line: LineAddr, data: &LineData<W>, out: &mut Outbox<W>) {
+        if self.fault != Some(L2Fault::LostWriteBack) {
+            let write_back = Message::control(memory::WB, line, self.me, self.memory);
+            out.send(Message { mask: ByteMask::full::<W>(), data: *data, ..write_back });
+        }
     }
 }
 
@@ -388,14 +409,17 @@ impl<const W: usize> Controller<W> for GpuViL2<W> {
 
     fn view(&self, line: LineAddr) -> LineView<W> {
         let (state, slot) = self.state(line);
-        let Some(slot) = slot else { return LineView::default() };
-        let Line { dirty, sharers, .. } = *self.lines.meta(slot);
+        let (Line { dirty, sharers, .. }, data) = match (slot, self.mshrs.get(line)) {
+            (Some(slot), _) => (*self.lines.meta(slot), *self.lines.data(slot)),
+            (None, Some(Waiting::Recall(_, evicted, data))) => (*evicted, *data),
+            (None, _) => return LineView::default(),
+        };
         let full = ByteMask::full::<W>();
         LineView {
             state: state as u8,
             readable: if state.has_data() { full } else { ByteMask::EMPTY },
             dirty: if dirty { full } else { ByteMask::EMPTY },
-            data: *self.lines.data(slot),
+            data,
             sharers,
         }
     }
@@ -411,6 +435,11 @@ impl<const W: usize> Controller<W> for GpuViL2<W> {
     fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
         for (line, _, data) in self.lines.iter().filter(|(_, meta, _)| meta.dirty) {
             visit(line, ByteMask::full::<W>(), data);
+        }
+        for (line, waiting) in self.mshrs.iter() {
+            if let Waiting::Recall(_, Line { dirty: true, .. }, data) = waiting {
+                visit(line, ByteMask::full::<W>(), data);
+            }
         }
     }
 }
