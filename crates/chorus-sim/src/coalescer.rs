@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chorus_protocol::access::AtomicOp;
 
 use crate::clock::Ticks;
-use crate::frontend::{LANES, MemoryOp, MemoryOpKind};
+use crate::frontend::{LANES, Mask, MemoryOp, MemoryOpKind};
 use crate::slab::Slab;
 
 /// What an access is for.
@@ -36,6 +36,8 @@ pub struct Access {
     pub lanes: u32,
     /// The line.
     pub line: u64,
+    /// Whether lane `i` touches word `i` of the line, for all lanes: values can be copied as a whole.
+    pub whole_line: bool,
     /// When it was issued.
     pub issued: Ticks,
     /// Whether it has not completed; names of completed accesses are used again.
@@ -96,13 +98,27 @@ impl AccessQueue {
     /// line share an access, except that an atomic's lanes share one only while they touch different words, and
     /// compare-exchanges never share.
     pub fn coalesce(&mut self, op: &MemoryOp, wave: u16, slot: u16, line_words: u64, now: Ticks) -> u32 {
-        let shift = line_words.trailing_zeros();
-        let lines = op.words.map(|word| word >> shift);
         let kind = match op.kind {
             MemoryOpKind::Load => AccessKind::Load,
             MemoryOpKind::Store => AccessKind::Store,
             MemoryOpKind::Atomic(_) => AccessKind::Atomic,
         };
+        if is_whole_line(op, line_words) {
+            let line = u64::from(op.words[0]) / line_words;
+            self.push(Access {
+                kind,
+                wave,
+                slot,
+                lanes: u32::MAX,
+                line,
+                whole_line: true,
+                issued: now,
+                outstanding: true,
+            });
+            return 1;
+        }
+        let shift = line_words.trailing_zeros();
+        let lines = op.words.map(|word| word >> shift);
         let mut rest = op.mask.0;
         let mut count = 0;
         while rest != 0 {
@@ -116,7 +132,8 @@ impl AccessQueue {
                     MemoryOpKind::Atomic(_) => first_of_each_word(lanes, op, line_words),
                 };
                 lanes &= !group;
-                self.push(Access { kind, wave, slot, lanes: group, line, issued: now, outstanding: true });
+                let (lanes, line) = (group, u64::from(line));
+                self.push(Access { kind, wave, slot, lanes, line, whole_line: false, issued: now, outstanding: true });
                 count += 1;
             }
         }
@@ -124,8 +141,17 @@ impl AccessQueue {
     }
 }
 
+/// Whether the lanes touch the words of one line in order.
+fn is_whole_line(op: &MemoryOp, line_words: u64) -> bool {
+    let first = op.words[0];
+    line_words == LANES as u64
+        && op.mask == Mask::ALL
+        && first % LANES as u32 == 0
+        && op.words.iter().zip(first..).all(|(&word, expected)| word == expected)
+}
+
 /// The lanes whose line is `line`.
-fn lanes_of(line: u64, lines: &[u64; LANES]) -> u32 {
+fn lanes_of(line: u32, lines: &[u32; LANES]) -> u32 {
     lines.iter().enumerate().fold(0, |same, (lane, &other)| same | u32::from(other == line) << lane)
 }
 
@@ -137,7 +163,7 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let word = 1u32 << (op.words[lane] & (line_words - 1));
+        let word = 1u32 << (u64::from(op.words[lane]) & (line_words - 1));
         if seen & word == 0 {
             seen |= word;
             group |= 1 << lane;
@@ -149,14 +175,14 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::{Mask, WaveState};
+    use crate::frontend::WaveState;
     use chorus_protocol::access::{Order, Scope};
 
-    fn lanes(kind: MemoryOpKind, word: impl Fn(u64) -> u64) -> Vec<(u64, u32)> {
+    fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {
         let mut state = WaveState::default();
         let slot = state.new_memory_op(kind, Order::Weak, Scope::Gpu, Mask::ALL);
         let op = state.memory_op_mut(slot);
-        op.words = std::array::from_fn(|lane| word(lane as u64));
+        op.words = std::array::from_fn(|lane| word(lane as u32));
         let mut queue = AccessQueue::default();
         let count = queue.coalesce(op, 0, slot, 32, 0);
         assert_eq!(count as usize, queue.len());

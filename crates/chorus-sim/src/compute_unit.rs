@@ -39,6 +39,15 @@ pub struct Group {
     pub at_barrier: u32,
 }
 
+/// What holds up the head of an access queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stalled {
+    /// The private cache, until a message changes its state.
+    Cache,
+    /// The network port, until it has sent something.
+    Port,
+}
+
 /// A compute unit.
 pub struct ComputeUnit {
     /// Wavefront slots.
@@ -59,8 +68,8 @@ pub struct ComputeUnit {
     pub access_scheduled: bool,
     /// When the private cache can take the next access.
     pub access_free: Ticks,
-    /// Since when the head of the access queue cannot be accepted.
-    pub stalled_since: Option<Ticks>,
+    /// Since when the head of the access queue cannot be accepted, and why.
+    pub stalled: Option<(Ticks, Stalled)>,
     /// Wavefronts that wait for room in the access queue.
     pub waiting_for_queue: u64,
     /// Wavefronts that wait for a load to return before they can go on issuing.
@@ -80,10 +89,16 @@ impl ComputeUnit {
             accesses: AccessQueue::default(),
             access_scheduled: false,
             access_free: 0,
-            stalled_since: None,
+            stalled: None,
             waiting_for_queue: 0,
             waiting_for_loads: 0,
         }
+    }
+
+    /// The head of the access queue cannot be accepted.
+    pub fn stall(&mut self, now: Ticks, why: Stalled) {
+        let since = self.stalled.map_or(now, |(since, _)| since);
+        self.stalled = Some((since, why));
     }
 
     /// The wavefront in a slot.

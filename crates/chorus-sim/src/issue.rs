@@ -105,14 +105,19 @@ impl IssueSlots {
         if self.ready == 0 {
             return None;
         }
-        Some(match self.scheduler {
+        Some(self.next_of(self.ready))
+    }
+
+    /// Which of `waves`, of which there is at least one, comes next in the scheduler's order.
+    pub fn next_of(&self, waves: u64) -> usize {
+        match self.scheduler {
             Scheduler::LooseRoundRobin => {
                 let first = (self.last + 1) % WAVES_MAX;
-                (self.ready.rotate_right(first as u32).trailing_zeros() as usize + first) % WAVES_MAX
+                (waves.rotate_right(first as u32).trailing_zeros() as usize + first) % WAVES_MAX
             }
-            Scheduler::GreedyThenOldest if self.ready & bit(self.last) != 0 => self.last,
-            Scheduler::GreedyThenOldest => self.oldest_ready(),
-        })
+            Scheduler::GreedyThenOldest if waves & bit(self.last) != 0 => self.last,
+            Scheduler::GreedyThenOldest => self.oldest_of(waves),
+        }
     }
 
     /// `wave` uses the slot at `now`.
@@ -152,8 +157,8 @@ impl IssueSlots {
         Some(start + self.clock.cycles(slots))
     }
 
-    fn oldest_ready(&self) -> usize {
-        let mut rest = self.ready;
+    fn oldest_of(&self, waves: u64) -> usize {
+        let mut rest = waves;
         let mut oldest = rest.trailing_zeros() as usize;
         while rest != 0 {
             let wave = rest.trailing_zeros() as usize;

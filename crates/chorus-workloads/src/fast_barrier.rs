@@ -1,18 +1,19 @@
 //! A barrier across the work-groups of one kernel.
 //!
-//! Source: the lock-free barrier of Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010.
-//! Every work-group sets an arrival flag of its own; the work-items of a master work-group watch one flag each; when all are
-//! set they set one release flag each, which the other work-groups poll. No atomics: flags are plain words, so waiting
-//! work-groups spin in their private caches until the write of a flag takes their copy away. As in the original, the flags of
-//! all work-groups lie next to each other, 32 to a line.
+//! Source: the lock-free barrier of Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization,
+//! IPDPS 2010. Every work-group sets an arrival flag of its own; the work-items of a master work-group watch one flag
+//! each; when all are set they set one release flag each, which the other work-groups poll. No atomics: flags are plain
+//! words, so waiting work-groups spin in their private caches until the write of a flag takes their copy away. As in
+//! the original, the flags of all work-groups lie next to each other, 32 to a line.
 //!
 //! Flags hold the number of the barrier (the original's goal value) and only grow, so nothing has to be reset.
 //!
-//! Order: every wavefront fences before it meets the others of its work-group, so an arrival flag stands for everything that
-//! its work-group has written. The release flags are behind a fence as well, and a fence follows them because they are plain
-//! stores: no later store of the master may be what pushes them out.
+//! Order: every wavefront fences before it meets the others of its work-group, so an arrival flag stands for everything
+//! that its work-group has written. The release flags are behind a fence as well, and a fence follows them because they
+//! are plain stores: no later store of the master may be what pushes them out.
 //!
-//! All work-groups of the kernel must be resident at once: one that waits never makes room for one that has not started.
+//! All work-groups of the kernel must be resident at once: one that waits never makes room for one that has not
+//! started.
 //!
 //! Arithmetic: 2 instructions per poll, a comparison and a branch.
 
@@ -32,7 +33,8 @@ impl FastBarrier {
         FastBarrier { arrivals: memory.alloc(work_groups as usize), releases: memory.alloc(work_groups as usize) }
     }
 
-    /// Waits until all work-groups have come here. `goal` is 1 at a wavefront's first barrier, 2 at its second, and so on.
+    /// Waits until all work-groups have come here. `goal` is 1 at a wavefront's first barrier, 2 at its second, and so
+    /// on.
     pub(crate) async fn wait(&self, w: &Wave, goal: u32) {
         w.fence(Scope::Gpu).await;
         w.barrier().await;

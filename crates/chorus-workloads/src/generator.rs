@@ -1,7 +1,8 @@
 //! The random numbers that inputs are drawn from.
 //!
-//! SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, section 3): a counter that
-//! advances by the golden ratio, and a mixing function. It is small, has no bad seeds, and gives the same numbers everywhere.
+//! SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, section 3): a counter
+//! that advances by the golden ratio, and a mixing function. It is small, has no bad seeds, and gives the same numbers
+//! everywhere.
 
 /// A SplitMix64 generator.
 #[derive(Clone, Debug)]

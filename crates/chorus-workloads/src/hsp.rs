@@ -1,19 +1,21 @@
 //! `hsp`: the temperature of a processor from its power map, by explicit time steps on a grid.
 //!
-//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3; hotspot of Rodinia (Che et al., IISWC 2009), with its
-//! physical constants. A work-group of 16 x 16 work-items loads a tile of temperatures into local data, waits, and computes the
-//! 14 x 14 cells inside the halo; tiles of adjacent work-groups overlap by the halo. At the edge of the chip a cell's missing
-//! neighbour is the cell itself.
+//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3; hotspot of Rodinia (Che et al., IISWC 2009), with
+//! its physical constants. A work-group of 16 x 16 work-items loads a tile of temperatures into local data, waits, and
+//! computes the 14 x 14 cells inside the halo; tiles of adjacent work-groups overlap by the halo. At the edge of the
+//! chip a cell's missing neighbour is the cell itself.
 //!
-//! Sharing: halo cells are read by up to four work-groups, and a tile's rows of 16 words share lines with the tiles beside it. Nothing
-//! that a kernel writes is read before it ends: temperatures are double-buffered, with one kernel per time step.
+//! Sharing: halo cells are read by up to four work-groups, and a tile's rows of 16 words share lines with the tiles
+//! beside it. Nothing that a kernel writes is read before it ends: temperatures are double-buffered, with one kernel
+//! per time step.
 //!
-//! Left out: the pyramid, with which Rodinia computes several steps per launch on a larger halo (this is its height of 1),
-//! and with it the copy of the power map and of the results in local data, where every work-item needs only its own.
+//! Left out: the pyramid, with which Rodinia computes several steps per launch on a larger halo (this is its height of
+//! 1), and with it the copy of the power map and of the results in local data, where every work-item needs only its
+//! own.
 //!
-//! Arithmetic: 10 instructions for coordinates of tile and grid, addresses and the test against the edge; 4 clamp the neighbours;
-//! 9 compute the cell: an addition and a fused multiply-add for each of the two axes, one subtraction for the ambient term, and four fused
-//! multiply-adds that collect everything.
+//! Arithmetic: 10 instructions for coordinates of tile and grid, addresses and the test against the edge; 4 clamp the
+//! neighbours; 9 compute the cell: an addition and a fused multiply-add for each of the two axes, one subtraction for
+//! the ambient term, and four fused multiply-adds that collect everything.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
@@ -35,8 +37,9 @@ const AMBIENT: f32 = 80.0;
 /// Hotspot.
 pub struct Hsp;
 
-/// Cells in x and in y, and time steps. Two grids of temperature and one of power: 1.8 MB and 3.1 MB (512 is Rodinia's usual
-/// input). A wavefront takes about 9 line accesses, since 16 words of a row seldom lie in one line: 0.4 and 2.3 million in all.
+/// Cells in x and in y, and time steps. Two grids of temperature and one of power: 1.7 MB and 3.0 MB (512 is Rodinia's
+/// usual input). A wavefront takes about 9 line accesses, since 16 words of a row seldom lie in one line: 0.4 and 2.1
+/// million in all.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (384, 8),
@@ -98,7 +101,8 @@ async fn hotspot(w: Wave, chip: Chip, power: Buf<f32>, before: Buf<f32>, after: 
     let (tile_x, tile_y) = (w.work_group() % chip.tiles(), w.work_group() / chip.tiles());
     let local = w.local_ids();
     let (column, row) = (local % TILE, local / TILE);
-    // Shifted by one, so that the halo before the first cell has a number too; zero and `cells + 1` lie outside the chip.
+    // Shifted by one, so that the halo before the first cell has a number too; zero and `cells + 1` lie outside the
+    // chip.
     let (x1, y1) = (column + tile_x * INSIDE, row + tile_y * INSIDE);
     let on_chip = |shifted: Lanes<u32>| shifted.where_(|shifted| (1..=chip.cells).contains(&shifted));
     let valid = on_chip(x1) & on_chip(y1);

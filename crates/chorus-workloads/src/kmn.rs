@@ -1,24 +1,25 @@
 //! `kmn`: k-means clustering.
 //!
-//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3; kmeans of Rodinia (Che et al., IISWC 2009). One work-item per
-//! point compares it with every cluster centre, feature by feature. Features are stored feature by feature, so that the points of a
-//! wavefront lie side by side, and are read again for each centre, as in Rodinia's kernel; 34 features and 5 clusters are its usual
-//! input.
+//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3; kmeans of Rodinia (Che et al., IISWC 2009). One
+//! work-item per point compares it with every cluster centre, feature by feature. Features are stored feature by
+//! feature, so that the points of a wavefront lie side by side, and are read again for each centre, as in Rodinia's
+//! kernel; 34 features and 5 clusters are its usual input.
 //!
-//! Sharing: the centres are read by everybody and rewritten between kernels. A wavefront reads its own 34 lines of features
-//! five times, and as many wavefronts as fit on a compute unit together want several times its private cache.
+//! Sharing: the centres are read by everybody and rewritten between kernels. A wavefront reads its own 34 lines of
+//! features five times, and as many wavefronts as fit on a compute unit together want several times its private cache.
 //!
 //! Rodinia averages the points of each cluster on the host. Here a second kernel does: a work-group per feature walks
-//! over all points, adds them up in registers, reduces the sums in local data and writes that feature of every centre. Features are
-//! fixed-point numbers of 10 bits, so that sums do not depend on their order.
+//! over all points, adds them up in registers, reduces the sums in local data and writes that feature of every centre.
+//! Features are fixed-point numbers of 10 bits, so that sums do not depend on their order.
 //!
-//! Left out: the count of points that changed their cluster, with which Rodinia decides to stop; the number of iterations is
-//! fixed. Rodinia's constant and texture memory, which have caches of their own, are ordinary memory here.
+//! Left out: the count of points that changed their cluster, with which Rodinia decides to stop; the number of
+//! iterations is fixed. Rodinia's constant and texture memory, which have caches of their own, are ordinary memory
+//! here.
 //!
-//! Arithmetic of the first kernel: 2 instructions for the index; per two features 2 subtractions, 2 multiply-adds and 1 for the loop (its
-//! addresses advance by immediate offsets); per cluster a comparison, two selections and 1 for the loop. Of the second: per 32 points
-//! 3 for addresses and loop, and per cluster a comparison, a predicated addition and a predicated increment; 1 addition per
-//! value reduced; 20 for an integer division.
+//! Arithmetic of the first kernel: 2 instructions for the index; per two features 2 subtractions, 2 multiply-adds and 1
+//! for the loop (its addresses advance by immediate offsets); per cluster a comparison, two selections and 1 for the
+//! loop. Of the second: per 32 points 3 for addresses and loop, and per cluster a comparison, a predicated addition and
+//! a predicated increment; 1 addition per value reduced; 20 for an integer division.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
@@ -38,8 +39,8 @@ const QUANTITIES: u32 = 2 * CLUSTERS;
 /// K-means.
 pub struct Kmn;
 
-/// Points and iterations. Features take 1.4 MB and 5.6 MB; an iteration takes 341 line accesses per wavefront of points and 68 more
-/// for the new centres, so 0.4 and 2.1 million in all. Points are a multiple of a work-group.
+/// Points and iterations. Features take 1.4 MB and 5.6 MB; an iteration takes 341 line accesses per wavefront of points
+/// and 68 more for the new centres, so 0.4 and 2.1 million in all. Points are a multiple of a work-group.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (10_240, 3),

@@ -1,7 +1,7 @@
 //! Workloads: GPU kernels as async functions over wavefronts, each with a host reference that checks every output word.
 //!
-//! A workload is one file (or folder) and one line in [`registry`]. It says which published program it follows, keeps that
-//! program's sharing pattern, and computes real values, so a protocol that loses a write is seen in the result.
+//! A workload is one file (or folder) and one line in [`registry`]. It says which published program it follows, keeps
+//! that program's sharing pattern, and computes real values, so a protocol that loses a write is seen in the result.
 //!
 //! | file | subject |
 //! |---|---|

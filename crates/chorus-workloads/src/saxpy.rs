@@ -1,14 +1,14 @@
 //! `saxpy`: y = a x + y, the first kernel that everybody writes.
 //!
-//! Source: level-1 BLAS (Lawson, Hanson, Kincaid, Krogh, ACM TOMS 1979) as GPU tutorials write it: one work-item per element.
-//! Every element is read once and written once by the same work-item, so nothing is shared and nothing is used again: what a
-//! protocol costs here is what it costs a program that does not need it.
+//! Source: level-1 BLAS (Lawson, Hanson, Kincaid, Krogh, ACM TOMS 1979) as GPU tutorials write it: one work-item per
+//! element. Every element is read once and written once by the same work-item, so nothing is shared and nothing is used
+//! again: what a protocol costs here is what it costs a program that does not need it.
 //!
 //! The number of elements is no multiple of a wavefront. The lanes beyond the end take no part, as behind a kernel's
 //! `if (i < n)`.
 //!
-//! Arithmetic: 2 instructions for the index and its comparison, 1 fused multiply-add. The multiplication and the addition round
-//! separately, on both sides, since that is what the two operators mean in the source.
+//! Arithmetic: 2 instructions for the index and its comparison, 1 fused multiply-add. The multiplication and the
+//! addition round separately, on both sides, since that is what the two operators mean in the source.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
 use chorus_system::Scale;
@@ -27,7 +27,7 @@ pub struct Saxpy;
 fn elements(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 262_000,
-        Scale::Paper => 1_048_000,
+        Scale::Paper => 1_048_400,
     }
 }
 

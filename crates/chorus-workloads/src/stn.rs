@@ -1,23 +1,26 @@
 //! `stn`: a finite-difference solver for the wave equation in three dimensions, as seismic imaging uses it.
 //!
-//! Source: TC paper (Singh et al., HPCA 2013), section 7, Stencil; the program itself is not published. The paper says that each
-//! work-group processes a subset of the nodes, that each node communicates with 24 neighbours, and that fast barriers separate
-//! the time steps. Here: second order in time, eighth order in space, so a node reads four nodes in each of six directions, and one persistent
-//! kernel with the barrier of `fast_barrier.rs`. A work-group owns a tile of y and z over the whole of x.
+//! Source: TC paper (Singh et al., HPCA 2013), section 7, Stencil; the program itself is not published. The paper says
+//! that each work-group processes a subset of the nodes, that each node communicates with 24 neighbours, and that fast
+//! barriers separate the time steps. Here: second order in time, eighth order in space, so a node reads four nodes in
+//! each of six directions, and one persistent kernel with the barrier of `fast_barrier.rs`. A work-group owns a tile of
+//! y and z over the whole of x.
 //!
-//! Sharing: a node's new value is read by the work-groups of the adjacent tiles in the next step, through coherent memory, in
-//! the lines that they already cached two steps before. Within a step neighbouring nodes share most of what they read, so private
-//! caches matter. Two fields take turns: the one that holds the values before the current ones is overwritten with the next.
+//! Sharing: a node's new value is read by the work-groups of the adjacent tiles in the next step, through coherent
+//! memory, in the lines that they already cached two steps before. Within a step neighbouring nodes share most of what
+//! they read, so private caches matter. Two fields take turns: the one that holds the values before the current ones is
+//! overwritten with the next.
 //!
-//! Left out: the source wavelet, absorbing boundaries and the recording of traces, each of which touches few nodes. Outside the grid
-//! the field is zero: a halo of four rows, four planes and a line of words that is stored and read like any other.
+//! Left out: the source wavelet, absorbing boundaries and the recording of traces, each of which touches few nodes.
+//! Outside the grid the field is zero: a halo of four rows, four planes and a line of words that is stored and read
+//! like any other.
 //!
-//! All work-groups must be resident at once, as the barrier demands: 32 on the 8 compute units of the quick scale and 64 on
-//! the 16 of the paper's. A work-group takes 8 wavefronts and 8 x 32 x 20 registers, so a compute unit holds 6.
+//! All work-groups must be resident at once, as the barrier demands: 32 on the 8 compute units of the quick scale and
+//! 64 on the 16 of the paper's. A work-group takes 8 wavefronts and 8 x 32 x 20 registers, so a compute unit holds 6.
 //!
 //! Arithmetic, per row segment of 32 nodes: 8 instructions turn a segment number into addresses and advance the loop; 1
-//! multiplication starts the Laplacian; per distance 5 additions and 1 fused multiply-add; 2 fused multiply-adds advance the
-//! field. Neighbours lie at constant distances, which load instructions take as immediate offsets.
+//! multiplication starts the Laplacian; per distance 5 additions and 1 fused multiply-add; 2 fused multiply-adds
+//! advance the field. Neighbours lie at constant distances, which load instructions take as immediate offsets.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 use chorus_system::Scale;
@@ -54,8 +57,8 @@ struct Grid {
     steps: u32,
 }
 
-/// Two fields with their halo and the velocities: 1.5 MB and 5.3 MB. A segment and step takes 36 line accesses (16 of them along x,
-/// where 32 shifted words lie in two lines), so 0.6 and 2.9 million in all.
+/// Two fields with their halo and the velocities: 1.4 MB and 4.8 MB. A segment and step takes 36 line accesses (16 of
+/// them along x, where 32 shifted words lie in two lines), so 0.6 and 2.9 million in all.
 fn grid(scale: Scale) -> Grid {
     match scale {
         Scale::Quick => Grid { nodes_x: 64, nodes_y: 32, nodes_z: 32, tile_y: 8, tile_z: 4, steps: 8 },
@@ -199,7 +202,7 @@ impl Workload for Stn {
     }
 
     fn summary(&self) -> &'static str {
-        "Propagates a wave on a 3-D grid; work-groups read each other's nodes and keep in step by barriers within one kernel."
+        "Propagates a wave on a 3-D grid; barriers within one kernel keep work-groups in step."
     }
 
     fn source(&self) -> &'static str {

@@ -10,7 +10,7 @@ const ALIGNMENT_WORDS: usize = 64;
 /// A typed piece of memory: `len` words from word number `start`.
 #[derive(Debug)]
 pub struct Buf<T> {
-    start: u64,
+    start: u32,
     len: usize,
     of: PhantomData<fn() -> T>,
 }
@@ -35,14 +35,14 @@ impl<T> Buf<T> {
     }
 
     /// The word number of the first element.
-    pub fn start(&self) -> u64 {
+    pub fn start(&self) -> u32 {
         self.start
     }
 
     /// The part from element `first` on, of `len` elements.
     pub fn slice(&self, first: usize, len: usize) -> Buf<T> {
         assert!(first + len <= self.len, "slice {first}+{len} of a buffer of {}", self.len);
-        Buf { start: self.start + first as u64, len, of: PhantomData }
+        Buf { start: self.start + first as u32, len, of: PhantomData }
     }
 }
 
@@ -56,8 +56,10 @@ impl HostMemory {
     /// A new buffer of `len` zeros.
     pub fn alloc<T: Word>(&mut self, len: usize) -> Buf<T> {
         let start = self.words.len().next_multiple_of(ALIGNMENT_WORDS);
-        self.words.resize((start + len).next_multiple_of(ALIGNMENT_WORDS), 0);
-        Buf { start: start as u64, len, of: PhantomData }
+        let end = (start + len).next_multiple_of(ALIGNMENT_WORDS);
+        assert!(u32::try_from(end).is_ok(), "more than 16 GiB of memory");
+        self.words.resize(end, 0);
+        Buf { start: start as u32, len, of: PhantomData }
     }
 
     /// A new buffer with the given contents.

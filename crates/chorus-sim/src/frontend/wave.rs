@@ -185,7 +185,7 @@ impl Wave {
         for lane in mask.iter() {
             let element = index[lane];
             assert!((element as usize) < buf.len(), "lane {lane}: element {element} of a buffer of {}", buf.len());
-            op.words[lane] = buf.start() + u64::from(element);
+            op.words[lane] = buf.start() + element;
         }
         if let Some(value) = value {
             op.data = value.map(T::to_bits).0;

@@ -36,7 +36,7 @@ pub struct MemoryOp {
     /// The lanes that take part.
     pub mask: Mask,
     /// Word number per lane.
-    pub words: [u64; LANES],
+    pub words: [u32; LANES],
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
     /// Line accesses that have not come back; set by the driver when it issues the operation.

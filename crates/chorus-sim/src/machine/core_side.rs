@@ -5,9 +5,9 @@ use chorus_protocol::address::LineAddr;
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 
-use super::{Event, Machine, SimError, lineless_request};
+use super::{Event, Machine, PrivateCache, SimError, lineless_request, step};
 use crate::coalescer::{Access, AccessKind};
-use crate::compute_unit::WaveSlot;
+use crate::compute_unit::{Stalled, WaveSlot};
 use crate::frontend::{Kernel, MemoryOpKind, Operation};
 use crate::stats::Counter;
 
@@ -35,6 +35,7 @@ impl<const W: usize> Machine<'_, W> {
             }
             self.units[usize::from(unit)].slots.block(wave);
         }
+        self.wake_for_queue(unit);
         self.plan_issue(unit);
     }
 
@@ -84,7 +85,7 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Store => "store",
             MemoryOpKind::Atomic(_) => "atomic",
         };
-        running.last_line = op.mask.iter().next().map(|lane| op.words[lane] / W as u64);
+        running.last_line = op.mask.iter().next().map(|lane| u64::from(op.words[lane]) / W as u64);
         running.loads_in_flight += u32::from(returns && count > 0);
         state.memory_op_mut(slot).accesses = count;
         state.pop();
@@ -126,6 +127,7 @@ impl<const W: usize> Machine<'_, W> {
             slot: 0,
             lanes: 0,
             line: 0,
+            whole_line: false,
             issued: now,
             outstanding: true,
         });
@@ -217,18 +219,14 @@ impl<const W: usize> Machine<'_, W> {
         cu.next_issue = next;
     }
 
-    /// Makes the wavefronts of `waves` try their next operation again.
-    fn retry_waves(&mut self, unit: u16, waves: u64) {
-        if waves == 0 {
-            return;
+    /// Lets one of the wavefronts that wait for room in the access queue try again, if there is room. It lets the next one try.
+    fn wake_for_queue(&mut self, unit: u16) {
+        let cu = &mut self.units[usize::from(unit)];
+        if cu.waiting_for_queue != 0 && cu.accesses.len() < self.config.core.lsu_queue as usize {
+            let wave = cu.slots.next_of(cu.waiting_for_queue);
+            cu.waiting_for_queue &= !(1 << wave);
+            cu.slots.make_ready(wave, 0);
         }
-        self.settle(unit);
-        let mut rest = waves;
-        while rest != 0 {
-            self.units[usize::from(unit)].slots.make_ready(rest.trailing_zeros() as usize, 0);
-            rest &= rest - 1;
-        }
-        self.plan_issue(unit);
     }
 
     /// Serves the access queue as soon as the private cache can take an access.
@@ -247,16 +245,21 @@ impl<const W: usize> Machine<'_, W> {
         let cu = &mut self.units[usize::from(unit)];
         cu.access_scheduled = false;
         let Some(id) = cu.accesses.front() else { return Ok(()) };
-        if self.requests.waiting(unit) >= self.config.network.vc_buffer_flits {
-            cu.stalled_since.get_or_insert(now);
+        if self.port_is_full(unit) {
+            self.units[usize::from(unit)].stall(now, Stalled::Port);
             return Ok(());
         }
-        let request = self.core_request(unit, id);
-        let accepted = self.step_cache(unit, &Input::Core(&request))? == Outcome::Done;
+        if self.caches[usize::from(unit)].head.is_none() {
+            self.caches[usize::from(unit)].head = Some(self.core_request(unit, id));
+        }
+        let PrivateCache { controller, head, .. } = &mut self.caches[usize::from(unit)];
+        let Some(request) = head else { return Ok(()) };
+        let accepted = step(controller, &Input::Core(request), &mut self.outbox)? == Outcome::Done;
         if accepted {
+            *head = None;
             self.accepted(unit, id);
         } else {
-            self.units[usize::from(unit)].stalled_since.get_or_insert(now);
+            self.units[usize::from(unit)].stall(now, Stalled::Cache);
         }
         self.route(self.topology.l1(unit), true, kernel)?;
         if accepted {
@@ -266,15 +269,16 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Steps a private cache, making room first if it asks for that.
-    pub(super) fn step_cache(&mut self, unit: u16, input: &Input<'_, W>) -> Result<Outcome, SimError> {
-        let controller = &mut self.caches[usize::from(unit)].controller;
-        let outcome = controller.step(input, &mut self.outbox)?;
-        let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
-        if controller.step(&Input::Evict(victim), &mut self.outbox)? != Outcome::Done {
-            return Ok(Outcome::Stall);
+    /// Whether so many messages wait at a compute unit's port that its private cache takes no more accesses.
+    pub(super) fn port_is_full(&self, unit: u16) -> bool {
+        self.requests.waiting(unit) >= self.config.network.vc_buffer_flits
+    }
+
+    /// Tries the head of the access queue again if what held it up may have changed.
+    pub(super) fn retry_access(&mut self, unit: u16, changed: Stalled) {
+        if self.units[usize::from(unit)].stalled.is_some_and(|(_, stalled)| stalled == changed) {
+            self.schedule_access(unit);
         }
-        Ok(controller.step(input, &mut self.outbox)?)
     }
 
     /// Bookkeeping for an access that the private cache has accepted. Operations that it completes at once take its latency.
@@ -283,7 +287,7 @@ impl<const W: usize> Machine<'_, W> {
         let cu = &mut self.units[usize::from(unit)];
         cu.accesses.accept();
         cu.access_free = now + self.clocks.core.cycles(1);
-        if let Some(since) = cu.stalled_since.take() {
+        if let Some((since, _)) = cu.stalled.take() {
             self.stats.add(Counter::L1StallTicks, now - since);
         }
         let access = *cu.accesses.get(id);
@@ -299,16 +303,16 @@ impl<const W: usize> Machine<'_, W> {
             }
         }
         let done = now + self.clocks.core.cycles(u64::from(self.config.l1.latency_cycles));
-        for index in 0..self.outbox.completions.len() {
-            let completion = self.outbox.completions[index];
+        let mut completions = std::mem::take(&mut self.outbox.completions);
+        for completion in completions.drain(..) {
             self.record_values(unit, &completion);
             self.wheel.schedule(done, Event::AccessDone { unit, access: completion.txn.0 });
         }
-        self.outbox.completions.clear();
-        let cu = &mut self.units[usize::from(unit)];
-        if cu.accesses.len() < self.config.core.lsu_queue as usize {
-            let waiting = std::mem::take(&mut cu.waiting_for_queue);
-            self.retry_waves(unit, waiting);
+        self.outbox.completions = completions;
+        if self.units[usize::from(unit)].waiting_for_queue != 0 {
+            self.settle(unit);
+            self.wake_for_queue(unit);
+            self.plan_issue(unit);
         }
     }
 
@@ -337,14 +341,19 @@ impl<const W: usize> Machine<'_, W> {
         let state = cu.wave(usize::from(access.wave)).task.state().borrow();
         let op = state.memory_op(access.slot);
         let mut data = LineData::default();
-        let mut words = 0u32;
-        let mut rest = access.lanes;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let word = op.words[lane] as usize % W;
-            words |= 1 << word;
-            data.0[word] = op.data[lane];
+        let mut words = u32::MAX;
+        if access.whole_line {
+            data.0.copy_from_slice(&op.data[..W]);
+        } else {
+            words = 0;
+            let mut rest = access.lanes;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let word = op.words[lane] as usize % W;
+                words |= 1 << word;
+                data.0[word] = op.data[lane];
+            }
         }
         CoreRequest {
             op: match op.kind {
@@ -375,6 +384,10 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Atomic(atomic) => Some(atomic),
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
+        if access.whole_line && atomic.is_none() {
+            op.data[..W].copy_from_slice(&completion.data.0);
+            return;
+        }
         let mut changed = false;
         let mut rest = access.lanes;
         while rest != 0 {
@@ -430,7 +443,9 @@ impl<const W: usize> Machine<'_, W> {
         let idle = running.idle;
         if cu.waiting_for_loads & 1 << wave != 0 {
             cu.waiting_for_loads &= !(1 << wave);
-            self.retry_waves(unit, 1 << wave);
+            self.settle(unit);
+            self.units[usize::from(unit)].slots.make_ready(wave, 0);
+            self.plan_issue(unit);
         } else if can_go_on && idle {
             self.advance_wave(unit, wave);
         }

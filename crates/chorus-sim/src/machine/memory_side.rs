@@ -4,8 +4,9 @@ use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::message::{Channel, Message, Size, memory};
 
-use super::{Event, InFlight, Machine, SimError, controller_of, read_line, write_line};
+use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, step, write_line};
 use crate::clock::Ticks;
+use crate::compute_unit::Stalled;
 use crate::crossbar::{Parcel, Sent};
 use crate::dram::DramRequest;
 use crate::frontend::Kernel;
@@ -20,6 +21,9 @@ const MEMORY_REQUESTS_PER_STEP: usize = 2;
 impl<const W: usize> Machine<'_, W> {
     /// Sends what the last step of `sender` put into the outbox. `lookup` says whether the step began with a tag lookup.
     pub(super) fn route(&mut self, sender: AgentId, lookup: bool, kernel: &Kernel) -> Result<(), SimError> {
+        if self.outbox.messages.is_empty() {
+            return Ok(());
+        }
         let mut outbox = std::mem::take(&mut self.outbox);
         for message in &outbox.messages {
             match self.specs[usize::from(message.kind.0)].channel {
@@ -38,7 +42,7 @@ impl<const W: usize> Machine<'_, W> {
         while !self.instant.is_empty() {
             let message = self.instant.remove(0);
             let controller = controller_of(&mut self.caches, &mut self.banks, self.topology, message.dst);
-            controller.step(&Input::Message(&message), &mut self.outbox)?;
+            step(controller, &Input::Message(&message), &mut self.outbox)?;
             self.finish_completions(message.dst, kernel);
             self.route(message.dst, true, kernel)?;
         }
@@ -89,9 +93,9 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message leaves its controller.
     pub(super) fn inject(&mut self, id: u32) {
-        let InFlight { message, flits, network, .. } = *self.in_flight.get(id);
+        let &InFlight { ref message, flits, network, .. } = self.in_flight.get(id);
         if network == TO_MEMORY {
-            self.enqueue_memory(id, &message);
+            self.enqueue_memory(id);
             return;
         }
         let (role, port) = self.topology.role(message.src);
@@ -112,7 +116,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Lets a compute unit's port send what it can.
     pub(super) fn send_requests(&mut self, port: u16) {
         let now = self.wheel.now();
-        loop {
+        while self.requests.waiting(port) > 0 {
             match self.requests.send(port, now) {
                 Sent::Flight(flight) => self.depart(flight.id, flight.arrives),
                 Sent::BusyUntil(time) => {
@@ -124,15 +128,15 @@ impl<const W: usize> Machine<'_, W> {
                 Sent::Nothing => break,
             }
         }
-        if self.units[usize::from(port)].stalled_since.is_some() {
-            self.schedule_access(port);
+        if !self.port_is_full(port) {
+            self.retry_access(port, Stalled::Port);
         }
     }
 
     /// Lets a bank's port send what it can.
     pub(super) fn send_responses(&mut self, port: u16) {
         let now = self.wheel.now();
-        loop {
+        while self.responses.waiting(port) > 0 {
             match self.responses.send(port, now) {
                 Sent::Flight(flight) => self.depart(flight.id, flight.arrives),
                 Sent::BusyUntil(time) => {
@@ -144,11 +148,24 @@ impl<const W: usize> Machine<'_, W> {
                 Sent::Nothing => break,
             }
         }
-        self.schedule_serve(port);
+        if !self.bank_port_is_full(port) {
+            self.retry_bank(port, Held::Port);
+        }
+    }
+
+    fn bank_port_is_full(&self, bank: u16) -> bool {
+        self.responses.waiting(bank) >= self.config.network.vc_buffer_flits
+    }
+
+    /// Serves a bank again if what held it up may have changed.
+    fn retry_bank(&mut self, bank: u16, changed: Held) {
+        if self.banks[usize::from(bank)].held == changed {
+            self.schedule_serve(bank);
+        }
     }
 
     fn depart(&mut self, id: u32, arrives: Ticks) {
-        let InFlight { flits, enqueued, .. } = *self.in_flight.get(id);
+        let &InFlight { flits, enqueued, .. } = self.in_flight.get(id);
         let unloaded = self.clocks.network.cycles(u64::from(self.config.network.latency_cycles + flits));
         self.stats.add(Counter::NetworkQueueTicks, (arrives - enqueued).saturating_sub(unloaded));
         self.wheel.schedule(arrives, Event::Arrive(id));
@@ -156,15 +173,21 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let InFlight { message, network, .. } = *self.in_flight.get(id);
+        let &InFlight { ref message, network, .. } = self.in_flight.get(id);
         match self.topology.role(message.dst) {
             (Role::L1, unit) => {
                 self.caches[usize::from(unit)].queues[usize::from(network)].push_back(id);
                 self.serve_cache(unit, kernel)
             }
             (Role::L2 | Role::Memory, bank) => {
-                self.banks[usize::from(bank)].queues[usize::from(network)].push_back(id);
-                self.schedule_serve(bank);
+                let state = &mut self.banks[usize::from(bank)];
+                let queue = &mut state.queues[usize::from(network)];
+                queue.push_back(id);
+                state.waiting += 1;
+                // Behind a head that waits, there is nothing new to serve.
+                if queue.len() == 1 || state.held == Held::No {
+                    self.schedule_serve(bank);
+                }
                 Ok(())
             }
         }
@@ -178,10 +201,12 @@ impl<const W: usize> Machine<'_, W> {
                 network += 1;
                 continue;
             };
-            let message = self.in_flight.get(id).message;
-            let outcome = self.step_cache(unit, &Input::Message(&message))?;
-            self.finish_completions(message.dst, kernel);
-            self.route(message.dst, true, kernel)?;
+            let message = &self.in_flight.get(id).message;
+            let agent = message.dst;
+            let controller = &mut self.caches[usize::from(unit)].controller;
+            let outcome = step(controller, &Input::Message(message), &mut self.outbox)?;
+            self.finish_completions(agent, kernel);
+            self.route(agent, true, kernel)?;
             if outcome == Outcome::Done {
                 self.caches[usize::from(unit)].queues[network].pop_front();
                 self.consume(id);
@@ -191,28 +216,27 @@ impl<const W: usize> Machine<'_, W> {
                 network += 1;
             }
         }
-        if self.units[usize::from(unit)].stalled_since.is_some() {
-            self.schedule_access(unit);
-        }
+        self.retry_access(unit, Stalled::Cache);
         Ok(())
     }
 
     /// Ends the operations that a message completed.
     fn finish_completions(&mut self, agent: AgentId, kernel: &Kernel) {
         let (_, unit) = self.topology.role(agent);
-        for index in 0..self.outbox.completions.len() {
-            let completion = self.outbox.completions[index];
+        let mut completions = std::mem::take(&mut self.outbox.completions);
+        for completion in completions.drain(..) {
             self.record_values(unit, &completion);
             self.access_done(unit, completion.txn.0, kernel);
         }
-        self.outbox.completions.clear();
+        self.outbox.completions = completions;
     }
 
     /// A message has been taken by its destination: its source may send more.
     fn consume(&mut self, id: u32) {
-        let InFlight { message, flits, network, .. } = *self.in_flight.get(id);
+        let &InFlight { ref message, flits, network, .. } = self.in_flight.get(id);
+        let source = self.topology.role(message.src);
         self.in_flight.remove(id);
-        match self.topology.role(message.src) {
+        match source {
             (Role::L1, port) => {
                 self.requests.consumed(port, network, flits);
                 self.send_requests(port);
@@ -227,7 +251,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Serves a bank at its next free edge, if it has anything to serve.
     pub(super) fn schedule_serve(&mut self, bank: u16) {
         let state = &mut self.banks[usize::from(bank)];
-        if state.scheduled || (state.from_memory.is_empty() && state.queues.iter().all(|queue| queue.is_empty())) {
+        if state.scheduled || (state.from_memory.is_empty() && state.waiting == 0) {
             return;
         }
         state.scheduled = true;
@@ -247,36 +271,40 @@ impl<const W: usize> Machine<'_, W> {
             self.served(bank);
             return Ok(());
         }
-        let memory_room = self.channels[index].room().saturating_sub(self.banks[index].to_memory);
-        if memory_room < MEMORY_REQUESTS_PER_STEP || self.responses.waiting(bank) >= self.config.network.vc_buffer_flits
-        {
+        if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
+            self.banks[index].held = Held::Memory;
+            return Ok(());
+        }
+        if self.bank_port_is_full(bank) {
+            self.banks[index].held = Held::Port;
             return Ok(());
         }
         for network in (0..self.banks[index].queues.len()).rev() {
             let Some(&id) = self.banks[index].queues[network].front() else { continue };
             if self.step_bank(bank, id, true, kernel)? {
                 self.banks[index].queues[network].pop_front();
+                self.banks[index].waiting -= 1;
                 self.consume(id);
                 self.served(bank);
                 return Ok(());
             }
             let now = self.wheel.now();
             self.banks[index].stalled_since.get_or_insert(now);
+            self.banks[index].held = Held::Lines;
         }
         Ok(())
     }
 
+    /// Requests that a bank may still send to its memory channel.
+    fn memory_room(&self, bank: u16) -> usize {
+        let index = usize::from(bank);
+        self.channels[index].room().saturating_sub(self.banks[index].to_memory)
+    }
+
     /// Steps a bank with a message, making room first if it asks for that. Returns whether the message is consumed.
     fn step_bank(&mut self, bank: u16, id: u32, lookup: bool, kernel: &Kernel) -> Result<bool, SimError> {
-        let message = self.in_flight.get(id).message;
-        let input = Input::Message(&message);
-        let controller = &mut self.banks[usize::from(bank)].controller;
-        let mut outcome = controller.step(&input, &mut self.outbox)?;
-        if let Outcome::Evict(victim) = outcome
-            && controller.step(&Input::Evict(victim), &mut self.outbox)? == Outcome::Done
-        {
-            outcome = controller.step(&input, &mut self.outbox)?;
-        }
+        let input = Input::Message(&self.in_flight.get(id).message);
+        let outcome = step(&mut self.banks[usize::from(bank)].controller, &input, &mut self.outbox)?;
         self.route(self.topology.l2(bank), lookup, kernel)?;
         Ok(outcome == Outcome::Done)
     }
@@ -285,6 +313,7 @@ impl<const W: usize> Machine<'_, W> {
         let now = self.wheel.now();
         self.stats.add(Counter::L2Inputs, 1);
         let state = &mut self.banks[usize::from(bank)];
+        state.held = Held::No;
         state.free = now + self.clocks.l2.cycles(1);
         if let Some(since) = state.stalled_since.take() {
             self.stats.add(Counter::L2StallTicks, now - since);
@@ -293,13 +322,14 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// A request arrives at a memory channel.
-    fn enqueue_memory(&mut self, id: u32, message: &Message<W>) {
+    fn enqueue_memory(&mut self, id: u32) {
+        let message = &self.in_flight.get(id).message;
         let (_, bank) = self.topology.role(message.src);
         let index = usize::from(bank);
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
-        self.banks[index].to_memory -= 1;
         let line = message.line.0 / u64::from(self.topology.l2s);
+        self.banks[index].to_memory -= 1;
         self.channels[index].push(DramRequest { id, line, write });
         self.schedule_decision(bank, self.wheel.now());
     }
@@ -323,7 +353,9 @@ impl<const W: usize> Machine<'_, W> {
             self.wheel.schedule(decision.done, Event::Fetched(decision.id));
         }
         self.schedule_decision(channel, decision.next);
-        self.schedule_serve(channel);
+        if self.memory_room(channel) >= MEMORY_REQUESTS_PER_STEP {
+            self.retry_bank(channel, Held::Memory);
+        }
     }
 
     /// A line has been read: its fetch becomes the answer.

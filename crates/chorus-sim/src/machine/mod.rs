@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::cache::Replacement;
-use chorus_protocol::controller::{Controller, Outbox, Unspecified};
+use chorus_protocol::controller::{Controller, Input, Outbox, Outcome, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec};
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Protocol};
@@ -72,19 +72,37 @@ struct Bank<const W: usize> {
     controller: Box<dyn Controller<W>>,
     /// One queue per virtual network.
     queues: Vec<VecDeque<u32>>,
+    /// How many inputs wait in all queues.
+    waiting: usize,
     from_memory: VecDeque<u32>,
     /// When the bank can serve its next input.
     free: Ticks,
     scheduled: bool,
+    held: Held,
     stalled_since: Option<Ticks>,
     /// Requests that have left for the memory channel but are not in its queue yet.
     to_memory: usize,
+}
+
+/// What keeps a bank from serving the inputs that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// Nothing.
+    No,
+    /// The state of the lines that they concern.
+    Lines,
+    /// The network port, until it has sent something.
+    Port,
+    /// The memory channel, until it has room.
+    Memory,
 }
 
 /// A private cache: its controller and the messages that it could not take yet.
 struct PrivateCache<const W: usize> {
     controller: Box<dyn Controller<W>>,
     queues: Vec<VecDeque<u32>>,
+    /// What the access at the head of the compute unit's queue asks, kept while it cannot be accepted.
+    head: Option<CoreRequest<W>>,
 }
 
 /// Why a simulation ended without a result.
@@ -159,6 +177,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             caches.push(PrivateCache {
                 controller: controller(Role::L1, index)?,
                 queues: vec![VecDeque::new(); networks],
+                head: None,
             });
         }
         let mut banks = Vec::new();
@@ -166,9 +185,11 @@ impl<'a, const W: usize> Machine<'a, W> {
             banks.push(Bank {
                 controller: controller(Role::L2, index)?,
                 queues: vec![VecDeque::with_capacity(64); networks],
+                waiting: 0,
                 from_memory: VecDeque::with_capacity(64),
                 free: 0,
                 scheduled: false,
+                held: Held::No,
                 stalled_since: None,
                 to_memory: 0,
             });
@@ -224,16 +245,17 @@ impl<'a, const W: usize> Machine<'a, W> {
     pub(crate) fn run_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
         self.check_fits(kernel)?;
         self.begin_kernel(kernel)?;
+        let idle_max = self.clocks.core.cycles(self.config.watchdog.idle_cycles);
+        let time_max = self.clocks.core.cycles(self.config.watchdog.cycles);
         while self.launch.finished_groups < kernel.work_groups {
             let Some(event) = self.wheel.pop() else {
                 return Err(self.stuck(kernel, stuck::Cause::Deadlock));
             };
             self.handle(event, kernel)?;
-            let idle = self.wheel.now() - self.progress;
-            if idle > self.clocks.core.cycles(self.config.watchdog.idle_cycles) {
+            if self.wheel.now() - self.progress > idle_max {
                 return Err(self.stuck(kernel, stuck::Cause::Livelock));
             }
-            if self.wheel.now() > self.clocks.core.cycles(self.config.watchdog.cycles) {
+            if self.wheel.now() > time_max {
                 return Err(self.stuck(kernel, stuck::Cause::TooLong));
             }
         }
@@ -344,5 +366,19 @@ fn controller_of<'m, const W: usize>(
     match topology.role(agent) {
         (Role::L1, index) => &mut caches[usize::from(index)].controller,
         (Role::L2 | Role::Memory, index) => &mut banks[usize::from(index)].controller,
+    }
+}
+
+/// Steps a controller, making room first if it asks for that.
+fn step<const W: usize>(
+    controller: &mut Box<dyn Controller<W>>,
+    input: &Input<'_, W>,
+    outbox: &mut Outbox<W>,
+) -> Result<Outcome, Unspecified> {
+    let outcome = controller.step(input, outbox)?;
+    let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
+    match controller.step(&Input::Evict(victim), outbox)? {
+        Outcome::Done => controller.step(input, outbox),
+        Outcome::Stall | Outcome::Evict(_) => Ok(Outcome::Stall),
     }
 }

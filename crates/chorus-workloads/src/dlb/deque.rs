@@ -1,18 +1,18 @@
 //! The deques of Arora, Blumofe and Plaxton (Thread Scheduling for Multiprogrammed Multiprocessors, SPAA 1998), one per
 //! work-group, as Cederman and Tsigas use them.
 //!
-//! The owner pushes and pops tasks at the bottom; thieves take them from the top. Bottom is written by the owner alone. Top
-//! shares a word, the age, with a tag that changes whenever the owner empties its deque and starts again at slot 0, and whoever wants the
-//! task at the top must change the age by compare-and-exchange. Top has 8 bits and the tag 24, more than there are
-//! tasks at any scale, so an age never comes back.
+//! The owner pushes and pops tasks at the bottom; thieves take them from the top. Bottom is written by the owner alone.
+//! Top shares a word, the age, with a tag that changes whenever the owner empties its deque and starts again at slot 0,
+//! and whoever wants the task at the top must change the age by compare-and-exchange. Top has 8 bits and the tag 24,
+//! more than there are tasks at any scale, so an age never comes back.
 //!
 //! Stores are not ordered by themselves on the machines that run this, so:
 //! - Push: a release puts the tasks, and all that they refer to, before the bottom that shows them.
-//! - Pop: a fence makes the lowered bottom visible before the age is read. The age is read by an atomic, where it cannot be stale: if
-//!   no thief had reached this task by then, a later thief finds the lowered bottom. A second fence hides the slots before the
-//!   age starts again.
-//! - Steal: the age is acquired before the bottom, and the bottom before the slot, so the slot holds what the owner pushed
-//!   under this age; the compare-and-exchange fails if the age has moved since.
+//! - Pop: a fence makes the lowered bottom visible before the age is read. The age is read by an atomic, where it
+//!   cannot be stale: if no thief had reached this task by then, a later thief finds the lowered bottom. A second fence
+//!   hides the slots before the age starts again.
+//! - Steal: the age is acquired before the bottom, and the bottom before the slot, so the slot holds what the owner
+//!   pushed under this age; the compare-and-exchange fails if the age has moved since.
 //!
 //! A deque takes one line for age and bottom and eight tasks per line for the slots.
 //!
@@ -37,8 +37,8 @@ pub(super) struct Task {
 /// Words of a slot, one of them unused, so that tasks do not straddle lines.
 const SLOT_WORDS: u32 = 4;
 
-/// The owner pops its latest task, of the deepest level, and pushes eight at most: seven tasks wait on each level and eight
-/// on the deepest.
+/// The owner pops its latest task, of the deepest level, and pushes eight at most: seven tasks wait on each level and
+/// eight on the deepest.
 const SLOTS: u32 = 8 * DEPTH_MAX;
 
 /// Words between the headers of two deques: a line of the usual 128 bytes each.
@@ -47,6 +47,7 @@ const AGE: u32 = 0;
 const BOTTOM: u32 = 1;
 
 const TOP_BITS: u32 = 8;
+const _: () = assert!(SLOTS < 1 << TOP_BITS, "every slot number fits the top");
 
 fn top_of(age: u32) -> u32 {
     age & ((1 << TOP_BITS) - 1)
@@ -96,7 +97,8 @@ impl Deques {
         (owner * SLOTS + slot) * SLOT_WORDS
     }
 
-    /// Inserts up to eight tasks at the bottom of the wavefront's own deque. `bottom` is the owner's copy of its bottom.
+    /// Inserts up to eight tasks at the bottom of the wavefront's own deque. `bottom` is the owner's copy of its
+    /// bottom.
     pub(super) async fn push(&self, w: &Wave, bottom: &mut u32, tasks: &[Task]) {
         let at = w.lane_ids() + self.slot(w.work_group(), *bottom);
         let words = Lanes::from_fn(|lane| {
@@ -225,6 +227,5 @@ mod tests {
         assert_eq!(top_of(age), 3);
         assert_eq!(top_of(restarted(age)), 0);
         assert_ne!(restarted(age), restarted(0));
-        assert!(SLOTS < 1 << TOP_BITS);
     }
 }

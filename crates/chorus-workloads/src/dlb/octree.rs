@@ -1,21 +1,22 @@
 //! The kernel: fetch a task, cut its cell or settle its particles, until all particles are settled.
 //!
-//! The first wavefront of a work-group fetches: from its own deque, else from the others' in turn. It hands the task to the other
-//! wavefronts through local data. To cut a cell, each wavefront counts the octants in its share of the particles; the counts, in
-//! local data, tell each of them where to put its particles; it reads them again and puts them there, keeping their order. Tasks at even
-//! depths have their particles in the first set of arrays, tasks at odd depths in the second.
+//! The first wavefront of a work-group fetches: from its own deque, else from the others' in turn. It hands the task to
+//! the other wavefronts through local data. To cut a cell, each wavefront counts the octants in its share of the
+//! particles; the counts, in local data, tell each of them where to put its particles; it reads them again and puts
+//! them there, keeping their order. Tasks at even depths have their particles in the first set of arrays, tasks at odd
+//! depths in the second.
 //!
-//! Order: all wavefronts fence before the octants are pushed as tasks, so that a thief, who acquires the deque's bottom, finds
-//! the particles in place. A work-group barrier orders the wavefronts of one work-group, as it does on GPUs. Leaves are read by nobody before
-//! the kernel ends.
+//! Order: all wavefronts fence before the octants are pushed as tasks, so that a thief, who acquires the deque's
+//! bottom, finds the particles in place. A work-group barrier orders the wavefronts of one work-group, as it does on
+//! GPUs. Leaves are read by nobody before the kernel ends.
 //!
-//! A machine without coherence runs this too and must get through it: a task that cannot be, or a place outside the arrays,
-//! is skipped, and shows as a wrong result or a program that never ends.
+//! A machine without coherence runs this too and must get through it: a task that cannot be, or a place outside the
+//! arrays, is skipped, and shows as a wrong result or a program that never ends.
 //!
-//! Arithmetic: per 32 particles 9 instructions for the octant (scale, truncate and merge, for three axes) and 3 per octant for its
-//! count (compare, ballot, population count), or 5 where ranks within the octant are needed too; 24 for the prefix sum over 64 counts (two
-//! words per lane, five steps of a scan, addresses); 4 for a leaf's addresses; 8 between two attempts to steal, so that idle work-groups leave
-//! some issue slots to the others of their compute unit.
+//! Arithmetic: per 32 particles 9 instructions for the octant (scale, truncate and merge, for three axes) and 3 per
+//! octant for its count (compare, ballot, population count), or 5 where ranks within the octant are needed too; 24 for
+//! the prefix sum over 64 counts (two words per lane, five steps of a scan, addresses); 4 for a leaf's addresses; 8
+//! between two attempts to steal, so that idle work-groups leave some issue slots to the others of their compute unit.
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
@@ -72,7 +73,8 @@ impl Task {
     }
 }
 
-/// Which octant of its cell at `depth` a particle lies in: the next bit of each coordinate. Scaling by a power of two is exact.
+/// Which octant of its cell at `depth` a particle lies in: the next bit of each coordinate. Scaling by a power of two
+/// is exact.
 pub(super) fn octant(position: [f32; 3], depth: u32) -> u32 {
     let scale = (2 << depth) as f32;
     position.iter().fold(0, |octant, coordinate| octant << 1 | ((coordinate * scale) as u32 & 1))
@@ -214,7 +216,8 @@ async fn load_positions(w: &Wave, mask: Mask, from: Particles, at: Lanes<u32>) -
     w.join_all(from.position.map(|axis| w.load_where(mask, axis, at))).await
 }
 
-/// Exchanges the counts of all wavefronts. Returns those of the cell, and where this wavefront's particles of each octant go.
+/// Exchanges the counts of all wavefronts. Returns those of the cell, and where this wavefront's particles of each
+/// octant go.
 async fn share_counts(w: &Wave, mine: [u32; OCTANTS], first: u32) -> ([u32; OCTANTS], [u32; OCTANTS]) {
     let octants = Mask::first(OCTANTS);
     let at = w.lane_ids() + LDS_COUNTS;
