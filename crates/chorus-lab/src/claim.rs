@@ -149,8 +149,7 @@ pub fn read(file: &str, text: &str, experiment: &Experiment) -> Result<Vec<Claim
     document.check_unique("claim", claims.iter().map(|claim| &claim.id))?;
     let figures: Vec<&str> = experiment.figures.iter().map(|figure| &*figure.id).collect();
     for claim in &claims {
-        let wrong =
-            |message: &str| Err(document.mistake(claim.id.span(), format!("claim `{}` {message}", claim.id)));
+        let wrong = |message: &str| Err(document.mistake(claim.id.span(), format!("claim `{}` {message}", claim.id)));
         match (&claim.measured, &claim.fact) {
             (Some(measured), None) => {
                 document.check_known("figure", &measured.figure, &figures)?;
@@ -167,14 +166,9 @@ pub fn read(file: &str, text: &str, experiment: &Experiment) -> Result<Vec<Claim
 }
 
 /// A claim that names a protocol which its figure does not show could never be answered.
-fn check_protocols(
-    document: &Document<'_>,
-    measured: &Measured,
-    experiment: &Experiment,
-) -> Result<(), DocumentError> {
+fn check_protocols(document: &Document<'_>, measured: &Measured, experiment: &Experiment) -> Result<(), DocumentError> {
     let Some(figure) = experiment.figures.iter().find(|figure| *figure.id == *measured.figure) else { return Ok(()) };
-    let shown: Vec<&str> =
-        figure.series.iter().map(|series| &*series.protocol).chain([&*figure.baseline]).collect();
+    let shown: Vec<&str> = figure.series.iter().map(|series| &*series.protocol).chain([&*figure.baseline]).collect();
     document.check_known("protocol of the figure", &measured.protocol, &shown)?;
     document.check_known("protocol of the figure", &measured.versus, &shown)
 }
@@ -294,12 +288,8 @@ fn evaluate_figure(claim: &Claim, binding: &Measured, figures: &[FigureData]) ->
     if absent.is_empty() {
         return (Some(measured), whole(claim.bound.holds(measured, claim.value)), over);
     }
-    let reason = format!(
-        "{} of {} workloads: {over}; without {}",
-        found.len(),
-        claim.workloads.len(),
-        absent.join(", ")
-    );
+    let reason =
+        format!("{} of {} workloads: {over}; without {}", found.len(), claim.workloads.len(), absent.join(", "));
     (Some(measured), Verdict::Partial, reason)
 }
 

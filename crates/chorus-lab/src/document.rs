@@ -107,12 +107,7 @@ impl Document<'_> {
     }
 
     /// Refuses a name that is not one of those known.
-    pub(crate) fn check_known<S: AsRef<str>>(
-        &self,
-        what: &str,
-        name: &Name,
-        known: &[S],
-    ) -> Result<(), DocumentError> {
+    pub(crate) fn check_known<S: AsRef<str>>(&self, what: &str, name: &Name, known: &[S]) -> Result<(), DocumentError> {
         if known.iter().any(|known| known.as_ref() == &**name) {
             return Ok(());
         }

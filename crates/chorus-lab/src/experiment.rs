@@ -234,7 +234,8 @@ impl Experiment {
         for variant in named.chain(&figure.baseline_variant) {
             document.check_known("variant of the figure's matrices", variant, &variants)?;
         }
-        let wrong = |message: &str| Err(document.mistake(figure.id.span(), format!("figure `{}` {message}", figure.id)));
+        let wrong =
+            |message: &str| Err(document.mistake(figure.id.span(), format!("figure `{}` {message}", figure.id)));
         match (figure.chart, figure.measure, &figure.metric, figure.parts.len()) {
             _ if figure.series.is_empty() => wrong("has no `series`; expected at least one"),
             _ if figure.matrices.is_empty() => wrong("has no `matrices`; expected at least one"),
@@ -243,9 +244,9 @@ impl Experiment {
             (Chart::Bars, _, Some(_), 0) => Ok(()),
             (Chart::Bars, ..) => wrong("is a ratio in plain bars: it takes a `metric` and no `part`"),
             (Chart::StackedBars, _, None, 1..) if figure.mean == Mean::Arithmetic => Ok(()),
-            (Chart::StackedBars, ..) => {
-                wrong("is stacked: it takes `part`s, no `metric`, and `mean = \"arithmetic\"`, under which parts add up")
-            }
+            (Chart::StackedBars, ..) => wrong(
+                "is stacked: it takes `part`s, no `metric`, and `mean = \"arithmetic\"`, under which parts add up",
+            ),
         }
     }
 
@@ -258,9 +259,11 @@ impl Experiment {
     pub fn runs(&self, scale: Scale) -> Vec<RunSpec> {
         let mut runs = Vec::new();
         for matrix in &self.matrices {
-            for (workload, protocol) in matrix.workloads.iter().flat_map(|workload| {
-                matrix.protocols.iter().map(move |protocol| (workload, protocol))
-            }) {
+            for (workload, protocol) in matrix
+                .workloads
+                .iter()
+                .flat_map(|workload| matrix.protocols.iter().map(move |protocol| (workload, protocol)))
+            {
                 for set in matrix.sets() {
                     runs.extend(matrix.seeds.iter().map(|&seed| self.run(workload, protocol, set, seed, scale)));
                 }

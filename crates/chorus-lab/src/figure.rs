@@ -1,8 +1,8 @@
 //! Figures computed from finished runs.
 //!
 //! A bar is the quotient of a run and the baseline's run of the same workload; with several seeds, of their arithmetic means. A
-//! run without a result, or with a wrong one, gives no bar: the figure says why. A mean is taken over the workloads that have a
-//! bar, and the figure says so where some have none.
+//! run without a result, or with a wrong one, gives no bar: the figure says why. Means are taken over the workloads for which
+//! every series that has any bar has one, so that they can be compared; the figure says so where these are not all.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub struct FigureData {
     pub baseline: (String, Option<String>),
     /// The metrics behind the bars.
     pub metrics: Vec<String>,
-    /// What the reader must know: bars that are missing and means over fewer workloads.
+    /// What the reader must know: bars that are missing, and means over fewer workloads.
     pub notes: Vec<String>,
 }
 
@@ -122,8 +122,9 @@ impl FigureData {
                 variant: series.variant.as_ref().map(ToString::to_string),
             })
             .collect();
-        let notes = notes(&series, &workloads);
-        let bars = (0..series.len()).map(|index| mean_bar(figure.mean, &workloads, index)).collect();
+        let common = common(&series, &workloads);
+        let notes = notes(&series, &workloads, &common);
+        let bars = (0..series.len()).map(|index| mean_bar(figure.mean, &common, index)).collect();
         FigureData {
             id: figure.id.to_string(),
             title: figure.title.clone(),
@@ -244,8 +245,16 @@ fn usable(record: Option<&Record>) -> Result<&RunResult, String> {
     }
 }
 
-/// The mean of one series over the workloads that have a bar, part by part.
-fn mean_bar(mean: Mean, workloads: &[Group], series: usize) -> Bar {
+/// The workloads over which means are taken.
+fn common<'g>(series: &[SeriesData], workloads: &'g [Group]) -> Vec<&'g Group> {
+    let has_bar = |group: &Group, index: usize| group.bars.get(index).and_then(Bar::value).is_some();
+    let alive: Vec<usize> =
+        (0..series.len()).filter(|&index| workloads.iter().any(|group| has_bar(group, index))).collect();
+    workloads.iter().filter(|group| alive.iter().all(|&index| has_bar(group, index))).collect()
+}
+
+/// The mean of one series over some workloads, part by part.
+fn mean_bar(mean: Mean, workloads: &[&Group], series: usize) -> Bar {
     let bars: Vec<&Vec<f64>> = workloads
         .iter()
         .filter_map(|group| match group.bars.get(series)? {
@@ -263,7 +272,7 @@ fn mean_bar(mean: Mean, workloads: &[Group], series: usize) -> Bar {
     }
 }
 
-fn notes(series: &[SeriesData], workloads: &[Group]) -> Vec<String> {
+fn notes(series: &[SeriesData], workloads: &[Group], common: &[&Group]) -> Vec<String> {
     let mut notes = Vec::new();
     for (index, series) in series.iter().enumerate() {
         let missing: Vec<String> = workloads
@@ -274,14 +283,12 @@ fn notes(series: &[SeriesData], workloads: &[Group]) -> Vec<String> {
             })
             .collect();
         if !missing.is_empty() {
-            notes.push(format!(
-                "{}: no bar for {}; its mean is over {} of {} workloads.",
-                series.label,
-                missing.join(", "),
-                workloads.len() - missing.len(),
-                workloads.len()
-            ));
+            notes.push(format!("{} has no bar for {}.", series.label, missing.join(", ")));
         }
+    }
+    if !common.is_empty() && common.len() < workloads.len() {
+        let names: Vec<&str> = common.iter().map(|group| group.label.as_str()).collect();
+        notes.push(format!("Means are over {} of {} workloads: {}.", names.len(), workloads.len(), names.join(", ")));
     }
     notes
 }

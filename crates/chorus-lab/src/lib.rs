@@ -22,6 +22,7 @@
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
 
+pub mod bench;
 pub mod chart;
 pub mod claim;
 pub mod document;
@@ -35,6 +36,7 @@ pub mod progress;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod simulate;
 pub mod stats;
 pub mod store;
 mod svg;

@@ -155,8 +155,8 @@ impl Lab<'_> {
     /// Makes one run and keeps it; false where it was given up because of cancellation.
     fn run_one(&self, planned: &Planned) -> Result<bool, StoreError> {
         self.progress.started(&planned.spec);
-        let outcome = match self.guarded(&planned.spec) {
-            Ok(result) => Outcome::Finished(result),
+        let outcome = match self.guarded(planned) {
+            Ok(result) => Outcome::Finished(Box::new(result)),
             // The runner may have given up because of the cancellation: that says nothing about the run.
             Err(_) if self.cancel.load(Ordering::Relaxed) => return Ok(false),
             Err(error) => Outcome::Failed(error),
@@ -176,18 +176,22 @@ impl Lab<'_> {
         Ok(true)
     }
 
-    /// The runner, with a panic and an unsound number turned into failures of that run alone.
-    fn guarded(&self, spec: &RunSpec) -> Result<RunResult, RunError> {
+    /// The runner, with a panic, an unsound number or another configuration turned into failures of that run alone.
+    fn guarded(&self, planned: &Planned) -> Result<RunResult, RunError> {
         let defect = |message: String| RunError::new(RunErrorKind::Defect, message);
-        let result = catch_unwind(AssertUnwindSafe(|| (self.runner)(spec))).unwrap_or_else(|panic| {
+        let result = catch_unwind(AssertUnwindSafe(|| (self.runner)(&planned.spec))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
             Err(defect(format!("Chorus itself failed: {text}")))
         })?;
-        match result.unsound_number() {
-            Some(name) => Err(defect(format!("Chorus itself failed: {name} is not a finite number"))),
-            None => Ok(result),
+        if let Some(name) = result.unsound_number() {
+            return Err(defect(format!("Chorus itself failed: {name} is not a finite number")));
         }
+        if result.config_hash != planned.config_hash {
+            let (ran, asked) = (&result.config_hash, &planned.config_hash);
+            return Err(defect(format!("Chorus itself failed: it ran configuration {ran}, not {asked}")));
+        }
+        Ok(result)
     }
 }
 

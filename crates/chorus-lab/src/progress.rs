@@ -23,6 +23,9 @@ pub trait Progress: Sync {
     fn end(&self, cancelled: bool);
 }
 
+/// What is said when a matrix was stopped.
+const STOPPED: &str = "stopped early; finished runs are kept";
+
 /// Tells nobody.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
@@ -81,7 +84,10 @@ impl Progress for Bar {
         self.0.inc(1);
     }
 
-    fn end(&self, _cancelled: bool) {
+    fn end(&self, cancelled: bool) {
+        if cancelled {
+            self.0.println(STOPPED);
+        }
         self.0.finish_and_clear();
     }
 }
@@ -135,7 +141,7 @@ impl<W: Write + Send> Progress for Lines<W> {
 
     fn end(&self, cancelled: bool) {
         if cancelled {
-            self.line("stopped early; finished runs are kept");
+            self.line(STOPPED);
         }
     }
 }

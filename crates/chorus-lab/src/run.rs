@@ -30,10 +30,8 @@ pub struct RunSpec {
 impl RunSpec {
     /// A string that names this run and the configuration it resolves to, the same in every process and on every machine.
     pub fn key(&self, config_hash: &str) -> String {
-        let mut key = format!(
-            "{}/{}/{}/{}/{}/{config_hash}",
-            self.system, self.protocol, self.workload, self.scale, self.seed
-        );
+        let mut key =
+            format!("{}/{}/{}/{}/{}/{config_hash}", self.system, self.protocol, self.workload, self.scale, self.seed);
         for set in &self.set {
             key.push('/');
             key.push_str(set);
@@ -219,7 +217,7 @@ pub struct Build {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It ran to its end, with the right result or a wrong one.
-    Finished(RunResult),
+    Finished(Box<RunResult>),
     /// It gave no result.
     Failed(RunError),
 }
@@ -257,8 +255,10 @@ impl Record {
     /// Why the run cannot be used: no result, or a wrong one.
     pub fn trouble(&self) -> Option<&str> {
         match &self.outcome {
-            Outcome::Finished(RunResult { result: CheckResult::Fail(message), .. }) => Some(message),
-            Outcome::Finished(_) => None,
+            Outcome::Finished(result) => match &result.result {
+                CheckResult::Fail(message) => Some(message),
+                CheckResult::Pass | CheckResult::Unchecked => None,
+            },
             Outcome::Failed(error) => Some(&error.message),
         }
     }

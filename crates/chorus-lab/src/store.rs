@@ -7,7 +7,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
 
@@ -21,6 +21,9 @@ const APPLICATION_ID: i64 = 0x4368_6f72;
 
 /// How long a write waits for another process that writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The pause between two tries to open a store that another process is making.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 const SCHEMA: &str = "
     CREATE TABLE runs (
@@ -128,13 +131,30 @@ impl Store {
         }
     }
 
+    /// Connects, again and again while another process makes the same store: the change to WAL mode does not wait by itself.
     fn connect(path: &Path) -> Result<Store, StoreError> {
+        let start = Instant::now();
+        loop {
+            match Self::try_connect(path) {
+                Err(StoreError::Database { source, .. })
+                    if source.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                        && start.elapsed() < BUSY_TIMEOUT =>
+                {
+                    std::thread::sleep(BUSY_PAUSE);
+                }
+                connected => return connected,
+            }
+        }
+    }
+
+    fn try_connect(path: &Path) -> Result<Store, StoreError> {
         let failed = |source: rusqlite::Error| classify(path, source);
         let mut connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let pragma = |name: &str| transaction.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-        let (application, format) = (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
+        let (application, format) =
+            (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
         let tables: i64 =
             transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
         match (application, format, tables) {
@@ -212,13 +232,12 @@ impl Store {
     }
 
     fn decode(&self, stored: Stored) -> Result<Record, StoreError> {
-        let damaged =
-            |reason: String| StoreError::Damaged { path: self.path.clone(), key: stored.key.clone(), reason };
+        let damaged = |reason: String| StoreError::Damaged { path: self.path.clone(), key: stored.key.clone(), reason };
         let spec: RunSpec = serde_json::from_str(&stored.spec).map_err(|error| damaged(error.to_string()))?;
         let outcome = match &stored.result {
             Some(json) => {
                 let result: RunResult = serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
-                Outcome::Finished(result)
+                Outcome::Finished(Box::new(result))
             }
             None => {
                 let kind = RunErrorKind::ALL.into_iter().find(|kind| kind.name() == stored.status);
@@ -244,8 +263,7 @@ impl Store {
     }
 }
 
-const SELECT: &str =
-    "SELECT key, config_hash, chorus_version, git_revision, status, message, spec, result FROM runs";
+const SELECT: &str = "SELECT key, config_hash, chorus_version, git_revision, status, message, spec, result FROM runs";
 
 /// A row as it is stored.
 struct Stored {

@@ -57,7 +57,14 @@ impl Topology {
 
     /// The bank index that serves `line`: banks are interleaved by line.
     pub fn bank_of(self, line: LineAddr) -> u16 {
-        (line.0 % u64::from(self.l2s)) as u16
+        let banks = u64::from(self.l2s);
+        (if banks.is_power_of_two() { line.0 & (banks - 1) } else { line.0 % banks }) as u16
+    }
+
+    /// The number of `line` among those of its bank.
+    pub fn line_in_bank(self, line: LineAddr) -> u64 {
+        let banks = u64::from(self.l2s);
+        if banks.is_power_of_two() { line.0 >> banks.trailing_zeros() } else { line.0 / banks }
     }
 
     /// The shared bank that serves `line`.

@@ -81,9 +81,15 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The place of a resident line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
+        self.find_tag(line, line)
+    }
+
+    /// The first place with a tag in the set of a line.
+    #[inline]
+    fn find_tag(&self, line: LineAddr, wanted: LineAddr) -> Option<Slot> {
         let base = self.geometry.set_of(line) * self.geometry.ways as usize;
         let set = &self.tags[base..base + self.geometry.ways as usize];
-        set.iter().position(|&tag| tag == line).map(|way| Slot((base + way) as u32))
+        set.iter().position(|&tag| tag == wanted).map(|way| Slot((base + way) as u32))
     }
 
     /// Notes a use of a line, for LRU.
@@ -97,13 +103,13 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// Where `line` could go; `replaceable` says which resident lines may be evicted for it.
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
+        if let Some(free) = self.find_tag(line, EMPTY) {
+            return Room::Free(free);
+        }
         let ways = self.geometry.ways as usize;
         let base = self.geometry.set_of(line) * ways;
         let mut victim: Option<usize> = None;
         for slot in base..base + ways {
-            if self.tags[slot] == EMPTY {
-                return Room::Free(Slot(slot as u32));
-            }
             if replaceable(&self.meta[slot]) && victim.is_none_or(|best| self.ranks[slot] > self.ranks[best]) {
                 victim = Some(slot);
             }
@@ -122,11 +128,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// Takes a line out.
     pub fn remove(&mut self, slot: Slot) {
-        self.move_to_rank(slot, self.geometry.ways as u8 - 1);
-        let index = slot.0 as usize;
-        self.tags[index] = EMPTY;
-        self.meta[index] = M::default();
-        self.data[index] = LineData::default();
+        self.tags[slot.0 as usize] = EMPTY;
     }
 
     /// Takes out every line that `matches`.

@@ -22,12 +22,17 @@ impl Clock {
     /// The first edge at or after `time`.
     #[inline]
     pub fn edge(self, time: Ticks) -> Ticks {
-        if self.period == 1 { time } else { time.next_multiple_of(self.period) }
+        if self.period.is_power_of_two() {
+            (time + self.period - 1) & !(self.period - 1)
+        } else {
+            time.next_multiple_of(self.period)
+        }
     }
 
     /// Whole cycles in a duration.
+    #[inline]
     pub fn count(self, duration: Ticks) -> u64 {
-        duration / self.period
+        if self.period == 1 { duration } else { duration / self.period }
     }
 }
 

@@ -108,8 +108,9 @@ impl Crossbar {
             return Sent::BusyUntil(port.free);
         }
         let networks = port.queues.len();
-        for turn in 1..=networks {
-            let network = (port.last + turn) % networks;
+        let mut network = port.last;
+        for _ in 0..networks {
+            network = if network + 1 == networks { 0 } else { network + 1 };
             let Some(&parcel) = port.queues[network].front() else { continue };
             // A message longer than the window may enter an empty one.
             if port.window[network] < parcel.flits && port.window[network] < self.window {

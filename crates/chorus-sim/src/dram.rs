@@ -32,10 +32,19 @@ pub struct Decision {
     pub next: Ticks,
 }
 
+/// A request in the queue, with the bank and row that its line falls on.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    id: u32,
+    write: bool,
+    bank: usize,
+    row: u64,
+}
+
 /// One memory channel.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    queue: Vec<DramRequest>,
+    queue: Vec<Queued>,
     capacity: usize,
     bus_free: Ticks,
     burst: Ticks,
@@ -71,26 +80,28 @@ impl Channel {
 
     /// Adds a request. The caller has asked for room.
     pub fn push(&mut self, request: DramRequest) {
-        self.queue.push(request);
+        let DramRequest { id, line, write } = request;
+        let (bank, row) = self.banks.as_ref().map_or((0, 0), |banks| banks.place(line));
+        self.queue.push(Queued { id, write, bank, row });
     }
 
     /// Serves the request that is best served now.
     pub fn decide(&mut self, now: Ticks) -> Option<Decision> {
         let index = match &self.banks {
             None => 0,
-            Some(banks) => self.queue.iter().position(|request| banks.is_open(request.line)).unwrap_or(0),
+            Some(banks) => self.queue.iter().position(|request| banks.is_open(request)).unwrap_or(0),
         };
         if index >= self.queue.len() {
             return None;
         }
-        let DramRequest { id, line, write } = self.queue.remove(index);
+        let request = self.queue.remove(index);
         let (data_start, row_hit, lead) = match &mut self.banks {
             None => (now.max(self.bus_free), false, 0),
-            Some(banks) => banks.access(line, write, now, self.bus_free, self.burst),
+            Some(banks) => banks.access(&request, now, self.bus_free, self.burst),
         };
         self.bus_free = data_start + self.burst;
         let next = (now + 1).max(self.bus_free.saturating_sub(lead));
-        Some(Decision { id, write, done: self.bus_free + self.latency, row_hit, next })
+        Some(Decision { id: request.id, write: request.write, done: self.bus_free + self.latency, row_hit, next })
     }
 }
 
@@ -163,17 +174,16 @@ impl Banks {
         ((row % banks) as usize, row / banks)
     }
 
-    fn is_open(&self, line: u64) -> bool {
-        let (bank, row) = self.place(line);
-        self.banks[bank].open_row == Some(row)
+    fn is_open(&self, request: &Queued) -> bool {
+        self.banks[request.bank].open_row == Some(request.row)
     }
 
     /// Gives the commands of one access as early as the timing allows. Returns when its data starts, whether its row was open, and
     /// how long before the bus is free the next access should be decided for its own commands to be hidden.
-    fn access(&mut self, line: u64, write: bool, now: Ticks, bus_free: Ticks, burst: Ticks) -> (Ticks, bool, Ticks) {
-        let (index, row) = self.place(line);
+    fn access(&mut self, request: &Queued, now: Ticks, bus_free: Ticks, burst: Ticks) -> (Ticks, bool, Ticks) {
+        let Queued { write, bank: index, row, .. } = *request;
         let timing = self.timing;
-        let row_hit = self.banks[index].open_row == Some(row);
+        let row_hit = self.is_open(request);
         if !row_hit {
             self.open(index, row, now);
         }

@@ -245,3 +245,77 @@ impl Enumeration<'_> {
 fn writes_of(order: &[usize]) -> u64 {
     order.iter().fold(0, |bits, &write| bits | 1 << write)
 }
+
+#[cfg(test)]
+mod tests {
+    use chorus_protocol::access::{AtomicOp, Order};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LINES: u8 = 1;
+
+    /// Sequential consistency as a machine: threads take turns at one memory.
+    fn interleave(program: &Program, places: &mut [usize], outcome: &Outcome, found: &mut BTreeSet<Outcome>) {
+        let mut finished = true;
+        for thread in 0..places.len() {
+            let Some(op) = program.threads[thread].get(places[thread]) else { continue };
+            finished = false;
+            let mut next = outcome.clone();
+            let earlier = program.threads[..thread].iter().flatten().filter(|op| op.returns_value()).count();
+            let done = program.threads[thread][..places[thread]].iter().filter(|op| op.returns_value()).count();
+            match *op {
+                Op::Load { at, .. } => next.registers[earlier + done] = next.finals[at.index()],
+                Op::Store { at, value, .. } => next.finals[at.index()] = value,
+                Op::Atomic { at, op, operand, .. } => {
+                    next.registers[earlier + done] = next.finals[at.index()];
+                    next.finals[at.index()] = op.apply(next.finals[at.index()], operand);
+                }
+                Op::Fence => {}
+            }
+            places[thread] += 1;
+            interleave(program, places, &next, found);
+            places[thread] -= 1;
+        }
+        if finished {
+            found.insert(outcome.clone());
+        }
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let at = (0..WORDS).prop_map(Location::from_index);
+        let order = prop_oneof![Just(Order::Relaxed), Just(Order::Acquire), Just(Order::Release)];
+        (0..4, at, 1..4u32, order).prop_map(|(kind, at, value, order)| match kind {
+            0 => Op::Load { at, order },
+            1 => Op::Store { at, value, order },
+            2 => Op::Atomic { at, op: AtomicOp::Add, operand: value, order },
+            _ => Op::Fence,
+        })
+    }
+
+    fn program() -> impl Strategy<Value = Program> {
+        let thread = prop::collection::vec(op(), 0..4);
+        prop::collection::vec(thread, 1..4).prop_map(|threads| Program { threads })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn sequential_consistency_is_what_interleaving_gives(program in program()) {
+            let values = program.threads.iter().flatten().filter(|op| op.returns_value()).count();
+            let start = Outcome { registers: vec![0; values], finals: vec![0; WORDS] };
+            let mut interleaved = BTreeSet::new();
+            interleave(&program, &mut vec![0; program.threads.len()], &start, &mut interleaved);
+            prop_assert_eq!(allowed(&program, Model::Sc, LINES), interleaved);
+        }
+
+        #[test]
+        fn weaker_models_allow_all_that_stronger_ones_do(program in program()) {
+            let sc = allowed(&program, Model::Sc, LINES);
+            let rc = allowed(&program, Model::WriteAtomicRc, LINES);
+            let per_location = allowed(&program, Model::PerLocation, LINES);
+            prop_assert!(!sc.is_empty() && sc.is_subset(&rc) && rc.is_subset(&per_location));
+        }
+    }
+}

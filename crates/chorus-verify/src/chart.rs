@@ -58,7 +58,7 @@ impl Chart {
 
     /// The chart as text.
     pub fn to_text(&self) -> String {
-        let width = self.columns.iter().map(String::len).max().unwrap_or(0) + 3;
+        let width = self.columns.iter().map(String::len).max().unwrap_or(0) + 2;
         let label_width = self.rows.iter().map(|row| row.label.len()).max().unwrap_or(0);
         let mut text = String::from("    ");
         for column in &self.columns {
@@ -108,8 +108,9 @@ fn lanes(row: &Row, columns: usize, width: usize) -> String {
 fn columns(machine: &Machine) -> Vec<String> {
     let topology = machine.config().topology;
     let threads = (0..machine.config().threads.len()).map(|thread| format!("T{thread}"));
-    let agents = (0..topology.l1s + 2 * topology.l2s).map(|agent| topology.name(AgentId(agent)));
-    threads.chain(agents).collect()
+    let caches = (0..topology.l1s + topology.l2s).map(|agent| topology.name(AgentId(agent)));
+    let memory = |bank: u16| if topology.l2s == 1 { "Memory".to_owned() } else { format!("Mem.{bank}") };
+    threads.chain(caches).chain((0..topology.l2s).map(memory)).collect()
 }
 
 fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
@@ -180,7 +181,11 @@ fn effect(machine: &Machine, state: &[u32], step: &StepResult) -> String {
     for &number in &step.sent {
         let message = nodes.message(number);
         let name = machine.protocol().messages()[usize::from(message.kind.0)].name;
-        parts.push(format!("sends {name} to {}", machine.config().topology.name(message.dst)));
+        let column = machine.config().threads.len() + usize::from(message.dst.0);
+        parts.push(match columns(machine).get(column) {
+            Some(to) => format!("sends {name} to {to}"),
+            None => format!("sends {name} to nobody"),
+        });
     }
     parts.join(", ")
 }

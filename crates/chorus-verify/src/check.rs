@@ -75,8 +75,8 @@ fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alp
     let steps = lengths.iter().enumerate().map(|(thread, &length)| alphabet.steps(thread, length));
     MachineConfig {
         topology: Topology { l1s, l2s: 1 },
-        l1: one_set(1),
-        l2: one_set(1),
+        l1: one_set(1, 2),
+        l2: one_set(1, 2),
         lines,
         threads: place_threads(&caches, steps),
         loads: Loads::Blocking,
@@ -86,13 +86,22 @@ fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alp
     }
 }
 
-/// A configuration that takes a fraction of a second, for tests.
-pub fn smoke() -> CheckConfig {
-    CheckConfig {
-        name: "smoke",
-        description: "2 caches, 1 line of 2 words, 2 and 1 operations",
-        machine: machine([0, 1], [2, 1], &TWO_WORDS),
-    }
+/// The configurations that take a fraction of a second each: for tests, and to look for faults first.
+pub fn smoke_configurations() -> Vec<CheckConfig> {
+    let config = |name, description, machine| CheckConfig { name, description, machine };
+    vec![
+        config("smoke", "2 caches, 1 line of 2 words, 2 and 1 operations", machine([0, 1], [2, 1], &TWO_WORDS)),
+        config(
+            "smoke-lines",
+            "2 caches, 2 lines in one place, 2 and 1 operations",
+            machine([0, 1], [2, 1], &TWO_LINES),
+        ),
+        config(
+            "smoke-shared",
+            "2 threads beside one cache, 1 beside another, 1 operation each",
+            machine([0, 0, 1], [1, 1, 1], &UNFENCED),
+        ),
+    ]
 }
 
 /// The configurations that `protocol` is checked in, cheapest first. All protocols so far get the same.
@@ -102,17 +111,24 @@ pub fn configurations(_protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let two_banks = machine([0, 1], [2, 2], &PLAIN_LINES);
     let two_banks = MachineConfig { topology: Topology { l2s: 2, ..two_banks.topology }, ..two_banks };
     let config = |name, description, machine| CheckConfig { name, description, machine };
-    vec![
-        smoke(),
+    let mut configurations = smoke_configurations();
+    configurations.extend([
         config("lines", "2 caches, 2 lines in one place, 2 operations each", machine([0, 1], [2, 2], &TWO_LINES)),
+        config("ways", "2 caches, 2 lines, room for both but one miss register, 2 and 1 operations", two_ways()),
+        config("lines-mshr", "as lines, with one miss register in every cache", one_mshr([2, 2])),
         config("words", "2 caches, 1 line of 2 words, 2 operations each", machine([0, 1], [2, 2], &TWO_WORDS)),
         config("long", "2 caches, 1 word, 3 and 2 operations", machine([0, 1], [3, 2], &ONE_WORD)),
-        config("shared", "2 threads beside one cache, 1 beside another", machine([0, 0, 1], [2, 2, 1], &UNFENCED)),
+        config(
+            "shared",
+            "2 threads beside one cache, 1 beside another, 2, 2 and 1 operations",
+            machine([0, 0, 1], [2, 2, 1], &UNFENCED),
+        ),
         config("words-nb", "as words, with loads that do not block", non_blocking),
         config("lines-long", "2 caches, 2 lines in one place, evicted only when needed, 3 and 2 operations", needed),
         config("caches", "3 caches, 1 word, 2, 2 and 1 operations", machine([0, 1, 2], [2, 2, 1], &UNFENCED)),
         config("banks", "2 caches, 2 lines in 2 banks, 2 operations each", two_banks),
-    ]
+    ]);
+    configurations
 }
 
 /// The configuration of `protocol` called `name`.
@@ -122,15 +138,27 @@ pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckCo
 
 /// The configurations that a transition table is filled from: small, and together they meet every cell that the larger ones do.
 pub fn table_configurations() -> Vec<CheckConfig> {
+    let mut configurations = smoke_configurations();
     let config = |name, machine| CheckConfig { name, description: "for the transition table", machine };
-    let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 1], &TWO_LINES) };
-    vec![
-        config("words", machine([0, 1], [2, 1], &TWO_WORDS)),
-        config("lines", machine([0, 1], [2, 2], &TWO_LINES)),
-        config("lines-nb", non_blocking),
-        config("shared", machine([0, 0, 1], [2, 1, 1], &UNFENCED)),
-        config("caches", machine([0, 1, 2], [1, 1, 1], &UNFENCED)),
-    ]
+    let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 1], &TWO_WORDS) };
+    configurations.extend([
+        config("table-nb", non_blocking),
+        config("table-ways", two_ways()),
+        config("table-mshr", one_mshr([2, 1])),
+        config("table-shared", machine([0, 0, 1], [2, 1, 1], &UNFENCED)),
+        config("table-caches", machine([0, 1, 2], [1, 1, 1], &UNFENCED)),
+    ]);
+    configurations
+}
+
+/// Two lines in one place, and one miss register.
+fn one_mshr(lengths: [usize; 2]) -> MachineConfig {
+    MachineConfig { l1: one_set(1, 1), l2: one_set(1, 1), ..machine([0, 1], lengths, &TWO_LINES) }
+}
+
+/// Room for two lines, but one miss register.
+fn two_ways() -> MachineConfig {
+    MachineConfig { l1: one_set(2, 1), l2: one_set(2, 1), ..machine([0, 1], [2, 1], &PLAIN_LINES) }
 }
 
 /// What a check came to.
@@ -180,9 +208,9 @@ impl CheckReport {
         let fault = self.fault.map_or(String::new(), |fault| format!(" with fault {fault}"));
         let mut text = format!("{}{fault}, {}: {}\n", self.protocol, self.config, self.description);
         let verdict = match &self.verdict {
-            Verdict::Pass => "pass".to_owned(),
-            Verdict::Violated(chart) => format!("VIOLATED: {}", chart.violation),
-            Verdict::Bounded => "not finished: the bound on states was met, nothing is shown".to_owned(),
+            Verdict::Pass => "pass",
+            Verdict::Violated(_) => "VIOLATED",
+            Verdict::Bounded => "not finished: the bound on states was met, nothing is shown",
         };
         let _ = writeln!(
             text,

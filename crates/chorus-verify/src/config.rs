@@ -20,6 +20,8 @@ pub enum Loads {
 pub enum Evictions {
     /// Only when another line needs the place.
     WhenNeeded,
+    /// From private caches at any moment, from shared banks when another line needs the place.
+    PrivateAnytime,
     /// At any moment, any line that can.
     Anytime,
 }
@@ -76,9 +78,9 @@ pub struct MachineConfig {
     pub ending: Ending,
 }
 
-/// A cache of one set of `ways` lines, with as many miss registers as lines could need.
-pub fn one_set(ways: u32) -> CacheShape {
-    CacheShape { sets: 1, ways, mshrs: 2, replacement: Replacement::Lru }
+/// A cache of one set of `ways` lines with `mshrs` miss registers.
+pub fn one_set(ways: u32, mshrs: u32) -> CacheShape {
+    CacheShape { sets: 1, ways, mshrs, replacement: Replacement::Lru }
 }
 
 /// Threads side by side: each gets the next free wavefront slot of its private cache.
@@ -93,18 +95,19 @@ pub fn place_threads(caches: &[u16], steps: impl IntoIterator<Item = Vec<Step>>)
 
 impl MachineConfig {
     /// The machine that litmus tests run on: thread `i` beside private cache `caches[i]`, one bank per line so that requests for
-    /// different lines overtake each other, room for every line, and any eviction at any time.
+    /// different lines overtake each other, room for every line, and any eviction at any time; with more than two private caches, which
+    /// have many more states, shared lines stay.
     pub fn for_program(program: &Program, caches: &[u16]) -> MachineConfig {
         let lines = program.lines();
         let l1s = caches.iter().max().map_or(0, |cache| cache + 1);
         MachineConfig {
             topology: Topology { l1s, l2s: u16::from(lines) },
-            l1: one_set(u32::from(lines)),
-            l2: one_set(1),
+            l1: one_set(u32::from(lines), u32::from(lines)),
+            l2: one_set(1, 1),
             lines,
             threads: place_threads(caches, program.threads.iter().map(|ops| lower(ops))),
             loads: Loads::Blocking,
-            evictions: Evictions::Anytime,
+            evictions: if l1s > 2 { Evictions::PrivateAnytime } else { Evictions::Anytime },
             start: Start::ColdAndWarm,
             ending: Ending::Complete,
         }

@@ -2,6 +2,9 @@
 //!
 //! States are visited in the order of their distance from the start, so the first violation found has the shortest sequence of moves. A
 //! search that meets its bound says so: it has shown nothing.
+//!
+//! A state in which something is unanswered or undelivered is a deadlock unless a message can be delivered: threads may stop, and
+//! lines need not leave, so neither another operation nor an eviction may be what everything waits for.
 
 use chorus_protocol::registry::Protocol;
 
@@ -173,9 +176,15 @@ impl Exploration {
 
     fn begin(&mut self) -> Result<(), Failure> {
         let cold = self.machine.cold();
+        let failed = |violation| Failure { violation, state: 0, last: None };
+        if let Err(violation) = self.machine.complete() {
+            self.seen.insert(&cold);
+            self.parents.push((0, None));
+            return Err(failed(violation));
+        }
         self.reach(&cold, 0, None)?;
         if self.machine.config().start == Start::ColdAndWarm {
-            let warm = self.machine.warm().map_err(|violation| Failure { violation, state: 0, last: None })?;
+            let warm = self.machine.warm().map_err(failed)?;
             self.reach(&warm, 0, None)?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use chorus_protocol::registry::{FaultSpec, Protocol};
 
 use crate::chart::Chart;
-use crate::check::{CheckConfig, Verdict, check, configurations, smoke};
+use crate::check::{CheckConfig, Verdict, check, configurations, smoke_configurations};
 use crate::litmus::{LitmusTest, run_litmus, tests};
 
 /// How a fault was found.
@@ -51,12 +51,16 @@ pub fn find_fault(protocol: &dyn Protocol, name: &str) -> Option<u8> {
     protocol.faults().iter().position(|fault| fault.name == name).map(|index| index as u8)
 }
 
-/// Looks for fault number `fault` of a protocol: first in the cheapest configuration, then by litmus tests, then in the larger
-/// configurations. Nothing if none of them finds it.
+/// Looks for fault number `fault` of a protocol: first in the cheapest configurations, then by litmus tests from few private caches to
+/// many, then in the larger configurations. Nothing if none of them finds it.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
-    by_configuration(protocol, fault, &smoke())
-        .or_else(|| tests().iter().find_map(|test| by_litmus(protocol, fault, test)))
-        .or_else(|| configurations(protocol).iter().find_map(|config| by_configuration(protocol, fault, config)))
+    let in_any = |configs: &[CheckConfig]| configs.iter().find_map(|config| by_configuration(protocol, fault, config));
+    let by_tests = || {
+        let mut tests = tests();
+        tests.sort_by_key(|test| test.caches.iter().max().copied());
+        tests.iter().find_map(|test| by_litmus(protocol, fault, test))
+    };
+    in_any(&smoke_configurations()).or_else(by_tests).or_else(|| in_any(&configurations(protocol)))
 }
 
 fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckConfig) -> Option<Catch> {

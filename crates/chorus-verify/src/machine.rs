@@ -82,6 +82,8 @@ pub struct Machine {
     pub(crate) ops_at: usize,
     pub(crate) network_at: usize,
     pub(crate) controllers: usize,
+    /// An agent that the protocol has no controller for.
+    missing: Option<AgentId>,
     /// While replaying: what happens.
     journal: Option<Vec<Happening>>,
 }
@@ -107,11 +109,12 @@ impl Machine {
         }
         let mut nodes = Nodes::new(config.lines, requests);
         let build = config.build_config(fault);
-        let mut start = State::new();
+        let (mut start, mut missing) = (State::new(), None);
         for agent in 0..topology.l1s + topology.l2s {
             let (role, index) = topology.role(AgentId(agent));
-            if let Some(controller) = Build::<WORDS>::build(protocol, role, index, &build) {
-                start.push(nodes.add_controller(agent, controller));
+            match Build::<WORDS>::build(protocol, role, index, &build) {
+                Some(controller) => start.push(nodes.add_controller(agent, controller)),
+                None => missing = Some(AgentId(agent)),
             }
         }
         let controllers = start.len();
@@ -130,6 +133,7 @@ impl Machine {
             ops_at,
             network_at,
             controllers,
+            missing,
             journal: None,
         }
     }
@@ -147,6 +151,12 @@ impl Machine {
     /// Everything that was seen of the controllers.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
+    }
+
+    /// Whether the protocol has a controller for every agent; a machine without cannot be run.
+    pub fn complete(&self) -> Result<(), Violation> {
+        let violation = |agent| Violation::NoController { agent: self.config.topology.name(agent) };
+        self.missing.map(violation).map_or(Ok(()), Err)
     }
 
     /// Empty caches, nothing issued.
@@ -231,11 +241,13 @@ impl Machine {
 
     /// The lines that may leave.
     pub fn evictions(&self, state: &[u32], actions: &mut Vec<Action>) {
-        if self.config.evictions == Evictions::WhenNeeded {
-            return;
-        }
-        for agent in 0..self.controllers {
-            let evictable = self.nodes.node(state[agent]).evictable;
+        let free = match self.config.evictions {
+            Evictions::WhenNeeded => 0,
+            Evictions::PrivateAnytime => usize::from(self.config.topology.l1s),
+            Evictions::Anytime => self.controllers,
+        };
+        for (agent, &node) in state[..free].iter().enumerate() {
+            let evictable = self.nodes.node(node).evictable;
             for line in (0..self.config.lines).filter(|line| evictable >> line & 1 == 1) {
                 actions.push(Action::Evict { agent: agent as u8, line });
             }

@@ -31,9 +31,9 @@ pub struct Node {
 /// One input, named by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepInput {
-    /// Index into [`Nodes::requests`].
+    /// A request, by number.
     Request(u32),
-    /// Index into [`Nodes::messages`].
+    /// A message, by number.
     Message(u32),
     /// A line.
     Evict(u8),

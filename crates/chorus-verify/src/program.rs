@@ -146,7 +146,7 @@ impl Program {
                 let _ = write!(text, "T{thread}:r{register}={value} ");
             }
         }
-        text.push('|');
+        text.push_str("finally");
         for (index, value) in outcome.finals.iter().enumerate() {
             let at = Location::from_index(index);
             if self.threads.iter().flatten().any(|op| op.location() == Some(at)) {
@@ -247,6 +247,6 @@ mod tests {
             ],
         };
         assert_eq!(program.to_string(), "T0: st x=1 | T1: ld x");
-        assert_eq!(program.describe(&Outcome { registers: vec![0], finals: vec![1, 0] }), "T1:r0=0 | x=1");
+        assert_eq!(program.describe(&Outcome { registers: vec![0], finals: vec![1, 0] }), "T1:r0=0 finally x=1");
     }
 }

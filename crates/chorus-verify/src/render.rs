@@ -7,6 +7,11 @@ use chorus_protocol::controller::StateClass;
 
 use crate::table::{Reaction, RoleTable, TransitionTable};
 
+/// What the HTML needs to be readable on its own; wide tables scroll.
+const STYLE: &str = "<style>.transition-table div{overflow-x:auto}.transition-table table{border-collapse:collapse;\
+font:13px/1.4 monospace}.transition-table th,.transition-table td{border:1px solid #999;padding:2px 6px;\
+text-align:left;vertical-align:top;white-space:nowrap}</style>";
+
 /// Marks a cell that was never met.
 const NEVER: &str = "·";
 
@@ -47,10 +52,10 @@ impl TransitionTable {
 
     /// For pages: a fragment that needs nothing beside it.
     pub fn to_html(&self) -> String {
-        let mut html = String::from("<section class=\"transition-table\">\n");
+        let mut html = format!("<section class=\"transition-table\">\n{STYLE}\n");
         let _ = writeln!(html, "<h2>{}</h2>\n<p>{}</p>", escape(self.title), escape(self.citation));
         for role in self.roles() {
-            let _ = writeln!(html, "<h3>{}</h3>\n<table>", caption(role));
+            let _ = writeln!(html, "<h3>{}</h3>\n<div><table>", caption(role));
             for (index, row) in lines_of(role).iter().enumerate() {
                 let tag = |column: usize| if index == 0 || column == 0 { "th" } else { "td" };
                 let cell = |(column, lines): (usize, &Vec<String>)| {
@@ -60,7 +65,7 @@ impl TransitionTable {
                 let cells: String = row.iter().enumerate().map(cell).collect();
                 let _ = writeln!(html, "<tr>{cells}</tr>");
             }
-            html.push_str("</table>\n");
+            html.push_str("</table></div>\n");
         }
         let _ = writeln!(html, "<p>{}</p>\n</section>", self.footnote());
         html

@@ -12,6 +12,12 @@ pub enum Violation {
     /// A controller has no transition for an input.
     #[error("a hole in the table: {0}")]
     Unspecified(#[from] Unspecified),
+    /// The protocol has no controller for an agent that the machine has.
+    #[error("the protocol has no controller for {agent}")]
+    NoController {
+        /// The agent.
+        agent: String,
+    },
     /// A controller refused an input and changed or sent something all the same.
     #[error("{agent} did not consume its input, but the attempt had effects")]
     RefusalWithEffects {

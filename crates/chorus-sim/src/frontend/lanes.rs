@@ -70,7 +70,7 @@ impl<T: Copy> Lanes<T> {
 
     /// The lanes for which `f` holds.
     pub fn where_(self, mut f: impl FnMut(T) -> bool) -> Mask {
-        Mask((0..LANES).filter(|&lane| f(self.0[lane])).fold(0, |mask, lane| mask | 1 << lane))
+        Mask((0..LANES).fold(0, |mask, lane| mask | u32::from(f(self.0[lane])) << lane))
     }
 
     /// This value where `mask` is set, `other` elsewhere.

@@ -179,14 +179,14 @@ impl Wave {
         index: Lanes<u32>,
         value: Option<Lanes<T>>,
     ) -> Load<'_, T> {
+        let outside = index.where_(|element| element as usize >= buf.len()) & mask;
+        if let Some(lane) = outside.iter().next() {
+            panic!("lane {lane}: element {} of a buffer of {}", index[lane], buf.len());
+        }
         let mut state = self.state.borrow_mut();
         let slot = state.new_memory_op(kind, order, scope, mask);
         let op = state.memory_op_mut(slot);
-        for lane in mask.iter() {
-            let element = index[lane];
-            assert!((element as usize) < buf.len(), "lane {lane}: element {element} of a buffer of {}", buf.len());
-            op.words[lane] = buf.start() + element;
-        }
+        op.words = index.map(|element| buf.start().wrapping_add(element)).0;
         if let Some(value) = value {
             op.data = value.map(T::to_bits).0;
         }

@@ -14,9 +14,10 @@ use super::lanes::{LANES, Mask};
 use super::wave::Wave;
 
 /// What a memory operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryOpKind {
     /// Reads.
+    #[default]
     Load,
     /// Writes.
     Store,
@@ -25,7 +26,7 @@ pub enum MemoryOpKind {
 }
 
 /// One memory instruction of a wavefront: an address and a value per lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct MemoryOp {
     /// What it does.
     pub kind: MemoryOpKind,
@@ -147,28 +148,14 @@ impl WaveState {
 
     /// A slot with an instruction that takes no lane yet.
     pub(crate) fn new_memory_op(&mut self, kind: MemoryOpKind, order: Order, scope: Scope, mask: Mask) -> u16 {
-        let op = MemoryOp {
-            kind,
-            order,
-            scope,
-            mask,
-            words: [0; LANES],
-            data: [0; LANES],
-            accesses: 0,
-            done: false,
-            awaited: false,
-            abandoned: kind == MemoryOpKind::Store,
-        };
-        match self.free.pop() {
-            Some(slot) => {
-                self.slots[usize::from(slot)] = op;
-                slot
-            }
-            None => {
-                self.slots.push(op);
-                self.slots.len() as u16 - 1
-            }
-        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(MemoryOp::default());
+            self.slots.len() as u16 - 1
+        });
+        let op = &mut self.slots[usize::from(slot)];
+        (op.kind, op.order, op.scope, op.mask) = (kind, order, scope, mask);
+        (op.done, op.awaited, op.abandoned) = (false, false, kind == MemoryOpKind::Store);
+        slot
     }
 
     /// The values of a finished instruction, or a note that the future waits for them.

@@ -328,7 +328,7 @@ impl<const W: usize> Machine<'_, W> {
         let index = usize::from(bank);
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
-        let line = message.line.0 / u64::from(self.topology.l2s);
+        let line = self.topology.line_in_bank(message.line);
         self.banks[index].to_memory -= 1;
         self.channels[index].push(DramRequest { id, line, write });
         self.schedule_decision(bank, self.wheel.now());

@@ -163,7 +163,7 @@ impl LitmusResult {
         let seen = if self.telling_reached() { "seen" } else { "never seen" };
         let verdict = if self.passed() { "ok" } else { "FAIL" };
         format!(
-            "{:<22} {:<28} {expected:<12} {seen:<10} {:>2} of {:>2} allowed outcomes, {:>7} states  {verdict}",
+            "{:<18} {:<35} {expected:<12} {seen:<10} {:>2} of {:>2} allowed outcomes, {:>7} states  {verdict}",
             self.test.name,
             self.test.telling.to_string(),
             self.reached.intersection(&self.allowed).count(),

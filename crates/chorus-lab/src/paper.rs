@@ -1,0 +1,52 @@
+//! The shipped papers, and experiment files of one's own.
+
+use crate::claim::{self, Claim};
+use crate::document::{DocumentError, excerpt, nearest, read_file};
+use crate::experiment::{Experiment, KnownNames};
+
+/// A paper that is part of Chorus. Its files are embedded, so it is found from any working directory.
+#[derive(Clone, Copy, Debug)]
+pub struct ShippedPaper {
+    /// The name used on the command line.
+    pub name: &'static str,
+    /// `experiments/NAME.toml`.
+    pub experiments: &'static str,
+    /// `claims/NAME.toml`.
+    pub claims: &'static str,
+}
+
+/// Every shipped paper.
+pub const PAPERS: &[ShippedPaper] = &[ShippedPaper {
+    name: "tc",
+    experiments: include_str!("../../../experiments/tc.toml"),
+    claims: include_str!("../../../claims/tc.toml"),
+}];
+
+/// A paper: its experiments and what it states.
+#[derive(Clone, Debug)]
+pub struct Paper {
+    /// The runs and figures.
+    pub experiment: Experiment,
+    /// The claims; none for an experiment file of one's own.
+    pub claims: Vec<Claim>,
+}
+
+/// Finds a paper by its name, or reads the experiment file at a path: whatever ends in `.toml` or contains a separator.
+pub fn load(name_or_path: &str, known: &KnownNames<'_>) -> Result<Paper, DocumentError> {
+    if let Some(shipped) = PAPERS.iter().find(|shipped| shipped.name == name_or_path) {
+        let name = shipped.name;
+        let experiment = Experiment::read(&format!("experiments/{name}.toml"), shipped.experiments, known)?;
+        let claims = claim::read(&format!("claims/{name}.toml"), shipped.claims, &experiment)?;
+        return Ok(Paper { experiment, claims });
+    }
+    if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
+        let experiment = Experiment::read(name_or_path, &read_file(name_or_path)?, known)?;
+        return Ok(Paper { experiment, claims: Vec::new() });
+    }
+    let names: Vec<String> = PAPERS.iter().map(|shipped| shipped.name.to_owned()).collect();
+    Err(DocumentError::UnknownPaper {
+        given: excerpt(name_or_path),
+        nearest: nearest(name_or_path, &names),
+        known: names,
+    })
+}

@@ -1,0 +1,412 @@
+//! One self-contained HTML page per paper, and an index of them.
+//!
+//! A page holds every figure as a chart with its data as a table, every claim of the paper beside what was measured, the runs
+//! that failed and why, what each metric means, and where the numbers come from: revision, version, configuration, seed and
+//! scale. All numbers are those of the runs that the page lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chorus_system::Scale;
+use serde::Serialize;
+
+use crate::chart;
+use crate::claim::{Evaluation, Verdict};
+use crate::experiment::Experiment;
+use crate::figure::{Bar, CYCLES, FigureData, Group};
+use crate::html::{Cell, Narrow, details, escape, page, table};
+use crate::run::{Build, CheckResult, Record};
+
+/// What a metric means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MetricDefinition<'a> {
+    /// Its key.
+    pub name: &'a str,
+    /// Its unit.
+    pub unit: &'a str,
+    /// What it counts.
+    pub definition: &'a str,
+}
+
+/// Everything on the page of a paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// The paper and its experiments.
+    pub experiment: &'a Experiment,
+    /// The figures in order.
+    pub figures: &'a [FigureData],
+    /// The claims in order.
+    pub claims: &'a [Evaluation],
+    /// The runs.
+    pub records: &'a [Record],
+    /// What the metrics mean.
+    pub definitions: &'a [MetricDefinition<'a>],
+    /// The size at which the runs were made.
+    pub scale: Scale,
+    /// Which Chorus made them.
+    pub build: &'a Build,
+    /// When, as the reader should see it.
+    pub date: &'a str,
+}
+
+/// A page that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {reason}; choose a directory that can be written", path.display())]
+pub struct ReportError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Writes a page into a directory. A reader never sees half of one.
+pub fn write(directory: &Path, name: &str, markup: &str) -> Result<PathBuf, ReportError> {
+    let path = directory.join(name);
+    let draft = directory.join(format!(".{name}.{}", std::process::id()));
+    let written =
+        fs::create_dir_all(directory).and_then(|()| fs::write(&draft, markup)).and_then(|()| fs::rename(&draft, &path));
+    match written {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            // The draft may not exist; the error that matters is the first one.
+            let _ = fs::remove_file(&draft);
+            Err(ReportError { path, reason: error.to_string().to_lowercase() })
+        }
+    }
+}
+
+/// An entry of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexEntry {
+    /// The page, beside the index.
+    pub file: String,
+    /// The title of the paper.
+    pub title: String,
+    /// One line about the page.
+    pub summary: String,
+}
+
+/// The page that lists the others.
+pub fn index(entries: &[IndexEntry], date: &str) -> String {
+    let mut body = String::from("<h1>Chorus: reproduced papers</h1>\n<ul>\n");
+    for entry in entries {
+        let _ = writeln!(
+            body,
+            "<li><a href=\"{}\">{}</a><br/><span class=\"soft\">{}</span></li>",
+            escape(&entry.file),
+            escape(&entry.title),
+            escape(&entry.summary)
+        );
+    }
+    let _ = write!(body, "</ul>\n<p class=\"soft\">Written on {}.</p>\n", escape(date));
+    page("Chorus: reproduced papers", &body)
+}
+
+impl Report<'_> {
+    /// The page as HTML.
+    pub fn render(&self) -> String {
+        let body = [
+            self.head(),
+            self.figures_section(true),
+            self.claims_section(),
+            self.figures_section(false),
+            self.failures_section(),
+            self.runs_section(),
+            self.definitions_section(),
+            self.provenance_section(),
+        ]
+        .concat();
+        page(&format!("{}: reproduced with Chorus", self.experiment.title), &body)
+    }
+
+    /// One line about the page.
+    pub fn summary(&self) -> String {
+        let failed = self.records.iter().filter(|record| record.trouble().is_some()).count();
+        format!(
+            "{} figures, {} runs at {} scale ({failed} without a usable result), revision {}, {}",
+            self.figures.len(),
+            self.records.len(),
+            self.scale,
+            self.build.git_revision,
+            self.date
+        )
+    }
+
+    fn head(&self) -> String {
+        let failed = self.records.iter().filter(|record| record.trouble().is_some()).count();
+        let verdicts = |verdict: Verdict| self.claims.iter().filter(|claim| claim.verdict == verdict).count();
+        let mut out = format!(
+            "<h1>{}</h1>\n<p class=\"soft\">{}</p>\n<ul class=\"facts\">\n",
+            escape(&self.experiment.title),
+            escape(&self.experiment.source)
+        );
+        let facts = [
+            (self.records.len().to_string(), "runs".to_owned()),
+            (failed.to_string(), "without a usable result".to_owned()),
+            (verdicts(Verdict::Agrees).to_string(), "claims agree".to_owned()),
+            (verdicts(Verdict::Disagrees).to_string(), "claims disagree".to_owned()),
+            (verdicts(Verdict::Partial).to_string(), "claims partly measured".to_owned()),
+            (self.scale.to_string(), "scale".to_owned()),
+        ];
+        for (number, what) in facts {
+            let _ = writeln!(out, "<li><b>{}</b>{}</li>", escape(&number), escape(&what));
+        }
+        out.push_str("</ul>\n");
+        for note in &self.experiment.notes {
+            let _ = writeln!(out, "<p>{}</p>", escape(note));
+        }
+        if self.scale == Scale::Quick {
+            out.push_str(
+                "<p>At quick scale the machine and the inputs are shrunk together; the paper's numbers are for the full \
+                 size.</p>\n",
+            );
+        }
+        out
+    }
+
+    fn claims_section(&self) -> String {
+        if self.claims.is_empty() {
+            return String::new();
+        }
+        let headers = [
+            Cell::classed("claim", "Claim"),
+            Cell::classed("where", "Where"),
+            Cell::number("Paper"),
+            Cell::number("Measured"),
+            Cell::number("Ratio"),
+            Cell::text("Verdict"),
+            Cell::classed("why", "Why"),
+        ];
+        let rows: Vec<Vec<Cell>> = self.claims.iter().map(claim_row).collect();
+        format!(
+            "<h2 id=\"claims\">What the paper states and what was measured</h2>\n{}\
+             <p class=\"soft\">Ratio is measured over paper. Approximate claims (≈) agree within 15 %. A claim is partial while some of its workloads are \
+             missing; a partial claim counts as neither agreement nor disagreement.</p>\n",
+            table(Narrow::Cards, &headers, &rows)
+        )
+    }
+
+    /// The headline figure stands before the claims, the others after them.
+    fn figures_section(&self, headline: bool) -> String {
+        let chosen = self.experiment.headline().map(|figure| &*figure.id);
+        let fills = chart::fills(self.figures);
+        let figures: Vec<String> = self
+            .figures
+            .iter()
+            .zip(&fills)
+            .enumerate()
+            .filter(|(_, (figure, _))| (chosen == Some(figure.id.as_str())) == headline)
+            .map(|(index, (figure, fills))| figure_block(figure, &format!("f{index}"), fills))
+            .collect();
+        match (figures.is_empty(), headline) {
+            (true, _) => String::new(),
+            (false, true) => figures.concat(),
+            (false, false) => {
+                format!("<h2 id=\"figures\">Figures</h2>\n<div class=\"figures\">\n{}</div>\n", figures.concat())
+            }
+        }
+    }
+
+    fn failures_section(&self) -> String {
+        let rows: Vec<Vec<Cell>> = self
+            .records
+            .iter()
+            .filter_map(|record| {
+                let trouble = record.trouble()?;
+                Some(vec![
+                    Cell::name(&record.spec.workload),
+                    Cell::name(&record.spec.protocol),
+                    Cell::text(record.spec.set.join(", ")),
+                    Cell::number(record.spec.seed.to_string()),
+                    Cell::classed("bad", record.status()),
+                    Cell::text(trouble),
+                ])
+            })
+            .collect();
+        let body = if rows.is_empty() {
+            "<p>None: every run finished with the right result, or has no reference to be checked against.</p>\n"
+                .to_owned()
+        } else {
+            let headers = ["Workload", "Protocol", "Overrides", "Seed", "Status", "Why"].map(Cell::text);
+            table(Narrow::Cards, &headers, &rows)
+        };
+        format!("<h2 id=\"failures\">Runs without a usable result</h2>\n{body}")
+    }
+
+    fn runs_section(&self) -> String {
+        let headers = [
+            Cell::text("Workload"),
+            Cell::text("Protocol"),
+            Cell::text("Overrides"),
+            Cell::number("Seed"),
+            Cell::text("Result"),
+            Cell::number("Cycles"),
+            Cell::number("L1 accesses"),
+            Cell::number("Seconds"),
+            Cell::text("Configuration"),
+        ];
+        let rows: Vec<Vec<Cell>> = self.records.iter().map(run_row).collect();
+        let unchecked = self
+            .records
+            .iter()
+            .filter(|record| record.result().is_some_and(|result| result.result == CheckResult::Unchecked));
+        let remark = match unchecked.count() {
+            0 => String::new(),
+            count => format!("<p>{count} of the runs have no host reference: their results are unchecked.</p>\n"),
+        };
+        let runs = details(&format!("All {} runs", rows.len()), &table(Narrow::Scroll, &headers, &rows));
+        format!("<h2 id=\"runs\">Runs</h2>\n{remark}{runs}")
+    }
+
+    fn definitions_section(&self) -> String {
+        let used: BTreeSet<&str> = self.figures.iter().flat_map(|figure| &figure.metrics).map(String::as_str).collect();
+        let mut out = String::from(
+            "<h2 id=\"definitions\">Definitions</h2>\n<dl>\n\
+             <dt>speed-up</dt><dd>core cycles of the baseline over core cycles, for the same workload and input</dd>\n\
+             <dt>relative to</dt><dd>the metric over that of the baseline, for the same workload and input; a part of a \
+             stacked bar is that part over the baseline's whole</dd>\n\
+             <dt>power</dt><dd>energy over simulated time</dd>\n\
+             <dt>HM, mean, GM</dt><dd>harmonic, arithmetic and geometric mean over the workloads shown</dd>\n",
+        );
+        for name in used {
+            let found = self.definitions.iter().find(|definition| definition.name == name);
+            let meaning = match found {
+                Some(found) => format!("{} ({})", found.definition, found.unit),
+                None if name == CYCLES => "core cycles from the first launch to the end of the last kernel".to_owned(),
+                None => "as counted by the simulator".to_owned(),
+            };
+            let _ = writeln!(out, "<dt><code>{}</code></dt><dd>{}</dd>", escape(name), escape(&meaning));
+        }
+        out.push_str("</dl>\n");
+        out
+    }
+
+    fn provenance_section(&self) -> String {
+        let mut configurations: BTreeMap<&str, &str> = BTreeMap::new();
+        for result in self.records.iter().filter_map(Record::result) {
+            configurations.insert(&result.config_hash, &result.config_text);
+        }
+        let seeds: BTreeSet<u64> = self.records.iter().map(|record| record.spec.seed).collect();
+        let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+        let hashes: BTreeSet<&str> = self.records.iter().map(|record| record.config_hash.as_str()).collect();
+        let hashes: Vec<&str> = hashes.into_iter().collect();
+        let rows = [
+            ("Chorus version", self.build.chorus_version.clone()),
+            ("Git revision", self.build.git_revision.clone()),
+            ("System", self.experiment.system.to_string()),
+            ("Scale", self.scale.to_string()),
+            ("Seeds", seeds.join(", ")),
+            ("Configuration hashes", hashes.join(", ")),
+            ("Date of this page", self.date.to_owned()),
+        ]
+        .map(|(what, value)| vec![Cell::name(what), Cell::text(value)]);
+        let mut out = String::from("<h2 id=\"provenance\">Provenance</h2>\n");
+        out.push_str(&table(Narrow::Scroll, &[Cell::text("What"), Cell::text("Value")], &rows));
+        for (hash, text) in configurations {
+            let text = format!("<pre>{}</pre>\n", escape(text));
+            out.push_str(&details(&format!("Resolved configuration {hash}"), &text));
+        }
+        out
+    }
+}
+
+/// A figure as a chart with its data as a table.
+fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
+    let drawing = chart::draw(figure, prefix, fills);
+    let mut out = format!(
+        "<div class=\"{}\">\n<h3 id=\"figure-{}\">{}</h3>\n<figure>\n<div class=\"scroll\">{}</div>\n<figcaption>{}</figcaption>\n\
+         </figure>\n",
+        if drawing.is_wide { "block wide" } else { "block" },
+        escape(&figure.id),
+        escape(&figure.title),
+        drawing.markup,
+        escape(&figure.caption)
+    );
+    for note in &figure.notes {
+        let _ = writeln!(out, "<p class=\"bad\">{}</p>", escape(note));
+    }
+    out.push_str(&details("Data", &data_table(figure)));
+    out.push_str("</div>\n");
+    out
+}
+
+fn claim_row(claim: &Evaluation) -> Vec<Cell> {
+    let verdict = match claim.verdict {
+        Verdict::Agrees => Cell::classed("good plain", "✓ agrees"),
+        Verdict::Disagrees => Cell::classed("bad plain", "✗ disagrees"),
+        Verdict::Partial => Cell::name("◐ partial"),
+        Verdict::NotMeasured => Cell::classed("soft plain", "– not measured"),
+    };
+    let number = |value: Option<f64>| Cell::number(value.map_or_else(|| "–".to_owned(), number));
+    vec![
+        Cell::classed("claim", &claim.text).with_remark(&claim.note),
+        Cell::classed("where", &claim.source),
+        Cell::number(format!("{}{}", claim.bound.sign(), claim.paper)),
+        number(claim.measured),
+        number(claim.ratio),
+        verdict,
+        Cell::classed("why", &claim.reason),
+    ]
+}
+
+fn run_row(record: &Record) -> Vec<Cell> {
+    let result = record.result();
+    let or_dash = |text: Option<String>| Cell::number(text.unwrap_or_else(|| "–".to_owned()));
+    vec![
+        Cell::name(&record.spec.workload),
+        Cell::name(&record.spec.protocol),
+        Cell::text(record.spec.set.join(", ")),
+        Cell::number(record.spec.seed.to_string()),
+        if record.trouble().is_some() { Cell::classed("bad", record.status()) } else { Cell::name(record.status()) },
+        or_dash(result.map(|result| result.cycles.to_string())),
+        or_dash(result.map(|result| result.accesses.to_string())),
+        or_dash(result.map(|result| format!("{:.2}", result.wall_s))),
+        Cell::name(&record.config_hash),
+    ]
+}
+
+/// The data of a figure: one row per workload and series, with a column per part.
+fn data_table(figure: &FigureData) -> String {
+    if figure.parts.is_empty() {
+        let headers: Vec<Cell> = std::iter::once(Cell::text("Workload"))
+            .chain(figure.series.iter().map(|series| Cell::number(&series.label)))
+            .collect();
+        let row = |group: &Group| {
+            let bars = group.bars.iter().map(|bar| match bar {
+                Bar::Parts(parts) => Cell::number(number(parts.iter().sum())),
+                Bar::Missing(why) => Cell::number(why),
+            });
+            std::iter::once(Cell::name(&group.label)).chain(bars).collect()
+        };
+        let rows: Vec<Vec<Cell>> = figure.workloads.iter().chain([&figure.mean]).map(row).collect();
+        return table(Narrow::Scroll, &headers, &rows);
+    }
+    let mut headers = vec![Cell::text("Workload"), Cell::text("Protocol")];
+    headers.extend(figure.parts.iter().map(Cell::number));
+    headers.push(Cell::number("Sum"));
+    let mut rows = Vec::new();
+    for group in figure.workloads.iter().chain([&figure.mean]) {
+        for (bar, series) in group.bars.iter().zip(&figure.series) {
+            let mut row = vec![Cell::name(&group.label), Cell::name(&series.label)];
+            match bar {
+                Bar::Parts(parts) => {
+                    row.extend(parts.iter().map(|&part| Cell::number(number(part))));
+                    row.push(Cell::number(number(parts.iter().sum())));
+                }
+                Bar::Missing(why) => {
+                    row.extend(figure.parts.iter().map(|_| Cell::number("–")));
+                    row.push(Cell::number(why));
+                }
+            }
+            rows.push(row);
+        }
+    }
+    table(Narrow::Scroll, &headers, &rows)
+}
+
+/// A number of a table: whole numbers without decimals, others with three.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() >= 2.0 { format!("{value:.0}") } else { format!("{value:.3}") }
+}

@@ -1,0 +1,261 @@
+//! Everything for one or more papers: runs, figures, claims, pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use chorus_system::Scale;
+use serde_json::{Value, json};
+
+use crate::claim::{self, Evaluation};
+use crate::experiment::Figure;
+use crate::figure::{FigureData, Results};
+use crate::matrix::{Lab, MatrixError};
+use crate::paper::Paper;
+use crate::progress::Progress;
+use crate::report::{self, IndexEntry, MetricDefinition, Report, ReportError};
+use crate::run::{Build, CheckResult, Record, RunSpec, Runner};
+use crate::store::{Store, StoreError};
+
+/// The version of the JSON that [`Reproduction::to_json`] writes.
+pub const JSON_SCHEMA_VERSION: u32 = 1;
+
+/// The results store in the output directory.
+pub const STORE_FILE: &str = "results.sqlite";
+
+/// The page that lists the others.
+pub const INDEX_FILE: &str = "index.html";
+
+/// What is reproduced, and with what.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The papers.
+    pub papers: &'a [Paper],
+    /// Whether only the headline figure of each is made.
+    pub headline_only: bool,
+    /// The size of machines and inputs.
+    pub scale: Scale,
+    /// Where the store and the pages go.
+    pub out: &'a Path,
+    /// Runs at the same time; 0 for as many as there are cores.
+    pub jobs: usize,
+    /// Makes one run.
+    pub runner: &'a Runner<'a>,
+    /// Which Chorus this is.
+    pub build: &'a Build,
+    /// Set from outside to stop early.
+    pub cancel: &'a AtomicBool,
+    /// Who is told.
+    pub progress: &'a dyn Progress,
+    /// The date that pages carry.
+    pub date: &'a str,
+    /// What the metrics mean.
+    pub definitions: &'a [MetricDefinition<'a>],
+    /// Counted facts that claims are bound to, such as `states.l1.gpu-vi`.
+    pub facts: &'a BTreeMap<String, f64>,
+}
+
+/// Why papers could not be reproduced.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReproduceError {
+    /// Two papers would write the same page.
+    #[error("two experiments are named `{0}`; they would write the same page")]
+    SameName(String),
+    /// The runs could not be made.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// The results cannot be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A page cannot be written.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+}
+
+/// One paper, reproduced.
+#[derive(Clone, Debug)]
+pub struct ReproducedPaper {
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// The figures that were made.
+    pub figures: Vec<FigureData>,
+    /// The claims about them.
+    pub claims: Vec<Evaluation>,
+    /// Its runs.
+    pub records: Vec<Record>,
+    /// Its page; none after cancellation.
+    pub page: Option<PathBuf>,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// The papers in the order asked for.
+    pub papers: Vec<ReproducedPaper>,
+    /// The results store.
+    pub store: PathBuf,
+    /// The list of pages; none after cancellation.
+    pub index: Option<PathBuf>,
+    /// Runs that were made now.
+    pub ran: usize,
+    /// Runs that the store already had.
+    pub reused: usize,
+    /// Whether it was stopped early. No page is written then, so that an older complete one is not lost.
+    pub cancelled: bool,
+}
+
+impl Reproduction {
+    /// Runs without a usable result: failed, or with a wrong result. Runs that several papers share count once.
+    pub fn troubled(&self) -> Vec<&Record> {
+        let mut seen = BTreeSet::new();
+        let records = self.papers.iter().flat_map(|paper| &paper.records);
+        records.filter(|record| record.trouble().is_some() && seen.insert(&record.spec)).collect()
+    }
+
+    /// The outcome as `chorus reproduce --json` prints it.
+    pub fn to_json(&self) -> Value {
+        let papers: Vec<Value> = self.papers.iter().map(ReproducedPaper::to_json).collect();
+        json!({
+            "schema_version": JSON_SCHEMA_VERSION,
+            "papers": papers,
+            "store": self.store.display().to_string(),
+            "index": self.index.as_ref().map(|path| path.display().to_string()),
+            "ran": self.ran,
+            "reused": self.reused,
+            "cancelled": self.cancelled,
+        })
+    }
+}
+
+impl ReproducedPaper {
+    fn to_json(&self) -> Value {
+        let failures: Vec<Value> = self
+            .records
+            .iter()
+            .filter_map(|record| {
+                let message = record.trouble()?;
+                Some(json!({ "run": record.spec, "status": record.status(), "message": message }))
+            })
+            .collect();
+        let wrong =
+            |record: &&Record| record.result().is_some_and(|result| matches!(result.result, CheckResult::Fail(_)));
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "runs": self.records.len(),
+            "wrong_results": self.records.iter().filter(wrong).count(),
+            "figures": self.figures,
+            "claims": self.claims,
+            "failures": failures,
+            "page": self.page.as_ref().map(|path| path.display().to_string()),
+        })
+    }
+}
+
+/// Makes the runs of some papers that are not there yet, and their pages.
+pub fn reproduce(request: &Request<'_>) -> Result<Reproduction, ReproduceError> {
+    let mut names = BTreeSet::new();
+    if let Some(twice) = request.papers.iter().find(|paper| !names.insert(&paper.experiment.name)) {
+        return Err(ReproduceError::SameName(twice.experiment.name.clone()));
+    }
+    let store = Store::open(&request.out.join(STORE_FILE))?;
+    let specs: Vec<RunSpec> = request.papers.iter().flat_map(|paper| runs(paper, request)).collect();
+    let lab = Lab {
+        store: &store,
+        runner: request.runner,
+        build: request.build,
+        jobs: request.jobs,
+        cancel: request.cancel,
+        progress: request.progress,
+    };
+    let matrix = lab.run_all(&specs)?;
+    let results = Results::new(&matrix.records);
+    let mut papers = Vec::new();
+    let mut entries = Vec::new();
+    for paper in request.papers {
+        let mut reproduced = compute(paper, request, &results);
+        if !matrix.cancelled {
+            let (page, entry) = write_page(paper, &reproduced, request)?;
+            reproduced.page = Some(page);
+            entries.push(entry);
+        }
+        papers.push(reproduced);
+    }
+    let index = match matrix.cancelled {
+        true => None,
+        false => Some(write_index(entries, request)?),
+    };
+    let store = store.path().to_owned();
+    Ok(Reproduction { papers, store, index, ran: matrix.ran, reused: matrix.reused, cancelled: matrix.cancelled })
+}
+
+fn figures<'p>(paper: &'p Paper, request: &Request<'_>) -> Vec<&'p Figure> {
+    paper.experiment.figures.iter().filter(|figure| figure.headline || !request.headline_only).collect()
+}
+
+fn runs(paper: &Paper, request: &Request<'_>) -> Vec<RunSpec> {
+    if request.headline_only {
+        let figures = figures(paper, request);
+        figures.iter().flat_map(|figure| paper.experiment.runs_of(figure, request.scale)).collect()
+    } else {
+        paper.experiment.runs(request.scale)
+    }
+}
+
+fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> ReproducedPaper {
+    let experiment = &paper.experiment;
+    let figures: Vec<FigureData> = figures(paper, request)
+        .into_iter()
+        .map(|figure| FigureData::compute(experiment, figure, request.scale, results))
+        .collect();
+    let mut claims = claim::evaluate(&paper.claims, &figures, request.facts);
+    if request.headline_only {
+        let answered = |id: &str| {
+            let claim = paper.claims.iter().find(|claim| &*claim.id == id);
+            let figure = claim.and_then(|claim| claim.measured.as_ref()).map(|measured| &*measured.figure);
+            figure.is_none_or(|id| figures.iter().any(|figure| figure.id == id))
+        };
+        claims.retain(|claim| answered(&claim.id));
+    }
+    let mut seen = BTreeSet::new();
+    let specs = runs(paper, request);
+    let records =
+        specs.iter().filter(|spec| seen.insert(*spec)).filter_map(|spec| results.get(spec)).cloned().collect();
+    let (name, title) = (experiment.name.clone(), experiment.title.clone());
+    ReproducedPaper { name, title, figures, claims, records, page: None }
+}
+
+fn write_page(
+    paper: &Paper,
+    reproduced: &ReproducedPaper,
+    request: &Request<'_>,
+) -> Result<(PathBuf, IndexEntry), ReportError> {
+    let report = Report {
+        experiment: &paper.experiment,
+        figures: &reproduced.figures,
+        claims: &reproduced.claims,
+        records: &reproduced.records,
+        definitions: request.definitions,
+        scale: request.scale,
+        build: request.build,
+        date: request.date,
+    };
+    let file = format!("{}.html", reproduced.name);
+    let page = report::write(request.out, &file, &report.render())?;
+    Ok((page, IndexEntry { file, title: reproduced.title.clone(), summary: report.summary() }))
+}
+
+/// Lists the pages written now, and those of other shipped papers that lie there from before.
+fn write_index(mut entries: Vec<IndexEntry>, request: &Request<'_>) -> Result<PathBuf, ReportError> {
+    for shipped in crate::paper::PAPERS {
+        let file = format!("{}.html", shipped.name);
+        if !entries.iter().any(|entry| entry.file == file) && request.out.join(&file).is_file() {
+            let summary = "a page from an earlier invocation".to_owned();
+            entries.push(IndexEntry { file, title: shipped.name.to_owned(), summary });
+        }
+    }
+    report::write(request.out, INDEX_FILE, &report::index(&entries, request.date))
+}

@@ -1,0 +1,140 @@
+//! One run on the simulator: names resolved, the program run and timed, its result checked.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::time::Instant;
+
+use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
+use chorus_sim::frontend::HostMemory;
+use chorus_sim::{SimError, Simulated};
+use chorus_system::Resolved;
+use chorus_workloads::{WORKLOADS, Workload};
+use cpu_time::ThreadTime;
+
+use crate::document::{did_you_mean, excerpt, nearest, quoted};
+use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
+
+/// The Chorus that is running.
+pub fn build() -> Build {
+    Build {
+        chorus_version: env!("CARGO_PKG_VERSION").to_owned(),
+        git_revision: option_env!("CHORUS_GIT_REVISION").unwrap_or("unknown").to_owned(),
+    }
+}
+
+/// Makes one run on this thread.
+///
+/// A workload whose work-groups communicate within a kernel is refused under a protocol that does not promise to carry their
+/// writes, unless `allow_incoherent`: then it runs, and what goes wrong is reported as its result.
+pub fn simulate(spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
+    let bad_input = |message: String| RunError::new(RunErrorKind::BadInput, message);
+    let resolved =
+        chorus_system::resolve(&spec.system, spec.scale, &spec.set).map_err(|error| bad_input(error.to_string()))?;
+    let protocol = find_protocol(&spec.protocol).map_err(bad_input)?;
+    let workload = find_workload(&spec.workload).map_err(bad_input)?;
+    let lacks_coherence = workload.communicates() && !protocol.promises().contains(&Promise::Communication);
+    if lacks_coherence && !allow_incoherent {
+        return Err(refusal(protocol, workload));
+    }
+    let (wall, processor) = (Instant::now(), ThreadTime::now());
+    let run = || run(&resolved, protocol, workload, spec);
+    let simulated = if lacks_coherence { quietly(run).unwrap_or_else(|panic| Err(crash(&*panic))) } else { run() }?;
+    let Build { chorus_version, git_revision } = build();
+    Ok(RunResult {
+        spec: spec.clone(),
+        config_hash: resolved.hash,
+        config_text: resolved.text,
+        chorus_version,
+        git_revision,
+        cycles: simulated.cycles,
+        simulated_ns: simulated.simulated_ns,
+        wall_s: wall.elapsed().as_secs_f64(),
+        user_s: processor.elapsed().as_secs_f64(),
+        accesses: simulated.accesses,
+        result: simulated.check.map_or_else(|mismatch| CheckResult::Fail(mismatch.0), |()| CheckResult::Pass),
+        metrics: simulated.metrics,
+        kernels: simulated
+            .kernels
+            .into_iter()
+            .map(|kernel| KernelResult { name: kernel.name, cycles: kernel.cycles, metrics: kernel.metrics })
+            .collect(),
+    })
+}
+
+/// The protocol called `name`, or what to tell who asked for it.
+pub fn find_protocol(name: &str) -> Result<&'static dyn Protocol, String> {
+    let known: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name()).collect();
+    chorus_protocol::registry::find(name).ok_or_else(|| unknown("protocol", name, &known))
+}
+
+/// The workload called `name`, or what to tell who asked for it.
+pub fn find_workload(name: &str) -> Result<&'static dyn Workload, String> {
+    let known: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name()).collect();
+    chorus_workloads::find(name).ok_or_else(|| unknown("workload", name, &known))
+}
+
+/// Says that a name is not one of those known, and which is nearest.
+pub fn unknown(what: &str, given: &str, known: &[&str]) -> String {
+    let nearest = did_you_mean(&nearest(given, known));
+    format!("unknown {what} `{}`; known: {}{nearest}", excerpt(given), quoted(known))
+}
+
+fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
+    let message = format!(
+        "{} does not run under {}: its work-groups communicate within a kernel, and {} does not carry their writes to each other\n\
+         hint: --allow-incoherent runs it all the same and shows what goes wrong",
+        workload.name(),
+        protocol.name(),
+        protocol.title()
+    );
+    RunError::new(RunErrorKind::Refused, message)
+}
+
+fn run(
+    resolved: &Resolved,
+    protocol: &'static dyn Protocol,
+    workload: &dyn Workload,
+    spec: &RunSpec,
+) -> Result<Simulated, RunError> {
+    let mut memory = HostMemory::default();
+    let mut program = workload.prepare(spec.scale, spec.seed, &mut memory);
+    chorus_sim::simulate(&resolved.config, protocol, program.as_mut(), memory).map_err(|error| {
+        let kind = match &error {
+            SimError::Stuck(_) => RunErrorKind::Stuck,
+            SimError::Unspecified(_) => RunErrorKind::Defect,
+            SimError::Unsupported(_) => RunErrorKind::BadInput,
+        };
+        RunError::new(kind, error.to_string())
+    })
+}
+
+/// A program that computes addresses from stale values can end anywhere; to its user that is a program that never finished.
+fn crash(panic: &(dyn Any + Send)) -> RunError {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    RunError::new(RunErrorKind::Stuck, format!("the program crashed on values that it read: {text}"))
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Catches a panic of this thread without printing it.
+fn quietly<T>(action: impl FnOnce() -> T) -> std::thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let loud = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                loud(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    // What the action leaves half done is dropped with it.
+    let result = catch_unwind(AssertUnwindSafe(action));
+    QUIET.set(false);
+    result
+}

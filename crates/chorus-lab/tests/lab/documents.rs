@@ -1,0 +1,182 @@
+//! Experiment files: what they mean, and what is said about mistakes in them.
+
+use chorus_lab::experiment::Experiment;
+use chorus_lab::paper::{self, PAPERS};
+use chorus_lab::run::RunSpec;
+use chorus_system::Scale;
+
+use crate::fake::{Directory, KNOWN, spec};
+
+const SMALL: &str = r#"name = "small"
+title = "A small paper"
+source = "nobody"
+system = "tc"
+
+[[matrix]]
+name = "inter"
+workloads = ["stn", "dlb"]
+protocols = ["no-l1", "gpu-vi"]
+
+[[figure]]
+id = "1"
+headline = true
+title = "Figure 1"
+axis = "speed-up over NO-L1"
+matrices = ["inter"]
+chart = "bars"
+measure = "speed-up"
+baseline = "no-l1"
+mean = "harmonic"
+series = [{ label = "GPU-VI", protocol = "gpu-vi" }]
+"#;
+
+fn read(text: &str) -> Result<Experiment, String> {
+    Experiment::read("small.toml", text, &KNOWN).map_err(|error| error.to_string())
+}
+
+/// Replaces a piece of the small file and expects a message.
+fn check_message(from: &str, to: &str, expected: &str) {
+    assert!(SMALL.contains(from), "{from} is not in the file");
+    let message = read(&SMALL.replacen(from, to, 1)).expect_err(to);
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn the_shipped_papers_are_valid_and_named_as_their_files() {
+    for shipped in PAPERS {
+        let paper = paper::load(shipped.name, &KNOWN).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(paper.experiment.name, shipped.name);
+        assert!(paper.experiment.headline().is_some());
+        assert!(!paper.claims.is_empty());
+    }
+}
+
+#[test]
+fn every_figure_of_a_shipped_paper_has_all_its_runs_in_its_matrices() {
+    for shipped in PAPERS {
+        let experiment = paper::load(shipped.name, &KNOWN).unwrap().experiment;
+        let all = experiment.runs(Scale::Quick);
+        for figure in &experiment.figures {
+            let bars = experiment.workloads_of(figure).len() * figure.series.len();
+            let runs = experiment.runs_of(figure, Scale::Quick);
+            assert!(runs.len() >= bars, "figure {} lacks runs", figure.id);
+            assert!(runs.iter().all(|run| all.contains(run)), "figure {} has runs of its own", figure.id);
+        }
+    }
+}
+
+#[test]
+fn a_matrix_is_every_workload_under_every_protocol() {
+    let runs = read(SMALL).unwrap().runs(Scale::Quick);
+    let expected = [("no-l1", "stn"), ("gpu-vi", "stn"), ("no-l1", "dlb"), ("gpu-vi", "dlb")];
+    assert_eq!(runs, expected.map(|(protocol, workload)| spec(protocol, workload)));
+}
+
+#[test]
+fn variants_and_seeds_multiply_a_matrix() {
+    let variants = "protocols = [\"no-l1\", \"gpu-vi\"]\nseeds = [1, 7]\nvariant = [{ name = \"small\", set = [] }, \
+                    { name = \"large\", set = [\"l1.size_bytes=65536\"] }]";
+    let text = SMALL
+        .replace("protocols = [\"no-l1\", \"gpu-vi\"]", variants)
+        .replace("mean =", "baseline_variant = \"small\"\nmean =")
+        .replace("protocol = \"gpu-vi\" }", "protocol = \"gpu-vi\", variant = \"large\" }");
+    let experiment = read(&text).unwrap();
+    assert_eq!(experiment.runs(Scale::Quick).len(), 2 * 2 * 2 * 2);
+    let large = |seed| RunSpec { seed, set: vec!["l1.size_bytes=65536".to_owned()], ..spec("gpu-vi", "stn") };
+    let figure = experiment.headline().unwrap();
+    let runs = experiment.runs_for(figure, "stn", "gpu-vi", Some("large"), Scale::Quick);
+    assert_eq!(runs, [large(1), large(7)]);
+    assert_eq!(experiment.runs_of(figure, Scale::Quick).len(), 2 * 2 * 2);
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
+    check_message(
+        "workloads = [",
+        "workload = [",
+        "small.toml:8:1: unknown key `workload`; accepted: `name`, `workloads`, `protocols`, `seeds`, `variant`; did you \
+         mean `workloads`?",
+    );
+    check_message(
+        "label = \"GPU-VI\"",
+        "lable = \"GPU-VI\"",
+        "small.toml:21:13: unknown key `lable`; accepted: `label`, `protocol`, `variant`; did you mean `label`?",
+    );
+}
+
+#[test]
+fn an_unknown_name_is_named_with_its_place_and_the_nearest_one() {
+    check_message(
+        "\"dlb\"",
+        "\"dbl\"",
+        "small.toml:8:21: key `workloads`: unknown workload `dbl`; known: `stn`, `dlb`, `kmn`, `hsp`, `saxpy`; did you mean \
+         `dlb`?",
+    );
+    check_message(
+        "system = \"tc\"",
+        "system = \"tcc\"",
+        "small.toml:4:10: key `system`: unknown system `tcc`; known: `tc`; did you mean `tc`?",
+    );
+    check_message(
+        "protocol = \"gpu-vi\" }",
+        "protocol = \"gpu-iv\" }",
+        "small.toml:21:42: key `protocol`: unknown protocol of the figure's matrices `gpu-iv`; known: `gpu-vi`, `no-l1`; did \
+         you mean `gpu-vi`?",
+    );
+    check_message(
+        "matrices = [\"inter\"]",
+        "matrices = [\"intra\"]",
+        "small.toml:16:13: key `matrices`: unknown matrix `intra`; known: `inter`; did you mean `inter`?",
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_named_with_its_key() {
+    check_message(
+        "chart = \"bars\"",
+        "chart = \"bar\"",
+        "small.toml:17:9: key `chart` is `bar`; accepted: `bars`, `stacked-bars`; did you mean `bars`?",
+    );
+    let message = read(&SMALL.replace("headline = true", "headline = 3")).unwrap_err();
+    assert!(message.starts_with("small.toml:13:12: key `headline`: invalid type: integer `3`"), "{message}");
+    let message = read(&SMALL.replace("title = \"Figure 1\"\n", "")).unwrap_err();
+    assert!(message.contains("missing key `title`"), "{message}");
+    let message = read(&SMALL.replace("name = \"small\"", "name = ")).unwrap_err();
+    assert!(message.starts_with("small.toml:1:"), "{message}");
+}
+
+#[test]
+fn a_figure_that_makes_no_sense_is_refused() {
+    check_message(
+        "measure = \"speed-up\"",
+        "measure = \"ratio\"",
+        "small.toml:12:6: figure `1` is a ratio in plain bars: it takes a `metric` and no `part`",
+    );
+    check_message("headline = true\n", "", "small.toml:1:1: no figure has `headline = true`; expected exactly one");
+    check_message("\"stn\", \"dlb\"", "\"stn\", \"stn\"", "small.toml:8:21: workload `stn` is given twice");
+    check_message(
+        "name = \"small\"",
+        "name = \"../x\"",
+        "small.toml:1:1: key `name`: expected lower-case letters, digits and hyphens",
+    );
+}
+
+#[test]
+fn an_unknown_paper_is_named_with_the_nearest_one() {
+    let message = paper::load("tv", &KNOWN).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "unknown paper `tv`; known: `tc`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
+    );
+}
+
+#[test]
+fn an_experiment_file_of_ones_own_is_read_by_its_path() {
+    let directory = Directory::new();
+    let path = directory.join("mine.toml");
+    std::fs::write(&path, SMALL).unwrap();
+    let paper = paper::load(path.to_str().unwrap(), &KNOWN).unwrap();
+    assert_eq!((paper.experiment.name.as_str(), paper.claims.len()), ("small", 0));
+    let message = paper::load("nowhere/mine.toml", &KNOWN).unwrap_err().to_string();
+    assert!(message.starts_with("cannot read nowhere/mine.toml: no such file"), "{message}");
+}

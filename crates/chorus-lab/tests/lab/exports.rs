@@ -1,0 +1,123 @@
+//! CSV and Parquet hold every run and every metric.
+
+use std::fs::File;
+
+use chorus_lab::export::{self, COLUMNS};
+use chorus_lab::run::{Record, RunError, RunErrorKind};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, RowAccessor};
+
+use crate::fake::{Directory, failed, record, result, spec, wrong};
+
+fn records() -> Vec<Record> {
+    vec![
+        record(&spec("gpu-vi", "stn")),
+        wrong(&spec("no-coh", "stn"), "word 7 is 1, \"expected\" 2"),
+        failed(&spec("no-coh", "dlb"), RunError::new(RunErrorKind::Refused, "needs coherence,\nand has none")),
+    ]
+}
+
+/// Rows of one finished run: its metrics, then cycles and metrics of its one kernel.
+fn rows_per_run() -> usize {
+    2 * result(&spec("gpu-vi", "stn")).metrics.len() + 1
+}
+
+/// A reader of CSV that knows quotes.
+fn parse(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                field.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut field)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            other => field.push(other),
+        }
+    }
+    rows
+}
+
+fn csv() -> Vec<Vec<String>> {
+    let mut bytes = Vec::new();
+    export::write_csv(&records(), &mut bytes).unwrap();
+    parse(&String::from_utf8(bytes).unwrap())
+}
+
+#[test]
+fn csv_has_a_header_and_a_row_per_run_and_metric() {
+    let rows = csv();
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    assert_eq!(rows[0], names);
+    assert_eq!(rows.len(), 1 + 2 * rows_per_run() + 1);
+    assert!(rows.iter().all(|row| row.len() == COLUMNS.len()));
+}
+
+#[test]
+fn csv_keeps_texts_with_quotes_and_line_breaks() {
+    let rows = csv();
+    let message = COLUMNS.iter().position(|column| column.name == "message").unwrap();
+    assert_eq!(rows[1 + rows_per_run()][message], "word 7 is 1, \"expected\" 2");
+    assert_eq!(rows.last().unwrap()[message], "needs coherence,\nand has none");
+}
+
+#[test]
+fn parquet_reads_back_as_the_same_rows_as_csv() {
+    let directory = Directory::new();
+    let path = directory.join("runs.parquet");
+    export::write_parquet_file(&records(), &path).unwrap();
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let mut rows = Vec::new();
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let text = |(_, field): (&String, &Field)| match field {
+            Field::Null => String::new(),
+            Field::Str(text) => text.clone(),
+            Field::ULong(value) => value.to_string(),
+            Field::Double(value) => value.to_string(),
+            other => panic!("a column of another kind: {other:?}"),
+        };
+        rows.push(row.get_column_iter().map(text).collect::<Vec<String>>());
+    }
+    assert_eq!(rows, csv()[1..]);
+}
+
+#[test]
+fn parquet_columns_are_typed() {
+    let directory = Directory::new();
+    let path = directory.join("runs.parquet");
+    export::write_parquet_file(&records(), &path).unwrap();
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let row = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
+    let column = |name: &str| COLUMNS.iter().position(|column| column.name == name).unwrap();
+    assert_eq!(row.get_string(column("protocol")).unwrap(), "gpu-vi");
+    assert_eq!(row.get_ulong(column("cycles")).unwrap(), 4000);
+    assert_eq!(row.get_double(column("value")).unwrap(), 47.5);
+}
+
+#[test]
+fn nothing_exports_as_a_header_alone() {
+    let directory = Directory::new();
+    let path = directory.join("runs.parquet");
+    export::write_parquet_file(&[], &path).unwrap();
+    let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
+    let mut bytes = Vec::new();
+    export::write_csv(&[], &mut bytes).unwrap();
+    assert_eq!(String::from_utf8(bytes).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let directory = Directory::new();
+    let path = directory.join("absent/runs.csv");
+    let message = export::write_csv_file(&records(), &path).unwrap_err().to_string();
+    assert!(message.contains("absent/runs.csv: no such file or directory"), "{message}");
+}

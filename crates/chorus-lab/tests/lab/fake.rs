@@ -1,0 +1,125 @@
+//! A runner that simulates nothing, and places to put files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use chorus_lab::experiment::KnownNames;
+use chorus_lab::run::{Build, CheckResult, KernelResult, Outcome, Record, RunError, RunResult, RunSpec};
+use chorus_system::Scale;
+
+pub const KNOWN: KnownNames<'static> = KnownNames {
+    systems: &["tc"],
+    protocols: &["no-l1", "no-coh", "ideal-coh", "gpu-vi"],
+    workloads: &["stn", "dlb", "kmn", "hsp", "saxpy"],
+};
+
+pub fn build() -> Build {
+    Build { chorus_version: "0.1.0".to_owned(), git_revision: "0123abcd".to_owned() }
+}
+
+pub fn spec(protocol: &str, workload: &str) -> RunSpec {
+    RunSpec {
+        system: "tc".to_owned(),
+        protocol: protocol.to_owned(),
+        workload: workload.to_owned(),
+        scale: Scale::Quick,
+        seed: 1,
+        set: Vec::new(),
+    }
+}
+
+/// Core cycles by protocol and workload, chosen so that quotients are easy to check by hand.
+pub fn cycles(spec: &RunSpec) -> u64 {
+    match (spec.protocol.as_str(), spec.workload.as_str()) {
+        ("no-l1", _) => 8000,
+        ("ideal-coh", "stn") => 2000,
+        ("ideal-coh", _) => 8000,
+        ("gpu-vi", "stn") => 4000,
+        ("gpu-vi", "dlb") => 6400,
+        _ => 5000,
+    }
+}
+
+/// Flits by traffic class.
+pub fn flits(spec: &RunSpec) -> [(&'static str, f64); 6] {
+    let coherence = if spec.protocol == "gpu-vi" { 50.0 } else { 0.0 };
+    let loads = if spec.protocol == "no-l1" { 600.0 } else { 200.0 };
+    [("ld", loads), ("st", 150.0), ("ato", 10.0), ("req", 40.0), ("inv", coherence), ("rcl", coherence / 2.0)]
+}
+
+pub fn result(spec: &RunSpec) -> RunResult {
+    let resolved = chorus_system::resolve(&spec.system, spec.scale, &spec.set).expect("the fake runs on real systems");
+    let cycles = cycles(spec);
+    let mut metrics = BTreeMap::new();
+    let mut total = 0.0;
+    for (class, flits) in flits(spec) {
+        metrics.insert(format!("traffic.flits.{class}"), flits);
+        total += flits;
+    }
+    metrics.insert("traffic.flits".to_owned(), total);
+    metrics.insert("energy.dynamic_nj".to_owned(), total / 10.0);
+    metrics.insert("energy.static_nj".to_owned(), cycles as f64 / 1000.0);
+    RunResult {
+        spec: spec.clone(),
+        config_hash: resolved.hash,
+        config_text: resolved.text,
+        chorus_version: build().chorus_version,
+        git_revision: build().git_revision,
+        cycles,
+        simulated_ns: cycles as f64 / 1.4,
+        wall_s: 0.25,
+        user_s: 0.2,
+        accesses: 1000,
+        result: CheckResult::Pass,
+        kernels: vec![KernelResult { name: "step".to_owned(), cycles, metrics: metrics.clone() }],
+        metrics,
+    }
+}
+
+pub fn record(spec: &RunSpec) -> Record {
+    let result = result(spec);
+    Record {
+        spec: spec.clone(),
+        config_hash: result.config_hash.clone(),
+        build: build(),
+        outcome: Outcome::Finished(Box::new(result)),
+    }
+}
+
+pub fn failed(spec: &RunSpec, error: RunError) -> Record {
+    Record { outcome: Outcome::Failed(error), ..record(spec) }
+}
+
+pub fn wrong(spec: &RunSpec, message: &str) -> Record {
+    let result = RunResult { result: CheckResult::Fail(message.to_owned()), ..result(spec) };
+    Record { outcome: Outcome::Finished(Box::new(result)), ..record(spec) }
+}
+
+/// A directory of its own that goes when it is dropped.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    pub fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("chorus-lab-test-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the directory for temporary files can be written");
+        Directory(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // A directory left behind harms no other test.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

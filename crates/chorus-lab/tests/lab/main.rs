@@ -1,0 +1,10 @@
+//! What the laboratory promises, one subject per file, with a runner that simulates nothing.
+
+mod claims;
+mod documents;
+mod exports;
+mod fake;
+mod figures;
+mod matrices;
+mod pages;
+mod stores;

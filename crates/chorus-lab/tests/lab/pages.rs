@@ -1,0 +1,215 @@
+//! Pages stand alone, are well formed and say what they must.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use chorus_lab::paper::{self, Paper};
+use chorus_lab::progress::Silent;
+use chorus_lab::report::MetricDefinition;
+use chorus_lab::reproduce::{Reproduction, Request, reproduce};
+use chorus_lab::run::{CheckResult, RunError, RunErrorKind, RunResult, RunSpec, Runner};
+use chorus_system::Scale;
+
+use crate::fake::{Directory, KNOWN, build, result};
+
+const DEFINITIONS: &[MetricDefinition<'static>] =
+    &[MetricDefinition { name: "traffic.flits", unit: "flits", definition: "flits through both crossbars" }];
+
+fn tc() -> Paper {
+    paper::load("tc", &KNOWN).unwrap()
+}
+
+fn make(out: &Path, runner: &Runner<'_>, headline_only: bool, cancel: &AtomicBool) -> Reproduction {
+    let (papers, build, facts) = ([tc()], build(), BTreeMap::from([("states.l1.gpu-vi".to_owned(), 5.0)]));
+    let request = Request {
+        papers: &papers,
+        headline_only,
+        scale: Scale::Quick,
+        out,
+        jobs: 1,
+        runner,
+        build: &build,
+        cancel,
+        progress: &Silent,
+        date: "2000-01-02",
+        definitions: DEFINITIONS,
+        facts: &facts,
+    };
+    reproduce(&request).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A runner with one wrong result and one refusal whose messages try to be markup.
+fn hostile(spec: &RunSpec) -> Result<RunResult, RunError> {
+    match (spec.protocol.as_str(), spec.workload.as_str()) {
+        ("gpu-vi", "dlb") => Err(RunError::new(RunErrorKind::Refused, "<script>alert('a & b')</script>")),
+        ("gpu-vi", "hsp") => {
+            let fail = CheckResult::Fail("word 3 is \"1\" <b>not</b> 2".to_owned());
+            Ok(RunResult { result: fail, ..result(spec) })
+        }
+        _ => Ok(result(spec)),
+    }
+}
+
+fn page(runner: &Runner<'_>) -> String {
+    let directory = Directory::new();
+    let made = make(directory.path(), runner, false, &AtomicBool::new(false));
+    std::fs::read_to_string(made.papers[0].page.as_ref().expect("a page is written")).unwrap()
+}
+
+/// Checks that every element is closed in order and every attribute quoted.
+fn check_well_formed(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("an HTML document");
+    while let Some(start) = rest.find('<') {
+        assert!(!rest[..start].contains('>'), "a stray > in {:?}", &rest[..start.min(200)]);
+        let end = start + rest[start..].find('>').expect("a tag ends");
+        let tag = &rest[start + 1..end];
+        assert_eq!(tag.matches('"').count() % 2, 0, "an open quote in <{tag}>");
+        assert!(!tag.contains('<'), "a stray < in <{tag}>");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}> closes nothing");
+        } else if !tag.ends_with('/') {
+            open.push(tag.split_whitespace().next().expect("a tag has a name"));
+        }
+        rest = &rest[end + 1..];
+    }
+    assert!(open.is_empty(), "never closed: {open:?}");
+}
+
+#[test]
+fn a_page_is_well_formed_whatever_the_messages_say() {
+    check_well_formed(&page(&hostile));
+}
+
+#[test]
+fn a_page_refers_to_nothing_outside_itself() {
+    let html = page(&hostile);
+    for outside in ["http://", "https://", "//cdn", "<script", "<link", "@import", "<img", "src="] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_page_fits_phones_dark_mode_and_print() {
+    let html = page(&hostile);
+    for needed in ["name=\"viewport\"", "prefers-color-scheme:dark", "@media print", "overflow-x:auto", "viewBox="] {
+        assert!(html.contains(needed), "{needed}");
+    }
+}
+
+#[test]
+fn ids_of_a_page_are_unique_and_every_hatching_is_defined() {
+    let html = page(&hostile);
+    let ids: Vec<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let unique: std::collections::BTreeSet<&&str> = ids.iter().collect();
+    assert_eq!(ids.len(), unique.len());
+    for used in html.split("url(#").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(ids.contains(&used), "{used}");
+    }
+}
+
+#[test]
+fn a_page_shows_figures_claims_failures_and_where_the_numbers_come_from() {
+    let html = page(&hostile);
+    let resolved = chorus_system::resolve("tc", Scale::Quick, &[]).unwrap();
+    for figure in &tc().experiment.figures {
+        assert!(html.contains(&format!("id=\"figure-{}\"", figure.id)), "figure {}", figure.id);
+    }
+    for needed in [
+        "88 % faster",
+        "◐ partial",
+        "✓ agrees",
+        "&lt;script&gt;alert(&#39;a &amp; b&#39;)&lt;/script&gt;",
+        "word 3 is &quot;1&quot; &lt;b&gt;not&lt;/b&gt; 2",
+        "GPU-VI has no bar for dlb (refused).",
+        "flits through both crossbars (flits)",
+        "0123abcd",
+        "2000-01-02",
+        resolved.hash.as_str(),
+        "quick",
+    ] {
+        assert!(html.contains(needed), "{needed}");
+    }
+}
+
+#[test]
+fn the_index_links_to_the_page() {
+    let directory = Directory::new();
+    let made = make(directory.path(), &hostile, false, &AtomicBool::new(false));
+    let html = std::fs::read_to_string(made.index.unwrap()).unwrap();
+    check_well_formed(&html);
+    assert!(html.contains("<a href=\"tc.html\">Cache Coherence for GPU Architectures</a>"), "{html}");
+}
+
+#[test]
+fn the_headline_alone_makes_only_the_runs_of_its_figure() {
+    let directory = Directory::new();
+    let calls = AtomicUsize::new(0);
+    let counted = |spec: &RunSpec| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Ok(result(spec))
+    };
+    let made = make(directory.path(), &counted, true, &AtomicBool::new(false));
+    assert_eq!(calls.load(Ordering::Relaxed), 6);
+    assert_eq!(made.papers[0].figures.len(), 1);
+    assert!(made.papers[0].claims.iter().any(|claim| claim.id == "ideal-coh-speedup-inter"));
+    assert!(made.papers[0].claims.iter().all(|claim| claim.id != "gpu-vi-traffic-intra"));
+    let whole = make(directory.path(), &counted, false, &AtomicBool::new(false));
+    assert_eq!((whole.reused, whole.ran, calls.load(Ordering::Relaxed)), (6, 4, 10));
+}
+
+#[test]
+fn a_cancelled_reproduction_writes_no_page() {
+    let directory = Directory::new();
+    let cancel = AtomicBool::new(false);
+    let runner = |spec: &RunSpec| {
+        cancel.store(true, Ordering::Relaxed);
+        Ok(result(spec))
+    };
+    let made = make(directory.path(), &runner, false, &cancel);
+    assert!(made.cancelled && made.papers[0].page.is_none() && made.index.is_none());
+    assert_eq!(made.papers[0].records.len(), 1);
+    assert!(!directory.join("tc.html").exists());
+}
+
+#[test]
+fn the_json_of_a_reproduction_holds_figures_claims_and_failures() {
+    let directory = Directory::new();
+    let made = make(directory.path(), &hostile, false, &AtomicBool::new(false));
+    let json = made.to_json();
+    assert_eq!(json["schema_version"], 1);
+    let paper = &json["papers"][0];
+    assert_eq!((paper["name"].as_str(), paper["runs"].as_u64()), (Some("tc"), Some(10)));
+    assert_eq!(paper["wrong_results"], 1);
+    assert_eq!(paper["failures"].as_array().map(Vec::len), Some(2));
+    assert_eq!(paper["figures"][0]["id"], "1a");
+    assert_eq!(paper["claims"][0]["verdict"], "partial");
+    assert_eq!(made.troubled().len(), 2);
+}
+
+#[test]
+fn the_json_of_a_run_has_the_documented_keys() {
+    let json = result(&crate::fake::spec("gpu-vi", "stn")).to_json();
+    for key in [
+        "schema_version",
+        "system",
+        "protocol",
+        "workload",
+        "scale",
+        "seed",
+        "config_hash",
+        "cycles",
+        "simulated_ns",
+        "wall_s",
+        "user_s",
+        "accesses",
+        "result",
+        "metrics",
+        "kernels",
+    ] {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+    assert_eq!((json["result"].as_str(), json["scale"].as_str()), (Some("pass"), Some("quick")));
+    assert!(json["metrics"].as_object().unwrap().values().all(serde_json::Value::is_number));
+}

@@ -1,0 +1,202 @@
+//! The driver itself, on a toy whose controllers break one rule of the contract each.
+
+use chorus_protocol::access::{CoreOp, CoreRequest};
+use chorus_protocol::address::{AgentId, LineAddr, Role};
+use chorus_protocol::controller::{
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+};
+use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficClass, memory};
+use chorus_protocol::registry::{Build, BuildConfig, FaultSpec, MemoryModel, Promise, Protocol};
+use chorus_verify::check::{Verdict, check, smoke_configurations};
+use chorus_verify::violation::Violation;
+
+/// Everything goes to memory: the L1 is the only cache, holds nothing and answers loads with zero. It serves programs that only
+/// load; stores are where the rules are broken, in the order of [`FAULTS`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ToyCache {
+    role: Role,
+    me: AgentId,
+    fault: Option<u8>,
+    stores: u8,
+}
+
+static FAULTS: [FaultSpec; 6] = [
+    FaultSpec { name: "twice", breaks: "stores are answered twice" },
+    FaultSpec { name: "refusal", breaks: "stores are refused, but counted" },
+    FaultSpec { name: "nowhere", breaks: "stores are sent to nobody" },
+    FaultSpec { name: "slow", breaks: "the bank stalls a message that takes no time" },
+    FaultSpec { name: "restless", breaks: "the cache never comes to rest after a store" },
+    FaultSpec { name: "no-bank", breaks: "there are no banks" },
+];
+
+const NOTE: MsgKind = MsgKind(memory::FIRST_FREE);
+static MESSAGES: [MessageSpec; 4] = [
+    memory::SPECS[0],
+    memory::SPECS[1],
+    memory::SPECS[2],
+    MessageSpec { name: "NOTE", class: TrafficClass::Request, channel: Channel::Instant, size: Size::Control },
+];
+
+static VOCABULARIES: [Vocabulary; 2] = [vocabulary(Role::L1), vocabulary(Role::L2)];
+
+const fn vocabulary(role: Role) -> Vocabulary {
+    let states = &[StateSpec { name: "I", class: StateClass::Stable, meaning: "nothing" }];
+    Vocabulary { role, states, events: &["any"] }
+}
+
+impl ToyCache {
+    fn store(&mut self, request: &CoreRequest<2>, out: &mut Outbox<2>) -> Outcome {
+        match self.fault {
+            Some(0) => out.complete_empty(request.txn),
+            Some(1) => {
+                self.stores += 1;
+                return Outcome::Stall;
+            }
+            Some(2) => out.send(Message::control(NOTE, request.line, self.me, AgentId(99))),
+            Some(3) => out.send(Message::control(NOTE, request.line, self.me, AgentId(2))),
+            Some(4) => self.stores = 1,
+            _ => {}
+        }
+        out.complete_empty(request.txn);
+        Outcome::Done
+    }
+}
+
+impl Controller<2> for ToyCache {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARIES[usize::from(self.role == Role::L2)]
+    }
+
+    fn classify(&self, _input: &Input<'_, 2>) -> Option<Classified> {
+        None
+    }
+
+    fn step(&mut self, input: &Input<'_, 2>, out: &mut Outbox<2>) -> Result<Outcome, Unspecified> {
+        Ok(match input {
+            Input::Core(request) if request.op == CoreOp::Store => self.store(request, out),
+            Input::Core(request) => {
+                out.complete(request.txn, &LineData::default());
+                Outcome::Done
+            }
+            Input::Message(_) | Input::Evict(_) => Outcome::Stall,
+        })
+    }
+
+    fn view(&self, _line: LineAddr) -> LineView<2> {
+        LineView::default()
+    }
+
+    fn evictable(&self, _line: LineAddr) -> bool {
+        false
+    }
+
+    fn quiescent(&self) -> bool {
+        self.stores == 0
+    }
+
+    fn dirty_lines(&self, _visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<2>)) {}
+}
+
+struct Toy;
+
+impl Build<2> for Toy {
+    fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<2>>> {
+        let me = if role == Role::L1 { config.topology.l1(index) } else { config.topology.l2(index) };
+        let exists = role == Role::L1 || config.fault != Some(5);
+        exists.then(|| -> Box<dyn Controller<2>> { Box::new(ToyCache { role, me, fault: config.fault, stores: 0 }) })
+    }
+}
+
+impl Build<16> for Toy {
+    fn build(&self, _role: Role, _index: u16, _config: &BuildConfig) -> Option<Box<dyn Controller<16>>> {
+        None
+    }
+}
+
+impl Build<32> for Toy {
+    fn build(&self, _role: Role, _index: u16, _config: &BuildConfig) -> Option<Box<dyn Controller<32>>> {
+        None
+    }
+}
+
+impl Protocol for Toy {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn title(&self) -> &'static str {
+        "TOY"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Holds nothing."
+    }
+
+    fn citation(&self) -> &'static str {
+        "none"
+    }
+
+    fn model(&self) -> MemoryModel {
+        MemoryModel::PerLocation
+    }
+
+    fn promises(&self) -> &'static [Promise] {
+        &[]
+    }
+
+    fn virtual_networks(&self) -> u8 {
+        1
+    }
+
+    fn messages(&self) -> &'static [MessageSpec] {
+        &MESSAGES
+    }
+
+    fn faults(&self) -> &'static [FaultSpec] {
+        &FAULTS
+    }
+}
+
+fn violation(fault: Option<&str>) -> Violation {
+    let fault = fault.map(|name| FAULTS.iter().position(|fault| fault.name == name).unwrap() as u8);
+    match check(&Toy, fault, &smoke_configurations()[0]).verdict {
+        Verdict::Violated(chart) => chart.violation,
+        verdict => panic!("{verdict:?}"),
+    }
+}
+
+#[test]
+fn stores_that_vanish_are_wrong_values() {
+    assert!(matches!(violation(None), Violation::Forbidden { .. }));
+}
+
+#[test]
+fn a_second_answer_is_unexpected() {
+    assert!(matches!(violation(Some("twice")), Violation::UnexpectedAnswer { thread: 0, .. }));
+}
+
+#[test]
+fn a_refused_input_must_have_no_effects() {
+    assert_eq!(violation(Some("refusal")), Violation::RefusalWithEffects { agent: "L1.0".to_owned() });
+}
+
+#[test]
+fn a_message_to_nobody_is_noticed() {
+    assert_eq!(violation(Some("nowhere")), Violation::NoSuchAgent { message: "NOTE", agent: 99 });
+}
+
+#[test]
+fn a_message_that_takes_no_time_must_be_taken_at_once() {
+    assert_eq!(violation(Some("slow")), Violation::InstantStalled { agent: "L2.0".to_owned(), message: "NOTE" });
+}
+
+#[test]
+fn a_controller_must_come_to_rest_when_everything_is_answered() {
+    assert!(matches!(violation(Some("restless")), Violation::NotClean { .. }));
+}
+
+#[test]
+fn a_machine_without_all_its_controllers_is_refused() {
+    assert_eq!(violation(Some("no-bank")), Violation::NoController { agent: "L2.0".to_owned() });
+}

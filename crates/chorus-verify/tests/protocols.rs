@@ -1,0 +1,161 @@
+//! Every registered protocol against its checks, its litmus tests and its seeded faults.
+
+use chorus_protocol::registry::{MemoryModel, PROTOCOLS, Protocol, find};
+use chorus_verify::check::{
+    CheckReport, Verdict, check, check_bounded, configurations, find_configuration, smoke_configurations,
+};
+use chorus_verify::config::{Loads, MachineConfig};
+use chorus_verify::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use chorus_verify::faults::{Catcher, caught, find_fault};
+use chorus_verify::litmus::{self, LitmusResult, run_litmus};
+
+fn protocol(name: &str) -> &'static dyn Protocol {
+    find(name).unwrap()
+}
+
+fn litmus_on(protocol_name: &str, test: &str) -> LitmusResult {
+    run_litmus(protocol(protocol_name), None, &litmus::find(test).unwrap())
+}
+
+fn check_named(protocol_name: &str, config: &str) -> CheckReport {
+    let config = find_configuration(protocol(protocol_name), config).unwrap();
+    check(protocol(protocol_name), None, &config)
+}
+
+#[test]
+fn every_protocol_passes_its_smallest_checks() {
+    for protocol in PROTOCOLS {
+        for config in smoke_configurations() {
+            let report = check(*protocol, None, &config);
+            assert!(report.passed(), "{}", report.to_text());
+            assert!(report.states > 10_000, "{}", report.to_text());
+        }
+    }
+}
+
+#[test]
+fn gpu_vi_passes_its_checks_of_medium_size() {
+    for name in ["lines", "lines-mshr", "ways", "words", "shared"] {
+        let report = check_named("gpu-vi", name);
+        assert!(report.passed(), "{}", report.to_text());
+    }
+}
+
+#[test]
+fn every_protocol_passes_all_litmus_tests() {
+    for protocol in PROTOCOLS {
+        for test in litmus::tests() {
+            let result = run_litmus(*protocol, None, &test);
+            assert!(result.passed(), "{}", result.to_text());
+        }
+    }
+}
+
+#[test]
+fn fences_do_not_help_a_reader_with_a_stale_copy_in_no_coh() {
+    assert!(litmus_on("no-coh", "MP+fences").telling_reached());
+}
+
+#[test]
+fn stores_of_gpu_vi_do_not_block() {
+    for (test, seen) in [("MP", true), ("SB", true), ("MP+fences", false), ("SB+fences", false)] {
+        assert_eq!(litmus_on("gpu-vi", test).telling_reached(), seen, "{test}");
+    }
+}
+
+#[test]
+fn loads_that_do_not_block_make_load_buffering_reachable() {
+    let test = litmus::find("LB").unwrap();
+    let config = MachineConfig::for_program(&test.program, &test.caches);
+    let config = MachineConfig { loads: Loads::NonBlocking, ..config };
+    let mut exploration = Exploration::new(protocol("gpu-vi"), None, &config, OnForbidden::Collect);
+    assert_eq!(exploration.run(STATE_LIMIT), End::Exhausted);
+    assert!(exploration.judge().reached().keys().any(|outcome| test.telling.holds(&test.program, outcome)));
+}
+
+#[test]
+fn an_outcome_that_must_be_seen_and_is_not_fails_its_test() {
+    let mut test = litmus::find("LB").unwrap();
+    test.write_atomic_rc = litmus::Expectation::Reachable;
+    let result = run_litmus(protocol("gpu-vi"), None, &test);
+    assert!(result.vacuous() && !result.passed());
+    assert!(result.to_text().contains("vacuous"), "{}", result.to_text());
+}
+
+#[test]
+fn every_seeded_fault_of_every_protocol_is_caught() {
+    for protocol in PROTOCOLS {
+        for (index, fault) in protocol.faults().iter().enumerate() {
+            let catch = caught(*protocol, index as u8);
+            let catch = catch.unwrap_or_else(|| panic!("{}: {} is not caught", protocol.name(), fault.name));
+            println!("{}: {}", protocol.name(), catch.summary());
+        }
+    }
+}
+
+#[test]
+fn faults_that_break_no_invariant_are_caught_by_the_memory_model() {
+    for (protocol_name, fault) in [("gpu-vi", "empty-fence"), ("gpu-vi", "pending-hit"), ("no-l1", "empty-fence")] {
+        let protocol = protocol(protocol_name);
+        let catch = caught(protocol, find_fault(protocol, fault).unwrap()).unwrap();
+        assert!(matches!(catch.by, Catcher::Litmus(_)), "{}", catch.summary());
+    }
+}
+
+#[test]
+fn each_rule_catches_the_fault_that_breaks_it() {
+    let shows_as = |protocol_name, fault, words: &str| {
+        let protocol = protocol(protocol_name);
+        let catch = caught(protocol, find_fault(protocol, fault).unwrap()).unwrap();
+        assert!(catch.chart.violation.to_string().contains(words), "{}", catch.summary());
+    };
+    shows_as("ideal-coh", "surviving-copy", "single writer broken");
+    shows_as("gpu-vi", "skipped-recall", "inclusion broken");
+    shows_as("gpu-vi", "lost-write-back", "wrong values");
+    shows_as("no-l1", "lost-ack", "deadlock");
+    shows_as("no-coh", "stale-store-hit", "a hole in the table");
+}
+
+#[test]
+fn a_search_that_meets_its_bound_is_not_a_pass() {
+    let config = &smoke_configurations()[0];
+    let report = check_bounded(protocol("gpu-vi"), None, config, 1000);
+    assert_eq!(report.verdict, Verdict::Bounded);
+    assert!(!report.passed() && report.to_text().contains("nothing is shown"), "{}", report.to_text());
+}
+
+#[test]
+fn the_same_check_gives_the_same_numbers() {
+    let config = &smoke_configurations()[0];
+    assert_eq!(check(protocol("gpu-vi"), None, config), check(protocol("gpu-vi"), None, config));
+}
+
+#[test]
+fn configuration_names_are_unique() {
+    let mut names: Vec<_> = configurations(protocol("gpu-vi")).iter().map(|config| config.name).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}
+
+#[test]
+fn litmus_names_are_unique() {
+    let mut names: Vec<_> = litmus::tests().iter().map(|test| test.name).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}
+
+#[test]
+fn telling_outcomes_are_expected_to_be_forbidden_exactly_where_the_model_forbids_them() {
+    for test in litmus::tests() {
+        for model in [MemoryModel::WriteAtomicRc, MemoryModel::PerLocation] {
+            let allowed = chorus_verify::axioms::allowed(&test.program, model.into(), test.program.lines());
+            let permitted = allowed.iter().any(|outcome| test.telling.holds(&test.program, outcome));
+            let forbidden = test.expectation(model) == litmus::Expectation::Forbidden;
+            assert_ne!(permitted, forbidden, "{} under {}", test.name, model.name());
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Transition tables as the explorations saw them.
+
+use chorus_protocol::address::Role;
+use chorus_protocol::registry::{PROTOCOLS, find};
+use chorus_verify::table::{StateCounts, TransitionTable};
+
+fn counts(protocol: &str, role: Role) -> StateCounts {
+    TransitionTable::extract(find(protocol).unwrap()).role(role).unwrap().counts()
+}
+
+fn state_counts(stable: usize, transient_cache: usize, transient_coherent: usize) -> StateCounts {
+    StateCounts { stable, transient_cache, transient_coherent }
+}
+
+/// TC paper, Table 1, column GPU-VI: 5 states in the L1 and 8 in the L2.
+#[test]
+fn gpu_vi_has_the_states_that_the_tc_paper_counts() {
+    assert_eq!(counts("gpu-vi", Role::L1), state_counts(2, 2, 1));
+    assert_eq!(counts("gpu-vi", Role::L2), state_counts(3, 2, 3));
+}
+
+/// TC paper, Table 1, column NonCoh: 4 states in each.
+#[test]
+fn no_coh_has_the_states_that_the_tc_paper_counts() {
+    assert_eq!(counts("no-coh", Role::L1), state_counts(2, 2, 0));
+    assert_eq!(counts("no-coh", Role::L2), state_counts(2, 2, 0));
+}
+
+#[test]
+fn every_protocols_table_is_as_recorded() {
+    for protocol in PROTOCOLS {
+        let text = TransitionTable::extract(*protocol).to_text();
+        let (cells, _) = text.split_once("\nExtracted").unwrap();
+        insta::assert_snapshot!(protocol.name(), cells);
+    }
+}
+
+#[test]
+fn columns_and_states_that_were_never_met_are_left_out() {
+    let table = TransitionTable::extract(find("no-coh").unwrap()).to_text();
+    assert!(!table.contains("Inv") && !table.contains("Foreign") && !table.contains("V_M"), "{table}");
+}
+
+#[test]
+fn markdown_and_html_hold_the_same_cells_as_text() {
+    let table = TransitionTable::extract(find("no-l1").unwrap());
+    assert!(table.to_markdown().contains("| I_I (t) | GETS / I_I | GETX / I_I |"), "{}", table.to_markdown());
+    assert!(table.to_html().contains("<tr><th>I_I (t)</th><td>GETS / I_I</td>"), "{}", table.to_html());
+}
