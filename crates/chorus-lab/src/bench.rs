@@ -1,1 +1,180 @@
+//! How fast the simulator is: line accesses per second of processor time, on synthetic programs that exercise one path each.
+//!
+//! Every benchmark runs on the TC system at the paper's scale, for a given time and several times over; the fastest repetition
+//! counts, since everything that disturbs a measurement makes it slower.
 
+use chorus_protocol::registry::{Protocol, find};
+use chorus_sim::SimError;
+use chorus_sim::frontend::{HostMemory, Mismatch};
+use chorus_sim::synthetic::{Pattern, Synthetic};
+use chorus_system::{Scale, SystemConfig, SystemError};
+use cpu_time::ThreadTime;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The version of the JSON that [`Benches::to_json`] writes.
+pub const JSON_SCHEMA_VERSION: u32 = 1;
+
+/// Six work-groups for each compute unit of the machine: all its wavefront slots.
+const WORK_GROUPS: u32 = 96;
+/// Rounds from which the speed is estimated.
+const ROUNDS_TRIED: u32 = 20;
+/// The most rounds of a benchmark: the streaming pattern then touches 1.6 GB.
+const ROUNDS_MAX: u32 = 4000;
+
+/// One benchmark: a pattern under a protocol.
+#[derive(Clone, Copy, Debug)]
+struct Subject {
+    name: &'static str,
+    pattern: Pattern,
+    protocol: &'static str,
+}
+
+/// Every benchmark. The patterns run under GPU-VI; streaming also without coherence, to show what the protocol itself costs.
+fn subjects() -> Vec<Subject> {
+    let under_gpu_vi = |pattern: Pattern| Subject { name: pattern.name(), pattern, protocol: "gpu-vi" };
+    let mut subjects: Vec<Subject> = Pattern::ALL.into_iter().map(under_gpu_vi).collect();
+    subjects.push(Subject { name: "miss-heavy-no-coh", pattern: Pattern::MissHeavy, protocol: "no-coh" });
+    subjects
+}
+
+/// How long benchmarks run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// Processor time of one repetition, approximately.
+    pub cpu_s: f64,
+    /// Repetitions, of which the fastest counts.
+    pub repetitions: u32,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort { cpu_s: 1.2, repetitions: 3 }
+    }
+}
+
+/// What one benchmark measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bench {
+    /// Its name.
+    pub name: &'static str,
+    /// The protocol.
+    pub protocol: &'static str,
+    /// Coalesced line accesses issued to the L1s.
+    pub accesses: u64,
+    /// Processor time of the fastest repetition.
+    pub cpu_s: f64,
+    /// Accesses per second of it.
+    pub accesses_per_cpu_s: f64,
+    /// Memory of the simulated program.
+    pub footprint_bytes: u64,
+}
+
+/// What all benchmarks measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Benches {
+    /// Each benchmark.
+    pub benches: Vec<Bench>,
+    /// The most memory that the process ever had resident, where the operating system tells.
+    pub peak_resident_bytes: Option<u64>,
+}
+
+impl Benches {
+    /// The outcome as `chorus bench --json` prints it.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "schema_version": JSON_SCHEMA_VERSION,
+            "benches": self.benches,
+            "peak_resident_bytes": self.peak_resident_bytes,
+        })
+    }
+}
+
+/// Why there is no measurement.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The system cannot be built.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// A protocol that benchmarks use is gone.
+    #[error("benchmark {name}: there is no protocol {protocol}")]
+    NoProtocol {
+        /// The benchmark.
+        name: &'static str,
+        /// The protocol.
+        protocol: &'static str,
+    },
+    /// The simulation failed.
+    #[error("benchmark {name}: {source}")]
+    Simulation {
+        /// The benchmark.
+        name: &'static str,
+        /// Why.
+        source: SimError,
+    },
+    /// The program computed something else than it should.
+    #[error("benchmark {name}: wrong result: {mismatch}")]
+    WrongResult {
+        /// The benchmark.
+        name: &'static str,
+        /// What is wrong.
+        mismatch: Mismatch,
+    },
+}
+
+/// Runs every benchmark; `begin` is told the name of each, how many there are and which it is, counted from 0.
+pub fn run(effort: Effort, begin: &dyn Fn(&str, usize, usize)) -> Result<Benches, BenchError> {
+    let config = chorus_system::resolve("tc", Scale::Paper, &[])?.config;
+    let subjects = subjects();
+    let mut benches = Vec::new();
+    for (index, subject) in subjects.iter().enumerate() {
+        begin(subject.name, subjects.len(), index);
+        benches.push(measure(subject, &config, effort)?);
+    }
+    Ok(Benches { benches, peak_resident_bytes: peak_resident_bytes() })
+}
+
+fn measure(subject: &Subject, config: &SystemConfig, effort: Effort) -> Result<Bench, BenchError> {
+    let &Subject { name, protocol, .. } = subject;
+    let found = find(protocol).ok_or(BenchError::NoProtocol { name, protocol })?;
+    let tried = once(subject, config, found, ROUNDS_TRIED)?;
+    let rounds = (f64::from(ROUNDS_TRIED) * effort.cpu_s / tried.cpu_s.max(1e-6)) as u32;
+    let rounds = rounds.clamp(1, ROUNDS_MAX);
+    let mut best: Option<Bench> = None;
+    for _ in 0..effort.repetitions.max(1) {
+        let bench = once(subject, config, found, rounds)?;
+        if best.as_ref().is_none_or(|best| bench.cpu_s < best.cpu_s) {
+            best = Some(bench);
+        }
+    }
+    Ok(best.unwrap_or(tried))
+}
+
+fn once(
+    subject: &Subject,
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    rounds: u32,
+) -> Result<Bench, BenchError> {
+    let name = subject.name;
+    let mut memory = HostMemory::default();
+    let mut program = Synthetic::new(subject.pattern, WORK_GROUPS, rounds, &mut memory);
+    let footprint_bytes = size_of_val(memory.words()) as u64;
+    let start = ThreadTime::now();
+    let simulated = chorus_sim::simulate(config, protocol, &mut program, memory)
+        .map_err(|source| BenchError::Simulation { name, source })?;
+    let cpu_s = start.elapsed().as_secs_f64();
+    simulated.check.map_err(|mismatch| BenchError::WrongResult { name, mismatch })?;
+    let accesses = simulated.accesses;
+    let accesses_per_cpu_s = accesses as f64 / cpu_s.max(1e-9);
+    Ok(Bench { name, protocol: subject.protocol, accesses, cpu_s, accesses_per_cpu_s, footprint_bytes })
+}
+
+/// Linux tells in `/proc/self/status`, in kilobytes.
+fn peak_resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

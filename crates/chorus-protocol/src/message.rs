@@ -123,6 +123,17 @@ impl<const W: usize> Message<W> {
         }
     }
 
+    /// Becomes a copy of `other`, without its data unless `with_data`.
+    #[inline]
+    pub fn copy_from(&mut self, other: &Message<W>, with_data: bool) {
+        let Message { kind, line, src, dst, txn, wave, atomic, mask, .. } = *other;
+        (self.kind, self.line, self.src, self.dst) = (kind, line, src, dst);
+        (self.txn, self.wave, self.atomic, self.mask) = (txn, wave, atomic, mask);
+        if with_data {
+            self.data = other.data;
+        }
+    }
+
     /// The request that carries a core's operation to `dst`.
     pub fn request(kind: MsgKind, request: &CoreRequest<W>, src: AgentId, dst: AgentId) -> Self {
         let atomic = match request.op {

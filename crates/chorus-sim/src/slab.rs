@@ -29,6 +29,20 @@ impl<T> Slab<T> {
         }
     }
 
+    /// Keeps a value that `fill` completes from whatever was kept under its name before.
+    #[inline]
+    pub fn insert_with(&mut self, fill: impl FnOnce(&mut T)) -> u32
+    where
+        T: Default,
+    {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.values.push(T::default());
+            self.values.len() as u32 - 1
+        });
+        fill(&mut self.values[id as usize]);
+        id
+    }
+
     /// Gives up a value; its name may be used again.
     #[inline]
     pub fn remove(&mut self, id: u32) {

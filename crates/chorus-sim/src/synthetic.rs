@@ -34,7 +34,7 @@ impl Pattern {
 
 const WAVES_PER_GROUP: u32 = 8;
 /// Loads that a wavefront has in flight together.
-const TOGETHER: u32 = 4;
+const TOGETHER: u32 = 2;
 /// Lines that all but the streaming pattern touch: a quarter of the smallest private cache.
 const SHARED_LINES: u32 = 64;
 
@@ -73,11 +73,11 @@ impl Program for Synthetic {
                 match pattern {
                     Pattern::HitHeavy => {
                         let first = (number + round) * TOGETHER;
-                        w.join_all([0, 1, 2, 3].map(|load| w.load(data, at((first + load) % SHARED_LINES)))).await;
+                        w.join_all([0, 1].map(|load| w.load(data, at((first + load) % SHARED_LINES)))).await;
                     }
                     Pattern::MissHeavy => {
                         let first = (round * waves + number) * TOGETHER;
-                        w.join_all([0, 1, 2, 3].map(|load| w.load(data, at(first + load)))).await;
+                        w.join_all([0, 1].map(|load| w.load(data, at(first + load)))).await;
                     }
                     Pattern::ShareHeavy => {
                         let line = (number + round * 7) % SHARED_LINES;
@@ -97,15 +97,14 @@ impl Program for Synthetic {
     }
 
     fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
-        let sum: u64 = memory.read(self.data).iter().map(|&value| u64::from(value)).sum();
-        let expected = match self.pattern {
-            Pattern::HitHeavy | Pattern::MissHeavy => 0,
+        let sum: u64 = match self.pattern {
+            // Nothing is stored, so there is nothing to compare.
+            Pattern::HitHeavy | Pattern::MissHeavy => return Ok(()),
             // Which increments a racing store overwrites depends on timing.
-            Pattern::ShareHeavy => sum,
-            Pattern::AtomicHeavy => {
-                u64::from(self.work_groups * WAVES_PER_GROUP) * u64::from(self.rounds) * LANES as u64
-            }
+            Pattern::ShareHeavy => return Ok(()),
+            Pattern::AtomicHeavy => memory.read(self.data).iter().map(|&value| u64::from(value)).sum(),
         };
+        let expected = u64::from(self.work_groups * WAVES_PER_GROUP) * u64::from(self.rounds) * LANES as u64;
         if sum == expected { Ok(()) } else { Err(Mismatch(format!("the sum is {sum}, not {expected}"))) }
     }
 }

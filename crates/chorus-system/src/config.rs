@@ -109,7 +109,8 @@ pub struct L1 {
     pub mshrs: u32,
     /// Replacement policy.
     pub replacement: Replacement,
-    /// From the coalescer to the answer of a hit, and from an arriving answer to the wavefront.
+    /// The lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers go to the wavefront at
+    /// once.
     pub latency_cycles: u32,
 }
 

@@ -247,7 +247,8 @@ impl<const W: usize> WriteThroughL1<W> {
                 self.lines.insert(slot, request.line, State::IV);
                 self.mshrs.insert(request.line, 1);
                 self.mshrs.push_target(request.line, request.txn);
-                self.send(GETS, &CoreRequest { txn: MERGED, ..*request }, out);
+                let home = self.config.topology.home(request.line);
+                out.send(Message { txn: MERGED, ..Message::control(GETS, request.line, self.me, home) });
                 Outcome::Done
             }
         }

@@ -179,9 +179,9 @@ impl Wave {
         index: Lanes<u32>,
         value: Option<Lanes<T>>,
     ) -> Load<'_, T> {
-        let outside = index.where_(|element| element as usize >= buf.len()) & mask;
-        if let Some(lane) = outside.iter().next() {
-            panic!("lane {lane}: element {} of a buffer of {}", index[lane], buf.len());
+        // Almost always every lane is inside; which lane is not matters only then.
+        if index.0.iter().fold(0, |most, &element| most.max(element)) as usize >= buf.len() {
+            assert_inside(mask, index, buf.len());
         }
         let mut state = self.state.borrow_mut();
         let slot = state.new_memory_op(kind, order, scope, mask);
@@ -192,6 +192,13 @@ impl Wave {
         }
         state.push(Operation::Memory(slot));
         Load { state: &self.state, slot, taken: false, of: PhantomData }
+    }
+}
+
+/// Stops a kernel that reaches outside its buffer.
+fn assert_inside(mask: Mask, index: Lanes<u32>, len: usize) {
+    for lane in mask.iter() {
+        assert!((index[lane] as usize) < len, "lane {lane}: element {} of a buffer of {len}", index[lane]);
     }
 }
 

@@ -269,6 +269,20 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
+    /// Tries the head of the access queue again at once after a message has changed the private cache that held it up.
+    pub(super) fn retry_access_now(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
+        let cu = &self.units[usize::from(unit)];
+        if !matches!(cu.stalled, Some((_, Stalled::Cache))) || cu.access_scheduled {
+            return Ok(());
+        }
+        let now = self.wheel.now();
+        if self.clocks.core.edge(now).max(cu.access_free) == now {
+            return self.serve_accesses(unit, kernel);
+        }
+        self.schedule_access(unit);
+        Ok(())
+    }
+
     /// Whether so many messages wait at a compute unit's port that its private cache takes no more accesses.
     pub(super) fn port_is_full(&self, unit: u16) -> bool {
         self.requests.waiting(unit) >= self.config.network.vc_buffer_flits

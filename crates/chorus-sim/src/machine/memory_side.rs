@@ -78,7 +78,10 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add_traffic(spec.class, u64::from(flits), bytes);
         }
         let time = self.in_order(sender, network, self.wheel.now() + delay);
-        let id = self.in_flight.insert(InFlight { message: *message, flits, network, enqueued: time });
+        let id = self.in_flight.insert_with(|slot| {
+            slot.message.copy_from(message, payload > 0);
+            (slot.flits, slot.network, slot.enqueued) = (flits, network, time);
+        });
         self.wheel.schedule(time, Event::Inject(id));
     }
 
@@ -177,7 +180,8 @@ impl<const W: usize> Machine<'_, W> {
         match self.topology.role(message.dst) {
             (Role::L1, unit) => {
                 self.caches[usize::from(unit)].queues[usize::from(network)].push_back(id);
-                self.serve_cache(unit, kernel)
+                self.serve_cache(unit, kernel)?;
+                self.retry_access_now(unit, kernel)
             }
             (Role::L2 | Role::Memory, bank) => {
                 let state = &mut self.banks[usize::from(bank)];
@@ -186,7 +190,7 @@ impl<const W: usize> Machine<'_, W> {
                 state.waiting += 1;
                 // Behind a head that waits, there is nothing new to serve.
                 if queue.len() == 1 || state.held == Held::No {
-                    self.schedule_serve(bank);
+                    return self.serve_or_schedule(bank, kernel);
                 }
                 Ok(())
             }
@@ -216,7 +220,6 @@ impl<const W: usize> Machine<'_, W> {
                 network += 1;
             }
         }
-        self.retry_access(unit, Stalled::Cache);
         Ok(())
     }
 
@@ -257,6 +260,17 @@ impl<const W: usize> Machine<'_, W> {
         state.scheduled = true;
         let time = self.clocks.l2.edge(self.wheel.now()).max(state.free);
         self.wheel.schedule(time, Event::Serve(bank));
+    }
+
+    /// Serves a bank at once if it is free, without the detour of an event.
+    fn serve_or_schedule(&mut self, bank: u16, kernel: &Kernel) -> Result<(), SimError> {
+        let now = self.wheel.now();
+        let state = &self.banks[usize::from(bank)];
+        if !state.scheduled && self.clocks.l2.edge(now).max(state.free) == now {
+            return self.serve_bank(bank, kernel);
+        }
+        self.schedule_serve(bank);
+        Ok(())
     }
 
     /// A bank serves one input: from memory first, then from the virtual networks, answers before requests.
@@ -359,12 +373,12 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// A line has been read: its fetch becomes the answer.
-    pub(super) fn fetched(&mut self, id: u32) {
+    pub(super) fn fetched(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
         let fetch = self.in_flight.get(id).message;
         let data = read_line(self.memory.words(), fetch.line);
         self.in_flight.get_mut(id).message = fetch.reply_line(memory::MEM_DATA, &data);
         let (_, bank) = self.topology.role(fetch.src);
         self.banks[usize::from(bank)].from_memory.push_back(id);
-        self.schedule_serve(bank);
+        self.serve_or_schedule(bank, kernel)
     }
 }

@@ -15,7 +15,7 @@ use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::{Controller, Input, Outbox, Outcome, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
-use chorus_protocol::message::{Message, MessageSpec};
+use chorus_protocol::message::{Message, MessageSpec, MsgKind};
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Protocol};
 use chorus_system::SystemConfig;
 
@@ -65,6 +65,14 @@ struct InFlight<const W: usize> {
     flits: u32,
     network: u8,
     enqueued: Ticks,
+}
+
+impl<const W: usize> Default for InFlight<W> {
+    fn default() -> Self {
+        let nobody = AgentId::default();
+        let message = Message::control(MsgKind::default(), LineAddr::default(), nobody, nobody);
+        InFlight { message, flits: 0, network: 0, enqueued: 0 }
+    }
 }
 
 /// A shared bank: its controller and the queues before it.
@@ -281,7 +289,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Arrive(id) => self.arrive(id, kernel)?,
             Event::Serve(bank) => self.serve_bank(bank, kernel)?,
             Event::Decide(channel) => self.decide_memory(channel),
-            Event::Fetched(id) => self.fetched(id),
+            Event::Fetched(id) => self.fetched(id, kernel)?,
             Event::Dispatch => self.dispatch(kernel),
         }
         Ok(())

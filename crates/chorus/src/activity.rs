@@ -1,0 +1,66 @@
+//! Progress of a verb that takes long, on stderr.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Not at all.
+    Silent,
+    /// A bar or spinner that goes when the verb ends, for a terminal.
+    Bar,
+    /// A line per finished step, for logs.
+    Lines,
+}
+
+/// Something under way. A bar goes when this is dropped.
+#[derive(Debug)]
+pub struct Activity {
+    style: Style,
+    bar: ProgressBar,
+}
+
+impl Activity {
+    /// Begins to show progress; steps are counted where their number is known.
+    pub fn new(style: Style, steps: Option<usize>) -> Activity {
+        let target = match style {
+            Style::Bar => ProgressDrawTarget::stderr(),
+            Style::Silent | Style::Lines => ProgressDrawTarget::hidden(),
+        };
+        let template = match steps {
+            Some(_) => "{bar:30} {pos}/{len}, {elapsed} elapsed, {wide_msg}",
+            None => "{spinner} {elapsed} {wide_msg}",
+        };
+        let bar = ProgressBar::with_draw_target(steps.map(|steps| steps as u64), target);
+        // The templates are constants; where one were wrong, the default style would serve.
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        if style == Style::Bar {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Activity { style, bar }
+    }
+
+    /// Says what is being done now.
+    pub fn begin(&self, what: impl Into<String>) {
+        self.bar.set_message(what.into());
+    }
+
+    /// Counts a step as done; `summary` is its line in a log.
+    pub fn finish(&self, summary: &str) {
+        self.bar.inc(1);
+        if self.style == Style::Lines {
+            let steps = self.bar.length().unwrap_or_default();
+            // A log that cannot be written is no reason to stop.
+            let _ = writeln!(io::stderr(), "[{}/{steps}] {summary}", self.bar.position());
+        }
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
