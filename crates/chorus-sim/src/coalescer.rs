@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use chorus_protocol::access::AtomicOp;
-
 use crate::clock::Ticks;
 use crate::frontend::{LANES, Mask, MemoryOp, MemoryOpKind};
 use crate::slab::Slab;
@@ -95,8 +93,7 @@ impl AccessQueue {
     }
 
     /// Splits a memory instruction into accesses to lines of `line_words` and queues them; returns how many. Lanes that touch one
-    /// line share an access, except that an atomic's lanes share one only while they touch different words, and
-    /// compare-exchanges never share.
+    /// line share an access, except that an atomic's lanes share one only while they touch different words.
     pub fn coalesce(&mut self, op: &MemoryOp, wave: u16, slot: u16, line_words: u64, now: Ticks) -> u32 {
         let kind = match op.kind {
             MemoryOpKind::Load => AccessKind::Load,
@@ -128,7 +125,6 @@ impl AccessQueue {
             while lanes != 0 {
                 let group = match op.kind {
                     MemoryOpKind::Load | MemoryOpKind::Store => lanes,
-                    MemoryOpKind::Atomic(AtomicOp::CompareExchange { .. }) => lanes & lanes.wrapping_neg(),
                     MemoryOpKind::Atomic(_) => first_of_each_word(lanes, op, line_words),
                 };
                 lanes &= !group;
@@ -176,7 +172,7 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::frontend::WaveState;
-    use chorus_protocol::access::{Order, Scope};
+    use chorus_protocol::access::{AtomicOp, Order, Scope};
 
     fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {
         let mut state = WaveState::default();
@@ -209,7 +205,5 @@ mod tests {
         assert_eq!(lanes(MemoryOpKind::Atomic(AtomicOp::Add), |_| 5).len(), 32);
         assert_eq!(lanes(MemoryOpKind::Atomic(AtomicOp::Add), |lane| lane).len(), 1);
         assert_eq!(lanes(MemoryOpKind::Atomic(AtomicOp::Add), |lane| lane / 2).len(), 2);
-        let exchange = AtomicOp::CompareExchange { expected: 0 };
-        assert_eq!(lanes(MemoryOpKind::Atomic(exchange), |lane| lane).len(), 32);
     }
 }
