@@ -4,6 +4,38 @@
 //! classifies an input as a row and column of the paper's transition table, and steps. The rest of the crate is what
 //! controllers are made of: lines with real data, arrays, miss registers, sharer sets, message tables.
 //!
+//! A load that misses in a private cache of GPU-VI sends one message, and its line is then waiting for the answer:
+//!
+//! ```
+//! use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
+//! use chorus_protocol::address::{LineAddr, Role, Topology};
+//! use chorus_protocol::cache::Replacement;
+//! use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
+//! use chorus_protocol::line::{ByteMask, LineData};
+//! use chorus_protocol::registry::{self, BuildConfig, CacheShape};
+//!
+//! let shape = CacheShape { sets: 1, ways: 2, mshrs: 2, replacement: Replacement::Lru };
+//! let topology = Topology { l1s: 2, l2s: 1 };
+//! let config = BuildConfig { topology, l1: shape, l2: shape, waves: 1, fault: None };
+//! let gpu_vi = registry::find("gpu-vi").expect("it is in the registry");
+//! let mut l1: Box<dyn Controller<2>> = gpu_vi.build(Role::L1, 0, &config).expect("it has private caches");
+//!
+//! let load = CoreRequest {
+//!     op: CoreOp::Load,
+//!     order: Order::Weak,
+//!     scope: Scope::Gpu,
+//!     line: LineAddr(7),
+//!     mask: ByteMask::word(0),
+//!     data: LineData::default(),
+//!     wave: 0,
+//!     txn: Txn(1),
+//! };
+//! let mut out = Outbox::default();
+//! assert_eq!(l1.step(&Input::Core(&load), &mut out), Ok(Outcome::Done));
+//! assert_eq!(gpu_vi.messages()[usize::from(out.messages[0].kind.0)].name, "GETS");
+//! assert_eq!(l1.vocabulary().states[usize::from(l1.view(LineAddr(7)).state)].name, "I_V");
+//! ```
+//!
 //! This crate does no I/O, reads no clock, draws no random numbers and starts no threads.
 
 pub mod access;

@@ -14,6 +14,19 @@
 //! | `dlb/` | octree partitioning, balanced by task stealing |
 //! | `kmn.rs` | k-means |
 //! | `hsp.rs` | hotspot |
+//!
+//! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
+//! wrong but the program itself:
+//!
+//! ```
+//! use chorus_sim::frontend::{HostMemory, flat};
+//! use chorus_system::Scale;
+//!
+//! let workload = chorus_workloads::find("saxpy").expect("it is in the registry");
+//! let mut memory = HostMemory::default();
+//! let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
+//! assert_eq!(flat::run(&mut *program, &mut memory), Ok(()));
+//! ```
 
 pub mod dlb;
 mod fast_barrier;
