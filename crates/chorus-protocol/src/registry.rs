@@ -87,26 +87,78 @@ pub trait Build<const W: usize> {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>>;
 }
 
+/// What a protocol says about itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration {
+    /// The name on the command line: the paper's, lower-case with hyphens.
+    pub name: &'static str,
+    /// The paper's spelling.
+    pub title: &'static str,
+    /// One sentence for lists.
+    pub summary: &'static str,
+    /// Paper and section that define it.
+    pub citation: &'static str,
+    /// The memory model it provides.
+    pub model: MemoryModel,
+    /// Its promises.
+    pub promises: &'static [Promise],
+    /// Virtual networks it needs.
+    pub virtual_networks: u8,
+    /// Its message table; begins with [`crate::message::memory::SPECS`].
+    pub messages: &'static [MessageSpec],
+    /// Its seeded faults.
+    pub faults: &'static [FaultSpec],
+}
+
 /// A coherence protocol: a declaration and its controllers.
 pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
-    /// The name on the command line: the paper's, lower-case with hyphens.
-    fn name(&self) -> &'static str;
-    /// The paper's spelling.
-    fn title(&self) -> &'static str;
-    /// One sentence for lists.
-    fn summary(&self) -> &'static str;
-    /// Paper and section that define it.
-    fn citation(&self) -> &'static str;
-    /// The memory model it provides.
-    fn model(&self) -> MemoryModel;
-    /// Its promises.
-    fn promises(&self) -> &'static [Promise];
-    /// Virtual networks it needs.
-    fn virtual_networks(&self) -> u8;
-    /// Its message table; begins with [`crate::message::memory::SPECS`].
-    fn messages(&self) -> &'static [MessageSpec];
-    /// Its seeded faults.
-    fn faults(&self) -> &'static [FaultSpec];
+    /// What it says about itself.
+    fn declaration(&self) -> &'static Declaration;
+
+    /// See [`Declaration::name`].
+    fn name(&self) -> &'static str {
+        self.declaration().name
+    }
+
+    /// See [`Declaration::title`].
+    fn title(&self) -> &'static str {
+        self.declaration().title
+    }
+
+    /// See [`Declaration::summary`].
+    fn summary(&self) -> &'static str {
+        self.declaration().summary
+    }
+
+    /// See [`Declaration::citation`].
+    fn citation(&self) -> &'static str {
+        self.declaration().citation
+    }
+
+    /// See [`Declaration::model`].
+    fn model(&self) -> MemoryModel {
+        self.declaration().model
+    }
+
+    /// See [`Declaration::promises`].
+    fn promises(&self) -> &'static [Promise] {
+        self.declaration().promises
+    }
+
+    /// See [`Declaration::virtual_networks`].
+    fn virtual_networks(&self) -> u8 {
+        self.declaration().virtual_networks
+    }
+
+    /// See [`Declaration::messages`].
+    fn messages(&self) -> &'static [MessageSpec] {
+        self.declaration().messages
+    }
+
+    /// See [`Declaration::faults`].
+    fn faults(&self) -> &'static [FaultSpec] {
+        self.declaration().faults
+    }
 }
 
 /// Every protocol, in the order of the papers.

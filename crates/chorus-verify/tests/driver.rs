@@ -7,7 +7,7 @@ use chorus_protocol::controller::{
 };
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficClass, memory};
-use chorus_protocol::registry::{Build, BuildConfig, FaultSpec, MemoryModel, Promise, Protocol};
+use chorus_protocol::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Protocol};
 use chorus_verify::check::{Verdict, check, smoke_configurations};
 use chorus_verify::violation::Violation;
 
@@ -120,41 +120,21 @@ impl Build<32> for Toy {
     }
 }
 
+static DECLARATION: Declaration = Declaration {
+    name: "toy",
+    title: "TOY",
+    summary: "Holds nothing.",
+    citation: "none",
+    model: MemoryModel::PerLocation,
+    promises: &[],
+    virtual_networks: 1,
+    messages: &MESSAGES,
+    faults: &FAULTS,
+};
+
 impl Protocol for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-
-    fn title(&self) -> &'static str {
-        "TOY"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Holds nothing."
-    }
-
-    fn citation(&self) -> &'static str {
-        "none"
-    }
-
-    fn model(&self) -> MemoryModel {
-        MemoryModel::PerLocation
-    }
-
-    fn promises(&self) -> &'static [Promise] {
-        &[]
-    }
-
-    fn virtual_networks(&self) -> u8 {
-        1
-    }
-
-    fn messages(&self) -> &'static [MessageSpec] {
-        &MESSAGES
-    }
-
-    fn faults(&self) -> &'static [FaultSpec] {
-        &FAULTS
+    fn declaration(&self) -> &'static Declaration {
+        &DECLARATION
     }
 }
 

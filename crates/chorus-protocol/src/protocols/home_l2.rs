@@ -14,6 +14,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV};
+use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -44,6 +45,45 @@ pub struct L2Policy {
     pub private_copies: PrivateCopies,
     /// A mistake to build in.
     pub fault: Option<L2Fault>,
+}
+
+/// What distinguishes the protocols that consist of a write-through private cache and this bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Policies {
+    /// The private cache.
+    pub l1: L1Policy,
+    /// The bank.
+    pub l2: L2Policy,
+}
+
+/// A fault sits in one of the two controllers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Seed {
+    /// In the private cache.
+    L1(L1Fault),
+    /// In the bank.
+    L2(L2Fault),
+}
+
+/// Builds a controller of such a protocol; `seeds` are its faults in the order that it declares them.
+pub fn build_home<const W: usize>(
+    role: Role,
+    index: u16,
+    config: &BuildConfig,
+    policies: &Policies,
+    seeds: &[Seed],
+) -> Option<Box<dyn Controller<W>>> {
+    let Policies { mut l1, mut l2 } = *policies;
+    match config.fault.and_then(|fault| seeds.get(usize::from(fault))) {
+        Some(Seed::L1(fault)) => l1.fault = Some(*fault),
+        Some(Seed::L2(fault)) => l2.fault = Some(*fault),
+        None => {}
+    }
+    match role {
+        Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, l1))),
+        Role::L2 => Some(Box::new(HomeL2::new(index, config, l2))),
+        Role::Memory => None,
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,12 +6,10 @@
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::message::{Channel, MessageSpec, Size, TrafficClass};
-use crate::protocols::home_l2::{HomeL2, L2Fault, L2Policy, PrivateCopies};
+use crate::protocols::home_l2::{L2Fault, L2Policy, Policies, PrivateCopies, Seed, build_home};
 use crate::protocols::write_through::message_table;
-use crate::protocols::write_through_l1::{
-    Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
-};
-use crate::registry::{Build, BuildConfig, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
+use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Promise, Protocol};
 
 static MESSAGES: [MessageSpec; 10] = message_table(&[MessageSpec {
     name: "INV",
@@ -20,12 +18,23 @@ static MESSAGES: [MessageSpec; 10] = message_table(&[MessageSpec {
     size: Size::Control,
 }]);
 
+const POLICIES: Policies = Policies {
+    l1: L1Policy {
+        allocation: Allocation::OnLoadMiss,
+        store_hit: StoreHit::Update,
+        kernel_start: KernelStart::Keep,
+        invalidation: Invalidation::Silent,
+        fault: None,
+    },
+    l2: L2Policy { private_copies: PrivateCopies::Vanish, fault: None },
+};
+
 /// In the order of [`FAULTS`]: what is wrong in which controller.
-const SEEDS: [(Option<L1Fault>, Option<L2Fault>); 4] = [
-    (None, Some(L2Fault::SurvivingCopy)),
-    (Some(L1Fault::StaleRefill), None),
-    (Some(L1Fault::PendingHit), None),
-    (None, Some(L2Fault::WrongWord)),
+const SEEDS: [Seed; 4] = [
+    Seed::L2(L2Fault::SurvivingCopy),
+    Seed::L1(L1Fault::StaleRefill),
+    Seed::L1(L1Fault::PendingHit),
+    Seed::L2(L2Fault::WrongWord),
 ];
 
 static FAULTS: [FaultSpec; SEEDS.len()] = [
@@ -35,63 +44,29 @@ static FAULTS: [FaultSpec; SEEDS.len()] = [
     FaultSpec { name: "wrong-word", breaks: "a store lands one word further" },
 ];
 
+static DECLARATION: Declaration = Declaration {
+    name: "ideal-coh",
+    title: "IDEAL-COH",
+    summary: "Coherent private caches at no cost: stale copies vanish instantly.",
+    citation: "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 1",
+    model: MemoryModel::WriteAtomicRc,
+    promises: &[Promise::SingleWriter, Promise::Communication],
+    virtual_networks: 2,
+    messages: &MESSAGES,
+    faults: &FAULTS,
+};
+
 /// The protocol.
 pub struct IdealCoh;
 
 impl<const W: usize> Build<W> for IdealCoh {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) =
-            config.fault.and_then(|index| SEEDS.get(usize::from(index)).copied()).unwrap_or((None, None));
-        let l1 = L1Policy {
-            allocation: Allocation::OnLoadMiss,
-            store_hit: StoreHit::Update,
-            kernel_start: KernelStart::Keep,
-            invalidation: Invalidation::Silent,
-            fault: l1_fault,
-        };
-        let l2 = L2Policy { private_copies: PrivateCopies::Vanish, fault: l2_fault };
-        match role {
-            Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, l1))),
-            Role::L2 => Some(Box::new(HomeL2::new(index, config, l2))),
-            Role::Memory => None,
-        }
+        build_home(role, index, config, &POLICIES, &SEEDS)
     }
 }
 
 impl Protocol for IdealCoh {
-    fn name(&self) -> &'static str {
-        "ideal-coh"
-    }
-
-    fn title(&self) -> &'static str {
-        "IDEAL-COH"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Coherent private caches at no cost: stale copies vanish instantly."
-    }
-
-    fn citation(&self) -> &'static str {
-        "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 1"
-    }
-
-    fn model(&self) -> MemoryModel {
-        MemoryModel::WriteAtomicRc
-    }
-
-    fn promises(&self) -> &'static [Promise] {
-        &[Promise::SingleWriter, Promise::Communication]
-    }
-
-    fn virtual_networks(&self) -> u8 {
-        2
-    }
-
-    fn messages(&self) -> &'static [MessageSpec] {
-        &MESSAGES
-    }
-
-    fn faults(&self) -> &'static [FaultSpec] {
-        &FAULTS
+    fn declaration(&self) -> &'static Declaration {
+        &DECLARATION
     }
 }

@@ -13,7 +13,7 @@ use crate::protocols::write_through::message_table;
 use crate::protocols::write_through_l1::{
     Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
 };
-use crate::registry::{Build, BuildConfig, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Promise, Protocol};
 use l2::{GpuViL2, L2Fault};
 
 const INVALIDATION: Channel = Channel::Virtual(2);
@@ -61,6 +61,18 @@ static FAULTS: [FaultSpec; SEEDS.len()] = [
     FaultSpec { name: "lost-write-back", breaks: "a dirty line leaves the L2 without being written back" },
 ];
 
+static DECLARATION: Declaration = Declaration {
+    name: "gpu-vi",
+    title: "GPU-VI",
+    summary: "Write-through L1s, inclusive L2 with sharers, invalidations with acknowledgements.",
+    citation: "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 4.2",
+    model: MemoryModel::WriteAtomicRc,
+    promises: &[Promise::SingleWriter, Promise::Inclusion, Promise::Communication],
+    virtual_networks: 4,
+    messages: &MESSAGES,
+    faults: &FAULTS,
+};
+
 /// The protocol.
 pub struct GpuVi;
 
@@ -87,39 +99,7 @@ impl<const W: usize> Build<W> for GpuVi {
 }
 
 impl Protocol for GpuVi {
-    fn name(&self) -> &'static str {
-        "gpu-vi"
-    }
-
-    fn title(&self) -> &'static str {
-        "GPU-VI"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Write-through L1s, inclusive L2 with sharers, invalidations with acknowledgements."
-    }
-
-    fn citation(&self) -> &'static str {
-        "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 4.2"
-    }
-
-    fn model(&self) -> MemoryModel {
-        MemoryModel::WriteAtomicRc
-    }
-
-    fn promises(&self) -> &'static [Promise] {
-        &[Promise::SingleWriter, Promise::Inclusion, Promise::Communication]
-    }
-
-    fn virtual_networks(&self) -> u8 {
-        4
-    }
-
-    fn messages(&self) -> &'static [MessageSpec] {
-        &MESSAGES
-    }
-
-    fn faults(&self) -> &'static [FaultSpec] {
-        &FAULTS
+    fn declaration(&self) -> &'static Declaration {
+        &DECLARATION
     }
 }

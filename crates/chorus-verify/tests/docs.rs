@@ -1,0 +1,164 @@
+//! Do the pages of the documentation say what the code does? Everything in them that code can tell is generated and compared.
+
+mod pages;
+
+use chorus_protocol::message::{Channel, MessageSpec, Size};
+use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, find};
+use chorus_verify::check::{Verdict, check, configurations, find_configuration, smoke_configurations};
+use chorus_verify::faults::{Catcher, caught, find_fault};
+use chorus_verify::litmus;
+use chorus_verify::table::TransitionTable;
+use pages::{Page, table, updating};
+
+fn page_of(protocol: &dyn Protocol) -> Page {
+    Page::read(&format!("docs/protocols/{}.md", protocol.name()))
+}
+
+fn promise(promise: Promise) -> &'static str {
+    match promise {
+        Promise::SingleWriter => "single writer: no readable private copy ever differs from its home",
+        Promise::Inclusion => "inclusion: every readable private copy is resident at its home, which knows of it",
+        Promise::Communication => "communication: writes of one work-group reach others within a kernel",
+    }
+}
+
+fn declaration(protocol: &dyn Protocol) -> String {
+    let promises: Vec<&str> = protocol.promises().iter().copied().map(promise).collect();
+    let promises = if promises.is_empty() { "none".to_owned() } else { promises.join("; ") };
+    let rows = [
+        ("name", format!("`{}`", protocol.name())),
+        ("summary", protocol.summary().to_owned()),
+        ("source", protocol.citation().to_owned()),
+        ("memory model", protocol.model().name().to_owned()),
+        ("promises", promises),
+        ("virtual networks", protocol.virtual_networks().to_string()),
+    ];
+    table(["", ""], rows.map(|(key, value)| [key.to_owned(), value]))
+}
+
+fn messages(protocol: &dyn Protocol) -> String {
+    let row = |spec: &MessageSpec| {
+        let channel = match spec.channel {
+            Channel::Virtual(network) => format!("virtual network {network}"),
+            Channel::Memory => "bank to memory channel and back".to_owned(),
+            Channel::Instant => "instant, not counted".to_owned(),
+        };
+        let size = match spec.size {
+            Size::Control => "header",
+            Size::Line => "header and line",
+            Size::Masked => "header and the bytes concerned",
+        };
+        [format!("`{}`", spec.name), channel, size.to_owned(), spec.class.label().to_owned()]
+    };
+    table(["message", "travels on", "size", "class"], protocol.messages().iter().map(row))
+}
+
+fn faults(protocol: &'static dyn Protocol) -> String {
+    let rows = protocol.faults().iter().enumerate().map(|(index, fault)| {
+        let catch = caught(protocol, index as u8).unwrap_or_else(|| panic!("{} is not caught", fault.name));
+        let by = match catch.by {
+            Catcher::Configuration(name) => format!("configuration `{name}`"),
+            Catcher::Litmus(name) => format!("litmus test `{name}`"),
+        };
+        [format!("`{}`", fault.name), fault.breaks.to_owned(), by, catch.chart.violation.to_string()]
+    });
+    table(["fault", "what the faulty controller does", "caught by", "shows as"], rows)
+}
+
+/// Rows of all configurations. The numbers of the larger ones are taken over from the page, since counting them takes minutes;
+/// they are counted anew when pages are rewritten.
+fn explorations(protocol: &'static dyn Protocol, page: &Page) -> String {
+    let small: Vec<&str> = smoke_configurations().iter().map(|config| config.name).collect();
+    let written = |name: &str| {
+        let row = page.block("configurations").lines().find(|row| row.starts_with(&format!("| `{name}` |")))?;
+        let cells: Vec<String> = row.split(" | ").skip(2).map(|cell| cell.trim_end_matches(" |").to_owned()).collect();
+        <[String; 4]>::try_from(cells).ok()
+    };
+    let rows = configurations(protocol).into_iter().map(|config| {
+        let taken_over = if updating() || small.contains(&config.name) { None } else { written(config.name) };
+        let [states, transitions, depth, executions] = taken_over.unwrap_or_else(|| {
+            let report = check(protocol, None, &config);
+            assert!(report.passed(), "{}", report.to_text());
+            [grouped(report.states as u64), grouped(report.transitions), report.depth.to_string(), grouped(report.executions as u64)]
+        });
+        [format!("`{}`", config.name), config.description.to_owned(), states, transitions, depth, executions]
+    });
+    table(["configuration", "what it varies", "states", "transitions", "depth", "executions"], rows)
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The extracted table without its title, one level of headings down.
+fn transitions(protocol: &'static dyn Protocol) -> String {
+    let text = TransitionTable::extract(protocol).to_markdown();
+    let start = text.find("\n## ").unwrap_or_else(|| panic!("{text}"));
+    text[start..].replace("\n## ", "\n### ")
+}
+
+#[test]
+fn every_protocols_page_declares_what_the_protocol_declares() {
+    for protocol in PROTOCOLS {
+        let mut page = page_of(*protocol);
+        page.expect("declaration", &declaration(*protocol));
+        page.expect("messages", &messages(*protocol));
+        page.expect("faults", &faults(*protocol));
+        let explorations = explorations(*protocol, &page);
+        page.expect("configurations", &explorations);
+        page.expect("table", &transitions(*protocol));
+    }
+}
+
+#[test]
+fn the_counterexample_of_the_tutorial_is_the_one_that_the_check_prints() {
+    let protocol = find("gpu-vi").unwrap();
+    let config = find_configuration(protocol, "smoke").unwrap();
+    let report = check(protocol, find_fault(protocol, "stale-refill"), &config);
+    let Verdict::Violated(chart) = report.verdict else { panic!("{}", report.to_text()) };
+    let mut page = Page::read("docs/tutorials/read-a-counterexample.md");
+    page.expect("chart", &format!("```text\n{}```", chart.to_text()));
+}
+
+#[test]
+fn the_page_on_memory_models_lists_every_litmus_test() {
+    let expected = |expectation| match expectation {
+        litmus::Expectation::Forbidden => "forbidden",
+        litmus::Expectation::Reachable => "must be seen",
+        litmus::Expectation::Permitted => "allowed",
+    };
+    let rows = litmus::tests().into_iter().map(|test| {
+        let (rc, per_location) = (expected(test.write_atomic_rc), expected(test.per_location));
+        let program = format!("`{}`", test.program).replace(" | ", "` · `");
+        [test.name.to_owned(), program, format!("`{}`", test.telling), rc.to_owned(), per_location.to_owned()]
+    });
+    let head = ["test", "program", "telling outcome", "release consistency, write-atomic", "per-location coherence"];
+    Page::read("docs/concepts/memory-models.md").expect("litmus", &table(head, rows));
+}
+
+/// A block of code after `<!-- from: PATH -->` is quoted from that file.
+#[test]
+fn quoted_code_is_what_the_sources_hold() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for page in ["docs/tutorials/write-a-kernel.md", "docs/tutorials/write-a-protocol.md"] {
+        let text = std::fs::read_to_string(root.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
+        let quotes: Vec<&str> = text.split("<!-- from: ").skip(1).collect();
+        assert!(!quotes.is_empty(), "{page} quotes nothing");
+        for quote in quotes {
+            let (path, rest) = quote.split_once(" -->").unwrap_or_else(|| panic!("{page}: `<!-- from:` without `-->`"));
+            let code = rest.split("```").nth(1).and_then(|block| block.strip_prefix("rust\n"));
+            let code = code.unwrap_or_else(|| panic!("{page}: no Rust block after `from: {path}`"));
+            let source = std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+            assert!(source.contains(code.trim_end()), "{page} quotes {path} as\n{code}\nwhich is not there (any more)");
+        }
+    }
+}

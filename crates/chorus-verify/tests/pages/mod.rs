@@ -1,0 +1,81 @@
+//! Pages of the documentation, and the blocks in them that are generated.
+//!
+//! A block lies between the lines `<!-- generated: NAME -->` and `<!-- end -->`. A page that differs from what is generated fails
+//! its test; with `CHORUS_UPDATE_DOCS=1` in the environment the page is rewritten instead.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// How to bring pages up to date.
+const HINT: &str = "hint: CHORUS_UPDATE_DOCS=1 cargo test --workspace rewrites the generated blocks";
+
+/// Whether pages are rewritten rather than compared.
+pub fn updating() -> bool {
+    std::env::var_os("CHORUS_UPDATE_DOCS").is_some_and(|value| value == "1")
+}
+
+/// A page of the documentation.
+pub struct Page {
+    path: String,
+    text: String,
+}
+
+impl Page {
+    /// Reads the page at `path`, from the root of the workspace.
+    pub fn read(path: &str) -> Page {
+        let text = fs::read_to_string(full(path)).unwrap_or_else(|error| {
+            panic!("{path}: {error}\nhint: write it; `<!-- generated: NAME -->` and `<!-- end -->` mark what is filled in")
+        });
+        Page { path: path.to_owned(), text }
+    }
+
+    /// The contents of a block.
+    pub fn block(&self, name: &str) -> &str {
+        let (start, end) = self.place(name);
+        &self.text[start..end]
+    }
+
+    /// Compares a block with what it should hold, or rewrites it.
+    pub fn expect(&mut self, name: &str, generated: &str) {
+        let generated = format!("\n{}\n\n", generated.trim());
+        let (start, end) = self.place(name);
+        if updating() {
+            self.text.replace_range(start..end, &generated);
+            fs::write(full(&self.path), &self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path));
+            return;
+        }
+        let found = &self.text[start..end];
+        if found != generated {
+            let line = found.lines().zip(generated.lines()).position(|(found, expected)| found != expected);
+            let line = line.unwrap_or(found.lines().count().min(generated.lines().count()));
+            panic!(
+                "{}: block `{name}` differs from what is generated, first in its line {line}\n   page: {}\nexpects: {}\n{HINT}",
+                self.path,
+                found.lines().nth(line).unwrap_or("(ends here)"),
+                generated.lines().nth(line).unwrap_or("(ends here)"),
+            );
+        }
+    }
+
+    fn place(&self, name: &str) -> (usize, usize) {
+        let open = format!("<!-- generated: {name} -->\n");
+        let start = self.text.find(&open).map(|at| at + open.len());
+        let start = start.unwrap_or_else(|| panic!("{}: no line `{}`", self.path, open.trim()));
+        let length = self.text[start..].find("<!-- end -->");
+        let length = length.unwrap_or_else(|| panic!("{}: block `{name}` has no `<!-- end -->`", self.path));
+        (start, start + length)
+    }
+}
+
+/// A table in Markdown.
+pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let mut text = row(&head.map(str::to_owned));
+    text.push_str(&format!("|{}\n", "---|".repeat(N)));
+    rows.into_iter().for_each(|cells| text.push_str(&row(&cells.map(|cell| cell.replace('|', "\\|")))));
+    text
+}
+
+fn full(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
