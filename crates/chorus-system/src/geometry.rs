@@ -7,8 +7,14 @@ use crate::config::{Clocks, Core, Dram, Energy, L1, L2, Network, SystemConfig, W
 
 /// The widest sharer set: one bit per core in a 64-bit word.
 const CORES_MAX: u32 = 64;
-/// The widest wavefront: one bit per lane in a 32-bit mask.
-const LANES_MAX: u32 = 32;
+/// The width of a wavefront that kernels are written for.
+const LANES: u32 = 32;
+/// Most wavefronts of a core: one bit each in a 64-bit word.
+const WAVEFRONTS_MAX: u32 = 64;
+/// Most ways of a set: the recency of a line is a byte.
+const WAYS_MAX: u32 = 256;
+/// Least room at a DRAM channel: a miss sends a write-back and a fetch.
+const DRAM_QUEUE_MIN: u32 = 2;
 /// Bound on whatever exists once per core, bank or set.
 const COUNT_MAX: u32 = 1024;
 /// Bound on queues, buffers and MSHRs.
@@ -17,8 +23,8 @@ const ENTRIES_MAX: u32 = 65_536;
 const LATENCY_CYCLES_MAX: u32 = 1_000_000;
 /// Bound on a DRAM timing parameter in cycles.
 const TIMING_CYCLES_MAX: u32 = 10_000;
-/// Smallest and largest line: two words for hand-made cases, one bit per word of 4 bytes in a 32-bit mask.
-const LINE_BYTES: (u32, u32) = (8, 128);
+/// Line sizes: two words for hand-made cases, and those of GPUs.
+const LINE_BYTES: [u32; 3] = [8, 64, 128];
 /// The least common multiple of the clocks stays below this, so that a cycle is never more than a million ticks.
 const TICK_MHZ_END: u64 = 1_000_000;
 /// Bound on the watchdog: with a million ticks to a cycle, time still fits 64 bits.
@@ -123,8 +129,8 @@ fn check_clocks(clocks: &Clocks) -> Check {
 
 fn check_core(core: &Core) -> Check {
     between("core.count", core.count, 1, CORES_MAX)?;
-    between("core.wavefronts", core.wavefronts, 1, COUNT_MAX)?;
-    between("core.lanes", core.lanes, 1, LANES_MAX)?;
+    between("core.wavefronts", core.wavefronts, 1, WAVEFRONTS_MAX)?;
+    require(core.lanes == LANES, "core.lanes", core.lanes, format!("{LANES}, the width that kernels are written for"))?;
     require(core.registers >= 1, "core.registers", core.registers, "1 or more")?;
     between("core.work_groups", core.work_groups, 1, COUNT_MAX)?;
     between("core.loads_in_flight", core.loads_in_flight, 1, COUNT_MAX)?;
@@ -134,15 +140,9 @@ fn check_core(core: &Core) -> Check {
 }
 
 fn check_l1(l1: &L1, cores: u32) -> Check {
-    let (min, max) = LINE_BYTES;
     let line = l1.line_bytes;
-    require(
-        line.is_power_of_two() && (min..=max).contains(&line),
-        "l1.line_bytes",
-        line,
-        format!("a power of two from {min} to {max}"),
-    )?;
-    between("l1.ways", l1.ways, 1, COUNT_MAX)?;
+    require(LINE_BYTES.contains(&line), "l1.line_bytes", line, "8, 64 or 128")?;
+    between("l1.ways", l1.ways, 1, WAYS_MAX)?;
     check_capacity("l1.size_bytes", l1.size_bytes, ("l1.ways", l1.ways), line, &["l1.ways", "l1.line_bytes"])?;
     check_total("l1.size_bytes", l1.size_bytes, ("core.count", cores), &["core.count"])?;
     between("l1.mshrs", l1.mshrs, 1, ENTRIES_MAX)?;
@@ -151,7 +151,7 @@ fn check_l1(l1: &L1, cores: u32) -> Check {
 
 fn check_l2(l2: &L2, line_bytes: u32) -> Check {
     between("l2.banks", l2.banks, 1, COUNT_MAX)?;
-    between("l2.ways", l2.ways, 1, COUNT_MAX)?;
+    between("l2.ways", l2.ways, 1, WAYS_MAX)?;
     check_capacity("l2.bank_bytes", l2.bank_bytes, ("l2.ways", l2.ways), line_bytes, &["l2.ways", "l1.line_bytes"])?;
     check_total("l2.bank_bytes", l2.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
     between("l2.mshrs", l2.mshrs, 1, ENTRIES_MAX)?;
@@ -200,7 +200,7 @@ fn check_network(network: &Network) -> Check {
 
 fn check_dram(dram: &Dram, line_bytes: u32) -> Check {
     between("dram.bytes_per_cycle", dram.bytes_per_cycle, 1, COUNT_MAX)?;
-    between("dram.queue", dram.queue, 1, ENTRIES_MAX)?;
+    between("dram.queue", dram.queue, DRAM_QUEUE_MIN, ENTRIES_MAX)?;
     between("dram.latency_cycles", dram.latency_cycles, 0, LATENCY_CYCLES_MAX)?;
     between("dram.banks", dram.banks, 1, COUNT_MAX)?;
     require_with(
