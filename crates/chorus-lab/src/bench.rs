@@ -49,7 +49,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { cpu_s: 1.2, repetitions: 3 }
+        Effort { cpu_s: 1.5, repetitions: 3 }
     }
 }
 
@@ -123,14 +123,25 @@ pub enum BenchError {
     },
 }
 
-/// Runs every benchmark; `begin` is told the name of each, how many there are and which it is, counted from 0.
-pub fn run(effort: Effort, begin: &dyn Fn(&str, usize, usize)) -> Result<Benches, BenchError> {
+/// The names of all benchmarks.
+pub fn names() -> Vec<&'static str> {
+    subjects().iter().map(|subject| subject.name).collect()
+}
+
+/// Runs the benchmarks of these names, telling when each begins and what it measured.
+pub fn run(
+    names: &[&str],
+    effort: Effort,
+    begin: &dyn Fn(&str),
+    finish: &dyn Fn(&Bench),
+) -> Result<Benches, BenchError> {
     let config = chorus_system::resolve("tc", Scale::Paper, &[])?.config;
-    let subjects = subjects();
     let mut benches = Vec::new();
-    for (index, subject) in subjects.iter().enumerate() {
-        begin(subject.name, subjects.len(), index);
-        benches.push(measure(subject, &config, effort)?);
+    for subject in subjects().iter().filter(|subject| names.contains(&subject.name)) {
+        begin(subject.name);
+        let bench = measure(subject, &config, effort)?;
+        finish(&bench);
+        benches.push(bench);
     }
     Ok(Benches { benches, peak_resident_bytes: peak_resident_bytes() })
 }

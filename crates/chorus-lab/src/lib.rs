@@ -3,11 +3,13 @@
 //! A paper is two files of data: `experiments/NAME.toml` says which runs to make and which figures to draw from them,
 //! `claims/NAME.toml` says what the paper found. [`reproduce`] makes the runs ([`matrix`]), keeps each in a [`store`] as soon as
 //! it is finished, computes the [`figure`]s, evaluates the [`claim`]s and writes one HTML page per paper ([`report`]). How a run
-//! is made is not known here: callers pass a [`run::Runner`].
+//! is made is not known to any of these: callers pass a [`run::Runner`], of which [`simulate`] is the real one.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
+//! | `simulate.rs` | one run on the simulator |
+//! | `bench.rs` | how fast the simulator is |
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
 //! | `experiment.rs` | run matrices and figures as data |
 //! | `claim.rs` | what a paper states as data, and the verdict on it |

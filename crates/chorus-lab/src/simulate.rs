@@ -75,10 +75,12 @@ pub fn find_workload(name: &str) -> Result<&'static dyn Workload, String> {
     chorus_workloads::find(name).ok_or_else(|| unknown("workload", name, &known))
 }
 
-/// Says that a name is not one of those known, and which is nearest.
+/// Says that a name is not one of those known, and which is nearest, whatever their case.
 pub fn unknown(what: &str, given: &str, known: &[&str]) -> String {
-    let nearest = did_you_mean(&nearest(given, known));
-    format!("unknown {what} `{}`; known: {}{nearest}", excerpt(given), quoted(known))
+    let lower: Vec<String> = known.iter().map(|name| name.to_lowercase()).collect();
+    let nearest = nearest(given, &lower).and_then(|near| lower.iter().position(|name| *name == near));
+    let nearest = nearest.and_then(|index| known.get(index)).map(|&name| name.to_owned());
+    format!("unknown {what} `{}`; known: {}{}", excerpt(given), quoted(known), did_you_mean(&nearest))
 }
 
 fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
@@ -137,4 +139,25 @@ fn quietly<T>(action: impl FnOnce() -> T) -> std::thread::Result<T> {
     let result = catch_unwind(AssertUnwindSafe(action));
     QUIET.set(false);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{crash, quietly, unknown};
+    use crate::run::RunErrorKind;
+
+    #[test]
+    fn the_nearest_name_is_found_in_any_case() {
+        let message = unknown("litmus test", "mp+fence", &["SB", "MP+fences"]);
+        assert_eq!(message, "unknown litmus test `mp+fence`; known: `SB`, `MP+fences`; did you mean `MP+fences`?");
+    }
+
+    #[test]
+    fn a_crash_of_the_program_is_a_stuck_run_with_its_message() {
+        let panic = quietly(|| panic!("index {} out of range", 7)).expect_err("it panics");
+        let error = crash(&*panic);
+        assert_eq!(error.kind, RunErrorKind::Stuck);
+        assert!(error.message.ends_with("index 7 out of range"), "{error}");
+        assert_eq!(quietly(|| 5).ok(), Some(5));
+    }
 }

@@ -85,15 +85,19 @@ pub fn print_error(message: &str, excerpt: Option<&str>) {
 /// The line of a file that an error points at, with the place underlined.
 fn excerpt(error: &impl Diagnostic) -> Option<String> {
     let label = error.labels()?.next()?;
-    let contents = error.source_code()?.read_span(label.inner(), 0, 0).ok()?;
-    let line = String::from_utf8_lossy(contents.data()).lines().next()?.to_owned();
-    let number = (contents.line() + 1).to_string();
-    // What lies before and under the mark is counted in characters, since that is what a terminal shows.
+    // Without a line of context miette reads the label alone.
+    let contents = error.source_code()?.read_span(label.inner(), 1, 1).ok()?;
+    let text = std::str::from_utf8(contents.data()).ok()?;
     let start = label.offset().checked_sub(contents.span().offset())?;
-    let before = line.get(..start)?.chars().count();
-    let marked = line.get(start..)?.char_indices().take_while(|(index, _)| *index < label.len()).count().max(1);
-    let margin = " ".repeat(number.len());
-    Some(format!(" {number} | {line}\n {margin} | {}{}\n", " ".repeat(before), "^".repeat(marked)))
+    let before = text.get(..start)?;
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text.get(line_start..)?.lines().next()?;
+    let number = (contents.line() + before.matches('\n').count() + 1).to_string();
+    // What lies before and under the mark is counted in characters, since that is what a terminal shows.
+    let indent = before.get(line_start..)?.chars().count();
+    let marked = text.get(start..start + label.len())?.lines().next().map_or(0, |marked| marked.chars().count());
+    let (margin, indent, mark) = (" ".repeat(number.len()), " ".repeat(indent), "^".repeat(marked.max(1)));
+    Some(format!(" {number} | {line}\n {margin} | {indent}{mark}\n"))
 }
 
 impl From<SystemError> for Failure {

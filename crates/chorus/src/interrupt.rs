@@ -2,6 +2,7 @@
 //!
 //! Every finished run is on disk before it is counted, so the process may end at any moment without losing one.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -11,36 +12,83 @@ use chorus_lab::run::{RunError, RunResult, RunSpec};
 
 use crate::failure::INTERRUPTED;
 
+enum Event {
+    Finished,
+    Interrupted,
+}
+
 /// Does some work on another thread. After Ctrl-C it sets `cancel`, calls `stopped` and ends the process.
-///
-/// Where no handler can be installed, Ctrl-C ends the process as it does by default.
 pub fn interruptible<T: Send>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send, stopped: impl FnOnce()) -> T {
-    enum Event<T> {
-        Finished(thread::Result<T>),
-        Interrupted,
-    }
-    let (sender, receiver) = mpsc::channel();
-    let finished = sender.clone();
+    let (sender, events) = mpsc::channel();
+    let interrupts = sender.clone();
+    // Where no handler can be installed, Ctrl-C ends the process as it does by default.
+    let _ = ctrlc::set_handler(move || {
+        let _ = interrupts.send(Event::Interrupted);
+    });
     thread::scope(|scope| {
-        scope.spawn(move || {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-            // The receiver lives until it has received this.
-            let _ = finished.send(Event::Finished(result));
+        let worker = scope.spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(work));
+            // The receiver lives until the worker has ended.
+            let _ = sender.send(Event::Finished);
+            result
         });
-        let (interrupted, interrupts) = mpsc::channel();
-        let _ = ctrlc::set_handler(move || {
-            let _ = interrupted.send(());
-        });
-        // This thread ends with the process: it is not part of the scope.
-        forward(interrupts, move || sender.send(Event::Interrupted).is_ok());
-        match receiver.recv() {
-            Ok(Event::Finished(Ok(result))) => result,
-            Ok(Event::Finished(Err(panic))) => std::panic::resume_unwind(panic),
-            Ok(Event::Interrupted) | Err(_) => {
-                cancel.store(true, Ordering::Relaxed);
-                stopped();
-                std::process::exit(INTERRUPTED.into());
-            }
+        if let Ok(Event::Interrupted) = events.recv() {
+            cancel.store(true, Ordering::Relaxed);
+            stopped();
+            std::process::exit(INTERRUPTED.into());
         }
+        worker.join().and_then(|result| result).unwrap_or_else(|panic| resume_unwind(panic))
     })
+}
+
+/// Counts the runs of a matrix on their way to whoever shows them.
+pub struct Tally {
+    shown: Box<dyn Progress>,
+    total: AtomicUsize,
+    kept: AtomicUsize,
+}
+
+impl Tally {
+    /// Counts what `shown` is told.
+    pub fn new(shown: Box<dyn Progress>) -> Tally {
+        Tally { shown, total: AtomicUsize::new(0), kept: AtomicUsize::new(0) }
+    }
+
+    /// How many runs are kept, of how many.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.kept.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+
+    /// Ends what is shown, where something is.
+    pub fn stop(&self) {
+        if self.total.load(Ordering::Relaxed) > 0 {
+            self.shown.end(false);
+        }
+    }
+}
+
+impl Progress for Tally {
+    fn begin(&self, total: usize, reused: usize) {
+        self.total.store(total, Ordering::Relaxed);
+        self.kept.store(reused, Ordering::Relaxed);
+        self.shown.begin(total, reused);
+    }
+
+    fn started(&self, spec: &RunSpec) {
+        self.shown.started(spec);
+    }
+
+    fn finished(&self, result: &RunResult) {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+        self.shown.finished(result);
+    }
+
+    fn failed(&self, spec: &RunSpec, error: &RunError) {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+        self.shown.failed(spec, error);
+    }
+
+    fn end(&self, cancelled: bool) {
+        self.shown.end(cancelled);
+    }
 }

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::failure::{Failure, Verdict};
+use crate::failure::Verdict;
 use crate::session::Session;
 use crate::verbs::Verb;
 
@@ -64,9 +64,8 @@ fn main() -> ExitCode {
         Ok(Ok(Verdict::Good)) => ExitCode::SUCCESS,
         Ok(Ok(Verdict::CheckFailed)) => ExitCode::from(failure::CHECK_FAILED),
         Ok(Err(error)) => {
-            let Failure { exit_code, .. } = error;
             error.print();
-            ExitCode::from(exit_code)
+            ExitCode::from(error.exit_code)
         }
         Err(_) => ExitCode::from(failure::DEFECT),
     }

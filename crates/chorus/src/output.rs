@@ -25,7 +25,10 @@ impl Output {
                 self.is_closed = true;
                 Ok(())
             }
-            Err(error) => Err(Failure::bad_input(format!("cannot write to stdout: {}", error.to_string().to_lowercase()))),
+            Err(error) => {
+                let reason = error.to_string().to_lowercase();
+                Err(Failure::bad_input(format!("cannot write to stdout: {reason}")))
+            }
         }
     }
 

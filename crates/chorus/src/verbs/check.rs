@@ -1,0 +1,177 @@
+//! `chorus check`: a protocol in every order of issuing, delivery and eviction, on tiny machines.
+
+use std::time::Instant;
+
+use chorus_lab::simulate::unknown;
+use chorus_protocol::registry::Protocol;
+use chorus_verify::check::{CheckConfig, CheckReport, Verdict as Finding, check, configurations, smoke_configurations};
+use chorus_verify::faults::{Catch, caught, find_fault};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
+use crate::failure::{Failure, Verdict};
+use crate::names;
+use crate::output::{align_right, count, table};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus check gpu-vi
+  chorus check gpu-vi --smoke
+  chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find";
+
+/// Arguments of `chorus check`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The protocol.
+    protocol: String,
+    /// Build in one of the protocol's seeded faults and look for it, by litmus tests too; `chorus list protocols --json` names them.
+    #[arg(long, value_name = "NAME")]
+    fault: Option<String>,
+    /// Only the configurations that take a moment.
+    #[arg(long)]
+    smoke: bool,
+    #[command(flatten)]
+    form: JsonArgument,
+}
+
+/// A configuration that was checked.
+struct Checked {
+    report: CheckReport,
+    seconds: f64,
+}
+
+impl Checked {
+    fn verdict(&self) -> &'static str {
+        match self.report.verdict {
+            Finding::Pass => "pass",
+            Finding::Violated(_) => "violated",
+            Finding::Bounded => "bounded",
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let report = &self.report;
+        let chart = match &report.verdict {
+            Finding::Violated(chart) => Some(chart),
+            Finding::Pass | Finding::Bounded => None,
+        };
+        json!({
+            "name": report.config,
+            "description": report.description,
+            "states": report.states,
+            "transitions": report.transitions,
+            "depth": report.depth,
+            "programs": report.programs,
+            "executions": report.executions,
+            "seconds": self.seconds,
+            "verdict": self.verdict(),
+            "violation": chart.map(|chart| chart.violation.to_string()),
+            "chart": chart.map(|chart| chart.to_text()),
+        })
+    }
+}
+
+/// Runs `chorus check`.
+pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let protocol = names::protocol(&arguments.protocol)?;
+    let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
+    // A seeded fault is looked for where it shows soonest.
+    let only_small = arguments.smoke || fault.is_some();
+    let configurations = if only_small { smoke_configurations() } else { configurations(protocol) };
+    let checked = check_all(protocol, fault, &configurations, session);
+    let passed = checked.iter().all(|checked| checked.report.passed());
+    let catch = match fault {
+        Some(fault) if passed && !arguments.smoke => catch(protocol, fault, session),
+        Some(_) | None => None,
+    };
+    let passed = passed && catch.is_none();
+    if arguments.form.json {
+        session.output.json(&json!({
+            "schema_version": JSON_SCHEMA_VERSION,
+            "protocol": protocol.name(),
+            "fault": arguments.fault,
+            "passed": passed,
+            "states": checked.iter().map(|checked| checked.report.states).sum::<usize>(),
+            "configurations": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
+            "caught_elsewhere": catch.as_ref().map(|catch| {
+                json!({ "summary": catch.summary(), "chart": catch.chart.to_text() })
+            }),
+        }))?;
+    } else {
+        print(&checked, session)?;
+        if let Some(catch) = catch {
+            session.output.print(&format!("\n{}", catch.to_text()))?;
+        }
+    }
+    Ok(Verdict::of(passed))
+}
+
+/// The index of a fault.
+pub fn fault(protocol: &dyn Protocol, name: &str) -> Result<u8, Failure> {
+    let known: Vec<&str> = protocol.faults().iter().map(|fault| fault.name).collect();
+    let what = format!("fault of {}", protocol.name());
+    find_fault(protocol, name).ok_or_else(|| Failure::bad_input(unknown(&what, name, &known)))
+}
+
+/// Checks one configuration after the other; a seeded fault ends it at the first violation.
+fn check_all(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    configurations: &[CheckConfig],
+    session: &Session,
+) -> Vec<Checked> {
+    let activity = session.activity(Some(configurations.len()));
+    let mut all = Vec::new();
+    for configuration in configurations {
+        activity.begin(format!("{}: {}", configuration.name, configuration.description));
+        let start = Instant::now();
+        let report = check(protocol, fault, configuration);
+        let checked = Checked { report, seconds: start.elapsed().as_secs_f64() };
+        let (states, verdict) = (count(checked.report.states as u64), checked.verdict());
+        activity.finish(&format!("{}: {verdict}, {states} states, {:.1} s", configuration.name, checked.seconds));
+        let is_caught = fault.is_some() && matches!(checked.report.verdict, Finding::Violated(_));
+        all.push(checked);
+        if is_caught {
+            break;
+        }
+    }
+    all
+}
+
+/// Looks for a fault that the small configurations do not show: by litmus tests and in the larger configurations.
+fn catch(protocol: &'static dyn Protocol, fault: u8, session: &Session) -> Option<Catch> {
+    let activity = session.activity(None);
+    activity.begin("litmus tests and larger configurations");
+    caught(protocol, fault)
+}
+
+fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
+    let mut table = table(["configuration", "states", "transitions", "depth", "executions", "seconds", "verdict", ""]);
+    for checked in all {
+        let report = &checked.report;
+        table.add_row([
+            report.config.to_owned(),
+            count(report.states as u64),
+            count(report.transitions),
+            report.depth.to_string(),
+            count(report.executions as u64),
+            format!("{:.1}", checked.seconds),
+            checked.verdict().to_owned(),
+            report.description.to_owned(),
+        ]);
+    }
+    align_right(&mut table, 1..6);
+    session.output.table(&table)?;
+    for checked in all.iter().filter(|checked| !checked.report.passed()) {
+        session.output.line("")?;
+        session.output.print(&checked.report.to_text())?;
+    }
+    let states: usize = all.iter().map(|checked| checked.report.states).sum();
+    let seconds: f64 = all.iter().map(|checked| checked.seconds).sum();
+    let passed = all.iter().filter(|checked| checked.report.passed()).count();
+    let (configurations, states) = (all.len(), count(states as u64));
+    session.output.line(&format!("\n{passed} of {configurations} configurations pass, {states} states, {seconds:.1} s"))
+}

@@ -1,0 +1,69 @@
+//! `chorus export`: finished runs for other tools.
+
+use std::path::{Path, PathBuf};
+
+use chorus_lab::export::{write_csv, write_csv_file, write_parquet_file};
+use chorus_lab::reproduce::STORE_FILE;
+use chorus_lab::store::Store;
+use clap::{Args, ValueEnum};
+
+use crate::failure::{Failure, Verdict};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus export > runs.csv
+  chorus export results --format parquet --output runs.parquet";
+
+/// Arguments of `chorus export`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The directory that `chorus reproduce` wrote to, or the results store in it.
+    #[arg(default_value = super::reproduce::OUT)]
+    results: PathBuf,
+    /// The format; by default that of the output file's name, or CSV.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// The file to write; without it, CSV goes to stdout.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Comma-separated values (RFC 4180).
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    fn of_name(path: &Path) -> Format {
+        if path.extension().is_some_and(|extension| extension == "parquet") { Format::Parquet } else { Format::Csv }
+    }
+}
+
+/// Runs `chorus export`.
+pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let path = match arguments.results.is_dir() {
+        true => arguments.results.join(STORE_FILE),
+        false => arguments.results.clone(),
+    };
+    let records = Store::open_existing(&path)?.records()?;
+    let named = arguments.output.as_deref().map(Format::of_name);
+    match (arguments.format.or(named).unwrap_or(Format::Csv), &arguments.output) {
+        (Format::Csv, Some(output)) => write_csv_file(&records, output)?,
+        (Format::Parquet, Some(output)) => write_parquet_file(&records, output)?,
+        (Format::Csv, None) => {
+            let mut text = Vec::new();
+            // Writing to memory cannot fail.
+            let _ = write_csv(&records, &mut text);
+            session.output.print(&String::from_utf8_lossy(&text))?;
+        }
+        (Format::Parquet, None) => {
+            return Err(Failure::bad_input("Parquet is not text: it goes to a file\nhint: add --output FILE"));
+        }
+    }
+    Ok(Verdict::Good)
+}

@@ -1,0 +1,57 @@
+//! The verbs, one file each.
+
+mod arguments;
+mod bench;
+mod check;
+mod explain;
+mod export;
+mod list;
+mod litmus;
+mod reproduce;
+mod run;
+mod table;
+
+use clap::Subcommand;
+
+use crate::failure::{Failure, Verdict};
+use crate::session::Session;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// List systems, protocols, workloads and experiments.
+    List(list::Arguments),
+    /// Show every value of a system: where it comes from, and what follows from it.
+    Explain(explain::Arguments),
+    /// Simulate one workload under one protocol.
+    Run(run::Arguments),
+    /// Reproduce papers: make their runs, draw their figures, judge their claims.
+    Reproduce(reproduce::Arguments),
+    /// Check a protocol exhaustively in tiny configurations.
+    Check(check::Arguments),
+    /// Run litmus tests on a protocol and compare with its memory model.
+    Litmus(litmus::Arguments),
+    /// Print a protocol's transition table, extracted from its running controllers.
+    Table(table::Arguments),
+    /// Measure how fast the simulator is.
+    Bench(bench::Arguments),
+    /// Export finished runs as CSV or Parquet.
+    Export(export::Arguments),
+}
+
+impl Verb {
+    /// Does it.
+    pub fn run(&self, session: &mut Session) -> Result<Verdict, Failure> {
+        match self {
+            Verb::List(arguments) => list::run(arguments, session),
+            Verb::Explain(arguments) => explain::run(arguments, session),
+            Verb::Run(arguments) => run::run(arguments, session),
+            Verb::Reproduce(arguments) => reproduce::run(arguments, session),
+            Verb::Check(arguments) => check::run(arguments, session),
+            Verb::Litmus(arguments) => litmus::run(arguments, session),
+            Verb::Table(arguments) => table::run(arguments, session),
+            Verb::Bench(arguments) => bench::run(arguments, session),
+            Verb::Export(arguments) => export::run(arguments, session),
+        }
+    }
+}

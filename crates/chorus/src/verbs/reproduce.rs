@@ -1,0 +1,166 @@
+//! `chorus reproduce`: the runs, figures and claims of papers, as a report.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use chorus_lab::figure::{Bar, FigureData};
+use chorus_lab::paper::{self, PAPERS, Paper};
+use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
+use chorus_lab::simulate::{build, simulate};
+use chorus_lab::store::Store;
+use clap::Args;
+
+use super::arguments::{JsonArgument, ScaleArgument};
+use crate::failure::{Failure, Verdict, print_error};
+use crate::interrupt::{Tally, interruptible};
+use crate::names::Names;
+use crate::output::{align_right, ratio, table};
+use crate::session::Session;
+use crate::{date, definitions, facts};
+
+/// Where results go unless told otherwise.
+pub const OUT: &str = "results";
+
+/// Far above any machine; a bound for numbers that are mistakes.
+const JOBS_MAX: i64 = 1024;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus reproduce                            the headline figure of each paper
+  chorus reproduce tc                         everything about one paper
+  chorus reproduce tc --scale paper --jobs 8 --out paper-results
+  chorus reproduce my-experiment.toml --json
+
+Finished runs are kept at once: the same command goes on where it was stopped, and repeats nothing.";
+
+/// Arguments of `chorus reproduce`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Papers by name, or paths of experiment files; without any, the headline figure of each paper.
+    papers: Vec<String>,
+    #[command(flatten)]
+    scale: ScaleArgument,
+    /// Where the results store and the pages go.
+    #[arg(long, value_name = "DIR", default_value = OUT)]
+    out: PathBuf,
+    /// Simulations at the same time; by default as many as there are cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX))]
+    jobs: Option<u32>,
+    #[command(flatten)]
+    form: JsonArgument,
+}
+
+/// Runs `chorus reproduce`.
+pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let names = Names::all();
+    let asked: Vec<&str> = match arguments.papers.as_slice() {
+        [] => PAPERS.iter().map(|paper| paper.name).collect(),
+        papers => papers.iter().map(String::as_str).collect(),
+    };
+    let papers = asked.iter().map(|name| paper::load(name, &names.known())).collect::<Result<Vec<_>, _>>()?;
+    // A directory that cannot be written is found out before anything is computed.
+    drop(Store::open(&arguments.out.join(STORE_FILE))?);
+    let cancel = AtomicBool::new(false);
+    let tally = Tally::new(session.matrix_progress());
+    let work = || make(arguments, &papers, &cancel, &tally);
+    let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.out))?;
+    if arguments.form.json {
+        session.output.json(&reproduction.to_json())?;
+    } else {
+        print(&reproduction, session)?;
+    }
+    let troubled = reproduction.troubled();
+    for record in &troubled {
+        let trouble = record.trouble().unwrap_or_default();
+        print_error(&format!("{}: {}: {trouble}", record.spec, record.status()), None);
+    }
+    Ok(Verdict::of(troubled.is_empty()))
+}
+
+fn make(arguments: &Arguments, papers: &[Paper], cancel: &AtomicBool, tally: &Tally) -> Result<Reproduction, Failure> {
+    let definitions = definitions::all();
+    let definitions: Vec<_> = definitions.iter().map(|definition| definition.as_metric()).collect();
+    Ok(reproduce(&Request {
+        papers,
+        headline_only: arguments.papers.is_empty(),
+        scale: arguments.scale.scale,
+        out: &arguments.out,
+        jobs: arguments.jobs.map_or(0, |jobs| jobs as usize),
+        runner: &|spec| simulate(spec, false),
+        build: &build(),
+        cancel,
+        progress: tally,
+        date: &date::today(),
+        definitions: &definitions,
+        facts: &facts::count(papers),
+    })?)
+}
+
+/// Says what is kept after Ctrl-C, and how to go on.
+fn report_stop(tally: &Tally, out: &Path) {
+    tally.stop();
+    let (kept, total) = tally.counts();
+    let store = out.join(STORE_FILE);
+    let text = match total {
+        0 => "\nstopped before the first run\n".to_owned(),
+        _ => format!(
+            "\nstopped: {kept} of {total} runs are kept in {}\n\nhint: the same command goes on from there\n",
+            store.display()
+        ),
+    };
+    // Where stderr is closed there is nobody left to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn print(reproduction: &Reproduction, session: &mut Session) -> Result<(), Failure> {
+    for paper in &reproduction.papers {
+        print_paper(paper, session)?;
+    }
+    let Reproduction { ran, reused, store, .. } = reproduction;
+    session.output.line(&format!("{ran} runs made, {reused} there already, kept in {}", store.display()))?;
+    for page in reproduction.papers.iter().filter_map(|paper| paper.page.as_ref()) {
+        session.output.line(&format!("report: {}", page.display()))?;
+    }
+    match &reproduction.index {
+        Some(index) => session.output.line(&format!("index:  {}", index.display())),
+        None => Ok(()),
+    }
+}
+
+fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Failure> {
+    session.output.line(&format!("{}: {}\n", paper.name, paper.title))?;
+    for figure in &paper.figures {
+        print_figure(figure, session)?;
+    }
+    if paper.claims.is_empty() {
+        return Ok(());
+    }
+    let mut claims = table(["claim", "paper", "measured", "verdict", "why"]);
+    for claim in &paper.claims {
+        let stated = format!("{}{}", claim.bound.sign(), ratio(claim.paper));
+        let measured = claim.measured.map_or_else(|| "–".to_owned(), ratio);
+        claims.add_row([&claim.id, &stated, &measured, &claim.verdict.to_string(), &claim.reason]);
+    }
+    align_right(&mut claims, 1..3);
+    session.output.table(&claims)?;
+    session.output.line("")
+}
+
+fn print_figure(figure: &FigureData, session: &mut Session) -> Result<(), Failure> {
+    session.output.line(&format!("{} ({})", figure.title, figure.axis))?;
+    let mut bars = table([]);
+    let labels = figure.series.iter().map(|series| series.label.clone());
+    bars.set_header(std::iter::once("workload".to_owned()).chain(labels).collect::<Vec<_>>());
+    for group in figure.workloads.iter().chain([&figure.mean]) {
+        let heights = group.bars.iter().map(|bar| match bar {
+            Bar::Parts(parts) => ratio(parts.iter().sum()),
+            Bar::Missing(why) => why.clone(),
+        });
+        bars.add_row(std::iter::once(group.label.clone()).chain(heights).collect::<Vec<_>>());
+    }
+    align_right(&mut bars, 1..=figure.series.len());
+    session.output.table(&bars)?;
+    session.output.line("")
+}

@@ -1,0 +1,137 @@
+//! `chorus run`: one simulation.
+
+use chorus_lab::run::{CheckResult, RunResult, RunSpec};
+use chorus_lab::simulate::simulate;
+use chorus_protocol::message::TrafficClass;
+use clap::Args;
+use comfy_table::Table;
+
+use super::arguments::{JsonArgument, OverrideArguments, ScaleArgument};
+use crate::definitions;
+use crate::failure::{Failure, Verdict, print_error};
+use crate::output::{align_right, count, percent, table};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus run --system tc --protocol gpu-vi --workload stn
+  chorus run --system tc --protocol gpu-vi --workload kmn --scale paper --seed 7 --json
+  chorus run --system tc --protocol ideal-coh --workload hsp --set l1.size_bytes=65536
+  chorus run --system tc --protocol no-coh --workload dlb --allow-incoherent";
+
+/// Arguments of `chorus run`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A system by name, or the path of a system file.
+    #[arg(long)]
+    system: String,
+    /// The coherence protocol.
+    #[arg(long)]
+    protocol: String,
+    /// The program.
+    #[arg(long)]
+    workload: String,
+    #[command(flatten)]
+    scale: ScaleArgument,
+    /// The seed of the generated input.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    set: OverrideArguments,
+    /// Run a workload that needs coherence under a protocol without it, to see what goes wrong.
+    #[arg(long)]
+    allow_incoherent: bool,
+    #[command(flatten)]
+    form: JsonArgument,
+}
+
+/// Runs `chorus run`.
+pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let spec = RunSpec {
+        system: arguments.system.clone(),
+        protocol: arguments.protocol.clone(),
+        workload: arguments.workload.clone(),
+        scale: arguments.scale.scale,
+        seed: arguments.seed,
+        set: arguments.set.overrides.clone(),
+    };
+    // Resolved here as well, so that a mistake in a system file is shown with its line.
+    chorus_system::resolve(&spec.system, spec.scale, &spec.set)?;
+    let activity = session.activity(None);
+    activity.begin(spec.to_string());
+    let result = simulate(&spec, arguments.allow_incoherent)?;
+    drop(activity);
+    if arguments.form.json {
+        session.output.json(&result.to_json())?;
+    } else {
+        print(&result, session)?;
+    }
+    match &result.result {
+        CheckResult::Pass | CheckResult::Unchecked => Ok(Verdict::Good),
+        CheckResult::Fail(message) => {
+            print_error(&format!("wrong result: {message}"), None);
+            Ok(Verdict::CheckFailed)
+        }
+    }
+}
+
+fn print(result: &RunResult, session: &mut Session) -> Result<(), Failure> {
+    session.output.line(&format!("{}\n", result.spec))?;
+    for (label, value) in summary(result) {
+        session.output.line(&format!("  {label:<16}{value}"))?;
+    }
+    session.output.line("")?;
+    session.output.table(&traffic(result))
+}
+
+fn summary(result: &RunResult) -> Vec<(&'static str, String)> {
+    let metric = |key: &str| metric(result, key);
+    let counter = |key: &str| count(metric(key) as u64);
+    let verdict = match &result.result {
+        CheckResult::Fail(message) => format!("FAIL: {message}"),
+        CheckResult::Pass | CheckResult::Unchecked => result.result.name().to_owned(),
+    };
+    let hits = percent(metric("l1.load_hits"), metric("l1.loads"));
+    let latency = metric("l1.load_latency_cycles") / metric("l1.loads_completed").max(1.0);
+    let [energy, dynamic, fixed] =
+        ["energy.nj", "energy.dynamic_nj", "energy.static_nj"].map(|key| format!("{:.1} µJ", metric(key) / 1000.0));
+    vec![
+        ("result", verdict),
+        ("cycles", count(result.cycles)),
+        ("simulated time", format!("{:.1} µs", result.simulated_ns / 1000.0)),
+        ("accesses", format!("{} lines", count(result.accesses))),
+        ("L1 load hits", format!("{hits} of {} loads", counter("l1.loads"))),
+        ("load latency", format!("{latency:.0} cycles on average")),
+        ("DRAM", format!("{} reads, {} writes", counter("dram.reads"), counter("dram.writes"))),
+        ("network energy", format!("{energy}: {dynamic} dynamic, {fixed} static")),
+        ("kernels", count(result.kernels.len() as u64)),
+        ("took", took(result)),
+        ("configuration", result.config_hash.clone()),
+    ]
+}
+
+fn traffic(result: &RunResult) -> Table {
+    let total = metric(result, "traffic.flits");
+    let mut table = table(["traffic", "flits", "share", "bytes", ""]);
+    let mut add = |label: &str, suffix: &str, meaning: &str| {
+        let flits = metric(result, &format!("traffic.flits{suffix}"));
+        let bytes = metric(result, &format!("traffic.bytes{suffix}"));
+        table.add_row([label, &count(flits as u64), &percent(flits, total), &count(bytes as u64), meaning]);
+    };
+    for class in TrafficClass::ALL {
+        add(class.label(), &format!(".{}", class.label().to_lowercase()), definitions::contents(class));
+    }
+    add("all", "", "");
+    align_right(&mut table, 1..4);
+    table
+}
+
+fn metric(result: &RunResult, key: &str) -> f64 {
+    result.metrics.get(key).copied().unwrap_or_default()
+}
+
+fn took(result: &RunResult) -> String {
+    let rate = result.accesses as f64 / result.user_s.max(1e-9) / 1e6;
+    format!("{:.2} s, {:.2} s of processor time ({rate:.2} million accesses per second)", result.wall_s, result.user_s)
+}

@@ -1,0 +1,162 @@
+//! What cannot be is refused with exit code 2 and a message that says what is accepted.
+
+use crate::chorus::{Directory, chorus, command, end, experiment};
+
+const SYSTEM: &str = include_str!("../../../../systems/tc.toml");
+
+#[test]
+fn an_unknown_protocol_suggests_the_nearest() {
+    for arguments in ["run --system tc --protocol gpu-v --workload stn", "check gpu-v", "litmus gpu-v", "table gpu-v"] {
+        let ended = chorus(arguments).expect_code(2);
+        ended.expect_error(&["unknown protocol `gpu-v`", "`ideal-coh`", "did you mean `gpu-vi`?"]);
+    }
+}
+
+#[test]
+fn an_unknown_workload_suggests_the_nearest() {
+    let ended = chorus("run --system tc --protocol gpu-vi --workload saxpi").expect_code(2);
+    ended.expect_error(&["unknown workload `saxpi`", "`stn`", "did you mean `saxpy`?"]);
+}
+
+#[test]
+fn an_unknown_system_suggests_the_nearest() {
+    for arguments in ["run --system tcc --protocol gpu-vi --workload stn", "explain tcc"] {
+        chorus(arguments).expect_code(2).expect_error(&["unknown system `tcc`", "did you mean `tc`?"]);
+    }
+}
+
+#[test]
+fn an_unknown_paper_suggests_the_nearest() {
+    chorus("reproduce tcc").expect_code(2).expect_error(&["unknown paper `tcc`", "did you mean `tc`?"]);
+}
+
+#[test]
+fn an_unknown_litmus_test_suggests_the_nearest_in_any_case() {
+    let ended = chorus("litmus gpu-vi mp+fence").expect_code(2);
+    ended.expect_error(&["unknown litmus test `mp+fence`", "did you mean `MP+fences`?"]);
+}
+
+#[test]
+fn an_unknown_fault_suggests_the_nearest() {
+    let ended = chorus("check gpu-vi --fault lost-invalidatio").expect_code(2);
+    ended.expect_error(&["unknown fault of gpu-vi", "did you mean `lost-invalidation`?"]);
+}
+
+#[test]
+fn an_unknown_benchmark_suggests_the_nearest() {
+    chorus("bench hit-heavi").expect_code(2).expect_error(&["unknown benchmark", "did you mean `hit-heavy`?"]);
+}
+
+#[test]
+fn an_unknown_verb_list_or_scale_says_what_is_accepted() {
+    chorus("lst").expect_code(2).expect_error(&["'list'"]);
+    chorus("list protocol").expect_code(2).expect_error(&["protocols"]);
+    let ended = chorus("explain tc --scale full").expect_code(2);
+    ended.expect_error(&["unknown scale `full`; accepted: `quick`, `paper`"]);
+}
+
+#[test]
+fn an_unknown_key_in_a_system_file_is_shown_with_its_line() {
+    let directory = Directory::new();
+    let misspelt = SYSTEM.replace("size_bytes = 32768", "sise_bytes = 32768");
+    assert_ne!(misspelt, SYSTEM);
+    let line = misspelt.lines().position(|line| line.starts_with("sise_bytes")).expect("it was put there") + 1;
+    let path = directory.file("misspelt.toml", &misspelt);
+    let path = path.display().to_string();
+    for arguments in [format!("explain {path}"), format!("run --system {path} --protocol gpu-vi --workload saxpy")] {
+        chorus(&arguments).expect_code(2).expect_error(&[
+            &format!("{path}:{line}:1: unknown key `l1.sise_bytes`; accepted in [l1]: `size_bytes`, `ways`"),
+            "did you mean `size_bytes`?",
+            &format!(" {line} | sise_bytes = 32768"),
+            "| ^^^^^^^^^^\n",
+        ]);
+    }
+}
+
+#[test]
+fn an_impossible_geometry_says_what_is_accepted() {
+    let run = "run --system tc --protocol gpu-vi --workload saxpy";
+    let ended = chorus(&format!("{run} --set l1.size_bytes=1000")).expect_code(2);
+    ended.expect_error(&["--set l1.size_bytes=1000", "key `l1.size_bytes` is 1000; accepted: "]);
+    chorus("explain tc --set l2.banks=0").expect_code(2).expect_error(&["key `l2.banks` is 0; accepted: "]);
+}
+
+#[test]
+fn an_override_of_the_wrong_type_says_what_is_expected() {
+    let ended = chorus("explain tc --set l1.ways=four").expect_code(2);
+    ended.expect_error(&["--set l1.ways=four: key `l1.ways` is given as `four`; expected an integer"]);
+    let ended = chorus("explain tc --set l1.ways").expect_code(2);
+    ended.expect_error(&["--set l1.ways: expected KEY=VALUE"]);
+    let ended = chorus("explain tc --set core.scheduler=loose-round-robbin").expect_code(2);
+    ended.expect_error(&["did you mean `loose-round-robin`?"]);
+}
+
+#[test]
+fn an_unknown_key_in_an_experiment_file_is_shown_with_its_line() {
+    let directory = Directory::new();
+    let path = experiment(&directory, 1);
+    let text = std::fs::read_to_string(&path).expect("it was written").replace("workloads =", "worklods =");
+    let path = directory.file("misspelt.toml", &text);
+    let ended = chorus(&format!("reproduce {} --out {}", path.display(), directory.join("out").display()));
+    ended.expect_code(2).expect_error(&[":9:1: unknown key `worklods`", "did you mean `workloads`?", " 9 | worklods"]);
+}
+
+#[test]
+fn an_output_directory_that_cannot_be_written_is_named_before_anything_runs() {
+    let directory = Directory::new();
+    let file = directory.file("file", "not a directory");
+    let out = file.join("out");
+    let ended = chorus(&format!("reproduce --out {}", out.display())).expect_code(2);
+    ended.expect_error(&["cannot write results store", "file/out/results.sqlite", "not a directory"]);
+}
+
+#[test]
+fn a_results_file_of_another_version_is_refused_and_left_alone() {
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, 1), directory.join("out"));
+    let reproduce = format!("reproduce {} --out {}", small.display(), out.display());
+    chorus(&reproduce).expect_code(0);
+    let store = out.join("results.sqlite");
+    let mut bytes = std::fs::read(&store).expect("the store is there");
+    // The user version of an SQLite file is the big-endian word at byte 60.
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&store, &bytes).expect("the store can be written");
+    let accepted = "is a results store of format 99; this version of Chorus accepts format";
+    chorus(&reproduce).expect_code(2).expect_error(&[accepted]);
+    chorus(&format!("export {}", out.display())).expect_code(2).expect_error(&[accepted]);
+    assert_eq!(std::fs::read(&store).expect("the store is there"), bytes);
+}
+
+#[test]
+fn a_file_that_is_no_results_store_is_refused() {
+    let directory = Directory::new();
+    let path = directory.file("results.sqlite", "something else entirely");
+    let ended = chorus(&format!("export {}", path.display())).expect_code(2);
+    ended.expect_error(&["is not a Chorus results store"]);
+    let ended = chorus(&format!("export {}", directory.join("nowhere").display())).expect_code(2);
+    ended.expect_error(&["nowhere", "no such file"]);
+}
+
+#[test]
+fn absurd_numbers_of_jobs_are_refused() {
+    for jobs in ["0", "-1", "100000", "many"] {
+        let mut command = command("reproduce");
+        command.arg(format!("--jobs={jobs}"));
+        end(command).expect_code(2).expect_error(&["--jobs <N>"]);
+    }
+}
+
+#[test]
+fn a_machine_that_no_kernel_fits_is_refused() {
+    let run = "run --system tc --protocol gpu-vi --workload saxpy";
+    chorus(&format!("{run} --set core.lanes=16")).expect_code(2).expect_error(&["core.lanes", "32"]);
+}
+
+#[test]
+fn parquet_needs_a_file() {
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, 1), directory.join("out"));
+    chorus(&format!("reproduce {} --out {}", small.display(), out.display())).expect_code(0);
+    let ended = chorus(&format!("export {} --format parquet", out.display())).expect_code(2);
+    ended.expect_error(&["Parquet is not text", "\nhint: add --output FILE"]);
+}

@@ -1,0 +1,123 @@
+//! The binary, and places to put files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+/// What an invocation came to.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Checks the exit code, showing everything where it is another.
+    #[track_caller]
+    pub fn expect_code(self, code: i32) -> Ended {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Checks that the error names all of these.
+    #[track_caller]
+    pub fn expect_error(self, parts: &[&str]) -> Ended {
+        assert!(self.stderr.starts_with("error: "), "stderr: {}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "no `{part}` in stderr: {}", self.stderr);
+        }
+        self
+    }
+
+    /// Stdout as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in stdout: {}", self.stdout))
+    }
+}
+
+/// The binary with arguments separated by spaces.
+pub fn command(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
+    command.args(arguments.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn end(mut command: Command) -> Ended {
+    let output = command.output().expect("the binary starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs the binary with arguments separated by spaces.
+pub fn chorus(arguments: &str) -> Ended {
+    end(command(arguments))
+}
+
+/// A directory of its own that goes when it is dropped. Its path has no spaces.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    pub fn new() -> Directory {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("cli-{}-{number}", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).expect("the directory for temporary files can be written");
+        Directory(path)
+    }
+
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A file with some text.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.join(name);
+        std::fs::write(&path, text).expect("the directory for temporary files can be written");
+        path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // A directory left behind harms no other test.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An experiment of saxpy under one protocol with so many seeds.
+pub fn experiment(directory: &Directory, seeds: u32) -> PathBuf {
+    let seeds: Vec<String> = (1..=seeds).map(|seed| seed.to_string()).collect();
+    let text = format!(
+        r#"
+name = "small"
+title = "A small experiment"
+source = "none"
+system = "tc"
+
+[[matrix]]
+name = "all"
+workloads = ["saxpy"]
+protocols = ["no-l1", "gpu-vi"]
+seeds = [{}]
+
+[[figure]]
+id = "1"
+title = "Speed-up"
+axis = "speed-up over NO-L1"
+headline = true
+matrices = ["all"]
+chart = "bars"
+measure = "speed-up"
+baseline = "no-l1"
+mean = "harmonic"
+series = [{{ label = "GPU-VI", protocol = "gpu-vi" }}]
+"#,
+        seeds.join(", ")
+    );
+    directory.file("small.toml", &text)
+}

@@ -1,0 +1,8 @@
+//! What the command line promises, one subject per file, asked of the real binary.
+
+mod bad_input;
+mod checks;
+mod chorus;
+mod matrices;
+mod runs;
+mod text;

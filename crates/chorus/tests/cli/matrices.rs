@@ -1,0 +1,109 @@
+//! `chorus reproduce` and `chorus export`.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::chorus::{Directory, Ended, chorus, command, experiment};
+
+/// The rows of an export without the columns that say how long a run took.
+fn exported(out: &Path) -> BTreeSet<Vec<String>> {
+    let csv = chorus(&format!("export {}", out.display())).expect_code(0).stdout;
+    let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let header = lines.next().expect("a header");
+    let timed = |column: usize| ["wall_s", "user_s"].contains(&header[column].as_str());
+    let kept =
+        |row: Vec<String>| row.into_iter().enumerate().filter(|(column, _)| !timed(*column)).map(|(_, cell)| cell);
+    lines.map(|row| kept(row).collect()).collect()
+}
+
+#[test]
+fn the_number_of_jobs_changes_no_metric() {
+    let directory = Directory::new();
+    let small = experiment(&directory, 2);
+    let [one, two] = [1, 2].map(|jobs| {
+        let out = directory.join(&format!("jobs-{jobs}"));
+        chorus(&format!("reproduce {} --jobs {jobs} --out {}", small.display(), out.display())).expect_code(0);
+        exported(&out)
+    });
+    assert!(one.len() > 100, "{} rows", one.len());
+    assert_eq!(one, two);
+}
+
+#[test]
+fn a_report_is_written_and_named() {
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, 1), directory.join("out"));
+    let ended = chorus(&format!("reproduce {} --out {}", small.display(), out.display())).expect_code(0);
+    let report = out.join("small.html");
+    assert!(ended.stdout.contains(&format!("report: {}", report.display())), "{}", ended.stdout);
+    assert!(ended.stdout.contains("2 runs made, 0 there already"), "{}", ended.stdout);
+    assert!(std::fs::read_to_string(&report).is_ok_and(|page| page.contains("A small experiment")));
+    assert!(out.join("index.html").is_file());
+}
+
+#[test]
+fn reproduce_json_says_what_ran_and_where_it_is() {
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, 1), directory.join("out"));
+    let reproduce = format!("reproduce {} --out {} --json", small.display(), out.display());
+    let first = chorus(&reproduce).expect_code(0).json();
+    assert_eq!((&first["ran"], &first["reused"]), (&2.into(), &0.into()));
+    let second = chorus(&reproduce).expect_code(0).json();
+    assert_eq!((&second["ran"], &second["reused"]), (&0.into(), &2.into()));
+    assert_eq!(first["papers"][0]["figures"], second["papers"][0]["figures"]);
+}
+
+#[test]
+fn runs_export_as_csv_and_parquet() {
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, 1), directory.join("out"));
+    chorus(&format!("reproduce {} --out {}", small.display(), out.display())).expect_code(0);
+    let starts_with = |name: &str, start: &[u8]| {
+        let path = directory.join(name);
+        chorus(&format!("export {} --output {}", out.display(), path.display())).expect_code(0);
+        assert!(std::fs::read(&path).is_ok_and(|bytes| bytes.starts_with(start)), "{name}");
+    };
+    starts_with("runs.csv", b"system,protocol,workload,");
+    starts_with("runs.parquet", b"PAR1");
+}
+
+/// Starts a matrix, sends SIGINT after its first finished run, and returns what it said.
+fn interrupted(arguments: &str) -> Ended {
+    let mut command = command(arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let mut stderr = BufReader::new(child.stderr.take().expect("stderr is a pipe"));
+    let mut said = String::new();
+    while !said.contains("[1/") {
+        assert_ne!(stderr.read_line(&mut said).expect("stderr is text"), 0, "ended early: {said}");
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.is_ok_and(|status| status.success()), "the signal is sent");
+    stderr.read_to_string(&mut said).expect("stderr is text");
+    let output = child.wait_with_output().expect("the binary ends");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ended { code: output.status.code(), stdout, stderr: said }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_matrix_keeps_what_is_finished_and_goes_on_from_there() {
+    const SEEDS: u32 = 30;
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, SEEDS), directory.join("out"));
+    let reproduce = format!("reproduce {} --jobs 1 --out {}", small.display(), out.display());
+    let ended = interrupted(&reproduce).expect_code(130);
+    let stopped = ended.stderr.lines().find(|line| line.starts_with("stopped: ")).expect("it says what is kept");
+    assert!(stopped.contains(&format!(" of {} runs are kept in ", 2 * SEEDS)), "{stopped}");
+    assert!(ended.stderr.contains("hint: the same command goes on from there"), "{}", ended.stderr);
+    let kept: u32 = stopped.split_whitespace().nth(1).and_then(|count| count.parse().ok()).expect("a count");
+    assert!((1..2 * SEEDS).contains(&kept), "{stopped}");
+    assert!(!out.join("small.html").exists(), "no page of half a matrix");
+
+    let json = chorus(&format!("{reproduce} --json")).expect_code(0).json();
+    let count = |key: &str| json[key].as_u64().expect("a count") as u32;
+    // A run may be kept in the moment between the count and the end.
+    assert!((kept..=kept + 1).contains(&count("reused")), "{kept} kept, {} reused", count("reused"));
+    assert_eq!(count("ran") + count("reused"), 2 * SEEDS);
+}

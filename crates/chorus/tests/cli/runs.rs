@@ -1,0 +1,123 @@
+//! `chorus run` and `chorus explain`.
+
+use serde_json::Value;
+
+use crate::chorus::chorus;
+
+const SAXPY: &str = "run --system tc --protocol gpu-vi --workload saxpy";
+
+#[test]
+fn run_json_has_every_field() {
+    let json = chorus(&format!("{SAXPY} --seed 3 --set l1.ways=8 --json")).expect_code(0).json();
+    let texts =
+        [("system", "tc"), ("protocol", "gpu-vi"), ("workload", "saxpy"), ("scale", "quick"), ("result", "pass")];
+    for (key, expected) in texts {
+        assert_eq!(json[key], expected, "{key}");
+    }
+    assert_eq!(json["seed"], 3);
+    assert_eq!(json["set"], serde_json::json!(["l1.ways=8"]));
+    assert_eq!(json["config_hash"].as_str().map(str::len), Some(16));
+    for key in ["schema_version", "cycles", "simulated_ns", "wall_s", "user_s", "accesses"] {
+        assert!(json[key].as_f64().is_some_and(|value| value > 0.0), "{key}: {}", json[key]);
+    }
+    for key in ["l1.accesses", "l1.load_hits", "traffic.flits.ld", "traffic.bytes.rcl", "energy.nj", "dram.reads"] {
+        assert!(json["metrics"][key].is_number(), "{key}");
+    }
+    assert_eq!(json["metrics"]["l1.accesses"].as_f64(), json["accesses"].as_f64());
+}
+
+/// Everything but how long it took.
+fn measured(mut json: Value) -> Value {
+    for key in ["wall_s", "user_s"] {
+        json[key] = Value::Null;
+    }
+    json
+}
+
+#[test]
+fn the_same_run_gives_the_same_statistics() {
+    let run = || measured(chorus(&format!("{SAXPY} --json")).expect_code(0).json());
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn overrides_matter() {
+    let cycles = |more: &str| chorus(&format!("{SAXPY} --json {more}")).expect_code(0).json()["cycles"].clone();
+    let plain = cycles("");
+    assert_ne!(plain, cycles("--set network.latency_cycles=200"));
+    assert_eq!(plain, cycles("--set l1.ways=4"), "the value that it has anyway");
+}
+
+#[test]
+fn a_summary_is_for_people() {
+    let ended = chorus(SAXPY).expect_code(0);
+    for part in
+        ["gpu-vi on saxpy (tc, quick, seed 1)", "result          pass", "cycles", "L1 load hits", " REQ ", " all "]
+    {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn a_workload_that_needs_coherence_is_refused_without_it() {
+    for workload in ["stn", "dlb"] {
+        let ended = chorus(&format!("run --system tc --protocol no-coh --workload {workload}")).expect_code(2);
+        let refusal = format!("{workload} does not run under no-coh");
+        ended.expect_error(&[&refusal, "\nhint: --allow-incoherent"]);
+    }
+}
+
+#[test]
+fn a_workload_that_needs_coherence_goes_wrong_without_it() {
+    for workload in ["stn", "dlb"] {
+        // Time is saved by giving up earlier than by default.
+        let patience = "--set watchdog.idle_cycles=200000";
+        let arguments =
+            format!("run --system tc --protocol no-coh --workload {workload} --allow-incoherent {patience}");
+        let ended = chorus(&arguments).expect_code(1);
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+        ended.expect_error(&[]);
+    }
+}
+
+#[test]
+fn a_stuck_program_names_its_wavefronts() {
+    let ended = chorus(&format!("{SAXPY} --set watchdog.cycles=3000")).expect_code(1);
+    ended.expect_error(&["kernel saxpy is not finished", "work-group 0 wavefront 0", "\nhint: watchdog.idle_cycles"]);
+}
+
+#[test]
+fn explain_gives_every_value_with_its_origin_and_source() {
+    let ended = chorus("explain tc --set l1.size_bytes=65536").expect_code(0);
+    let line = |key: &str| {
+        let found = ended.stdout.lines().find(|line| line.trim_start().starts_with(key));
+        found.unwrap_or_else(|| panic!("no {key} in {}", ended.stdout)).to_owned()
+    };
+    assert!(line("l1.size_bytes").contains("65536") && line("l1.size_bytes").contains("--set"));
+    assert!(line("core.count").contains("scale quick"));
+    assert!(line("l1.ways").contains("Table 4"));
+    assert!(line("aggregate L1").contains("512 KiB"));
+}
+
+#[test]
+fn explain_json_hashes_as_run_does() {
+    let explained = chorus("explain tc --json").expect_code(0).json();
+    let ran = chorus(&format!("{SAXPY} --json")).expect_code(0).json();
+    assert_eq!(explained["config_hash"], ran["config_hash"]);
+    assert!(explained["keys"].as_array().is_some_and(|keys| keys.iter().all(|key| key["value"].is_string())));
+}
+
+#[test]
+fn bench_json_has_a_rate_for_every_pattern() {
+    let json = chorus("bench --seconds 0.01 --json").expect_code(0).json();
+    let benches = json["benches"].as_array().expect("a list");
+    let names: Vec<&str> = benches.iter().filter_map(|bench| bench["name"].as_str()).collect();
+    assert_eq!(names, ["hit-heavy", "miss-heavy", "share-heavy", "atomic-heavy", "miss-heavy-no-coh"]);
+    for bench in benches {
+        for key in ["accesses", "cpu_s", "accesses_per_cpu_s"] {
+            assert!(bench[key].as_f64().is_some_and(|value| value > 0.0), "{key} of {bench}");
+        }
+        assert!(bench["protocol"].is_string());
+    }
+}

@@ -1,0 +1,93 @@
+//! Help, lists, and output that is cut short.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::chorus::{chorus, command, end};
+
+const VERBS: [&str; 9] = ["list", "explain", "run", "reproduce", "check", "litmus", "table", "bench", "export"];
+
+#[test]
+fn every_help_has_examples_that_name_the_verb() {
+    for verb in VERBS {
+        let help = chorus(&format!("{verb} --help")).expect_code(0).stdout;
+        let examples = help.split_once("Examples:").map(|(_, examples)| examples.to_owned());
+        assert!(examples.is_some_and(|examples| examples.contains(&format!("chorus {verb}"))), "{verb}: {help}");
+    }
+    let help = chorus("--help").expect_code(0).stdout;
+    for verb in VERBS {
+        assert!(help.contains(&format!("  {verb} ")), "no {verb} in {help}");
+    }
+    assert!(help.contains("Exit codes: 0 good; 1 a check failed"), "{help}");
+}
+
+#[test]
+fn no_verb_is_bad_input() {
+    chorus("").expect_code(2);
+}
+
+#[test]
+fn lists_name_what_there_is() {
+    let all = chorus("list").expect_code(0).stdout;
+    for name in ["tc", "no-l1", "no-coh", "ideal-coh", "gpu-vi", "stn", "dlb", "kmn", "hsp", "saxpy"] {
+        assert!(all.lines().any(|line| line.split_whitespace().next() == Some(name)), "no {name} in {all}");
+    }
+    let protocols = chorus("list protocols").expect_code(0).stdout;
+    assert!(protocols.contains("section 4.2"), "{protocols}");
+    assert!(!protocols.contains("saxpy"), "{protocols}");
+}
+
+#[test]
+fn lists_are_json_too() {
+    let json = chorus("list --json").expect_code(0).json();
+    for kind in ["systems", "protocols", "workloads", "experiments"] {
+        let entries = json[kind].as_array().expect("a list");
+        assert!(!entries.is_empty(), "{kind}");
+        for entry in entries {
+            assert!(["name", "title", "source"].iter().all(|key| entry[key].is_string()), "{entry}");
+        }
+    }
+    let json = chorus("list workloads --json").expect_code(0).json();
+    assert!(json.get("protocols").is_none());
+}
+
+#[test]
+fn nothing_is_coloured_under_no_color() {
+    for arguments in ["list", "explain tc", "--help", "run --help", "run", "check gpu-v", "check no-l1 --smoke"] {
+        let mut command = command(arguments);
+        // Whatever else asks for colour, NO_COLOR wins.
+        command.env("NO_COLOR", "1").env("CLICOLOR_FORCE", "1");
+        let ended = end(command);
+        assert!(!format!("{}{}", ended.stdout, ended.stderr).contains('\x1b'), "{arguments}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn progress_is_silent_where_asked() {
+    let loud = chorus("check no-l1 --smoke").expect_code(0);
+    assert!(loud.stderr.contains("[1/"), "{}", loud.stderr);
+    let silent = chorus("check no-l1 --smoke --no-progress").expect_code(0);
+    assert_eq!(silent.stderr, "");
+}
+
+#[test]
+fn a_reader_who_stops_early_is_no_error() {
+    for arguments in ["list", "explain tc --scale paper", "table no-l1", "check no-l1 --smoke --no-progress"] {
+        let mut command = command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        // Nobody ever reads: the pipe is closed before the first write.
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().expect("stderr is a pipe").read_to_string(&mut stderr).expect("stderr is text");
+        let status = child.wait().expect("the binary ends");
+        assert_eq!((status.code(), stderr.as_str()), (Some(0), ""), "{arguments}");
+    }
+}
+
+#[test]
+fn the_verdict_survives_a_reader_who_stops_early() {
+    let mut command = command("check gpu-vi --smoke --fault lost-invalidation --no-progress");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("the binary ends").code(), Some(1));
+}

@@ -1,0 +1,106 @@
+//! Do dependencies between the crates point only downwards?
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Every crate of the workspace with the crates of the workspace that it is built on. Whoever changes a line here changes the
+/// architecture, and ARCHITECTURE.md with it.
+const LAYERS: [(&str, &[&str]); 7] = [
+    ("chorus-protocol", &[]),
+    ("chorus-system", &[]),
+    ("chorus-sim", &["chorus-protocol", "chorus-system"]),
+    ("chorus-verify", &["chorus-protocol"]),
+    ("chorus-workloads", &["chorus-protocol", "chorus-sim", "chorus-system"]),
+    ("chorus-lab", &["chorus-protocol", "chorus-sim", "chorus-system", "chorus-workloads"]),
+    ("chorus", &["chorus-lab", "chorus-protocol", "chorus-sim", "chorus-system", "chorus-verify", "chorus-workloads"]),
+];
+
+/// A dependency as a manifest declares it.
+struct Dependency {
+    name: String,
+    /// Whether tests or build scripts alone use it.
+    development: bool,
+}
+
+/// The crates of the workspace and what their manifests declare.
+fn manifests() -> BTreeMap<String, Vec<Dependency>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .output()
+        .expect("cargo runs, since it runs this test");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let dependency = |value: &Value| Dependency { name: text(&value["name"]), development: !value["kind"].is_null() };
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    list(&metadata["packages"])
+        .iter()
+        .map(|package| (text(&package["name"]), list(&package["dependencies"]).iter().map(dependency).collect()))
+        .collect()
+}
+
+fn is_ours(name: &str) -> bool {
+    LAYERS.iter().any(|(layer, _)| *layer == name)
+}
+
+#[test]
+fn the_workspace_has_exactly_the_crates_of_the_architecture() {
+    let found: BTreeSet<String> = manifests().into_keys().collect();
+    let expected: BTreeSet<String> = LAYERS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(found, expected, "crates found in the workspace, and those that LAYERS names");
+}
+
+#[test]
+fn every_crate_depends_on_exactly_the_crates_below_it() {
+    let manifests = manifests();
+    for (name, below) in LAYERS {
+        let dependencies = manifests[name].iter().filter(|dependency| !dependency.development);
+        let found: BTreeSet<&str> =
+            dependencies.map(|dependency| &*dependency.name).filter(|name| is_ours(name)).collect();
+        let expected: BTreeSet<&str> = below.iter().copied().collect();
+        assert_eq!(found, expected, "{name}: dependencies in its Cargo.toml, and those that LAYERS allows");
+    }
+}
+
+#[test]
+fn tests_and_build_scripts_reach_no_higher_than_the_crate_itself() {
+    let manifests = manifests();
+    for (name, below) in LAYERS {
+        for dependency in manifests[name].iter().filter(|dependency| dependency.development) {
+            let other = &*dependency.name;
+            assert!(
+                !is_ours(other) || below.contains(&other),
+                "{name}: its tests depend on {other}, which is not below it"
+            );
+        }
+    }
+}
+
+#[test]
+fn layers_are_listed_from_the_bottom_up() {
+    for (index, (name, below)) in LAYERS.iter().enumerate() {
+        for other in *below {
+            let lower = LAYERS[..index].iter().any(|(earlier, _)| earlier == other);
+            assert!(lower, "{name} depends on {other}, which is not listed before it: there is a cycle");
+        }
+    }
+}
+
+#[test]
+fn the_protocol_crate_depends_on_nothing_at_all() {
+    let names: Vec<String> =
+        manifests().remove("chorus-protocol").into_iter().flatten().map(|found| found.name).collect();
+    assert!(names.is_empty(), "chorus-protocol depends on {names:?}: controllers are plain data and plain functions");
+}
+
+#[test]
+fn the_verified_protocol_never_passes_through_the_simulator() {
+    let names: Vec<String> =
+        manifests().remove("chorus-verify").into_iter().flatten().map(|found| found.name).collect();
+    assert!(!names.iter().any(|name| name == "chorus-sim"), "chorus-verify depends on chorus-sim");
+}
