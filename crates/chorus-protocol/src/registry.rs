@@ -26,7 +26,8 @@ impl MemoryModel {
     }
 }
 
-/// What a protocol promises beyond its memory model; every promise is an invariant that the exhaustive driver checks.
+/// What a protocol promises beyond its memory model. The first two are invariants that the exhaustive driver checks; the third is what
+/// its memory model means for programs, which decides whether a workload is run at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Promise {
     /// No readable private copy ever differs from its home: a write is performed only when all other copies are gone.

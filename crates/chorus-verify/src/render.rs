@@ -83,7 +83,8 @@ impl TransitionTable {
 
     fn footnote(&self) -> String {
         format!(
-            "Extracted from {} explored states. Cells: messages sent, whether the core is answered / next state. {NEVER} never met.",
+            "Extracted from {} explored states. Cells: messages sent, whether the core is answered / next state. {NEVER} never met. \
+             (t) transient in any cache, (c) transient because caches are coherent.",
             self.explored
         )
     }

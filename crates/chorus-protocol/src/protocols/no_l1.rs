@@ -1,4 +1,4 @@
-//! NO-L1 (TC paper, section 7): the private caches are switched off.
+//! NO-L1 (TC paper, sections 1 and 8.1): the private caches are switched off.
 //!
 //! Every load goes to the L2, and loads of different wavefronts do not merge. Coherence is trivial, and so is the cost.
 
@@ -33,7 +33,7 @@ static DECLARATION: Declaration = Declaration {
     name: "no-l1",
     title: "NO-L1",
     summary: "Private caches switched off: every access goes to the L2.",
-    citation: "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, sections 1 and 7",
+    citation: "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, sections 1 and 8.1",
     model: MemoryModel::WriteAtomicRc,
     promises: &[Promise::SingleWriter, Promise::Communication],
     virtual_networks: 2,

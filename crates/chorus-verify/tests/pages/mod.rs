@@ -9,11 +9,6 @@ use std::path::PathBuf;
 /// How to bring pages up to date.
 const HINT: &str = "hint: CHORUS_UPDATE_DOCS=1 cargo test --workspace rewrites the generated blocks";
 
-/// Whether pages are rewritten rather than compared.
-pub fn updating() -> bool {
-    std::env::var_os("CHORUS_UPDATE_DOCS").is_some_and(|value| value == "1")
-}
-
 /// A page of the documentation.
 pub struct Page {
     path: String,
@@ -24,22 +19,21 @@ impl Page {
     /// Reads the page at `path`, from the root of the workspace.
     pub fn read(path: &str) -> Page {
         let text = fs::read_to_string(full(path)).unwrap_or_else(|error| {
-            panic!("{path}: {error}\nhint: write it; `<!-- generated: NAME -->` and `<!-- end -->` mark what is filled in")
+            panic!(
+                "{path}: {error}\nhint: write it; `<!-- generated: NAME -->` and `<!-- end -->` mark what is filled in"
+            )
         });
         Page { path: path.to_owned(), text }
     }
 
-    /// The contents of a block.
-    pub fn block(&self, name: &str) -> &str {
+    /// Compares a block with what `generate` gives, or rewrites it. `generate` gets what the block holds, or nothing where it is to be
+    /// rewritten.
+    pub fn expect(&mut self, name: &str, generate: impl FnOnce(Option<&str>) -> String) {
         let (start, end) = self.place(name);
-        &self.text[start..end]
-    }
-
-    /// Compares a block with what it should hold, or rewrites it.
-    pub fn expect(&mut self, name: &str, generated: &str) {
+        let updating = std::env::var_os("CHORUS_UPDATE_DOCS").is_some_and(|value| value == "1");
+        let generated = generate((!updating).then_some(&self.text[start..end]));
         let generated = format!("\n{}\n\n", generated.trim());
-        let (start, end) = self.place(name);
-        if updating() {
+        if updating {
             self.text.replace_range(start..end, &generated);
             fs::write(full(&self.path), &self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path));
             return;
