@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 pub const JSON_SCHEMA_VERSION: u32 = 1;
 
 /// Six work-groups for each compute unit of the machine: all its wavefront slots.
-const WORK_GROUPS: u32 = 96;
+const WORK_GROUPS: u32 = 48;
 /// Rounds from which the speed is estimated.
 const ROUNDS_TRIED: u32 = 20;
 /// The most rounds of a benchmark: the streaming pattern then touches 1.6 GB.

@@ -1,6 +1,7 @@
 //! Set-associative arrays of lines with their data, for any number of sets and ways.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use crate::address::LineAddr;
 use crate::line::LineData;
@@ -27,12 +28,29 @@ pub struct Geometry {
     pub replacement: Replacement,
 }
 
-impl Geometry {
-    fn set_of(&self, line: LineAddr) -> usize {
-        let (sets, interleave) = (u64::from(self.sets), u64::from(self.interleave));
-        let within =
-            if interleave.is_power_of_two() { line.0 >> interleave.trailing_zeros() } else { line.0 / interleave };
-        (if sets.is_power_of_two() { within & (sets - 1) } else { within % sets }) as usize
+/// How the set of a line is found. Division is for geometries that shifts and masks do not fit.
+#[derive(Clone, Copy, Debug)]
+enum SetIndex {
+    Bits { shift: u32, mask: u64 },
+    Division { interleave: u64, sets: u64 },
+}
+
+impl SetIndex {
+    fn new(geometry: &Geometry) -> SetIndex {
+        let (sets, interleave) = (u64::from(geometry.sets), u64::from(geometry.interleave));
+        if sets.is_power_of_two() && interleave.is_power_of_two() {
+            SetIndex::Bits { shift: interleave.trailing_zeros(), mask: sets - 1 }
+        } else {
+            SetIndex::Division { interleave, sets }
+        }
+    }
+
+    #[inline]
+    fn of(self, line: LineAddr) -> usize {
+        match self {
+            SetIndex::Bits { shift, mask } => (line.0 >> shift & mask) as usize,
+            SetIndex::Division { interleave, sets } => (line.0 / interleave % sets) as usize,
+        }
     }
 }
 
@@ -58,9 +76,10 @@ const EMPTY: LineAddr = LineAddr(u64::MAX);
 #[derive(Clone, Debug)]
 pub struct CacheArray<M, const W: usize> {
     geometry: Geometry,
+    set_index: SetIndex,
     tags: Vec<LineAddr>,
-    /// Rank 0 is the most recent of its set.
-    ranks: Vec<u8>,
+    /// The ways of each set, the most recent first and those without a line last.
+    order: Vec<u8>,
     meta: Vec<M>,
     data: Vec<LineData<W>>,
 }
@@ -71,64 +90,72 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         let lines = geometry.sets as usize * geometry.ways as usize;
         CacheArray {
             geometry,
+            set_index: SetIndex::new(&geometry),
             tags: vec![EMPTY; lines],
-            ranks: (0..lines).map(|slot| (slot % geometry.ways as usize) as u8).collect(),
+            order: (0..lines).map(|slot| (slot % geometry.ways as usize) as u8).collect(),
             meta: vec![M::default(); lines],
             data: vec![LineData::default(); lines],
         }
     }
 
+    /// The places of a line's set.
+    #[inline]
+    fn set_of(&self, line: LineAddr) -> Range<usize> {
+        let ways = self.geometry.ways as usize;
+        let base = self.set_index.of(line) * ways;
+        base..base + ways
+    }
+
     /// The place of a resident line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
-        self.find_tag(line, line)
-    }
-
-    /// The first place with a tag in the set of a line.
-    #[inline]
-    fn find_tag(&self, line: LineAddr, wanted: LineAddr) -> Option<Slot> {
-        let base = self.geometry.set_of(line) * self.geometry.ways as usize;
-        let set = &self.tags[base..base + self.geometry.ways as usize];
-        set.iter().position(|&tag| tag == wanted).map(|way| Slot((base + way) as u32))
+        let set = self.set_of(line);
+        let base = set.start;
+        self.tags[set].iter().position(|&tag| tag == line).map(|way| Slot((base + way) as u32))
     }
 
     /// Notes a use of a line, for LRU.
     #[inline]
     pub fn touch(&mut self, slot: Slot) {
         match self.geometry.replacement {
-            Replacement::Lru => self.move_to_rank(slot, 0),
+            Replacement::Lru => self.move_first(slot),
             Replacement::Fifo => {}
         }
     }
 
     /// Where `line` could go; `replaceable` says which resident lines may be evicted for it.
+    #[inline]
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
-        if let Some(free) = self.find_tag(line, EMPTY) {
-            return Room::Free(free);
-        }
-        let ways = self.geometry.ways as usize;
-        let base = self.geometry.set_of(line) * ways;
-        let mut victim: Option<usize> = None;
-        for slot in base..base + ways {
-            if replaceable(&self.meta[slot]) && victim.is_none_or(|best| self.ranks[slot] > self.ranks[best]) {
-                victim = Some(slot);
+        let set = self.set_of(line);
+        let base = set.start;
+        for &way in self.order[set].iter().rev() {
+            let slot = base + usize::from(way);
+            if self.tags[slot] == EMPTY {
+                return Room::Free(Slot(slot as u32));
+            }
+            if replaceable(&self.meta[slot]) {
+                return Room::Occupied(self.tags[slot]);
             }
         }
-        victim.map_or(Room::Busy, |slot| Room::Occupied(self.tags[slot]))
+        Room::Busy
     }
 
     /// Puts a line into a free place, as the most recent of its set.
+    #[inline]
     pub fn insert(&mut self, slot: Slot, line: LineAddr, meta: M) {
         let index = slot.0 as usize;
         debug_assert!(self.tags[index] == EMPTY);
         self.tags[index] = line;
         self.meta[index] = meta;
-        self.move_to_rank(slot, 0);
+        self.move_first(slot);
     }
 
     /// Takes a line out.
+    #[inline]
     pub fn remove(&mut self, slot: Slot) {
         self.tags[slot.0 as usize] = EMPTY;
+        let (order, way) = self.order_of(slot);
+        move_to_front(order.iter_mut().rev(), way);
     }
 
     /// Takes out every line that `matches`.
@@ -176,30 +203,38 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The resident lines, set by set, most recent first.
     fn by_recency(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
         let ways = self.geometry.ways as usize;
-        (0..self.tags.len()).filter_map(move |index| {
-            let (base, rank) = (index / ways * ways, index % ways);
-            let slot = (base..base + ways).find(|&slot| usize::from(self.ranks[slot]) == rank)?;
+        self.order.iter().enumerate().filter_map(move |(index, &way)| {
+            let slot = index / ways * ways + usize::from(way);
             (self.tags[slot] != EMPTY).then(|| (self.tags[slot], &self.meta[slot], &self.data[slot]))
         })
     }
 
-    /// Gives a line a rank, shifting those between its old and its new one.
-    fn move_to_rank(&mut self, slot: Slot, rank: u8) {
-        let index = slot.0 as usize;
-        let old = self.ranks[index];
-        if old == rank {
+    /// Makes a line the most recent of its set.
+    #[inline]
+    fn move_first(&mut self, slot: Slot) {
+        let (order, way) = self.order_of(slot);
+        move_to_front(order.iter_mut(), way);
+    }
+
+    /// The order of a place's set, and which way the place is.
+    #[inline]
+    fn order_of(&mut self, slot: Slot) -> (&mut [u8], u8) {
+        let (index, ways) = (slot.0, self.geometry.ways);
+        let way = if ways.is_power_of_two() { index & (ways - 1) } else { index % ways };
+        let base = (index - way) as usize;
+        (&mut self.order[base..base + ways as usize], way as u8)
+    }
+}
+
+/// Moves `way` to the beginning of the order that it is in, and those before it one further.
+#[inline]
+fn move_to_front<'a>(order: impl Iterator<Item = &'a mut u8>, way: u8) {
+    let mut moved = way;
+    for place in order {
+        std::mem::swap(place, &mut moved);
+        if moved == way {
             return;
         }
-        let ways = self.geometry.ways as usize;
-        let base = index / ways * ways;
-        for other in &mut self.ranks[base..base + ways] {
-            if *other < old && *other >= rank {
-                *other += 1;
-            } else if *other > old && *other <= rank {
-                *other -= 1;
-            }
-        }
-        self.ranks[index] = rank;
     }
 }
 

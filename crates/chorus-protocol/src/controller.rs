@@ -68,11 +68,13 @@ pub struct Outbox<const W: usize> {
 
 impl<const W: usize> Outbox<W> {
     /// Sends a message.
+    #[inline]
     pub fn send(&mut self, message: Message<W>) {
         self.messages.push(message);
     }
 
     /// Ends an operation of the core that returns values.
+    #[inline]
     pub fn complete(&mut self, txn: Txn, data: &LineData<W>) {
         self.completions.push(Completion { txn, data: *data });
     }
@@ -158,6 +160,16 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug {
 
     /// Takes one input, pushing what follows from it.
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified>;
+
+    /// Takes one input, first taking out the line whose place it needs, if it needs one. A line that cannot leave stalls it.
+    fn step_making_room(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let outcome = self.step(input, out)?;
+        let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
+        match self.step(&Input::Evict(victim), out)? {
+            Outcome::Done => self.step(input, out),
+            Outcome::Stall | Outcome::Evict(_) => Ok(Outcome::Stall),
+        }
+    }
 
     /// What is held of `line`.
     fn view(&self, line: LineAddr) -> LineView<W>;

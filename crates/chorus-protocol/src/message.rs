@@ -84,8 +84,10 @@ pub struct MessageSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MsgKind(pub u8);
 
-/// One message. Plain data: a driver may copy, compare, hash and reorder it.
+/// One message. Plain data: a driver may copy, compare, hash and reorder it. The header lies before the data in memory, since most
+/// messages consist of nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct Message<const W: usize> {
     /// Which row of the protocol's message table.
     pub kind: MsgKind,
@@ -156,6 +158,13 @@ impl<const W: usize> Message<W> {
     /// An answer to this message, without data.
     pub fn reply(&self, kind: MsgKind) -> Self {
         Message { txn: self.txn, wave: self.wave, ..Message::control(kind, self.line, self.dst, self.src) }
+    }
+
+    /// Becomes the answer to itself that carries the whole line.
+    pub fn answer_in_place(&mut self, kind: MsgKind, data: &LineData<W>) {
+        self.kind = kind;
+        std::mem::swap(&mut self.src, &mut self.dst);
+        (self.atomic, self.mask, self.data) = (None, ByteMask::full::<W>(), *data);
     }
 
     /// An answer to this message that carries the whole line.

@@ -5,11 +5,16 @@ use std::hash::{Hash, Hasher};
 use crate::address::LineAddr;
 
 const NONE: u32 = u32::MAX;
+/// The line of registers that are not in use.
+const FREE: LineAddr = LineAddr(u64::MAX);
 
-#[derive(Clone, Debug)]
-struct Entry<P> {
+/// A register in use. It keeps its name until it is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Register(u32);
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
     line: LineAddr,
-    payload: P,
     first: u32,
     last: u32,
 }
@@ -27,7 +32,12 @@ struct Waiter<T> {
 #[derive(Clone, Debug)]
 pub struct Mshrs<P, T> {
     capacity: u32,
-    entries: Vec<Entry<P>>,
+    used: u32,
+    entries: Vec<Entry>,
+    /// Of each entry; apart from them, since lookups need no payload and payloads are large.
+    payloads: Vec<P>,
+    /// Registers that were in use before; each names the next in `first`.
+    free_entry: u32,
     /// Open-addressing index of `entries` by line.
     index: Vec<u32>,
     waiters: Vec<Waiter<T>>,
@@ -39,7 +49,10 @@ impl<P, T: Copy> Mshrs<P, T> {
     pub fn new(capacity: u32) -> Self {
         Mshrs {
             capacity,
+            used: 0,
             entries: Vec::with_capacity(capacity as usize),
+            payloads: Vec::with_capacity(capacity as usize),
+            free_entry: NONE,
             index: vec![NONE; (capacity as usize * 4).next_power_of_two()],
             waiters: Vec::new(),
             free_waiter: NONE,
@@ -48,60 +61,76 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     /// Whether every register is in use.
     pub fn is_full(&self) -> bool {
-        self.entries.len() as u32 == self.capacity
+        self.used == self.capacity
     }
 
     /// Whether no register is in use.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.used == 0
+    }
+
+    /// The register of a line.
+    #[inline]
+    pub fn find(&self, line: LineAddr) -> Option<Register> {
+        self.position(line).map(|position| Register(self.index[position]))
     }
 
     /// The payload of a line's register.
-    #[inline]
     pub fn get(&self, line: LineAddr) -> Option<&P> {
-        self.position(line).map(|position| &self.entries[self.index[position] as usize].payload)
+        self.find(line).map(|register| self.payload(register))
     }
 
-    /// The payload of a line's register, to change.
-    pub fn get_mut(&mut self, line: LineAddr) -> Option<&mut P> {
-        let position = self.position(line)?;
-        Some(&mut self.entries[self.index[position] as usize].payload)
+    /// The payload of a register.
+    #[inline]
+    pub fn payload(&self, register: Register) -> &P {
+        &self.payloads[register.0 as usize]
+    }
+
+    /// The payload of a register, to change.
+    #[inline]
+    pub fn payload_mut(&mut self, register: Register) -> &mut P {
+        &mut self.payloads[register.0 as usize]
     }
 
     /// Takes a register for a line that has none.
-    pub fn insert(&mut self, line: LineAddr, payload: P) {
-        debug_assert!(!self.is_full() && self.get(line).is_none());
+    #[inline]
+    pub fn insert(&mut self, line: LineAddr, payload: P) -> Register {
+        debug_assert!(!self.is_full() && self.find(line).is_none());
+        let fresh = Entry { line, first: NONE, last: NONE };
+        let mut register = self.free_entry;
+        if let Some(entry) = self.entries.get_mut(register as usize) {
+            self.free_entry = entry.first;
+            *entry = fresh;
+            self.payloads[register as usize] = payload;
+        } else {
+            register = self.entries.len() as u32;
+            self.entries.push(fresh);
+            self.payloads.push(payload);
+        }
+        self.name(line, register);
+        Register(register)
+    }
+
+    /// Frees a register; its targets must have been taken.
+    pub fn release(&mut self, register: Register) {
+        let entry = &mut self.entries[register.0 as usize];
+        debug_assert!(entry.first == NONE, "targets are still waiting");
+        let line = std::mem::replace(&mut entry.line, FREE);
+        entry.first = self.free_entry;
+        self.free_entry = register.0;
+        self.used -= 1;
         let mut position = self.ideal(line);
-        while self.index[position] != NONE {
+        while self.index[position] != register.0 {
             position = self.after(position);
         }
-        self.index[position] = self.entries.len() as u32;
-        self.entries.push(Entry { line, payload, first: NONE, last: NONE });
-    }
-
-    /// Frees a line's register; its targets must have been taken.
-    pub fn remove(&mut self, line: LineAddr) -> Option<P> {
-        let position = self.position(line)?;
-        let entry = self.index[position] as usize;
         self.unindex(position);
-        let removed = self.entries.swap_remove(entry);
-        debug_assert!(removed.first == NONE, "targets are still waiting");
-        if let Some(moved) = self.entries.get(entry) {
-            let old = self.entries.len() as u32;
-            let mut position = self.ideal(moved.line);
-            while self.index[position] != old {
-                position = self.after(position);
-            }
-            self.index[position] = entry as u32;
-        }
-        Some(removed.payload)
     }
 
-    /// Merges another target into a line's register.
-    pub fn push_target(&mut self, line: LineAddr, target: T) {
-        let Some(position) = self.position(line) else { return };
+    /// Merges another target into a register.
+    #[inline]
+    pub fn push_target(&mut self, register: Register, target: T) {
         let waiter = self.new_waiter(target);
-        let entry = &mut self.entries[self.index[position] as usize];
+        let entry = &mut self.entries[register.0 as usize];
         if entry.first == NONE {
             entry.first = waiter;
         } else {
@@ -110,10 +139,10 @@ impl<P, T: Copy> Mshrs<P, T> {
         entry.last = waiter;
     }
 
-    /// Takes the target that has waited longest for a line.
-    pub fn pop_target(&mut self, line: LineAddr) -> Option<T> {
-        let position = self.position(line)?;
-        let entry = &mut self.entries[self.index[position] as usize];
+    /// Takes the target that has waited longest for a register.
+    #[inline]
+    pub fn pop_target(&mut self, register: Register) -> Option<T> {
+        let entry = &mut self.entries[register.0 as usize];
         let first = entry.first;
         let waiter = self.waiters.get_mut(first as usize)?;
         entry.first = waiter.next;
@@ -124,7 +153,18 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     /// Every register in use, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &P)> {
-        self.entries.iter().map(|entry| (entry.line, &entry.payload))
+        let used = self.entries.iter().zip(&self.payloads).filter(|(entry, _)| entry.line != FREE);
+        used.map(|(entry, payload)| (entry.line, payload))
+    }
+
+    /// Enters a register into the index.
+    fn name(&mut self, line: LineAddr, register: u32) {
+        self.used += 1;
+        let mut position = self.ideal(line);
+        while self.index[position] != NONE {
+            position = self.after(position);
+        }
+        self.index[position] = register;
     }
 
     fn new_waiter(&mut self, target: T) -> u32 {
@@ -149,12 +189,9 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// Where in the index a line's register is named.
     #[inline]
     fn position(&self, line: LineAddr) -> Option<usize> {
-        if self.entries.is_empty() {
-            return None;
-        }
         let mut position = self.ideal(line);
-        while self.index[position] != NONE {
-            if self.entries[self.index[position] as usize].line == line {
+        while let Some(entry) = self.entries.get(self.index[position] as usize) {
+            if entry.line == line {
                 return Some(position);
             }
             position = self.after(position);
@@ -177,7 +214,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.index[hole] = NONE;
     }
 
-    fn targets(&self, entry: &Entry<P>) -> impl Iterator<Item = &T> {
+    fn targets(&self, entry: &Entry) -> impl Iterator<Item = &T> {
         let mut next = entry.first;
         std::iter::from_fn(move || {
             let waiter = self.waiters.get(next as usize)?;
@@ -186,19 +223,20 @@ impl<P, T: Copy> Mshrs<P, T> {
         })
     }
 
-    fn sorted(&self) -> Vec<&Entry<P>> {
-        let mut entries: Vec<_> = self.entries.iter().collect();
-        entries.sort_by_key(|entry| entry.line);
+    fn sorted(&self) -> Vec<(&Entry, &P)> {
+        let used = self.entries.iter().zip(&self.payloads).filter(|(entry, _)| entry.line != FREE);
+        let mut entries: Vec<_> = used.collect();
+        entries.sort_by_key(|(entry, _)| entry.line);
         entries
     }
 }
 
 impl<P: Hash, T: Copy + Hash> Hash for Mshrs<P, T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_usize(self.entries.len());
-        for entry in self.sorted() {
+        state.write_usize(self.used as usize);
+        for (entry, payload) in self.sorted() {
             entry.line.hash(state);
-            entry.payload.hash(state);
+            payload.hash(state);
             state.write_usize(self.targets(entry).count());
             self.targets(entry).for_each(|target| target.hash(state));
         }
@@ -210,10 +248,9 @@ impl<P: PartialEq, T: Copy + PartialEq> PartialEq for Mshrs<P, T> {
         let (ours, theirs) = (self.sorted(), other.sorted());
         self.capacity == other.capacity
             && ours.len() == theirs.len()
-            && ours
-                .iter()
-                .zip(&theirs)
-                .all(|(a, b)| a.line == b.line && a.payload == b.payload && self.targets(a).eq(other.targets(b)))
+            && ours.iter().zip(&theirs).all(|((a, ours), (b, theirs))| {
+                a.line == b.line && ours == theirs && self.targets(a).eq(other.targets(b))
+            })
     }
 }
 
@@ -223,14 +260,19 @@ impl<P: Eq, T: Copy + Eq> Eq for Mshrs<P, T> {}
 mod tests {
     use super::*;
 
+    fn release(mshrs: &mut Mshrs<u64, u8>, line: u64) {
+        let register = mshrs.find(LineAddr(line)).unwrap();
+        mshrs.release(register);
+    }
+
     #[test]
     fn targets_come_back_in_the_order_merged() {
-        let mut mshrs: Mshrs<(), u8> = Mshrs::new(2);
-        mshrs.insert(LineAddr(1), ());
-        (0..3).for_each(|target| mshrs.push_target(LineAddr(1), target));
-        let order: Vec<_> = std::iter::from_fn(|| mshrs.pop_target(LineAddr(1))).collect();
+        let mut mshrs: Mshrs<u64, u8> = Mshrs::new(2);
+        let register = mshrs.insert(LineAddr(1), 0);
+        (0..3).for_each(|target| mshrs.push_target(register, target));
+        let order: Vec<_> = std::iter::from_fn(|| mshrs.pop_target(register)).collect();
         assert_eq!(order, [0, 1, 2]);
-        assert_eq!(mshrs.remove(LineAddr(1)), Some(()));
+        release(&mut mshrs, 1);
         assert!(mshrs.is_empty());
     }
 
@@ -239,8 +281,10 @@ mod tests {
         let build = |lines: [u64; 2]| {
             let mut mshrs: Mshrs<u64, u8> = Mshrs::new(4);
             mshrs.insert(LineAddr(9), 9);
-            lines.iter().for_each(|&line| mshrs.insert(LineAddr(line), line));
-            mshrs.remove(LineAddr(9));
+            for line in lines {
+                mshrs.insert(LineAddr(line), line);
+            }
+            release(&mut mshrs, 9);
             mshrs
         };
         assert_eq!(build([1, 2]), build([2, 1]));
@@ -253,7 +297,8 @@ mod tests {
         for round in 0..200u64 {
             let line = round * 37 % 101;
             if mshrs.get(LineAddr(line)).is_some() {
-                assert_eq!(mshrs.remove(LineAddr(line)), Some(line));
+                release(&mut mshrs, line);
+                assert!(mshrs.get(LineAddr(line)).is_none());
             } else if !mshrs.is_full() {
                 mshrs.insert(LineAddr(line), line);
             }

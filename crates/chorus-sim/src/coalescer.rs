@@ -142,8 +142,9 @@ fn is_whole_line(op: &MemoryOp, line_words: u64) -> bool {
     let first = op.words[0];
     line_words == LANES as u64
         && op.mask == Mask::ALL
-        && first % LANES as u32 == 0
-        && op.words.iter().zip(first..).all(|(&word, expected)| word == expected)
+        && first.is_multiple_of(LANES as u32)
+        // Without a branch per lane.
+        && op.words.iter().zip(0..).fold(0, |differences, (&word, lane)| differences | (word ^ (first | lane))) == 0
 }
 
 /// The lanes whose line is `line`.

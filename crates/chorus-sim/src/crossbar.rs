@@ -33,21 +33,17 @@ pub struct Flight {
     pub arrives: Ticks,
 }
 
-/// What an input port did when asked to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// A message left; the port may have more.
-    Flight(Flight),
-    /// The port is busy until then.
-    BusyUntil(Ticks),
-    /// Nothing can leave until a window opens or a message is queued.
-    Nothing,
+/// The buffer of one virtual network at an input port.
+#[derive(Clone, Debug)]
+struct VirtualChannel {
+    queue: VecDeque<Parcel>,
+    /// Flits that may still leave before some are consumed.
+    window: u32,
 }
 
 #[derive(Clone, Debug)]
 struct InputPort {
-    queues: Vec<VecDeque<Parcel>>,
-    window: Vec<u32>,
+    channels: Vec<VirtualChannel>,
     waiting: u32,
     free: Ticks,
     /// The virtual network served last.
@@ -69,15 +65,13 @@ impl Crossbar {
     pub fn new(inputs: u16, outputs: u16, networks: u8, config: &Network, clock: Clock) -> Crossbar {
         // Flits in the pipeline are held by its stages, one per cycle of latency; those at its end by the channel's buffer.
         let window = config.vc_buffer_flits + config.latency_cycles;
-        let port = InputPort {
-            queues: vec![VecDeque::with_capacity(64); usize::from(networks)],
-            window: vec![window; usize::from(networks)],
-            waiting: 0,
-            free: 0,
-            last: 0,
-        };
+        let channel = VirtualChannel { queue: VecDeque::new(), window };
+        let port = InputPort { channels: vec![channel; usize::from(networks)], waiting: 0, free: 0, last: 0 };
+        let mut inputs = vec![port; usize::from(inputs)];
+        // A cloned queue has no room of its own.
+        inputs.iter_mut().flat_map(|port| &mut port.channels).for_each(|channel| channel.queue.reserve(64));
         Crossbar {
-            inputs: vec![port; usize::from(inputs)],
+            inputs,
             output_free: vec![0; usize::from(outputs)],
             clock,
             latency: clock.cycles(u64::from(config.latency_cycles)),
@@ -88,53 +82,85 @@ impl Crossbar {
     /// Queues a message at an input port.
     pub fn enqueue(&mut self, from: u16, parcel: Parcel) {
         let port = &mut self.inputs[usize::from(from)];
-        port.queues[usize::from(parcel.network)].push_back(parcel);
+        port.channels[usize::from(parcel.network)].queue.push_back(parcel);
         port.waiting += 1;
     }
 
     /// Messages that wait at an input port.
+    #[inline]
     pub fn waiting(&self, from: u16) -> u32 {
         self.inputs[usize::from(from)].waiting
     }
 
-    /// Lets an input port send one message, taking turns between its virtual networks.
-    pub fn send(&mut self, from: u16, now: Ticks) -> Sent {
+    /// When an input port that is sending at `now` is free again.
+    #[inline]
+    pub fn busy_until(&self, from: u16, now: Ticks) -> Option<Ticks> {
+        let free = self.inputs[usize::from(from)].free;
+        (free > self.clock.edge(now)).then_some(free)
+    }
+
+    /// Sends a message at once if nothing waits at its input port and nothing holds it up.
+    #[inline]
+    pub fn pass(&mut self, from: u16, parcel: Parcel, now: Ticks) -> Option<Flight> {
+        let port = &mut self.inputs[usize::from(from)];
+        let start = self.clock.edge(now);
+        let network = usize::from(parcel.network);
+        if port.waiting > 0 || port.free > start || !has_room(port.channels[network].window, &parcel, self.window) {
+            return None;
+        }
+        Some(self.launch(from, parcel, start))
+    }
+
+    /// Lets an input port that is not busy send one message, taking turns between its virtual networks. Nothing leaves while the
+    /// windows of all that wait are too small.
+    pub fn send(&mut self, from: u16, now: Ticks) -> Option<Flight> {
         let port = &mut self.inputs[usize::from(from)];
         if port.waiting == 0 {
-            return Sent::Nothing;
+            return None;
         }
-        let start = self.clock.edge(now);
-        if port.free > start {
-            return Sent::BusyUntil(port.free);
-        }
-        let networks = port.queues.len();
+        let networks = port.channels.len();
         let mut network = port.last;
         for _ in 0..networks {
             network = if network + 1 == networks { 0 } else { network + 1 };
-            let Some(&parcel) = port.queues[network].front() else { continue };
-            // A message longer than the window may enter an empty one.
-            if port.window[network] < parcel.flits && port.window[network] < self.window {
+            let channel = &mut port.channels[network];
+            let Some(&parcel) = channel.queue.front() else { continue };
+            if !has_room(channel.window, &parcel, self.window) {
                 continue;
             }
-            port.queues[network].pop_front();
+            channel.queue.pop_front();
             port.waiting -= 1;
-            port.window[network] = port.window[network].saturating_sub(parcel.flits);
-            port.last = network;
-            let length = self.clock.cycles(u64::from(parcel.flits));
-            port.free = start + length;
-            let output = &mut self.output_free[usize::from(parcel.to)];
-            let arrives = (start + self.latency).max(*output) + length;
-            *output = arrives;
-            return Sent::Flight(Flight { id: parcel.id, arrives });
+            return Some(self.launch(from, parcel, self.clock.edge(now)));
         }
-        Sent::Nothing
+        None
     }
 
     /// A message has been consumed: its flits no longer count against its source's window.
+    #[inline]
     pub fn consumed(&mut self, from: u16, network: u8, flits: u32) {
-        let window = &mut self.inputs[usize::from(from)].window[usize::from(network)];
+        let window = &mut self.inputs[usize::from(from)].channels[usize::from(network)].window;
         *window = (*window + flits).min(self.window);
     }
+
+    /// A message takes its ports from `start` on.
+    #[inline]
+    fn launch(&mut self, from: u16, parcel: Parcel, start: Ticks) -> Flight {
+        let port = &mut self.inputs[usize::from(from)];
+        let network = usize::from(parcel.network);
+        let window = &mut port.channels[network].window;
+        *window = window.saturating_sub(parcel.flits);
+        port.last = network;
+        let length = self.clock.cycles(u64::from(parcel.flits));
+        port.free = start + length;
+        let output = &mut self.output_free[usize::from(parcel.to)];
+        *output = (start + self.latency).max(*output) + length;
+        Flight { id: parcel.id, arrives: *output }
+    }
+}
+
+/// Whether a window has room for a message. One that is longer than the window may enter an empty one.
+#[inline]
+fn has_room(window: u32, parcel: &Parcel, whole: u32) -> bool {
+    window >= parcel.flits || window >= whole
 }
 
 #[cfg(test)]
@@ -154,11 +180,8 @@ mod tests {
         Parcel { id, to, network, flits }
     }
 
-    fn arrival(sent: Sent) -> Ticks {
-        match sent {
-            Sent::Flight(flight) => flight.arrives,
-            other => panic!("{other:?}"),
-        }
+    fn arrival(sent: Option<Flight>) -> Ticks {
+        sent.unwrap().arrives
     }
 
     #[test]
@@ -166,6 +189,14 @@ mod tests {
         let mut crossbar = crossbar(10);
         crossbar.enqueue(0, parcel(1, 0, 0, 5));
         assert_eq!(arrival(crossbar.send(0, 100)), 115);
+    }
+
+    #[test]
+    fn a_message_that_finds_its_port_idle_passes_as_if_it_had_been_queued() {
+        let (mut passed, mut queued) = (crossbar(10), crossbar(10));
+        queued.enqueue(0, parcel(1, 0, 0, 5));
+        assert_eq!(passed.pass(0, parcel(1, 0, 0, 5), 100), queued.send(0, 100));
+        assert_eq!(passed.pass(0, parcel(2, 1, 0, 1), 104), None);
     }
 
     #[test]
@@ -182,7 +213,8 @@ mod tests {
         crossbar.enqueue(0, parcel(1, 0, 0, 5));
         crossbar.enqueue(0, parcel(2, 1, 0, 1));
         crossbar.send(0, 0);
-        assert_eq!(crossbar.send(0, 1), Sent::BusyUntil(5));
+        assert_eq!(crossbar.busy_until(0, 1), Some(5));
+        assert_eq!(crossbar.busy_until(0, 5), None);
         assert_eq!(arrival(crossbar.send(0, 5)), 16);
     }
 
@@ -195,10 +227,10 @@ mod tests {
         for now in 0..8 {
             arrival(crossbar.send(0, now));
         }
-        assert_eq!(crossbar.send(0, 8), Sent::Nothing);
+        assert_eq!(crossbar.send(0, 8), None);
         crossbar.enqueue(0, parcel(20, 1, 1, 1));
-        assert!(matches!(crossbar.send(0, 8), Sent::Flight(Flight { id: 20, .. })));
+        assert!(matches!(crossbar.send(0, 8), Some(Flight { id: 20, .. })));
         crossbar.consumed(0, 0, 1);
-        assert!(matches!(crossbar.send(0, 9), Sent::Flight(Flight { id: 8, .. })));
+        assert!(matches!(crossbar.send(0, 9), Some(Flight { id: 8, .. })));
     }
 }

@@ -62,11 +62,22 @@ impl IssueSlots {
     }
 
     /// Accounts for the arithmetic slots used before `now`; returns how many.
+    #[inline]
     pub fn settle(&mut self, now: Ticks) -> u64 {
-        let Some(Batch { start, members, slots }) = self.batch.take() else { return 0 };
+        match self.batch.take() {
+            Some(batch) => self.deal(batch, now),
+            None => 0,
+        }
+    }
+
+    /// Deals out the slots of a batch that were used before `now`; returns how many.
+    fn deal(&mut self, Batch { start, members, slots }: Batch, now: Ticks) -> u64 {
         let now = self.clock.edge(now);
         let used = self.clock.count(now.saturating_sub(start)).min(slots);
         self.free = self.free.max(start + self.clock.cycles(used));
+        if used == 0 {
+            return 0;
+        }
         let count = u64::from(members.count_ones());
         let (rounds, rest) = (used / count, used % count);
         let first = (self.last + 1) % WAVES_MAX;
@@ -76,7 +87,7 @@ impl IssueSlots {
             order &= order - 1;
             let dealt = rounds + u64::from(position < rest);
             self.set_alu(wave, self.alu_left[wave] - dealt as u32);
-            if used > 0 && position == (used - 1) % count {
+            if position == (used - 1) % count {
                 self.last = wave;
             }
         }

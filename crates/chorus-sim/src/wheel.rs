@@ -8,8 +8,9 @@ use std::collections::BinaryHeap;
 
 use crate::clock::Ticks;
 
-/// Ticks that the ring covers. Longer than a round trip to memory, so that the heap is used rarely.
-const RING: usize = 4096;
+/// Ticks that the ring covers: longer than all but the longest waits, so that the heap is used rarely, and short enough for a host's
+/// first-level cache.
+const RING: usize = 1024;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ const EMPTY: Bucket = Bucket { first: NONE, last: NONE };
 /// Events of type `E`, ordered by time and then by insertion.
 pub struct Wheel<E> {
     now: Ticks,
-    buckets: Vec<Bucket>,
+    buckets: Box<[Bucket; RING]>,
     occupied: [u64; RING / 64],
     nodes: Vec<Node<E>>,
     free: u32,
@@ -41,7 +42,7 @@ impl<E: Copy> Default for Wheel<E> {
     fn default() -> Self {
         Wheel {
             now: 0,
-            buckets: vec![EMPTY; RING],
+            buckets: Box::new([EMPTY; RING]),
             occupied: [0; RING / 64],
             nodes: Vec::new(),
             free: NONE,
@@ -65,26 +66,32 @@ impl<E: Copy> Wheel<E> {
         if time - self.now < RING as Ticks {
             self.append(time, node);
         } else {
-            self.far.push(Reverse((time, self.far_inserted, node)));
-            self.far_inserted += 1;
+            self.schedule_far(time, node);
         }
+    }
+
+    #[cold]
+    fn schedule_far(&mut self, time: Ticks, node: u32) {
+        self.far.push(Reverse((time, self.far_inserted, node)));
+        self.far_inserted += 1;
     }
 
     /// Takes the next event out and moves time to it.
     #[inline]
     pub fn pop(&mut self) -> Option<E> {
-        let position = self.now as usize % RING;
+        let mut position = self.now as usize % RING;
         if self.buckets[position].first == NONE {
             self.advance()?;
+            position = self.now as usize % RING;
         }
-        let position = self.now as usize % RING;
-        let first = self.buckets[position].first;
-        let node = self.nodes[first as usize];
-        self.buckets[position].first = node.next;
+        let bucket = &mut self.buckets[position];
+        let first = bucket.first;
+        let node = &mut self.nodes[first as usize];
+        bucket.first = node.next;
         if node.next == NONE {
             self.occupied[position / 64] &= !(1 << (position % 64));
         }
-        self.nodes[first as usize].next = self.free;
+        node.next = self.free;
         self.free = first;
         Some(node.event)
     }
@@ -127,28 +134,33 @@ impl<E: Copy> Wheel<E> {
         None
     }
 
+    #[inline]
     fn append(&mut self, time: Ticks, node: u32) {
         let position = time as usize % RING;
-        self.nodes[node as usize].next = NONE;
         let bucket = &mut self.buckets[position];
+        let last = std::mem::replace(&mut bucket.last, node);
         if bucket.first == NONE {
             bucket.first = node;
             self.occupied[position / 64] |= 1 << (position % 64);
         } else {
-            self.nodes[bucket.last as usize].next = node;
+            self.nodes[last as usize].next = node;
         }
-        bucket.last = node;
     }
 
+    /// A node that is the last of its bucket.
+    #[inline]
     fn new_node(&mut self, event: E) -> u32 {
-        let node = self.free;
-        if node == NONE {
-            self.nodes.push(Node { event, next: NONE });
-            return self.nodes.len() as u32 - 1;
-        }
-        self.free = self.nodes[node as usize].next;
-        self.nodes[node as usize].event = event;
-        node
+        let name = self.free;
+        let Some(node) = self.nodes.get_mut(name as usize) else { return self.grow(event) };
+        self.free = node.next;
+        *node = Node { event, next: NONE };
+        name
+    }
+
+    #[cold]
+    fn grow(&mut self, event: E) -> u32 {
+        self.nodes.push(Node { event, next: NONE });
+        self.nodes.len() as u32 - 1
     }
 }
 

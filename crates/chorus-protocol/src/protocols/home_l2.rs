@@ -149,6 +149,12 @@ struct Reader {
     wave: u16,
 }
 
+impl Reader {
+    fn of<const W: usize>(message: &Message<W>) -> Reader {
+        Reader { agent: message.src, txn: message.txn, wave: message.wave }
+    }
+}
+
 /// A shared bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HomeL2<const W: usize> {
@@ -224,8 +230,8 @@ impl<const W: usize> HomeL2<W> {
             Room::Free(slot) => {
                 self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
                 if next == State::IS {
-                    self.mshrs.insert(message.line, None);
-                    self.merge(message);
+                    let register = self.mshrs.insert(message.line, None);
+                    self.mshrs.push_target(register, Reader::of(message));
                 } else {
                     self.mshrs.insert(message.line, Some(*message));
                 }
@@ -236,8 +242,9 @@ impl<const W: usize> HomeL2<W> {
     }
 
     fn merge(&mut self, message: &Message<W>) {
-        let reader = Reader { agent: message.src, txn: message.txn, wave: message.wave };
-        self.mshrs.push_target(message.line, reader);
+        if let Some(register) = self.mshrs.find(message.line) {
+            self.mshrs.push_target(register, Reader::of(message));
+        }
     }
 
     fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
@@ -245,12 +252,15 @@ impl<const W: usize> HomeL2<W> {
         // Whoever got a copy before the line left this bank may still have it.
         let sharers = Sharers::first(self.config.topology.l1s);
         *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
-        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(message.line) {
+        let Some(register) = self.mshrs.find(message.line) else { return };
+        let write = *self.mshrs.payload(register);
+        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(register) {
             let mask = ByteMask::full::<W>();
             let answer = Message::control(DATA, message.line, self.me, agent);
             out.send(Message { txn, wave, mask, data: message.data, ..answer });
         }
-        if let Some(Some(write)) = self.mshrs.remove(message.line) {
+        self.mshrs.release(register);
+        if let Some(write) = write {
             self.perform(slot, &write, out);
         }
     }

@@ -13,7 +13,7 @@ use crate::controller::{
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
-use crate::mshr::Mshrs;
+use crate::mshr::{Mshrs, Register};
 use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -162,7 +162,7 @@ impl<const W: usize> WriteThroughL1<W> {
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
         match self.lines.find(line) {
             Some(slot) => (*self.lines.meta(slot), Some(slot)),
-            None if self.mshrs.get(line).is_some() => (State::II, None),
+            None if self.mshrs.find(line).is_some() => (State::II, None),
             None => (State::I, None),
         }
     }
@@ -227,7 +227,9 @@ impl<const W: usize> WriteThroughL1<W> {
                 Outcome::Done
             }
             (State::IV, _) => {
-                self.mshrs.push_target(request.line, request.txn);
+                if let Some(register) = self.mshrs.find(request.line) {
+                    self.mshrs.push_target(register, request.txn);
+                }
                 Outcome::Done
             }
             (State::I, _) if self.policy.allocation == Allocation::OnLoadMiss => self.allocate(request, out),
@@ -245,8 +247,8 @@ impl<const W: usize> WriteThroughL1<W> {
             Room::Occupied(victim) => Outcome::Evict(victim),
             Room::Free(slot) => {
                 self.lines.insert(slot, request.line, State::IV);
-                self.mshrs.insert(request.line, 1);
-                self.mshrs.push_target(request.line, request.txn);
+                let register = self.mshrs.insert(request.line, 1);
+                self.mshrs.push_target(register, request.txn);
                 let home = self.config.topology.home(request.line);
                 out.send(Message { txn: MERGED, ..Message::control(GETS, request.line, self.me, home) });
                 Outcome::Done
@@ -256,8 +258,8 @@ impl<const W: usize> WriteThroughL1<W> {
 
     /// A request whose answer is used once.
     fn uncached(&mut self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
-        if let Some(outstanding) = self.mshrs.get_mut(request.line) {
-            *outstanding += 1;
+        if let Some(register) = self.mshrs.find(request.line) {
+            *self.mshrs.payload_mut(register) += 1;
         } else if self.mshrs.is_full() {
             return Outcome::Stall;
         } else {
@@ -305,12 +307,16 @@ impl<const W: usize> WriteThroughL1<W> {
                     *self.lines.data_mut(slot) = message.data;
                     *self.lines.meta_mut(slot) = State::V;
                 }
-                self.answer_merged(message, out);
-                self.mshrs.remove(message.line);
+                if let Some(register) = self.mshrs.find(message.line) {
+                    self.answer_merged(register, message, out);
+                    self.mshrs.release(register);
+                }
             }
             (Event::Data, State::II | State::VM) => {
                 if message.txn == MERGED {
-                    self.answer_merged(message, out);
+                    if let Some(register) = self.mshrs.find(message.line) {
+                        self.answer_merged(register, message, out);
+                    }
                 } else {
                     out.complete(message.txn, &message.data);
                 }
@@ -345,9 +351,9 @@ impl<const W: usize> WriteThroughL1<W> {
         Ok(Outcome::Done)
     }
 
-    fn answer_merged(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+    fn answer_merged(&mut self, register: Register, message: &Message<W>, out: &mut Outbox<W>) {
         let mut answered = 0;
-        while let Some(txn) = self.mshrs.pop_target(message.line) {
+        while let Some(txn) = self.mshrs.pop_target(register) {
             if answered == 0 || !self.faulty(L1Fault::LostMerge) {
                 out.complete(txn, &message.data);
             }
@@ -357,10 +363,11 @@ impl<const W: usize> WriteThroughL1<W> {
 
     /// One answer fewer is outstanding; with the last, V_M becomes V and I_I becomes I.
     fn answered(&mut self, line: LineAddr, slot: Option<Slot>) {
-        let Some(outstanding) = self.mshrs.get_mut(line) else { return };
+        let Some(register) = self.mshrs.find(line) else { return };
+        let outstanding = self.mshrs.payload_mut(register);
         *outstanding -= 1;
         if *outstanding == 0 {
-            self.mshrs.remove(line);
+            self.mshrs.release(register);
             if let Some(slot) = slot {
                 *self.lines.meta_mut(slot) = State::V;
             }

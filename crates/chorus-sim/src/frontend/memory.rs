@@ -58,6 +58,8 @@ impl HostMemory {
         let start = self.words.len().next_multiple_of(ALIGNMENT_WORDS);
         let end = (start + len).next_multiple_of(ALIGNMENT_WORDS);
         assert!(u32::try_from(end).is_ok(), "more than 16 GiB of memory");
+        // Exactly, since memory is most of what a simulation takes, and buffers are few.
+        self.words.reserve_exact(end - self.words.len());
         self.words.resize(end, 0);
         Buf { start: start as u32, len, of: PhantomData }
     }

@@ -155,12 +155,12 @@ impl Wave {
 
     /// Waits for two loads that are in flight together.
     pub fn join<'a, A: Word, B: Word>(&self, a: Load<'a, A>, b: Load<'a, B>) -> Join<'a, A, B> {
-        Join { a: (a, None), b: (b, None) }
+        Join { a, b }
     }
 
     /// Waits for any number of loads that are in flight together.
     pub fn join_all<'a, T: Word, const N: usize>(&self, loads: [Load<'a, T>; N]) -> JoinAll<'a, T, N> {
-        JoinAll { loads, values: [None; N] }
+        JoinAll { loads }
     }
 
     fn wait_for(&self, operation: Operation) -> Passed<'_> {
@@ -179,16 +179,17 @@ impl Wave {
         index: Lanes<u32>,
         value: Option<Lanes<T>>,
     ) -> Load<'_, T> {
-        // Almost always every lane is inside; which lane is not matters only then.
-        if index.0.iter().fold(0, |most, &element| most.max(element)) as usize >= buf.len() {
+        // The union of all bits is no less than any element, and almost always inside. Which lane is not matters only then.
+        if index.0.iter().fold(0, |bits, &element| bits | element) as usize >= buf.len() {
             assert_inside(mask, index, buf.len());
         }
         let mut state = self.state.borrow_mut();
         let slot = state.new_memory_op(kind, order, scope, mask);
         let op = state.memory_op_mut(slot);
-        op.words = index.map(|element| buf.start().wrapping_add(element)).0;
+        let start = buf.start();
+        op.words.iter_mut().zip(&index.0).for_each(|(word, element)| *word = start.wrapping_add(*element));
         if let Some(value) = value {
-            op.data = value.map(T::to_bits).0;
+            op.data.iter_mut().zip(&value.0).for_each(|(bits, value)| *bits = value.to_bits());
         }
         state.push(Operation::Memory(slot));
         Load { state: &self.state, slot, taken: false, of: PhantomData }
@@ -218,18 +219,26 @@ impl<T> Load<'_, T> {
     }
 }
 
+impl<T: Word> Load<'_, T> {
+    /// Whether the values are there; notes that the future waits for them if not.
+    fn is_ready(&self) -> bool {
+        self.state.borrow_mut().is_ready(self.slot)
+    }
+
+    /// The values, which are there.
+    fn take(&mut self) -> Lanes<T> {
+        self.taken = true;
+        let mut state = self.state.borrow_mut();
+        let bits = state.take_result(self.slot);
+        Lanes(std::array::from_fn(|lane| T::from_bits(bits[lane])))
+    }
+}
+
 impl<T: Word> Future for Load<'_, T> {
     type Output = Lanes<T>;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Lanes<T>> {
-        let result = self.state.borrow_mut().take_result(self.slot);
-        match result {
-            Some(bits) => {
-                self.taken = true;
-                Poll::Ready(Lanes(bits.map(T::from_bits)))
-            }
-            None => Poll::Pending,
-        }
+        if self.is_ready() { Poll::Ready(self.take()) } else { Poll::Pending }
     }
 }
 
@@ -259,29 +268,19 @@ impl Future for Passed<'_> {
 /// Two loads in flight together.
 #[must_use = "loads are only waited for when they are awaited"]
 pub struct Join<'a, A: Word, B: Word> {
-    a: (Load<'a, A>, Option<Lanes<A>>),
-    b: (Load<'a, B>, Option<Lanes<B>>),
-}
-
-fn advance<T: Word>((load, value): &mut (Load<'_, T>, Option<Lanes<T>>), context: &mut Context<'_>) {
-    if value.is_none()
-        && let Poll::Ready(lanes) = Pin::new(load).poll(context)
-    {
-        *value = Some(lanes);
-    }
+    a: Load<'a, A>,
+    b: Load<'a, B>,
 }
 
 impl<A: Word, B: Word> Future for Join<'_, A, B> {
     type Output = (Lanes<A>, Lanes<B>);
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Join { a, b } = &mut *self;
-        advance(a, context);
-        advance(b, context);
-        match (a.1, b.1) {
-            (Some(a), Some(b)) => Poll::Ready((a, b)),
-            (None, _) | (_, None) => Poll::Pending,
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        // Not short-circuit: every load that is not there must be waited for.
+        if self.a.is_ready() & self.b.is_ready() {
+            return Poll::Ready((self.a.take(), self.b.take()));
         }
+        Poll::Pending
     }
 }
 
@@ -289,24 +288,16 @@ impl<A: Word, B: Word> Future for Join<'_, A, B> {
 #[must_use = "loads are only waited for when they are awaited"]
 pub struct JoinAll<'a, T: Word, const N: usize> {
     loads: [Load<'a, T>; N],
-    values: [Option<Lanes<T>>; N],
 }
 
 impl<T: Word, const N: usize> Future for JoinAll<'_, T, N> {
     type Output = [Lanes<T>; N];
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let JoinAll { loads, values } = &mut *self;
-        for (load, value) in loads.iter_mut().zip(values.iter_mut()) {
-            if value.is_none()
-                && let Poll::Ready(lanes) = Pin::new(load).poll(context)
-            {
-                *value = Some(lanes);
-            }
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        // Not short-circuit: every load that is not there must be waited for.
+        if self.loads.iter().fold(true, |all, load| all & load.is_ready()) {
+            return Poll::Ready(std::array::from_fn(|load| self.loads[load].take()));
         }
-        if values.iter().any(Option::is_none) {
-            return Poll::Pending;
-        }
-        Poll::Ready(values.map(|value| value.unwrap_or(Lanes::splat(T::default()))))
+        Poll::Pending
     }
 }

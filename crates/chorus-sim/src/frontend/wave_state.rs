@@ -158,19 +158,22 @@ impl WaveState {
         slot
     }
 
-    /// The values of a finished instruction, or a note that the future waits for them.
-    pub(super) fn take_result(&mut self, slot: u16) -> Option<[u32; LANES]> {
+    /// Whether an instruction has all its values; notes that the future waits for them if not.
+    #[inline]
+    pub(super) fn is_ready(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
-        if op.done {
-            let data = op.data;
-            self.free.push(slot);
-            return Some(data);
-        }
-        if !op.awaited {
+        if !op.done && !op.awaited {
             op.awaited = true;
             self.awaiting += 1;
         }
-        None
+        op.done
+    }
+
+    /// The values of a finished instruction, whose slot is free from now on.
+    #[inline]
+    pub(super) fn take_result(&mut self, slot: u16) -> &[u32; LANES] {
+        self.free.push(slot);
+        &self.slots[usize::from(slot)].data
     }
 
     /// Nobody will ask for the values of this instruction.

@@ -1,11 +1,11 @@
 //! Issue, the access queue before the private cache, and what completions do to wavefronts.
 
-use chorus_protocol::access::{AtomicOp, Completion, CoreOp, CoreRequest, Scope, Txn};
+use chorus_protocol::access::{AtomicOp, Completion, CoreOp, Scope, Txn};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::controller::{Input, Outcome};
-use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::line::ByteMask;
 
-use super::{Event, Machine, PrivateCache, SimError, lineless_request, step};
+use super::{Event, Machine, PrivateCache, SimError, lineless_request};
 use crate::coalescer::{Access, AccessKind};
 use crate::compute_unit::{Stalled, WaveSlot};
 use crate::frontend::{Kernel, MemoryOpKind, Operation};
@@ -15,16 +15,19 @@ impl<const W: usize> Machine<'_, W> {
     /// One issue slot of a compute unit.
     pub(super) fn issue(&mut self, unit: u16) {
         let now = self.wheel.now();
-        if self.units[usize::from(unit)].next_issue != Some(now) {
+        let cu = &mut self.units[usize::from(unit)];
+        if cu.next_issue != Some(now) {
             return;
         }
-        self.units[usize::from(unit)].next_issue = None;
+        cu.next_issue = None;
         self.settle(unit);
-        while let Some(wave) = self.units[usize::from(unit)].slots.pick() {
-            if self.units[usize::from(unit)].slots.has_alu(wave) {
+        loop {
+            let slots = &mut self.units[usize::from(unit)].slots;
+            let Some(wave) = slots.pick() else { break };
+            if slots.has_alu(wave) {
                 self.stats.add(Counter::Instructions, 1);
                 self.stats.add(Counter::AluInstructions, 1);
-                if self.units[usize::from(unit)].slots.issue_alu(wave, now) {
+                if slots.issue_alu(wave, now) {
                     self.continue_wave(unit, wave);
                 }
                 break;
@@ -249,14 +252,13 @@ impl<const W: usize> Machine<'_, W> {
             self.units[usize::from(unit)].stall(now, Stalled::Port);
             return Ok(());
         }
-        if self.caches[usize::from(unit)].head.is_none() {
-            self.caches[usize::from(unit)].head = Some(self.core_request(unit, id));
+        if !self.caches[usize::from(unit)].head_is_current {
+            self.describe_head(unit, id);
         }
-        let PrivateCache { controller, head, .. } = &mut self.caches[usize::from(unit)];
-        let Some(request) = head else { return Ok(()) };
-        let accepted = step(controller, &Input::Core(request), &mut self.outbox)? == Outcome::Done;
+        let PrivateCache { controller, head, head_is_current, .. } = &mut self.caches[usize::from(unit)];
+        let accepted = controller.step_making_room(&Input::Core(head), &mut self.outbox)? == Outcome::Done;
+        *head_is_current = !accepted;
         if accepted {
-            *head = None;
             self.accepted(unit, id);
         } else {
             self.units[usize::from(unit)].stall(now, Stalled::Cache);
@@ -305,10 +307,12 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(Counter::L1StallTicks, now - since);
         }
         let access = *cu.accesses.get(id);
-        self.count_access(&access);
+        self.count_access(access.kind);
+        let cu = &mut self.units[usize::from(unit)];
+        let waiting = cu.waiting_for_queue != 0;
         if access.kind == AccessKind::Store {
             self.progress = now;
-            let running = self.units[usize::from(unit)].wave(usize::from(access.wave));
+            let running = cu.wave(usize::from(access.wave));
             let mut state = running.task.state().borrow_mut();
             let op = state.memory_op_mut(access.slot);
             op.accesses -= 1;
@@ -316,22 +320,25 @@ impl<const W: usize> Machine<'_, W> {
                 state.complete_memory(access.slot);
             }
         }
-        let done = now + self.clocks.core.cycles(u64::from(self.config.l1.latency_cycles));
-        let mut completions = std::mem::take(&mut self.outbox.completions);
-        for completion in completions.drain(..) {
-            self.record_values(unit, &completion);
-            self.wheel.schedule(done, Event::AccessDone { unit, access: completion.txn.0 });
+        if !self.outbox.completions.is_empty() {
+            let done = now + self.latencies.l1;
+            let mut completions = std::mem::take(&mut self.outbox.completions);
+            for completion in &completions {
+                self.record_values(unit, completion);
+                self.wheel.schedule(done, Event::AccessDone { unit, access: completion.txn.0 });
+            }
+            completions.clear();
+            self.outbox.completions = completions;
         }
-        self.outbox.completions = completions;
-        if self.units[usize::from(unit)].waiting_for_queue != 0 {
+        if waiting {
             self.settle(unit);
             self.wake_for_queue(unit);
             self.plan_issue(unit);
         }
     }
 
-    fn count_access(&mut self, access: &Access) {
-        match access.kind {
+    fn count_access(&mut self, kind: AccessKind) {
+        match kind {
             AccessKind::Load => {
                 let hit = !self.outbox.completions.is_empty();
                 self.stats.add(Counter::L1Loads, 1);
@@ -344,66 +351,64 @@ impl<const W: usize> Machine<'_, W> {
         self.stats.add(Counter::L1Accesses, 1);
     }
 
-    /// What an access asks of the private cache.
-    fn core_request(&mut self, unit: u16, id: u32) -> CoreRequest<W> {
+    /// Writes down what the access at the head of the queue asks of the private cache.
+    fn describe_head(&mut self, unit: u16, id: u32) {
         let cu = &mut self.units[usize::from(unit)];
+        let head = &mut self.caches[usize::from(unit)].head;
         let access = *cu.accesses.get(id);
-        let txn = Txn(id);
+        (head.wave, head.txn) = (access.wave, Txn(id));
         if matches!(access.kind, AccessKind::Fence | AccessKind::End) {
-            return lineless_request(CoreOp::Fence, Scope::Gpu, access.wave, txn);
+            *head = lineless_request(CoreOp::Fence, Scope::Gpu, access.wave, Txn(id));
+            return;
         }
         let state = cu.wave(usize::from(access.wave)).task.state().borrow();
         let op = state.memory_op(access.slot);
-        let mut data = LineData::default();
-        let mut words = u32::MAX;
+        head.op = match op.kind {
+            MemoryOpKind::Load => CoreOp::Load,
+            MemoryOpKind::Store => CoreOp::Store,
+            MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
+        };
+        (head.order, head.scope, head.line) = (op.order, op.scope, LineAddr(access.line));
+        // Loads carry no data; what an earlier access left there means nothing.
+        let carries_data = op.kind != MemoryOpKind::Load;
         if access.whole_line {
-            data.0.copy_from_slice(&op.data[..W]);
-        } else {
-            words = 0;
-            let mut rest = access.lanes;
-            while rest != 0 {
-                let lane = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                let word = op.words[lane] as usize % W;
-                words |= 1 << word;
-                data.0[word] = op.data[lane];
+            head.mask = ByteMask::full::<W>();
+            if carries_data {
+                head.data.0.copy_from_slice(&op.data[..W]);
             }
+            return;
         }
-        CoreRequest {
-            op: match op.kind {
-                MemoryOpKind::Load => CoreOp::Load,
-                MemoryOpKind::Store => CoreOp::Store,
-                MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
-            },
-            order: op.order,
-            scope: op.scope,
-            line: LineAddr(access.line),
-            mask: ByteMask::of_words(words),
-            data,
-            wave: access.wave,
-            txn,
+        let mut words = 0;
+        let mut rest = access.lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let word = op.words[lane] as usize % W;
+            words |= 1 << word;
+            head.data.0[word] = op.data[lane];
         }
+        head.mask = ByteMask::of_words(words);
     }
 
     /// Puts the values of a completed load or atomic where its instruction expects them.
     pub(super) fn record_values(&mut self, unit: u16, completion: &Completion<W>) {
         let cu = &mut self.units[usize::from(unit)];
-        let access = *cu.accesses.get(completion.txn.0);
-        if !matches!(access.kind, AccessKind::Load | AccessKind::Atomic) {
+        let &Access { kind, wave, slot, lanes, whole_line, .. } = cu.accesses.get(completion.txn.0);
+        if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             return;
         }
-        let mut state = cu.wave(usize::from(access.wave)).task.state().borrow_mut();
-        let op = state.memory_op_mut(access.slot);
+        let mut state = cu.wave(usize::from(wave)).task.state().borrow_mut();
+        let op = state.memory_op_mut(slot);
         let atomic = match op.kind {
             MemoryOpKind::Atomic(atomic) => Some(atomic),
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
-        if access.whole_line && atomic.is_none() {
+        if whole_line && atomic.is_none() {
             op.data[..W].copy_from_slice(&completion.data.0);
             return;
         }
         let mut changed = false;
-        let mut rest = access.lanes;
+        let mut rest = lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;

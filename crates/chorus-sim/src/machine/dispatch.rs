@@ -6,7 +6,7 @@ use std::rc::Rc;
 use chorus_protocol::access::{CoreOp, Scope, Txn};
 use chorus_protocol::controller::Input;
 
-use super::{Event, Machine, SimError, lineless_request, step};
+use super::{Event, Machine, SimError, lineless_request};
 use crate::compute_unit::{ComputeUnit, Group, WaveSlot};
 use crate::frontend::{Kernel, LANES, WaveId, WaveTask};
 use crate::stats::Counter;
@@ -36,7 +36,7 @@ impl<const W: usize> Machine<'_, W> {
     pub(super) fn begin_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
         for unit in 0..self.topology.l1s {
             let request = lineless_request(CoreOp::KernelBegin, Scope::System, 0, Txn(0));
-            step(&mut self.caches[usize::from(unit)].controller, &Input::Core(&request), &mut self.outbox)?;
+            self.caches[usize::from(unit)].controller.step_making_room(&Input::Core(&request), &mut self.outbox)?;
             self.outbox.completions.clear();
             self.route(self.topology.l1(unit), true, kernel)?;
         }

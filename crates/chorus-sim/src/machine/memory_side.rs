@@ -4,10 +4,10 @@ use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::message::{Channel, Message, Size, memory};
 
-use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, step, write_line};
+use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
-use crate::crossbar::{Parcel, Sent};
+use crate::crossbar::Parcel;
 use crate::dram::DramRequest;
 use crate::frontend::Kernel;
 use crate::stats::Counter;
@@ -20,21 +20,25 @@ const MEMORY_REQUESTS_PER_STEP: usize = 2;
 
 impl<const W: usize> Machine<'_, W> {
     /// Sends what the last step of `sender` put into the outbox. `lookup` says whether the step began with a tag lookup.
+    #[inline]
     pub(super) fn route(&mut self, sender: AgentId, lookup: bool, kernel: &Kernel) -> Result<(), SimError> {
-        if self.outbox.messages.is_empty() {
-            return Ok(());
-        }
-        let mut outbox = std::mem::take(&mut self.outbox);
-        for message in &outbox.messages {
+        if self.outbox.messages.is_empty() { Ok(()) } else { self.route_all(sender, lookup, kernel) }
+    }
+
+    #[inline(never)]
+    fn route_all(&mut self, sender: AgentId, lookup: bool, kernel: &Kernel) -> Result<(), SimError> {
+        let mut messages = std::mem::take(&mut self.outbox.messages);
+        let from = self.topology.role(sender);
+        for message in &messages {
             match self.specs[usize::from(message.kind.0)].channel {
-                Channel::Virtual(network) => self.post(sender, message, network, lookup),
-                Channel::Memory => self.post(sender, message, TO_MEMORY, lookup),
+                Channel::Virtual(network) => self.post(from, message, network, lookup),
+                Channel::Memory => self.post(from, message, TO_MEMORY, lookup),
                 Channel::Instant => self.instant.push(*message),
             }
         }
-        outbox.clear();
-        self.outbox = outbox;
-        self.deliver_instant(kernel)
+        messages.clear();
+        self.outbox.messages = messages;
+        if self.instant.is_empty() { Ok(()) } else { self.deliver_instant(kernel) }
     }
 
     /// Delivers the messages that take no time, and those that they cause, in the order sent.
@@ -42,7 +46,7 @@ impl<const W: usize> Machine<'_, W> {
         while !self.instant.is_empty() {
             let message = self.instant.remove(0);
             let controller = controller_of(&mut self.caches, &mut self.banks, self.topology, message.dst);
-            step(controller, &Input::Message(&message), &mut self.outbox)?;
+            controller.step_making_room(&Input::Message(&message), &mut self.outbox)?;
             self.finish_completions(message.dst, kernel);
             self.route(message.dst, true, kernel)?;
         }
@@ -50,24 +54,24 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Puts a message on its way. Messages of one agent on one network leave in the order sent.
-    fn post(&mut self, sender: AgentId, message: &Message<W>, network: u8, lookup: bool) {
+    fn post(&mut self, (from, source): (Role, u16), message: &Message<W>, network: u8, lookup: bool) {
         let spec = &self.specs[usize::from(message.kind.0)];
         let payload = match spec.size {
             Size::Control => 0,
             Size::Line => W as u32 * 4,
             Size::Masked => message.mask.bytes(),
         };
-        let flits = 1 + payload.div_ceil(self.config.network.flit_bytes);
-        let delay = match self.topology.role(sender) {
-            (Role::L1, _) => self.clocks.core.cycles(u64::from(self.config.l1.latency_cycles)),
-            (Role::L2 | Role::Memory, _) => {
-                let tag = if lookup { self.config.l2.tag_latency_cycles } else { 0 };
-                let data = if payload > 0 { self.config.l2.data_latency_cycles } else { 0 };
-                self.clocks.l2.cycles(u64::from(tag + data))
+        let flits = 1 + self.payload_flits(payload);
+        let delay = match from {
+            Role::L1 => self.latencies.l1,
+            Role::L2 | Role::Memory => {
+                let tag = if lookup { self.latencies.l2_tag } else { 0 };
+                let data = if payload > 0 { self.latencies.l2_data } else { 0 };
+                tag + data
             }
         };
         if network == TO_MEMORY {
-            self.banks[usize::from(self.topology.role(sender).1)].to_memory += 1;
+            self.banks[usize::from(source)].to_memory += 1;
             // Later fetches are behind a write-back on the same channel, so they may find it in memory already.
             if message.kind == memory::WB {
                 write_line(self.memory.words_mut(), message.line, message.mask, &message.data);
@@ -77,79 +81,84 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(Counter::NetworkMessages, 1);
             self.stats.add_traffic(spec.class, u64::from(flits), bytes);
         }
-        let time = self.in_order(sender, network, self.wheel.now() + delay);
+        let time = self.in_order(message.src, network, self.wheel.now() + delay);
+        let (_, destination) = self.topology.role(message.dst);
         let id = self.in_flight.insert_with(|slot| {
             slot.message.copy_from(message, payload > 0);
             (slot.flits, slot.network, slot.enqueued) = (flits, network, time);
+            (slot.from, slot.source, slot.destination) = (from, source, destination);
         });
         self.wheel.schedule(time, Event::Inject(id));
     }
 
+    /// Flits that the data of a message fills.
+    fn payload_flits(&self, bytes: u32) -> u32 {
+        let flit = self.config.network.flit_bytes;
+        if flit.is_power_of_two() { (bytes + flit - 1) >> flit.trailing_zeros() } else { bytes.div_ceil(flit) }
+    }
+
     /// The first time from `time` on that keeps an agent's messages on one network in order.
     fn in_order(&mut self, sender: AgentId, network: u8, time: Ticks) -> Ticks {
-        let networks = self.caches[0].queues.len();
-        let lane = usize::from(network).min(networks);
-        let last = &mut self.injected[usize::from(sender.0) * (networks + 1) + lane];
+        let lanes = self.lanes_per_agent;
+        let last = &mut self.injected[usize::from(sender.0) * lanes + usize::from(network).min(lanes - 1)];
         *last = time.max(*last);
         *last
     }
 
     /// A message leaves its controller.
     pub(super) fn inject(&mut self, id: u32) {
-        let &InFlight { ref message, flits, network, .. } = self.in_flight.get(id);
+        let &InFlight { flits, network, from, source, destination, .. } = self.in_flight.get(id);
         if network == TO_MEMORY {
             self.enqueue_memory(id);
             return;
         }
-        let (role, port) = self.topology.role(message.src);
-        let to = self.topology.role(message.dst).1;
-        let parcel = Parcel { id, to, network, flits };
-        match role {
-            Role::L1 => {
-                self.requests.enqueue(port, parcel);
-                self.send_requests(port);
-            }
-            Role::L2 | Role::Memory => {
-                self.responses.enqueue(port, parcel);
-                self.send_responses(port);
-            }
+        let now = self.wheel.now();
+        let parcel = Parcel { id, to: destination, network, flits };
+        let crossbar = match from {
+            Role::L1 => &mut self.requests,
+            Role::L2 | Role::Memory => &mut self.responses,
+        };
+        if let Some(flight) = crossbar.pass(source, parcel, now) {
+            self.depart(id, flight.arrives);
+            return;
+        }
+        crossbar.enqueue(source, parcel);
+        match from {
+            Role::L1 => self.send_requests(source),
+            Role::L2 | Role::Memory => self.send_responses(source),
         }
     }
 
-    /// Lets a compute unit's port send what it can.
+    /// Lets a compute unit's port send what it can, now or when it is free.
     pub(super) fn send_requests(&mut self, port: u16) {
         let now = self.wheel.now();
         while self.requests.waiting(port) > 0 {
-            match self.requests.send(port, now) {
-                Sent::Flight(flight) => self.depart(flight.id, flight.arrives),
-                Sent::BusyUntil(time) => {
-                    if !std::mem::replace(&mut self.request_scheduled[usize::from(port)], true) {
-                        self.wheel.schedule(time, Event::SendRequest(port));
-                    }
-                    break;
+            if let Some(free) = self.requests.busy_until(port, now) {
+                if !std::mem::replace(&mut self.request_scheduled[usize::from(port)], true) {
+                    self.wheel.schedule(free, Event::SendRequest(port));
                 }
-                Sent::Nothing => break,
+                break;
             }
+            let Some(flight) = self.requests.send(port, now) else { break };
+            self.depart(flight.id, flight.arrives);
         }
         if !self.port_is_full(port) {
             self.retry_access(port, Stalled::Port);
         }
     }
 
-    /// Lets a bank's port send what it can.
+    /// Lets a bank's port send what it can, now or when it is free.
     pub(super) fn send_responses(&mut self, port: u16) {
         let now = self.wheel.now();
         while self.responses.waiting(port) > 0 {
-            match self.responses.send(port, now) {
-                Sent::Flight(flight) => self.depart(flight.id, flight.arrives),
-                Sent::BusyUntil(time) => {
-                    if !std::mem::replace(&mut self.response_scheduled[usize::from(port)], true) {
-                        self.wheel.schedule(time, Event::SendResponse(port));
-                    }
-                    break;
+            if let Some(free) = self.responses.busy_until(port, now) {
+                if !std::mem::replace(&mut self.response_scheduled[usize::from(port)], true) {
+                    self.wheel.schedule(free, Event::SendResponse(port));
                 }
-                Sent::Nothing => break,
+                break;
             }
+            let Some(flight) = self.responses.send(port, now) else { break };
+            self.depart(flight.id, flight.arrives);
         }
         if !self.bank_port_is_full(port) {
             self.retry_bank(port, Held::Port);
@@ -169,28 +178,33 @@ impl<const W: usize> Machine<'_, W> {
 
     fn depart(&mut self, id: u32, arrives: Ticks) {
         let &InFlight { flits, enqueued, .. } = self.in_flight.get(id);
-        let unloaded = self.clocks.network.cycles(u64::from(self.config.network.latency_cycles + flits));
+        let unloaded = self.latencies.network + self.clocks.network.cycles(u64::from(flits));
         self.stats.add(Counter::NetworkQueueTicks, (arrives - enqueued).saturating_sub(unloaded));
         self.wheel.schedule(arrives, Event::Arrive(id));
     }
 
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let &InFlight { ref message, network, .. } = self.in_flight.get(id);
-        match self.topology.role(message.dst) {
-            (Role::L1, unit) => {
-                self.caches[usize::from(unit)].queues[usize::from(network)].push_back(id);
-                self.serve_cache(unit, kernel)?;
-                self.retry_access_now(unit, kernel)
+        let &InFlight { network, from, destination, .. } = self.in_flight.get(id);
+        match from {
+            Role::L2 | Role::Memory => {
+                let cache = &mut self.caches[usize::from(destination)];
+                if cache.waiting > 0 || !self.step_cache(destination, id, kernel)? {
+                    let cache = &mut self.caches[usize::from(destination)];
+                    cache.queues[usize::from(network)].push_back(id);
+                    cache.waiting += 1;
+                    self.serve_cache(destination, kernel)?;
+                }
+                self.retry_access_now(destination, kernel)
             }
-            (Role::L2 | Role::Memory, bank) => {
-                let state = &mut self.banks[usize::from(bank)];
+            Role::L1 => {
+                let state = &mut self.banks[usize::from(destination)];
                 let queue = &mut state.queues[usize::from(network)];
                 queue.push_back(id);
                 state.waiting += 1;
                 // Behind a head that waits, there is nothing new to serve.
                 if queue.len() == 1 || state.held == Held::No {
-                    return self.serve_or_schedule(bank, kernel);
+                    return self.serve_or_schedule(destination, kernel);
                 }
                 Ok(())
             }
@@ -200,20 +214,16 @@ impl<const W: usize> Machine<'_, W> {
     /// Gives a private cache the messages that have arrived, as far as it takes them.
     pub(super) fn serve_cache(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
         let mut network = 0;
-        while network < self.caches[usize::from(unit)].queues.len() {
-            let Some(&id) = self.caches[usize::from(unit)].queues[network].front() else {
+        while self.caches[usize::from(unit)].waiting > 0 {
+            let Some(queue) = self.caches[usize::from(unit)].queues.get(network) else { break };
+            let Some(&id) = queue.front() else {
                 network += 1;
                 continue;
             };
-            let message = &self.in_flight.get(id).message;
-            let agent = message.dst;
-            let controller = &mut self.caches[usize::from(unit)].controller;
-            let outcome = step(controller, &Input::Message(message), &mut self.outbox)?;
-            self.finish_completions(agent, kernel);
-            self.route(agent, true, kernel)?;
-            if outcome == Outcome::Done {
-                self.caches[usize::from(unit)].queues[network].pop_front();
-                self.consume(id);
+            if self.step_cache(unit, id, kernel)? {
+                let cache = &mut self.caches[usize::from(unit)];
+                cache.queues[network].pop_front();
+                cache.waiting -= 1;
                 // What just changed may be what an earlier queue waits for.
                 network = 0;
             } else {
@@ -223,8 +233,26 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
+    /// Steps a private cache with a message. Returns whether the message is consumed.
+    fn step_cache(&mut self, unit: u16, id: u32, kernel: &Kernel) -> Result<bool, SimError> {
+        let input = Input::Message(&self.in_flight.get(id).message);
+        let controller = &mut self.caches[usize::from(unit)].controller;
+        let outcome = controller.step_making_room(&input, &mut self.outbox)?;
+        let agent = self.topology.l1(unit);
+        self.finish_completions(agent, kernel);
+        self.route(agent, true, kernel)?;
+        let consumed = outcome == Outcome::Done;
+        if consumed {
+            self.consume(id);
+        }
+        Ok(consumed)
+    }
+
     /// Ends the operations that a message completed.
     fn finish_completions(&mut self, agent: AgentId, kernel: &Kernel) {
+        if self.outbox.completions.is_empty() {
+            return;
+        }
         let (_, unit) = self.topology.role(agent);
         let mut completions = std::mem::take(&mut self.outbox.completions);
         for completion in completions.drain(..) {
@@ -236,17 +264,23 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message has been taken by its destination: its source may send more.
     fn consume(&mut self, id: u32) {
-        let &InFlight { ref message, flits, network, .. } = self.in_flight.get(id);
-        let source = self.topology.role(message.src);
+        let &InFlight { flits, network, from, source, .. } = self.in_flight.get(id);
         self.in_flight.remove(id);
-        match source {
-            (Role::L1, port) => {
-                self.requests.consumed(port, network, flits);
-                self.send_requests(port);
+        match from {
+            Role::L1 => {
+                self.requests.consumed(source, network, flits);
+                // A busy port sends when it is free.
+                let now = self.wheel.now();
+                if self.requests.waiting(source) > 0 && self.requests.busy_until(source, now).is_none() {
+                    self.send_requests(source);
+                }
             }
-            (Role::L2 | Role::Memory, port) => {
-                self.responses.consumed(port, network, flits);
-                self.send_responses(port);
+            Role::L2 | Role::Memory => {
+                self.responses.consumed(source, network, flits);
+                let now = self.wheel.now();
+                if self.responses.waiting(source) > 0 && self.responses.busy_until(source, now).is_none() {
+                    self.send_responses(source);
+                }
             }
         }
     }
@@ -318,7 +352,8 @@ impl<const W: usize> Machine<'_, W> {
     /// Steps a bank with a message, making room first if it asks for that. Returns whether the message is consumed.
     fn step_bank(&mut self, bank: u16, id: u32, lookup: bool, kernel: &Kernel) -> Result<bool, SimError> {
         let input = Input::Message(&self.in_flight.get(id).message);
-        let outcome = step(&mut self.banks[usize::from(bank)].controller, &input, &mut self.outbox)?;
+        let controller = &mut self.banks[usize::from(bank)].controller;
+        let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         self.route(self.topology.l2(bank), lookup, kernel)?;
         Ok(outcome == Outcome::Done)
     }
@@ -337,8 +372,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A request arrives at a memory channel.
     fn enqueue_memory(&mut self, id: u32) {
-        let message = &self.in_flight.get(id).message;
-        let (_, bank) = self.topology.role(message.src);
+        let &InFlight { ref message, source: bank, .. } = self.in_flight.get(id);
         let index = usize::from(bank);
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
@@ -374,10 +408,9 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A line has been read: its fetch becomes the answer.
     pub(super) fn fetched(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let fetch = self.in_flight.get(id).message;
-        let data = read_line(self.memory.words(), fetch.line);
-        self.in_flight.get_mut(id).message = fetch.reply_line(memory::MEM_DATA, &data);
-        let (_, bank) = self.topology.role(fetch.src);
+        let fetch = self.in_flight.get_mut(id);
+        fetch.message.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), fetch.message.line));
+        let bank = fetch.source;
         self.banks[usize::from(bank)].from_memory.push_back(id);
         self.serve_or_schedule(bank, kernel)
     }

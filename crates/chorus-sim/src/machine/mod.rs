@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::cache::Replacement;
-use chorus_protocol::controller::{Controller, Input, Outbox, Outcome, Unspecified};
+use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec, MsgKind};
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Protocol};
@@ -58,20 +58,25 @@ enum Event {
     Dispatch,
 }
 
-/// A message on its way.
+/// A message on its way. In this order, so that what moving it needs lies beside the message's own header.
 #[derive(Clone, Copy)]
+#[repr(C)]
 struct InFlight<const W: usize> {
-    message: Message<W>,
-    flits: u32,
-    network: u8,
     enqueued: Ticks,
+    flits: u32,
+    /// Its source's role, and which of that role its source and its destination are.
+    source: u16,
+    destination: u16,
+    from: Role,
+    network: u8,
+    message: Message<W>,
 }
 
 impl<const W: usize> Default for InFlight<W> {
     fn default() -> Self {
         let nobody = AgentId::default();
         let message = Message::control(MsgKind::default(), LineAddr::default(), nobody, nobody);
-        InFlight { message, flits: 0, network: 0, enqueued: 0 }
+        InFlight { message, flits: 0, network: 0, from: Role::L1, source: 0, destination: 0, enqueued: 0 }
     }
 }
 
@@ -109,8 +114,12 @@ enum Held {
 struct PrivateCache<const W: usize> {
     controller: Box<dyn Controller<W>>,
     queues: Vec<VecDeque<u32>>,
+    /// How many messages wait in all queues.
+    waiting: usize,
     /// What the access at the head of the compute unit's queue asks, kept while it cannot be accepted.
-    head: Option<CoreRequest<W>>,
+    head: CoreRequest<W>,
+    /// Whether `head` is that access's.
+    head_is_current: bool,
 }
 
 /// Why a simulation ended without a result.
@@ -133,6 +142,7 @@ pub(crate) struct Machine<'a, const W: usize> {
     clocks: ClockDomains,
     topology: Topology,
     specs: &'static [MessageSpec],
+    latencies: Latencies,
     pub(crate) stats: Stats,
     pub(crate) memory: HostMemory,
     wheel: Wheel<Event>,
@@ -152,8 +162,28 @@ pub(crate) struct Machine<'a, const W: usize> {
     instant: Vec<Message<W>>,
     /// The last injection of each agent on each virtual network, and to memory.
     injected: Vec<Ticks>,
+    lanes_per_agent: usize,
     launch: Launch,
     progress: Ticks,
+}
+
+/// What the configuration says about time, in ticks.
+struct Latencies {
+    l1: Ticks,
+    l2_tag: Ticks,
+    l2_data: Ticks,
+    network: Ticks,
+}
+
+impl Latencies {
+    fn new(config: &SystemConfig, clocks: &ClockDomains) -> Latencies {
+        Latencies {
+            l1: clocks.core.cycles(u64::from(config.l1.latency_cycles)),
+            l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
+            l2_data: clocks.l2.cycles(u64::from(config.l2.data_latency_cycles)),
+            network: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+        }
+    }
 }
 
 /// The kernel being run.
@@ -185,7 +215,9 @@ impl<'a, const W: usize> Machine<'a, W> {
             caches.push(PrivateCache {
                 controller: controller(Role::L1, index)?,
                 queues: vec![VecDeque::new(); networks],
-                head: None,
+                waiting: 0,
+                head: lineless_request(CoreOp::Fence, Scope::Gpu, 0, Txn(0)),
+                head_is_current: false,
             });
         }
         let mut banks = Vec::new();
@@ -211,6 +243,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             clocks,
             topology,
             specs: protocol.messages(),
+            latencies: Latencies::new(config, &clocks),
             stats: Stats::default(),
             memory,
             wheel: Wheel::default(),
@@ -229,6 +262,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             outbox: Outbox::default(),
             instant: Vec::new(),
             injected: vec![0; agents * (networks + 1)],
+            lanes_per_agent: networks + 1,
             launch: Launch::default(),
             progress: 0,
         })
@@ -319,8 +353,10 @@ fn write_line<const W: usize>(words: &mut [u32], line: LineAddr, mask: ByteMask,
 fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
     let start = line.0 as usize * W;
     let mut data = LineData::default();
-    for (value, word) in data.0.iter_mut().zip(words.iter().skip(start)) {
-        *value = *word;
+    if let Some(whole) = words.get(start..start + W) {
+        data.0.copy_from_slice(whole);
+    } else {
+        data.0.iter_mut().zip(words.iter().skip(start)).for_each(|(value, word)| *value = *word);
     }
     data
 }
@@ -374,19 +410,5 @@ fn controller_of<'m, const W: usize>(
     match topology.role(agent) {
         (Role::L1, index) => &mut caches[usize::from(index)].controller,
         (Role::L2 | Role::Memory, index) => &mut banks[usize::from(index)].controller,
-    }
-}
-
-/// Steps a controller, making room first if it asks for that.
-fn step<const W: usize>(
-    controller: &mut Box<dyn Controller<W>>,
-    input: &Input<'_, W>,
-    outbox: &mut Outbox<W>,
-) -> Result<Outcome, Unspecified> {
-    let outcome = controller.step(input, outbox)?;
-    let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
-    match controller.step(&Input::Evict(victim), outbox)? {
-        Outcome::Done => controller.step(input, outbox),
-        Outcome::Stall | Outcome::Evict(_) => Ok(Outcome::Stall),
     }
 }

@@ -8,7 +8,7 @@ use crate::controller::{
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
-use crate::mshr::Mshrs;
+use crate::mshr::{Mshrs, Register};
 use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -120,6 +120,12 @@ struct Reader {
     wave: u16,
 }
 
+impl Reader {
+    fn of<const W: usize>(message: &Message<W>) -> Reader {
+        Reader { agent: message.src, txn: message.txn, wave: message.wave }
+    }
+}
+
 /// What a line in a transient state waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting<const W: usize> {
@@ -158,7 +164,7 @@ impl<const W: usize> GpuViL2<W> {
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
         match self.lines.find(line) {
             Some(slot) => (self.lines.meta(slot).state, Some(slot)),
-            None if self.mshrs.get(line).is_some() => (State::SI, None),
+            None if self.mshrs.find(line).is_some() => (State::SI, None),
             None => (State::I, None),
         }
     }
@@ -216,8 +222,8 @@ impl<const W: usize> GpuViL2<W> {
             Room::Free(slot) => {
                 self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
                 if next == State::IS {
-                    self.mshrs.insert(message.line, Waiting::Read);
-                    self.merge(message);
+                    let register = self.mshrs.insert(message.line, Waiting::Read);
+                    self.mshrs.push_target(register, Reader::of(message));
                 } else {
                     self.mshrs.insert(message.line, Waiting::Write(*message));
                 }
@@ -228,8 +234,9 @@ impl<const W: usize> GpuViL2<W> {
     }
 
     fn merge(&mut self, message: &Message<W>) {
-        let reader = Reader { agent: message.src, txn: message.txn, wave: message.wave };
-        self.mshrs.push_target(message.line, reader);
+        if let Some(register) = self.mshrs.find(message.line) {
+            self.mshrs.push_target(register, Reader::of(message));
+        }
     }
 
     fn share(&mut self, slot: Slot, reader: AgentId) {
@@ -244,13 +251,19 @@ impl<const W: usize> GpuViL2<W> {
     fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         *self.lines.data_mut(slot) = message.data;
         self.lines.meta_mut(slot).state = State::V;
-        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(message.line) {
+        let Some(register) = self.mshrs.find(message.line) else { return };
+        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(register) {
             self.share(slot, agent);
             let mask = ByteMask::full::<W>();
             let answer = Message::control(DATA, message.line, self.me, agent);
             out.send(Message { txn, wave, mask, data: message.data, ..answer });
         }
-        if let Some(Waiting::Write(write)) = self.mshrs.remove(message.line) {
+        let write = match self.mshrs.payload(register) {
+            Waiting::Write(write) => Some(*write),
+            Waiting::Read | Waiting::Invalidation(..) | Waiting::Recall(..) => None,
+        };
+        self.mshrs.release(register);
+        if let Some(write) = write {
             self.perform(slot, &write, out);
         }
     }
@@ -289,29 +302,37 @@ impl<const W: usize> GpuViL2<W> {
         }
     }
 
-    /// Counts an acknowledgement; what the line waited for, if it was the last.
-    fn acknowledged(&mut self, line: LineAddr) -> Option<Waiting<W>> {
-        match self.mshrs.get_mut(line)? {
+    /// Counts an acknowledgement for a line; its register, if that was the last.
+    fn acknowledged(&mut self, line: LineAddr) -> Option<Register> {
+        let register = self.mshrs.find(line)?;
+        match self.mshrs.payload_mut(register) {
             Waiting::Invalidation(acknowledgements, _) | Waiting::Recall(acknowledgements, _, _) => {
                 *acknowledgements -= 1;
-                if *acknowledgements == 0 { self.mshrs.remove(line) } else { None }
+                (*acknowledgements == 0).then_some(register)
             }
             Waiting::Read | Waiting::Write(_) => None,
         }
     }
 
     fn invalidated(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
-        match self.acknowledged(line) {
-            Some(Waiting::Invalidation(_, Some(write))) => self.perform(slot, &write, out),
-            Some(Waiting::Invalidation(_, None)) => self.settle(slot),
-            Some(Waiting::Read | Waiting::Write(_) | Waiting::Recall(..)) | None => {}
+        let Some(register) = self.acknowledged(line) else { return };
+        let write = match self.mshrs.payload(register) {
+            Waiting::Invalidation(_, write) => *write,
+            Waiting::Read | Waiting::Write(_) | Waiting::Recall(..) => None,
+        };
+        self.mshrs.release(register);
+        match write {
+            Some(write) => self.perform(slot, &write, out),
+            None => self.settle(slot),
         }
     }
 
     fn recalled(&mut self, line: LineAddr, out: &mut Outbox<W>) {
-        if let Some(Waiting::Recall(_, Line { dirty: true, .. }, data)) = self.acknowledged(line) {
-            self.write_back(line, &data, out);
+        let Some(register) = self.acknowledged(line) else { return };
+        if let Waiting::Recall(_, Line { dirty: true, .. }, data) = self.mshrs.payload(register) {
+            self.write_back(line, data, out);
         }
+        self.mshrs.release(register);
     }
 
     /// Writes a line that nobody else holds, and answers. The writer's own copy, if it has one, stays: it holds the same data. An
