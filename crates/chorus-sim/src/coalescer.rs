@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::clock::Ticks;
-use crate::frontend::{LANES, Mask, MemoryOp, MemoryOpKind};
+use crate::frontend::{LANES, MemoryOp, MemoryOpKind};
 use crate::slab::Slab;
 
 /// What an access is for.
@@ -100,8 +100,7 @@ impl AccessQueue {
             MemoryOpKind::Store => AccessKind::Store,
             MemoryOpKind::Atomic(_) => AccessKind::Atomic,
         };
-        if is_whole_line(op, line_words) {
-            let line = u64::from(op.words[0]) / line_words;
+        if let Some(line) = whole_line(op, line_words) {
             self.push(Access {
                 kind,
                 wave,
@@ -115,7 +114,7 @@ impl AccessQueue {
             return 1;
         }
         let shift = line_words.trailing_zeros();
-        let lines = op.words.map(|word| word >> shift);
+        let lines = op.words().map(|word| word >> shift);
         let mut rest = op.mask.0;
         let mut count = 0;
         while rest != 0 {
@@ -137,14 +136,10 @@ impl AccessQueue {
     }
 }
 
-/// Whether the lanes touch the words of one line in order.
-fn is_whole_line(op: &MemoryOp, line_words: u64) -> bool {
-    let first = op.words[0];
-    line_words == LANES as u64
-        && op.mask == Mask::ALL
-        && first.is_multiple_of(LANES as u32)
-        // Without a branch per lane.
-        && op.words.iter().zip(0..).fold(0, |differences, (&word, lane)| differences | (word ^ (first | lane))) == 0
+/// The line whose words the lanes touch in order, if that is what they do.
+fn whole_line(op: &MemoryOp, line_words: u64) -> Option<u64> {
+    let first = u64::from(op.row()?);
+    (line_words == LANES as u64 && first.is_multiple_of(line_words)).then(|| first / line_words)
 }
 
 /// The lanes whose line is `line`.
@@ -160,7 +155,7 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let word = 1u32 << (u64::from(op.words[lane]) & (line_words - 1));
+        let word = 1u32 << (u64::from(op.word(lane)) & (line_words - 1));
         if seen & word == 0 {
             seen |= word;
             group |= 1 << lane;
@@ -172,14 +167,14 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::WaveState;
+    use crate::frontend::{Mask, WaveState};
     use chorus_protocol::access::{AtomicOp, Order, Scope};
 
     fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {
         let mut state = WaveState::default();
         let slot = state.new_memory_op(kind, Order::Weak, Scope::Gpu, Mask::ALL);
         let op = state.memory_op_mut(slot);
-        op.words = std::array::from_fn(|lane| word(lane as u32));
+        op.set_words(0, &std::array::from_fn(|lane| word(lane as u32)));
         let mut queue = AccessQueue::default();
         let count = queue.coalesce(op, 0, slot, 32, 0);
         assert_eq!(count as usize, queue.len());

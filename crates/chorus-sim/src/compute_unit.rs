@@ -26,7 +26,7 @@ pub struct WaveSlot {
     pub at_barrier: bool,
     /// The operation issued last, for reports of stuck programs.
     pub last_operation: &'static str,
-    /// The line it concerned.
+    /// The line of the memory operation issued last.
     pub last_line: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ pub enum Stalled {
 pub struct ComputeUnit {
     /// Wavefront slots.
     pub waves: Vec<Option<WaveSlot>>,
-    /// Number of wavefronts that run here.
+    /// Wavefronts of the resident work-groups, finished ones included.
     pub running: u32,
     /// Resident work-groups.
     pub groups: Slab<Group>,

@@ -11,6 +11,7 @@ pub mod dram;
 pub mod frontend;
 pub mod issue;
 pub mod machine;
+pub mod prefetch;
 pub mod simulate;
 pub mod slab;
 pub mod stats;

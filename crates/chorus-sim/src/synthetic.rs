@@ -38,16 +38,13 @@ const TOGETHER: u32 = 2;
 /// Lines that all but the streaming pattern touch: a quarter of the smallest private cache.
 const SHARED_LINES: u32 = 64;
 
-/// Most rounds of one launch. To a watchdog, loads alone are no progress, but the end of a launch is.
-const ROUNDS_PER_LAUNCH: u32 = 400;
-
-/// A program in which every wavefront repeats a pattern.
+/// A program of one kernel in which every wavefront repeats a pattern.
 pub struct Synthetic {
     pattern: Pattern,
     work_groups: u32,
     rounds: u32,
     data: Buf<u32>,
-    launched: u32,
+    launched: bool,
 }
 
 impl Synthetic {
@@ -58,24 +55,21 @@ impl Synthetic {
             Pattern::MissHeavy => waves * rounds * TOGETHER,
             Pattern::HitHeavy | Pattern::ShareHeavy | Pattern::AtomicHeavy => SHARED_LINES,
         };
-        Synthetic { pattern, work_groups, rounds, data: memory.alloc(lines as usize * LANES), launched: 0 }
+        Synthetic { pattern, work_groups, rounds, data: memory.alloc(lines as usize * LANES), launched: false }
     }
 }
 
 impl Program for Synthetic {
     fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
-        if self.launched == self.rounds {
+        if std::mem::replace(&mut self.launched, true) {
             return None;
         }
-        let first_round = self.launched;
-        let end_round = self.rounds.min(first_round + ROUNDS_PER_LAUNCH);
-        self.launched = end_round;
-        let (pattern, data) = (self.pattern, self.data);
+        let (pattern, rounds, data) = (self.pattern, self.rounds, self.data);
         let waves = self.work_groups * WAVES_PER_GROUP;
         Some(Kernel::new(pattern.name(), self.work_groups, WAVES_PER_GROUP, move |w| async move {
             let number = w.work_group() * WAVES_PER_GROUP + w.id().wave;
             let at = |line: u32| w.lane_ids() + line * LANES as u32;
-            for round in first_round..end_round {
+            for round in 0..rounds {
                 match pattern {
                     Pattern::HitHeavy => {
                         let first = (number + round) * TOGETHER;

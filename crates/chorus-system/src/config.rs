@@ -224,7 +224,8 @@ pub struct Energy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watchdog {
-    /// Core cycles without a store, a value-changing atomic or a finished wavefront after which a run counts as livelocked.
+    /// Core cycles without a store, a value-changing atomic, a read of memory or a finished wavefront after which a run counts as
+    /// livelocked.
     pub idle_cycles: u64,
     /// Core cycles after which a run is given up whatever it does.
     pub cycles: u64,

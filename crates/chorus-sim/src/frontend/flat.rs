@@ -98,7 +98,7 @@ fn release_barrier(waves: &mut [FlatWave], group: usize) {
 /// Performs one memory instruction, lane by lane.
 fn perform(op: &mut MemoryOp, words: &mut [u32]) {
     for lane in op.mask.iter() {
-        let word = &mut words[op.words[lane] as usize];
+        let word = &mut words[op.word(lane) as usize];
         match op.kind {
             MemoryOpKind::Load => op.data[lane] = *word,
             MemoryOpKind::Store => *word = op.data[lane],

@@ -186,8 +186,7 @@ impl Wave {
         let mut state = self.state.borrow_mut();
         let slot = state.new_memory_op(kind, order, scope, mask);
         let op = state.memory_op_mut(slot);
-        let start = buf.start();
-        op.words.iter_mut().zip(&index.0).for_each(|(word, element)| *word = start.wrapping_add(*element));
+        op.set_words(buf.start(), &index.0);
         if let Some(value) = value {
             op.data.iter_mut().zip(&value.0).for_each(|(bits, value)| *bits = value.to_bits());
         }

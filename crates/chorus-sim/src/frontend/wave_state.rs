@@ -36,8 +36,10 @@ pub struct MemoryOp {
     pub scope: Scope,
     /// The lanes that take part.
     pub mask: Mask,
-    /// Word number per lane.
-    pub words: [u32; LANES],
+    /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. The usual case, and kept short.
+    row: Option<u32>,
+    /// Word number per lane otherwise.
+    words: [u32; LANES],
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
     /// Line accesses that have not come back; set by the driver when it issues the operation.
@@ -45,6 +47,37 @@ pub struct MemoryOp {
     done: bool,
     awaited: bool,
     abandoned: bool,
+}
+
+impl MemoryOp {
+    /// Sets the word of each lane: element `index` of what begins at word `start`.
+    pub(crate) fn set_words(&mut self, start: u32, index: &[u32; LANES]) {
+        let first = index[0];
+        let expected = |lane: u32| first.wrapping_add(lane);
+        let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
+        if differences == 0 && self.mask == Mask::ALL {
+            self.row = Some(start.wrapping_add(first));
+            return;
+        }
+        self.row = None;
+        self.words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
+    }
+
+    /// The first word of a row that lanes touch in order, if that is what they do.
+    pub fn row(&self) -> Option<u32> {
+        self.row
+    }
+
+    /// The word that a lane touches.
+    #[inline]
+    pub fn word(&self, lane: usize) -> u32 {
+        self.row.map_or(self.words[lane], |first| first + lane as u32)
+    }
+
+    /// The words that all lanes touch.
+    pub fn words(&self) -> [u32; LANES] {
+        std::array::from_fn(|lane| self.word(lane))
+    }
 }
 
 /// One entry of a wavefront's queue.

@@ -88,7 +88,7 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Store => "store",
             MemoryOpKind::Atomic(_) => "atomic",
         };
-        running.last_line = op.mask.iter().next().map(|lane| u64::from(op.words[lane]) / W as u64);
+        running.last_line = op.mask.iter().next().map(|lane| u64::from(op.word(lane)) / W as u64);
         running.loads_in_flight += u32::from(returns && count > 0);
         state.memory_op_mut(slot).accesses = count;
         state.pop();
@@ -122,7 +122,6 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             running.last_operation = "end of kernel";
         }
-        running.last_line = None;
         let wave_number = wave as u16;
         cu.accesses.push(Access {
             kind,
@@ -147,7 +146,6 @@ impl<const W: usize> Machine<'_, W> {
         running.task.state().borrow_mut().pop();
         running.at_barrier = true;
         running.last_operation = "barrier";
-        running.last_line = None;
         let group = running.group;
         cu.groups.get_mut(group).at_barrier += 1;
         self.release_barrier(unit, group);
@@ -383,7 +381,7 @@ impl<const W: usize> Machine<'_, W> {
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let word = op.words[lane] as usize % W;
+            let word = op.word(lane) as usize % W;
             words |= 1 << word;
             head.data.0[word] = op.data[lane];
         }
@@ -412,7 +410,7 @@ impl<const W: usize> Machine<'_, W> {
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let value = completion.data.0[op.words[lane] as usize % W];
+            let value = completion.data.0[op.word(lane) as usize % W];
             changed |= atomic.is_some_and(|atomic: AtomicOp| atomic.apply(value, op.data[lane]) != value);
             op.data[lane] = value;
         }

@@ -113,15 +113,16 @@ impl<const W: usize> Machine<'_, W> {
         self.stats.add(Counter::WaveFronts, 1);
         let cu = &mut self.units[usize::from(unit)];
         let Some(retired) = cu.waves[wave].take() else { return };
-        cu.running -= 1;
         let group = cu.groups.get_mut(retired.group);
         group.running -= 1;
         if group.running > 0 {
             self.release_barrier(unit, retired.group);
             return;
         }
+        // What a work-group holds is free for another when all of it has finished.
         cu.groups.remove(retired.group);
         cu.resident -= 1;
+        cu.running -= kernel.waves_per_group;
         self.stats.add(Counter::WorkGroups, 1);
         self.launch.finished_groups += 1;
         self.dispatch(kernel);

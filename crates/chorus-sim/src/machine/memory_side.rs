@@ -10,6 +10,7 @@ use crate::compute_unit::Stalled;
 use crate::crossbar::Parcel;
 use crate::dram::DramRequest;
 use crate::frontend::Kernel;
+use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
 /// Marks a message between a bank and its memory channel.
@@ -377,6 +378,9 @@ impl<const W: usize> Machine<'_, W> {
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
         let line = self.topology.line_in_bank(message.line);
+        if !write && let Some(words) = self.memory.words().get(message.line.0 as usize * W..) {
+            prefetch(&words[..W.min(words.len())]);
+        }
         self.banks[index].to_memory -= 1;
         self.channels[index].push(DramRequest { id, line, write });
         self.schedule_decision(bank, self.wheel.now());
@@ -411,6 +415,8 @@ impl<const W: usize> Machine<'_, W> {
         let fetch = self.in_flight.get_mut(id);
         fetch.message.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), fetch.message.line));
         let bank = fetch.source;
+        // Waiting wavefronts find what they poll in a cache: a program that still reads memory is getting on.
+        self.progress = self.wheel.now();
         self.banks[usize::from(bank)].from_memory.push_back(id);
         self.serve_or_schedule(bank, kernel)
     }

@@ -33,7 +33,7 @@ pub struct StuckWave {
     pub wave: u32,
     /// The operation issued last.
     pub last_operation: &'static str,
-    /// The line it concerned.
+    /// The line of the memory operation issued last.
     pub last_line: Option<u64>,
     /// The lines of operations that have not returned.
     pub waits_for: Vec<u64>,
@@ -67,8 +67,8 @@ impl fmt::Display for StuckReport {
             }
             Cause::Livelock => write!(
                 f,
-                "kernel {kernel} is livelocked at cycle {cycle}: no store, no value-changing atomic and no finished \
-                 wavefront for {idle_cycles} cycles"
+                "kernel {kernel} is livelocked at cycle {cycle}: no store, no value-changing atomic, no read of memory and \
+                 no finished wavefront for {idle_cycles} cycles"
             )?,
             Cause::TooLong => write!(f, "kernel {kernel} is not finished at cycle {cycle}, the most that is allowed")?,
         }
@@ -80,7 +80,7 @@ impl fmt::Display for StuckReport {
                 wave.work_group, wave.wave, wave.unit, wave.slot, wave.last_operation
             )?;
             if let Some(line) = wave.last_line {
-                write!(f, " of line {:#x}", line * self.line_bytes)?;
+                write!(f, ", last line {:#x}", line * self.line_bytes)?;
             }
             if !wave.waits_for.is_empty() {
                 let lines: Vec<_> =
