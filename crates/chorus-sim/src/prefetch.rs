@@ -10,7 +10,7 @@ const HOST_LINE_BYTES: usize = 64;
 
 /// Asks the host to bring `words` into its caches. Has no effect but on time.
 #[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "the instruction has no safe form; it takes a tenth off the time of a miss")]
+#[expect(unsafe_code, reason = "the instruction has no safe form; it makes a miss 5 % faster")]
 pub fn prefetch(words: &[u32]) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     for part in words.chunks(HOST_LINE_BYTES / size_of::<u32>()) {
