@@ -124,6 +124,13 @@ pub struct Vocabulary {
     pub events: &'static [&'static str],
 }
 
+impl Vocabulary {
+    /// The hole in row `state` and column `event`.
+    pub fn unspecified(&self, state: usize, event: usize, line: LineAddr) -> Unspecified {
+        Unspecified { role: self.role, state: self.states[state].name, event: self.events[event], line }
+    }
+}
+
 /// The row and column of the protocol's table that an input falls on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Classified {

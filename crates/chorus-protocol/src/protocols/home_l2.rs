@@ -4,7 +4,6 @@
 //! and events carry the names of the paper's Table 2: I_S is a read miss that merges readers, I_M a write or atomic miss behind which
 //! the line waits. Atomics are performed here, in one step.
 
-use crate::access::Txn;
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -13,7 +12,8 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
-use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV};
+use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV};
+use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
 use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -141,20 +141,6 @@ struct Line {
     sharers: Sharers,
 }
 
-/// A reader merged into a miss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Reader {
-    agent: AgentId,
-    txn: Txn,
-    wave: u16,
-}
-
-impl Reader {
-    fn of<const W: usize>(message: &Message<W>) -> Reader {
-        Reader { agent: message.src, txn: message.txn, wave: message.wave }
-    }
-}
-
 /// A shared bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HomeL2<const W: usize> {
@@ -254,10 +240,8 @@ impl<const W: usize> HomeL2<W> {
         *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
         let Some(register) = self.mshrs.find(message.line) else { return };
         let write = *self.mshrs.payload(register);
-        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(register) {
-            let mask = ByteMask::full::<W>();
-            let answer = Message::control(DATA, message.line, self.me, agent);
-            out.send(Message { txn, wave, mask, data: message.data, ..answer });
+        while let Some(reader) = self.mshrs.pop_target(register) {
+            out.send(reader.answer(message));
         }
         self.mshrs.release(register);
         if let Some(write) = write {
@@ -272,25 +256,12 @@ impl<const W: usize> HomeL2<W> {
         let stale = line.sharers.without(message.src);
         line.sharers = line.sharers.only(message.src);
         let data = self.lines.data_mut(slot);
-        match message.atomic {
-            Some(op) => {
-                let mut answer = message.reply(ATOMIC_DATA);
-                (answer.mask, answer.data) = (message.mask, message.data);
-                op.perform(data, message.mask, &mut answer.data);
-                out.send(answer);
+        match self.policy.fault {
+            Some(L2Fault::WrongWord) => out.send(perform_one_word_further(message, data)),
+            Some(L2Fault::LostAck) => {
+                perform(message, data);
             }
-            None if self.policy.fault == Some(L2Fault::WrongWord) => {
-                data.0.rotate_right(1);
-                data.merge(message.mask, &message.data);
-                data.0.rotate_left(1);
-                out.send(message.reply(ACK));
-            }
-            None => {
-                data.merge(message.mask, &message.data);
-                if self.policy.fault != Some(L2Fault::LostAck) {
-                    out.send(message.reply(ACK));
-                }
-            }
+            Some(L2Fault::SurvivingCopy) | None => out.send(perform(message, data)),
         }
         if self.policy.private_copies == PrivateCopies::Vanish {
             let spared = usize::from(self.policy.fault == Some(L2Fault::SurvivingCopy));
@@ -304,8 +275,7 @@ impl<const W: usize> HomeL2<W> {
         match self.state(line) {
             (State::V, Some(slot)) => {
                 if self.lines.meta(slot).dirty {
-                    let write_back = Message::control(memory::WB, line, self.me, self.memory);
-                    out.send(Message { mask: ByteMask::full::<W>(), data: *self.lines.data(slot), ..write_back });
+                    out.send(write_back(line, self.lines.data(slot), self.me, self.memory));
                 }
                 self.lines.remove(slot);
                 Ok(Outcome::Done)
@@ -317,8 +287,7 @@ impl<const W: usize> HomeL2<W> {
 }
 
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
-    let state = VOCABULARY.states[state as usize].name;
-    Unspecified { role: Role::L2, state, event: VOCABULARY.events[event as usize], line }
+    VOCABULARY.unspecified(state as usize, event as usize, line)
 }
 
 impl<const W: usize> Controller<W> for HomeL2<W> {

@@ -1,7 +1,8 @@
 //! The protocols, one file each, named as published.
 //!
-//! [`write_through`] holds the message vocabulary that the write-through protocols share; [`write_through_l1`] and
-//! [`home_l2`] are the private cache and the plain shared bank that several of them are built from.
+//! [`write_through`] holds the message vocabulary that the write-through protocols share, [`write_through_bank`] what their shared
+//! banks do alike; [`write_through_l1`] and [`home_l2`] are the private cache and the plain shared bank that several of them are
+//! built from.
 
 pub mod gpu_vi;
 pub mod home_l2;
@@ -9,4 +10,5 @@ pub mod ideal_coh;
 pub mod no_coh;
 pub mod no_l1;
 pub mod write_through;
+pub mod write_through_bank;
 pub mod write_through_l1;

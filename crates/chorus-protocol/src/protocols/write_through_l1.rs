@@ -406,8 +406,7 @@ impl Event {
 }
 
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
-    let state = VOCABULARY.states[state as usize].name;
-    Unspecified { role: Role::L1, state, event: VOCABULARY.events[event as usize], line }
+    VOCABULARY.unspecified(state as usize, event as usize, line)
 }
 
 impl<const W: usize> Controller<W> for WriteThroughL1<W> {

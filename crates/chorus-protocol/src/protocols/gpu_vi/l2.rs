@@ -1,6 +1,5 @@
 //! The shared bank of GPU-VI: inclusive, with the sharers of each line in its tags.
 
-use crate::access::Txn;
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -9,7 +8,8 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
+use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
+use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -110,20 +110,6 @@ struct Line {
     state: State,
     dirty: bool,
     sharers: Sharers,
-}
-
-/// A reader merged into a miss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Reader {
-    agent: AgentId,
-    txn: Txn,
-    wave: u16,
-}
-
-impl Reader {
-    fn of<const W: usize>(message: &Message<W>) -> Reader {
-        Reader { agent: message.src, txn: message.txn, wave: message.wave }
-    }
 }
 
 /// What a line in a transient state waits for.
@@ -252,11 +238,9 @@ impl<const W: usize> GpuViL2<W> {
         *self.lines.data_mut(slot) = message.data;
         self.lines.meta_mut(slot).state = State::V;
         let Some(register) = self.mshrs.find(message.line) else { return };
-        while let Some(Reader { agent, txn, wave }) = self.mshrs.pop_target(register) {
-            self.share(slot, agent);
-            let mask = ByteMask::full::<W>();
-            let answer = Message::control(DATA, message.line, self.me, agent);
-            out.send(Message { txn, wave, mask, data: message.data, ..answer });
+        while let Some(reader) = self.mshrs.pop_target(register) {
+            self.share(slot, reader.agent);
+            out.send(reader.answer(message));
         }
         let write = match self.mshrs.payload(register) {
             Waiting::Write(write) => Some(*write),
@@ -343,24 +327,11 @@ impl<const W: usize> GpuViL2<W> {
         line.sharers = if message.atomic.is_some() { Sharers::NONE } else { line.sharers.only(message.src) };
         self.settle(slot);
         let data = self.lines.data_mut(slot);
-        match message.atomic {
-            Some(op) => {
-                let mut answer = message.reply(ATOMIC_DATA);
-                (answer.mask, answer.data) = (message.mask, message.data);
-                op.perform(data, message.mask, &mut answer.data);
-                out.send(answer);
-            }
-            None if self.fault == Some(L2Fault::WrongWord) => {
-                data.0.rotate_right(1);
-                data.merge(message.mask, &message.data);
-                data.0.rotate_left(1);
-                out.send(message.reply(ACK));
-            }
-            None => {
-                data.merge(message.mask, &message.data);
-                out.send(message.reply(ACK));
-            }
-        }
+        out.send(if self.fault == Some(L2Fault::WrongWord) {
+            perform_one_word_further(message, data)
+        } else {
+            perform(message, data)
+        });
     }
 
     /// The stable state that fits the sharers.
@@ -399,15 +370,13 @@ impl<const W: usize> GpuViL2<W> {
 
     fn write_back(&self, line: LineAddr, data: &LineData<W>, out: &mut Outbox<W>) {
         if self.fault != Some(L2Fault::LostWriteBack) {
-            let write_back = Message::control(memory::WB, line, self.me, self.memory);
-            out.send(Message { mask: ByteMask::full::<W>(), data: *data, ..write_back });
+            out.send(write_back(line, data, self.me, self.memory));
         }
     }
 }
 
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
-    let state = VOCABULARY.states[state as usize].name;
-    Unspecified { role: Role::L2, state, event: VOCABULARY.events[event as usize], line }
+    VOCABULARY.unspecified(state as usize, event as usize, line)
 }
 
 impl<const W: usize> Controller<W> for GpuViL2<W> {

@@ -1,0 +1,60 @@
+//! What the shared banks of the write-through protocols have in common: readers that wait, writes that are performed, lines that
+//! are written back.
+
+use crate::access::Txn;
+use crate::address::{AgentId, LineAddr};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, memory};
+use crate::protocols::write_through::{ACK, ATOMIC_DATA, DATA};
+
+/// A reader merged into a miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reader {
+    /// The private cache that reads.
+    pub agent: AgentId,
+    txn: Txn,
+    wave: u16,
+}
+
+impl Reader {
+    /// The reader that a request comes from.
+    pub fn of<const W: usize>(message: &Message<W>) -> Reader {
+        Reader { agent: message.src, txn: message.txn, wave: message.wave }
+    }
+
+    /// The answer to the reader once memory has sent `fill`.
+    pub fn answer<const W: usize>(&self, fill: &Message<W>) -> Message<W> {
+        let Reader { agent, txn, wave } = *self;
+        let answer = Message::control(DATA, fill.line, fill.dst, agent);
+        Message { txn, wave, mask: ByteMask::full::<W>(), data: fill.data, ..answer }
+    }
+}
+
+/// Performs a write or an atomic on a line's data and gives the answer to it.
+pub fn perform<const W: usize>(message: &Message<W>, data: &mut LineData<W>) -> Message<W> {
+    match message.atomic {
+        Some(op) => {
+            let mut answer = message.reply(ATOMIC_DATA);
+            (answer.mask, answer.data) = (message.mask, message.data);
+            op.perform(data, message.mask, &mut answer.data);
+            answer
+        }
+        None => {
+            data.merge(message.mask, &message.data);
+            message.reply(ACK)
+        }
+    }
+}
+
+/// As [`perform`], with the mistake that everything lands one word further.
+pub fn perform_one_word_further<const W: usize>(message: &Message<W>, data: &mut LineData<W>) -> Message<W> {
+    data.0.rotate_right(1);
+    let answer = perform(message, data);
+    data.0.rotate_left(1);
+    answer
+}
+
+/// The message that writes a whole line back to memory.
+pub fn write_back<const W: usize>(line: LineAddr, data: &LineData<W>, bank: AgentId, memory: AgentId) -> Message<W> {
+    Message { mask: ByteMask::full::<W>(), data: *data, ..Message::control(memory::WB, line, bank, memory) }
+}
