@@ -86,6 +86,18 @@ fn a_deadlocked_program_ends_at_once() {
 }
 
 #[test]
+fn work_groups_that_wait_for_others_without_room_are_told() {
+    let mut memory = HostMemory::default();
+    let arrived = memory.alloc::<u32>(1);
+    let kernel = Kernel::new("meet", 12, 1, move |w| async move {
+        w.atomic_one(AtomicOp::Add, arrived, 0, 1).await;
+        while w.load_acquire(arrived, 0, Scope::Gpu).await < 12 {}
+    });
+    let message = stuck(run("gpu-vi", &["core.count=1", "watchdog.idle_cycles=20000"], kernel, memory));
+    assert!(message.contains("4 work-groups have not found room"), "{message}");
+}
+
+#[test]
 fn a_run_that_is_longer_than_allowed_is_given_up() {
     let mut memory = HostMemory::default();
     let count = memory.alloc::<u32>(1);

@@ -52,7 +52,9 @@ pub struct StuckReport {
     pub idle_cycles: u64,
     /// How many wavefronts have not finished.
     pub unfinished: usize,
-    /// The first of them.
+    /// How many work-groups have not found room on a compute unit.
+    pub not_started: u32,
+    /// The first of the unfinished wavefronts.
     pub waves: Vec<StuckWave>,
     /// Bytes of a line, to print addresses.
     pub line_bytes: u64,
@@ -60,7 +62,7 @@ pub struct StuckReport {
 
 impl fmt::Display for StuckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StuckReport { kernel, cycle, idle_cycles, unfinished, waves, .. } = self;
+        let StuckReport { kernel, cycle, idle_cycles, unfinished, not_started, waves, .. } = self;
         match self.cause {
             Cause::Deadlock => {
                 write!(f, "kernel {kernel} is deadlocked at cycle {cycle}: nothing can happen any more")?
@@ -71,6 +73,9 @@ impl fmt::Display for StuckReport {
                  no finished wavefront for {idle_cycles} cycles"
             )?,
             Cause::TooLong => write!(f, "kernel {kernel} is not finished at cycle {cycle}, the most that is allowed")?,
+        }
+        if *not_started > 0 {
+            write!(f, "; {not_started} work-groups have not found room and may be what the others wait for")?;
         }
         write!(f, "; {unfinished} wavefronts are unfinished:")?;
         for wave in waves {
@@ -129,6 +134,7 @@ impl<const W: usize> Machine<'_, W> {
             cycle: self.cycles(),
             idle_cycles: self.clocks.core.count(self.wheel.now() - self.progress),
             unfinished,
+            not_started: kernel.work_groups - self.launch.next_group,
             waves,
             line_bytes: W as u64 * 4,
         }))
