@@ -4,8 +4,6 @@
 //! accepted is read from the message of the typed deserialiser, so the types stay the only declaration of the keys.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::ops::{Deref, Range};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
@@ -13,10 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-/// The largest file that is read: far above any real one, and a bound where a device is named by mistake.
-const FILE_BYTES_MAX: u64 = 1 << 20;
-
-/// The longest name worth comparing with valid ones, and the longest piece of a file that a message repeats.
+/// The longest piece of a file that a message repeats.
 const EXCERPT_CHARS_MAX: usize = 64;
 
 /// Why an experiment or claims file cannot be used.
@@ -198,31 +193,12 @@ impl<'de> Deserialize<'de> for Name {
 
 /// The text of the file at a path.
 pub(crate) fn read_file(path: &str) -> Result<String, DocumentError> {
-    let unreadable = |reason: String| DocumentError::Unreadable { path: path.to_owned(), reason };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(error.to_string().to_lowercase()))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unreadable(format!("it is larger than {FILE_BYTES_MAX} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_owned()))
+    chorus_system::read_text(path).map_err(|reason| DocumentError::Unreadable { path: path.to_owned(), reason })
 }
 
-/// The candidate nearest to a misspelt name by edit distance, where at most a third of its letters (and at least two) differ.
+/// The candidate nearest to a misspelt name.
 pub(crate) fn nearest<S: AsRef<str>>(given: &str, candidates: &[S]) -> Option<String> {
-    let given = given.to_lowercase();
-    let chars = given.chars().count();
-    if chars > EXCERPT_CHARS_MAX {
-        return None;
-    }
-    let distance_max = (chars / 3).max(2);
-    candidates
-        .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&given, candidate.as_ref()), candidate.as_ref()))
-        .filter(|&(distance, candidate)| distance <= distance_max && distance < candidate.chars().count())
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, candidate)| candidate.to_owned())
+    chorus_system::nearest(given, candidates.iter().map(AsRef::as_ref))
 }
 
 /// Names in backticks, separated by commas.

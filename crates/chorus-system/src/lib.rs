@@ -17,6 +17,7 @@
 //! | `entries.rs` | every resolved key with its value and source |
 //! | `derived.rs` | sizes and bandwidths that follow from the configuration |
 //! | `nearest.rs` | the valid name that a misspelt one is closest to |
+//! | `text_file.rs` | files that people write |
 //! | `place.rs` | where a key was written |
 //! | `error.rs` | what can be wrong |
 
@@ -33,6 +34,7 @@ mod registry;
 mod resolve;
 mod scale;
 mod schema;
+mod text_file;
 
 pub use config::{
     Clocks, Core, Dram, DramModel, DramTiming, Energy, L1, L2, Network, Replacement, Scheduler, SystemConfig, Watchdog,
@@ -40,7 +42,9 @@ pub use config::{
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};
 pub use error::SystemError;
+pub use nearest::nearest;
 pub use place::Place;
 pub use registry::{SYSTEMS, ShippedSystem};
 pub use resolve::{Resolved, resolve, resolve_text};
 pub use scale::Scale;
+pub use text_file::read_text;

@@ -5,7 +5,7 @@ const CHARS_MAX: usize = 64;
 
 /// The candidate nearest to `given` by edit distance, where at most a third of its letters (and at least two) differ.
 /// Among equally near candidates the first wins, so that a message never depends on anything but its input.
-pub(crate) fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let given = given.to_lowercase();
     let chars = given.chars().count();
     if chars > CHARS_MAX {
