@@ -43,10 +43,36 @@ fn the_least_latency_of_memory_is_460_core_cycles() {
     }
 }
 
+/// Two compute units load one word, the second long after the first.
+struct Twice {
+    word: Buf<u32>,
+    launched: bool,
+}
+
+impl Program for Twice {
+    fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
+        let word = self.word;
+        (!std::mem::replace(&mut self.launched, true)).then(|| {
+            Kernel::new("twice", 2, 1, move |w| async move {
+                w.alu(3000 * w.work_group()).await;
+                w.load_one(word, 0).await;
+            })
+        })
+    }
+
+    fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
+        Ok(())
+    }
+}
+
 #[test]
 fn the_least_latency_of_the_l2_is_340_core_cycles() {
-    for protocol in ["no-l1", "no-coh"] {
-        assert_eq!(latency(&chase(protocol, 2), 1), 340.0, "{protocol}");
+    let config = resolve("tc", Scale::Paper, &[]).unwrap().config;
+    for protocol in PROTOCOLS {
+        let mut memory = HostMemory::default();
+        let word = memory.alloc::<u32>(1);
+        let run = simulate(&config, *protocol, &mut Twice { word, launched: false }, memory).unwrap();
+        assert_eq!(latency(&run, 0), 460.0 + 340.0, "{}: memory, then the L2", protocol.name());
     }
 }
 
