@@ -1,11 +1,12 @@
 //! What a person sees while a matrix runs: on stderr, so that data on stdout stays clean.
 
 use std::env;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::run::{CheckResult, RunError, RunResult, RunSpec};
 
@@ -46,11 +47,19 @@ impl Bar {
     /// A bar on stderr.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let template = "{bar:30} {pos}/{len} runs, {elapsed} elapsed, {eta} left, {wide_msg}";
+        let template = "{bar:30} {pos}/{len} runs, {elapsed} elapsed, {left}, {wide_msg}";
+        let style = ProgressStyle::with_template(template).map(|style| style.with_key("left", write_time_left));
         // The template is a constant; where it were wrong, the default style would serve.
-        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Bar(bar)
     }
+}
+
+/// Writes the estimate, once a finished run gives one.
+fn write_time_left(state: &ProgressState, text: &mut dyn fmt::Write) {
+    let left = state.eta();
+    // A text that cannot be written is a bar without it.
+    let _ = if left.is_zero() { write!(text, "estimating") } else { write!(text, "{:#} left", HumanDuration(left)) };
 }
 
 impl Default for Bar {
