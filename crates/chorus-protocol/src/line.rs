@@ -68,11 +68,6 @@ impl ByteMask {
         ByteMask(bytes[0] | bytes[1] << 32 | bytes[2] << 64 | bytes[3] << 96)
     }
 
-    /// Adds the bytes of word `index`.
-    pub fn insert_word(&mut self, index: usize) {
-        self.0 |= ByteMask::word(index).0;
-    }
-
     /// Number of bytes.
     pub fn bytes(self) -> u32 {
         self.0.count_ones()
@@ -130,8 +125,7 @@ mod tests {
 
     #[test]
     fn words_are_listed_once_each() {
-        let mut mask = ByteMask::word(1);
-        mask.insert_word(31);
+        let mask = ByteMask::of_words(1 << 1 | 1 << 31);
         assert_eq!(mask.words().collect::<Vec<_>>(), [1, 31]);
     }
 }

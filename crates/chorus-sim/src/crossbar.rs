@@ -48,6 +48,8 @@ struct InputPort {
     free: Ticks,
     /// The virtual network served last.
     last: usize,
+    /// Its driver wakes it when it is free.
+    wakes: bool,
 }
 
 /// A crossbar.
@@ -66,7 +68,8 @@ impl Crossbar {
         // Flits in the pipeline are held by its stages, one per cycle of latency; those at its end by the channel's buffer.
         let window = config.vc_buffer_flits + config.latency_cycles;
         let channel = VirtualChannel { queue: VecDeque::new(), window };
-        let port = InputPort { channels: vec![channel; usize::from(networks)], waiting: 0, free: 0, last: 0 };
+        let port =
+            InputPort { channels: vec![channel; usize::from(networks)], waiting: 0, free: 0, last: 0, wakes: false };
         let mut inputs = vec![port; usize::from(inputs)];
         // A cloned queue has no room of its own.
         inputs.iter_mut().flat_map(|port| &mut port.channels).for_each(|channel| channel.queue.reserve(64));
@@ -97,6 +100,16 @@ impl Crossbar {
     pub fn busy_until(&self, from: u16, now: Ticks) -> Option<Ticks> {
         let free = self.inputs[usize::from(from)].free;
         (free > self.clock.edge(now)).then_some(free)
+    }
+
+    /// Notes that an input port is to be woken when it is free. Returns whether that is news.
+    pub fn ask_to_wake(&mut self, from: u16) -> bool {
+        !std::mem::replace(&mut self.inputs[usize::from(from)].wakes, true)
+    }
+
+    /// An input port has been woken.
+    pub fn woken(&mut self, from: u16) {
+        self.inputs[usize::from(from)].wakes = false;
     }
 
     /// Sends a message at once if nothing waits at its input port and nothing holds it up.

@@ -124,16 +124,6 @@ impl WaveState {
         self.queue.pop_front();
     }
 
-    /// Issues `count` of the arithmetic instructions at the front of the queue.
-    pub fn retire_alu(&mut self, count: u32) {
-        if let Some(Operation::Alu(left)) = self.queue.front_mut() {
-            *left -= count;
-            if *left == 0 {
-                self.queue.pop_front();
-            }
-        }
-    }
-
     /// The memory instruction in a slot.
     pub fn memory_op(&self, slot: u16) -> &MemoryOp {
         &self.slots[usize::from(slot)]

@@ -1,7 +1,7 @@
 //! Issue, the access queue before the private cache, and what completions do to wavefronts.
 
 use chorus_protocol::access::{AtomicOp, Completion, CoreOp, Scope, Txn};
-use chorus_protocol::address::LineAddr;
+use chorus_protocol::address::{LineAddr, Role};
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
 
@@ -246,7 +246,7 @@ impl<const W: usize> Machine<'_, W> {
         let cu = &mut self.units[usize::from(unit)];
         cu.access_scheduled = false;
         let Some(id) = cu.accesses.front() else { return Ok(()) };
-        if self.port_is_full(unit) {
+        if self.port_is_full(Role::L1, unit) {
             self.units[usize::from(unit)].stall(now, Stalled::Port);
             return Ok(());
         }
@@ -281,11 +281,6 @@ impl<const W: usize> Machine<'_, W> {
         }
         self.schedule_access(unit);
         Ok(())
-    }
-
-    /// Whether so many messages wait at a compute unit's port that its private cache takes no more accesses.
-    pub(super) fn port_is_full(&self, unit: u16) -> bool {
-        self.requests.waiting(unit) >= self.config.network.vc_buffer_flits
     }
 
     /// Tries the head of the access queue again if what held it up may have changed.

@@ -7,7 +7,7 @@ use chorus_protocol::message::{Channel, Message, Size, memory};
 use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
-use crate::crossbar::Parcel;
+use crate::crossbar::{Crossbar, Parcel};
 use crate::dram::DramRequest;
 use crate::frontend::Kernel;
 use crate::prefetch::prefetch;
@@ -18,6 +18,14 @@ const TO_MEMORY: u8 = u8::MAX;
 
 /// Requests to memory that one step of a bank can send: a write-back and a fetch.
 const MEMORY_REQUESTS_PER_STEP: usize = 2;
+
+/// The crossbar that carries what `from` sends.
+fn crossbar_from<'m>(from: Role, requests: &'m mut Crossbar, responses: &'m mut Crossbar) -> &'m mut Crossbar {
+    match from {
+        Role::L1 => requests,
+        Role::L2 | Role::Memory => responses,
+    }
+}
 
 impl<const W: usize> Machine<'_, W> {
     /// Sends what the last step of `sender` put into the outbox. `lookup` says whether the step began with a tag lookup.
@@ -34,7 +42,7 @@ impl<const W: usize> Machine<'_, W> {
             match self.specs[usize::from(message.kind.0)].channel {
                 Channel::Virtual(network) => self.post(from, message, network, lookup),
                 Channel::Memory => self.post(from, message, TO_MEMORY, lookup),
-                Channel::Instant => self.instant.push(*message),
+                Channel::Instant => self.instant.push_back(*message),
             }
         }
         messages.clear();
@@ -44,8 +52,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Delivers the messages that take no time, and those that they cause, in the order sent.
     fn deliver_instant(&mut self, kernel: &Kernel) -> Result<(), SimError> {
-        while !self.instant.is_empty() {
-            let message = self.instant.remove(0);
+        while let Some(message) = self.instant.pop_front() {
             let controller = controller_of(&mut self.caches, &mut self.banks, self.topology, message.dst);
             controller.step_making_room(&Input::Message(&message), &mut self.outbox)?;
             self.finish_completions(message.dst, kernel);
@@ -115,59 +122,51 @@ impl<const W: usize> Machine<'_, W> {
         }
         let now = self.wheel.now();
         let parcel = Parcel { id, to: destination, network, flits };
-        let crossbar = match from {
-            Role::L1 => &mut self.requests,
-            Role::L2 | Role::Memory => &mut self.responses,
-        };
+        let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
         if let Some(flight) = crossbar.pass(source, parcel, now) {
             self.depart(id, flight.arrives);
             return;
         }
         crossbar.enqueue(source, parcel);
+        self.send(from, source);
+    }
+
+    /// A port that was busy is free.
+    pub(super) fn wake_port(&mut self, from: Role, port: u16) {
+        crossbar_from(from, &mut self.requests, &mut self.responses).woken(port);
+        self.send(from, port);
+    }
+
+    /// Lets the port of a compute unit or a bank send what it can, now or when it is free.
+    fn send(&mut self, from: Role, port: u16) {
+        let now = self.wheel.now();
+        loop {
+            let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
+            if crossbar.waiting(port) == 0 {
+                break;
+            }
+            if let Some(free) = crossbar.busy_until(port, now) {
+                if crossbar.ask_to_wake(port) {
+                    self.wheel.schedule(free, Event::Send { from, port });
+                }
+                break;
+            }
+            let Some(flight) = crossbar.send(port, now) else { break };
+            self.depart(flight.id, flight.arrives);
+        }
+        if self.port_is_full(from, port) {
+            return;
+        }
         match from {
-            Role::L1 => self.send_requests(source),
-            Role::L2 | Role::Memory => self.send_responses(source),
+            Role::L1 => self.retry_access(port, Stalled::Port),
+            Role::L2 | Role::Memory => self.retry_bank(port, Held::Port),
         }
     }
 
-    /// Lets a compute unit's port send what it can, now or when it is free.
-    pub(super) fn send_requests(&mut self, port: u16) {
-        let now = self.wheel.now();
-        while self.requests.waiting(port) > 0 {
-            if let Some(free) = self.requests.busy_until(port, now) {
-                if !std::mem::replace(&mut self.request_scheduled[usize::from(port)], true) {
-                    self.wheel.schedule(free, Event::SendRequest(port));
-                }
-                break;
-            }
-            let Some(flight) = self.requests.send(port, now) else { break };
-            self.depart(flight.id, flight.arrives);
-        }
-        if !self.port_is_full(port) {
-            self.retry_access(port, Stalled::Port);
-        }
-    }
-
-    /// Lets a bank's port send what it can, now or when it is free.
-    pub(super) fn send_responses(&mut self, port: u16) {
-        let now = self.wheel.now();
-        while self.responses.waiting(port) > 0 {
-            if let Some(free) = self.responses.busy_until(port, now) {
-                if !std::mem::replace(&mut self.response_scheduled[usize::from(port)], true) {
-                    self.wheel.schedule(free, Event::SendResponse(port));
-                }
-                break;
-            }
-            let Some(flight) = self.responses.send(port, now) else { break };
-            self.depart(flight.id, flight.arrives);
-        }
-        if !self.bank_port_is_full(port) {
-            self.retry_bank(port, Held::Port);
-        }
-    }
-
-    fn bank_port_is_full(&self, bank: u16) -> bool {
-        self.responses.waiting(bank) >= self.config.network.vc_buffer_flits
+    /// Whether so many messages wait at a port that the controller behind it takes no more inputs that could add to them.
+    pub(super) fn port_is_full(&mut self, from: Role, port: u16) -> bool {
+        let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
+        crossbar.waiting(port) >= self.config.network.vc_buffer_flits
     }
 
     /// Serves a bank again if what held it up may have changed.
@@ -267,22 +266,12 @@ impl<const W: usize> Machine<'_, W> {
     fn consume(&mut self, id: u32) {
         let &InFlight { flits, network, from, source, .. } = self.in_flight.get(id);
         self.in_flight.remove(id);
-        match from {
-            Role::L1 => {
-                self.requests.consumed(source, network, flits);
-                // A busy port sends when it is free.
-                let now = self.wheel.now();
-                if self.requests.waiting(source) > 0 && self.requests.busy_until(source, now).is_none() {
-                    self.send_requests(source);
-                }
-            }
-            Role::L2 | Role::Memory => {
-                self.responses.consumed(source, network, flits);
-                let now = self.wheel.now();
-                if self.responses.waiting(source) > 0 && self.responses.busy_until(source, now).is_none() {
-                    self.send_responses(source);
-                }
-            }
+        let now = self.wheel.now();
+        let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
+        crossbar.consumed(source, network, flits);
+        // A busy port sends when it is free.
+        if crossbar.waiting(source) > 0 && crossbar.busy_until(source, now).is_none() {
+            self.send(from, source);
         }
     }
 
@@ -324,7 +313,7 @@ impl<const W: usize> Machine<'_, W> {
             self.banks[index].held = Held::Memory;
             return Ok(());
         }
-        if self.bank_port_is_full(bank) {
+        if self.port_is_full(Role::L2, bank) {
             self.banks[index].held = Held::Port;
             return Ok(());
         }

@@ -42,10 +42,8 @@ enum Event {
     LdsDone { unit: u16, wave: u16 },
     /// A message leaves its controller.
     Inject(u32),
-    /// An input port of the crossbar towards the banks may send.
-    SendRequest(u16),
-    /// An input port of the crossbar towards the compute units may send.
-    SendResponse(u16),
+    /// The port of a compute unit or a bank is free to send.
+    Send { from: Role, port: u16 },
     /// A message is at its destination.
     Arrive(u32),
     /// A bank serves its next input.
@@ -151,15 +149,12 @@ pub(crate) struct Machine<'a, const W: usize> {
     banks: Vec<Bank<W>>,
     requests: Crossbar,
     responses: Crossbar,
-    /// Whether a port of `requests` or `responses` has an event to send.
-    request_scheduled: Vec<bool>,
-    response_scheduled: Vec<bool>,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
     in_flight: Slab<InFlight<W>>,
     outbox: Outbox<W>,
     /// Messages that take no time, waiting for the step that sent them to end.
-    instant: Vec<Message<W>>,
+    instant: VecDeque<Message<W>>,
     /// The last injection of each agent on each virtual network, and to memory.
     injected: Vec<Ticks>,
     lanes_per_agent: usize,
@@ -252,15 +247,13 @@ impl<'a, const W: usize> Machine<'a, W> {
             banks,
             requests: crossbar(topology.l1s, topology.l2s),
             responses: crossbar(topology.l2s, topology.l1s),
-            request_scheduled: vec![false; usize::from(topology.l1s)],
-            response_scheduled: vec![false; usize::from(topology.l2s)],
             channels: (0..topology.l2s)
                 .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
                 .collect(),
             channel_scheduled: vec![false; usize::from(topology.l2s)],
             in_flight: Slab::default(),
             outbox: Outbox::default(),
-            instant: Vec::new(),
+            instant: VecDeque::new(),
             injected: vec![0; agents * (networks + 1)],
             lanes_per_agent: networks + 1,
             launch: Launch::default(),
@@ -312,14 +305,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::AccessDone { unit, access } => self.access_done(unit, access, kernel),
             Event::LdsDone { unit, wave } => self.advance_wave(unit, usize::from(wave)),
             Event::Inject(id) => self.inject(id),
-            Event::SendRequest(port) => {
-                self.request_scheduled[usize::from(port)] = false;
-                self.send_requests(port);
-            }
-            Event::SendResponse(port) => {
-                self.response_scheduled[usize::from(port)] = false;
-                self.send_responses(port);
-            }
+            Event::Send { from, port } => self.wake_port(from, port),
             Event::Arrive(id) => self.arrive(id, kernel)?,
             Event::Serve(bank) => self.serve_bank(bank, kernel)?,
             Event::Decide(channel) => self.decide_memory(channel),
