@@ -32,6 +32,18 @@ impl TrafficClass {
         TrafficClass::Recall,
     ];
 
+    /// What it holds.
+    pub fn contents(self) -> &'static str {
+        match self {
+            TrafficClass::Load => "data of loads",
+            TrafficClass::Store => "data of stores",
+            TrafficClass::Atomic => "data of atomics",
+            TrafficClass::Request => "control messages",
+            TrafficClass::Invalidation => "invalidations and acknowledgements",
+            TrafficClass::Recall => "recalls and acknowledgements",
+        }
+    }
+
     /// The paper's label.
     pub fn label(self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod coalescer;
 pub mod compute_unit;
 pub mod crossbar;
+pub mod definitions;
 pub mod dram;
 pub mod frontend;
 pub mod issue;

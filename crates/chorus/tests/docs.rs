@@ -5,52 +5,18 @@ mod pages;
 
 use std::process::Command;
 
-use chorus_protocol::message::TrafficClass;
 use chorus_protocol::registry;
+use chorus_sim::definitions::definitions;
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
-use chorus_sim::stats::{COUNTERS, Unit};
 use chorus_system::{Scale, resolve};
 use pages::{Page, table};
 
-fn contents(class: TrafficClass) -> &'static str {
-    match class {
-        TrafficClass::Load => "data of loads",
-        TrafficClass::Store => "data of stores",
-        TrafficClass::Atomic => "data of atomics, with operands and old values",
-        TrafficClass::Request => "control messages of any protocol",
-        TrafficClass::Invalidation => "invalidations and their acknowledgements",
-        TrafficClass::Recall => "recalls and their acknowledgements",
-    }
-}
-
 /// A row for each metric.
 fn metrics() -> Vec<[String; 3]> {
-    let row = |key: String, unit: &str, meaning: &str| [format!("`{key}`"), unit.to_owned(), meaning.to_owned()];
-    let mut rows: Vec<[String; 3]> = COUNTERS
-        .iter()
-        .map(|counter| {
-            let unit = match counter.unit {
-                Unit::Count => "count",
-                Unit::Cycles => "core cycles",
-            };
-            row(counter.key.to_owned(), unit, counter.definition)
-        })
-        .collect();
-    for unit in ["flits", "bytes"] {
-        rows.push(row(format!("traffic.{unit}"), unit, "all classes together, through both crossbars"));
-        for class in TrafficClass::ALL {
-            let (label, key) = (class.label(), class.label().to_lowercase());
-            rows.push(row(format!("traffic.{unit}.{key}"), unit, &format!("{label}: {}", contents(class))));
-        }
-    }
-    rows.push(row("energy.nj".to_owned(), "nJ", "interconnect energy, dynamic and static"));
-    rows.push(row("energy.dynamic_nj".to_owned(), "nJ", "interconnect energy spent per flit"));
-    rows.push(row(
-        "energy.static_nj".to_owned(),
-        "nJ",
-        "interconnect energy spent per virtual-channel buffer and time",
-    ));
-    rows
+    definitions()
+        .into_iter()
+        .map(|metric| [format!("`{}`", metric.key), metric.unit.to_owned(), metric.meaning])
+        .collect()
 }
 
 /// What the binary prints, without the line that says how long it took.

@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
 
 fn make(arguments: &Arguments, papers: &[Paper], cancel: &AtomicBool, tally: &Tally) -> Result<Reproduction, Failure> {
     let definitions = definitions::all();
-    let definitions: Vec<_> = definitions.iter().map(|definition| definition.as_metric()).collect();
+    let definitions: Vec<_> = definitions.iter().map(definitions::as_metric).collect();
     Ok(reproduce(&Request {
         papers,
         headline_only: arguments.papers.is_empty(),

@@ -7,7 +7,6 @@ use clap::Args;
 use comfy_table::Table;
 
 use super::arguments::{JsonArgument, OverrideArguments, ScaleArgument};
-use crate::definitions;
 use crate::failure::{Failure, Verdict, print_error};
 use crate::output::{align_right, count, percent, table};
 use crate::session::Session;
@@ -120,7 +119,7 @@ fn traffic(result: &RunResult) -> Table {
         table.add_row([label, &count(flits as u64), &percent(flits, total), &count(bytes as u64), meaning]);
     };
     for class in TrafficClass::ALL {
-        add(class.label(), &format!(".{}", class.label().to_lowercase()), definitions::contents(class));
+        add(class.label(), &format!(".{}", class.label().to_lowercase()), class.contents());
     }
     add("all", "", "");
     align_right(&mut table, 1..4);

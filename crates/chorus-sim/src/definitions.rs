@@ -1,0 +1,53 @@
+//! What the metrics of a run mean: every counter, traffic by class, and energy.
+
+use chorus_protocol::message::TrafficClass;
+
+use crate::stats::{COUNTERS, Unit};
+
+/// A metric's key, unit and meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The key in `--json` and in results.
+    pub key: String,
+    /// The unit of its value.
+    pub unit: &'static str,
+    /// What it measures.
+    pub meaning: String,
+}
+
+impl Definition {
+    /// A definition.
+    pub fn new(key: &str, unit: &'static str, meaning: &str) -> Definition {
+        Definition { key: key.to_owned(), unit, meaning: meaning.to_owned() }
+    }
+}
+
+/// Every metric of a run and of each of its kernels.
+pub fn definitions() -> Vec<Definition> {
+    let counter_unit = |unit| match unit {
+        Unit::Count => "count",
+        Unit::Cycles => "core cycles",
+    };
+    let mut definitions: Vec<Definition> = COUNTERS
+        .iter()
+        .map(|counter| Definition::new(counter.key, counter_unit(counter.unit), counter.definition))
+        .collect();
+    let totals = [
+        ("flits", "flits", "flits sent through both crossbars"),
+        ("bytes", "bytes", "bytes of headers and payloads sent"),
+    ];
+    for (measure, unit, meaning) in totals {
+        definitions.push(Definition::new(&format!("traffic.{measure}"), unit, meaning));
+        for class in TrafficClass::ALL {
+            let label = class.label();
+            let key = format!("traffic.{measure}.{}", label.to_lowercase());
+            definitions.push(Definition::new(&key, unit, &format!("the same of class {label}: {}", class.contents())));
+        }
+    }
+    definitions.extend([
+        Definition::new("energy.nj", "nJ", "interconnect energy, dynamic and static"),
+        Definition::new("energy.dynamic_nj", "nJ", "interconnect energy spent per flit"),
+        Definition::new("energy.static_nj", "nJ", "interconnect energy spent per virtual-channel buffer and time"),
+    ]);
+    definitions
+}
