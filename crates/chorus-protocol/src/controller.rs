@@ -1,7 +1,8 @@
 //! The contract between a protocol's controllers and the drivers that run them.
 //!
-//! A controller is one cache bank. It gets one input at a time and pushes outputs; it never reads a clock, draws a random number or
-//! knows its driver. Queueing, retrying and everything about time belong to the driver.
+//! A controller is one cache bank. It gets one input at a time and pushes outputs; it draws no random numbers and does not know its
+//! driver. Queueing and retrying belong to the driver, and so does time: where a protocol has synchronised counters, the driver says
+//! what they show with every input ([`Outbox::now`]) and comes back when it was asked to ([`Outbox::wake_at`]).
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -21,6 +22,23 @@ pub enum Input<'a, const W: usize> {
     Message(&'a Message<W>),
     /// The driver takes a line out, because another needs its place or because an exploration tries it.
     Evict(LineAddr),
+    /// Time has passed. Only protocols with synchronised counters get this.
+    Time(Passage),
+}
+
+/// What synchronised counters show: core cycles since the start.
+pub type Time = u64;
+
+/// How time has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Passage {
+    /// The moment has come that the controller asked to be woken at.
+    Wake,
+    /// One tick, as explorations count time: the counters stand still and every timestamp is one closer to them instead, so that
+    /// what lies equally far ahead is one state and not many. Timestamps that have passed are all alike.
+    Tick,
+    /// The counters have begun anew.
+    RollOver,
 }
 
 /// What became of an input.
@@ -64,9 +82,18 @@ pub struct Outbox<const W: usize> {
     pub messages: Vec<Message<W>>,
     /// Operations of the core that ended.
     pub completions: Vec<Completion<W>>,
+    /// What the synchronised counters show during the step; set by the driver.
+    pub now: Time,
+    /// When the controller wants [`Passage::Wake`], or an input that it stalled again.
+    pub wake: Option<Time>,
 }
 
 impl<const W: usize> Outbox<W> {
+    /// Asks to be woken at `time`, or earlier if something else asked for that.
+    pub fn wake_at(&mut self, time: Time) {
+        self.wake = Some(self.wake.map_or(time, |earlier| earlier.min(time)));
+    }
+
     /// Sends a message.
     #[inline]
     pub fn send(&mut self, message: Message<W>) {
@@ -88,6 +115,7 @@ impl<const W: usize> Outbox<W> {
     pub fn clear(&mut self) {
         self.messages.clear();
         self.completions.clear();
+        self.wake = None;
     }
 }
 
@@ -122,6 +150,8 @@ pub struct Vocabulary {
     pub states: &'static [StateSpec],
     /// Events; [`Classified::event`] indexes them.
     pub events: &'static [&'static str],
+    /// The event that stands for the end of a line's time, where states change by themselves.
+    pub expiry: Option<u8>,
 }
 
 impl Vocabulary {
@@ -157,13 +187,13 @@ pub struct LineView<const W: usize> {
     pub sharers: Sharers,
 }
 
-/// One cache bank. Its whole state is plain data.
+/// One cache bank. Its whole state is plain data. `now` is what the synchronised counters show, for protocols that have them.
 pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug {
     /// The names of states and events.
     fn vocabulary(&self) -> &'static Vocabulary;
 
     /// The row and column of the table that `input` falls on, or nothing for inputs that concern no line; changes nothing.
-    fn classify(&self, input: &Input<'_, W>) -> Option<Classified>;
+    fn classify(&self, input: &Input<'_, W>, now: Time) -> Option<Classified>;
 
     /// Takes one input, pushing what follows from it.
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified>;
@@ -179,10 +209,10 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug {
     }
 
     /// What is held of `line`.
-    fn view(&self, line: LineAddr) -> LineView<W>;
+    fn view(&self, line: LineAddr, now: Time) -> LineView<W>;
 
     /// Whether `line` is resident and could be given [`Input::Evict`].
-    fn evictable(&self, line: LineAddr) -> bool;
+    fn evictable(&self, line: LineAddr, now: Time) -> bool;
 
     /// Whether nothing is outstanding.
     fn quiescent(&self) -> bool;

@@ -12,12 +12,14 @@
 //! use chorus_protocol::cache::Replacement;
 //! use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 //! use chorus_protocol::line::{ByteMask, LineData};
+//! use chorus_protocol::parameter::Parameters;
 //! use chorus_protocol::registry::{self, BuildConfig, CacheShape};
 //!
 //! let shape = CacheShape { sets: 1, ways: 2, mshrs: 2, replacement: Replacement::Lru };
 //! let topology = Topology { l1s: 2, l2s: 1 };
-//! let config = BuildConfig { topology, l1: shape, l2: shape, waves: 1, fault: None };
 //! let gpu_vi = registry::find("gpu-vi").expect("it is in the registry");
+//! let parameters = Parameters::defaults(gpu_vi.parameters());
+//! let config = BuildConfig { topology, l1: shape, l2: shape, waves: 1, fences: true, parameters, fault: None };
 //! let mut l1: Box<dyn Controller<2>> = gpu_vi.build(Role::L1, 0, &config).expect("it has private caches");
 //!
 //! let load = CoreRequest {
@@ -33,10 +35,10 @@
 //! let mut out = Outbox::default();
 //! assert_eq!(l1.step(&Input::Core(&load), &mut out), Ok(Outcome::Done));
 //! assert_eq!(gpu_vi.messages()[usize::from(out.messages[0].kind.0)].name, "GETS");
-//! assert_eq!(l1.vocabulary().states[usize::from(l1.view(LineAddr(7)).state)].name, "I_V");
+//! assert_eq!(l1.vocabulary().states[usize::from(l1.view(LineAddr(7), 0).state)].name, "I_V");
 //! ```
 //!
-//! This crate does no I/O, reads no clock, draws no random numbers and starts no threads.
+//! This crate does no I/O, reads no clock (drivers tell the time where a protocol needs it), draws no random numbers and starts no threads.
 
 pub mod access;
 pub mod address;
@@ -45,6 +47,7 @@ pub mod controller;
 pub mod line;
 pub mod message;
 pub mod mshr;
+pub mod parameter;
 pub mod protocols;
 pub mod registry;
 pub mod sharers;

@@ -2,6 +2,7 @@
 
 use crate::access::{AtomicOp, CoreOp, CoreRequest, Txn};
 use crate::address::{AgentId, LineAddr};
+use crate::controller::Time;
 use crate::line::{ByteMask, LineData};
 
 /// The classes by which traffic is counted, as in Figure 8 of the TC paper.
@@ -115,6 +116,8 @@ pub struct Message<const W: usize> {
     pub wave: u16,
     /// The read-modify-write to perform, for atomics.
     pub atomic: Option<AtomicOp>,
+    /// A timestamp, for protocols with synchronised counters; zero is none.
+    pub stamp: Time,
     /// The bytes that `data` holds.
     pub mask: ByteMask,
     /// Line contents, store data, operands or old values.
@@ -132,6 +135,7 @@ impl<const W: usize> Message<W> {
             txn: Txn::default(),
             wave: 0,
             atomic: None,
+            stamp: 0,
             mask: ByteMask::EMPTY,
             data: LineData::default(),
         }
@@ -140,9 +144,9 @@ impl<const W: usize> Message<W> {
     /// Becomes a copy of `other`, without its data unless `with_data`.
     #[inline]
     pub fn copy_from(&mut self, other: &Message<W>, with_data: bool) {
-        let Message { kind, line, src, dst, txn, wave, atomic, mask, .. } = *other;
+        let Message { kind, line, src, dst, txn, wave, atomic, stamp, mask, .. } = *other;
         (self.kind, self.line, self.src, self.dst) = (kind, line, src, dst);
-        (self.txn, self.wave, self.atomic, self.mask) = (txn, wave, atomic, mask);
+        (self.txn, self.wave, self.atomic, self.stamp, self.mask) = (txn, wave, atomic, stamp, mask);
         if with_data {
             self.data = other.data;
         }
@@ -162,6 +166,7 @@ impl<const W: usize> Message<W> {
             txn: request.txn,
             wave: request.wave,
             atomic,
+            stamp: 0,
             mask: request.mask,
             data: request.data,
         }

@@ -4,6 +4,7 @@ use crate::address::{Role, Topology};
 use crate::cache::{Geometry, Replacement};
 use crate::controller::Controller;
 use crate::message::MessageSpec;
+use crate::parameter::{ParameterSpec, Parameters};
 use crate::protocols::{gpu_vi, ideal_coh, no_coh, no_l1};
 
 /// The memory model that a protocol provides to wavefronts.
@@ -78,8 +79,30 @@ pub struct BuildConfig {
     pub l2: CacheShape,
     /// Wavefront slots beside each private cache.
     pub waves: u16,
+    /// Whether the program contains fences (TC paper, section 6.4: lifetimes are predicted differently then).
+    pub fences: bool,
+    /// The values of [`Protocol::parameters`].
+    pub parameters: Parameters,
     /// A fault to build in, as an index into [`Protocol::faults`].
     pub fault: Option<u8>,
+}
+
+/// In which order messages may arrive, and which of those that have arrived a controller takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Delivery {
+    /// Messages between two agents on one virtual network arrive in the order sent, and one that stalls holds up those behind it.
+    InOrder,
+    /// Messages may overtake each other, and controllers pick one that they can serve from the pool of those that wait.
+    AnyOrder,
+}
+
+/// Whether controllers need to know the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Counters {
+    /// They do not.
+    None,
+    /// Counters at all of them show the same time.
+    Synchronised,
 }
 
 /// Builds controllers for lines of `W` words.
@@ -105,6 +128,12 @@ pub struct Declaration {
     pub promises: &'static [Promise],
     /// Virtual networks it needs.
     pub virtual_networks: u8,
+    /// What it needs of the order of messages.
+    pub delivery: Delivery,
+    /// Whether its controllers need to know the time.
+    pub counters: Counters,
+    /// Its parameters, at most [`crate::parameter::PARAMETERS_MAX`].
+    pub parameters: &'static [ParameterSpec],
     /// Its message table; begins with [`crate::message::memory::SPECS`].
     pub messages: &'static [MessageSpec],
     /// Its seeded faults.
@@ -149,6 +178,21 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
     /// See [`Declaration::virtual_networks`].
     fn virtual_networks(&self) -> u8 {
         self.declaration().virtual_networks
+    }
+
+    /// See [`Declaration::delivery`].
+    fn delivery(&self) -> Delivery {
+        self.declaration().delivery
+    }
+
+    /// See [`Declaration::counters`].
+    fn counters(&self) -> Counters {
+        self.declaration().counters
+    }
+
+    /// See [`Declaration::parameters`].
+    fn parameters(&self) -> &'static [ParameterSpec] {
+        self.declaration().parameters
     }
 
     /// See [`Declaration::messages`].

@@ -20,4 +20,4 @@ pub mod synthetic;
 pub mod wheel;
 
 pub use machine::{SimError, StuckReport};
-pub use simulate::{KernelRun, Metrics, Simulated, simulate};
+pub use simulate::{KernelRun, Metrics, Settings, Simulated, simulate, simulate_with};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chorus_protocol::message::TrafficClass;
+use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, Protocol};
 use chorus_system::SystemConfig;
 
@@ -43,10 +44,39 @@ pub struct Simulated {
     pub kernels: Vec<KernelRun>,
 }
 
-/// Runs `program`, whose data is in `memory`, on a machine under a protocol.
+/// How a protocol is set up for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The values of the protocol's parameters.
+    pub parameters: Parameters,
+    /// Whether the program contains fences.
+    pub fences: bool,
+    /// A seeded fault to build in.
+    pub fault: Option<u8>,
+}
+
+impl Settings {
+    /// A protocol as it declares itself, for programs that may contain fences.
+    pub fn defaults(protocol: &dyn Protocol) -> Settings {
+        Settings { parameters: Parameters::defaults(protocol.parameters()), fences: true, fault: None }
+    }
+}
+
+/// Runs `program`, whose data is in `memory`, on a machine under a protocol as it declares itself.
 pub fn simulate(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
+    program: &mut dyn Program,
+    memory: HostMemory,
+) -> Result<Simulated, SimError> {
+    simulate_with(config, protocol, Settings::defaults(protocol), program, memory)
+}
+
+/// As [`simulate`], with the protocol set up as asked.
+pub fn simulate_with(
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    settings: Settings,
     program: &mut dyn Program,
     memory: HostMemory,
 ) -> Result<Simulated, SimError> {
@@ -61,9 +91,9 @@ pub fn simulate(
         return Err(SimError::Unsupported(format!("core.wavefronts is {given}; at most {WAVES_MAX} are supported")));
     }
     match config.l1.line_bytes {
-        128 => run::<32>(config, protocol, program, memory),
-        64 => run::<16>(config, protocol, program, memory),
-        8 => run::<2>(config, protocol, program, memory),
+        128 => run::<32>(config, protocol, settings, program, memory),
+        64 => run::<16>(config, protocol, settings, program, memory),
+        8 => run::<2>(config, protocol, settings, program, memory),
         bytes => {
             Err(SimError::Unsupported(format!("l1.line_bytes is {bytes}; lines of 8, 64 and 128 bytes are supported")))
         }
@@ -73,13 +103,14 @@ pub fn simulate(
 fn run<const W: usize>(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
+    settings: Settings,
     program: &mut dyn Program,
     memory: HostMemory,
 ) -> Result<Simulated, SimError>
 where
     dyn Protocol: Build<W>,
 {
-    let mut machine = Machine::<W>::new(config, protocol, memory)?;
+    let mut machine = Machine::<W>::new(config, protocol, settings, memory)?;
     let mut kernels = Vec::new();
     while let Some(kernel) = program.next_kernel(&machine.memory) {
         let (before, start, started_ns) = (machine.stats.clone(), machine.cycles(), machine.nanoseconds());

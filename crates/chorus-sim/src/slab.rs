@@ -55,6 +55,13 @@ impl<T> Slab<T> {
         &self.values[id as usize]
     }
 
+    /// Every value that has not been given up.
+    pub fn live(&self) -> impl Iterator<Item = &T> {
+        let mut given_up = vec![false; self.values.len()];
+        self.free.iter().for_each(|&id| given_up[id as usize] = true);
+        self.values.iter().zip(given_up).filter(|(_, given_up)| !given_up).map(|(value, _)| value)
+    }
+
     /// Every value ever kept whose name has not been given to another, given up or not.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.values.iter()

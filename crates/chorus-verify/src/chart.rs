@@ -9,7 +9,7 @@ use chorus_protocol::message::{Channel, Message, Size};
 use crate::config::Start;
 use crate::explore::{Exploration, Failure};
 use crate::machine::{Happening, Machine};
-use crate::node::{StepInput, StepResult};
+use crate::node::{NOW, StepInput, StepResult};
 use crate::program::{Location, WORDS};
 use crate::violation::Violation;
 
@@ -123,7 +123,8 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
         }
         Happening::Step(number) => {
             let step = machine.nodes().result(number);
-            if matches!(step.outcome, Ok(StepOutcome::Stall | StepOutcome::Evict(_))) {
+            let refused = matches!(step.outcome, Ok(StepOutcome::Stall | StepOutcome::Evict(_)));
+            if refused || (step.input == StepInput::Tick && step.before == step.after) {
                 return None;
             }
             let to = column(AgentId(machine.nodes().node(step.before).agent));
@@ -138,6 +139,7 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
                     (Some(column(message.src)), spec.channel == Channel::Instant, label(machine, message))
                 }
                 StepInput::Evict(line) => (None, false, format!("evict {}", Location { line, word: 0 })),
+                StepInput::Tick => (None, false, "a tick passes".to_owned()),
             };
             Some(Row { from, to, instant, label, effect: effect(machine, state, step) })
         }
@@ -160,15 +162,16 @@ fn effect(machine: &Machine, state: &[u32], step: &StepResult) -> String {
     let nodes = machine.nodes();
     let (before, after) = (nodes.node(step.before), nodes.node(step.after));
     let mut parts = Vec::new();
-    if let Some(LineAddr(line)) = before.controller.classify(&nodes.input(step.input)).map(|class| class.line) {
-        let states = before.controller.vocabulary().states;
-        let name = |state: u8| states[usize::from(state)].name;
-        let (old, new) = (before.views[line as usize].state, after.views[line as usize].state);
-        let agent = machine.config().topology.name(AgentId(before.agent));
-        parts.push(match old == new {
-            true => format!("{agent} in {}", name(old)),
-            false => format!("{agent} {} -> {}", name(old), name(new)),
-        });
+    let class = before.controller.classify(&nodes.input(step.input), NOW);
+    let agent = machine.config().topology.name(AgentId(before.agent));
+    let states = before.controller.vocabulary().states;
+    let name = |state: u8| states[usize::from(state)].name;
+    for (line, (old, new)) in before.views.iter().zip(&after.views).enumerate() {
+        if old.state != new.state {
+            parts.push(format!("{agent} {} -> {}", name(old.state), name(new.state)));
+        } else if class.is_some_and(|class| class.line == LineAddr(line as u64)) {
+            parts.push(format!("{agent} in {}", name(old.state)));
+        }
     }
     for completion in &step.completions {
         if let Some((thread, op)) = machine.op_of_txn(state, completion.txn) {

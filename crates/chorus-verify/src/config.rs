@@ -2,7 +2,8 @@
 
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
-use chorus_protocol::registry::{BuildConfig, CacheShape};
+use chorus_protocol::parameter::Parameters;
+use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
 
 use crate::program::{Program, Step, lower};
 
@@ -114,9 +115,10 @@ impl MachineConfig {
     }
 
     /// What a protocol needs to build this machine's controllers.
-    pub fn build_config(&self, fault: Option<u8>) -> BuildConfig {
+    pub fn build_config(&self, protocol: &dyn Protocol, fault: Option<u8>) -> BuildConfig {
         let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
-        BuildConfig { topology: self.topology, l1: self.l1, l2: self.l2, waves, fault }
+        let parameters = Parameters::explored(protocol.parameters());
+        BuildConfig { topology: self.topology, l1: self.l1, l2: self.l2, waves, fences: true, parameters, fault }
     }
 
     /// Operations of the longest thread.

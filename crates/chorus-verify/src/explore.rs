@@ -3,8 +3,8 @@
 //! States are visited in the order of their distance from the start, so the first violation found has the shortest sequence of moves. A
 //! search that meets its bound says so: it has shown nothing.
 //!
-//! A state in which something is unanswered or undelivered is a deadlock unless a message can be delivered: threads may stop, and
-//! lines need not leave, so neither another operation nor an eviction may be what everything waits for.
+//! A state in which something is unanswered or undelivered is a deadlock unless a message can be delivered or time can pass: threads may
+//! stop, and lines need not leave, so neither another operation nor an eviction may be what everything waits for.
 
 use chorus_protocol::registry::Protocol;
 
@@ -158,6 +158,9 @@ impl Exploration {
             let idle = self.machine.idle(&state);
             self.machine.issues(&state, if idle { &mut progress } else { &mut others });
             self.machine.evictions(&state, &mut others);
+            if self.machine.has_counters() {
+                (if idle { &mut others } else { &mut progress }).push(Action::Tick);
+            }
             let mut stuck = !(idle && progress.is_empty());
             for &action in &progress {
                 stuck &= !self.visit(current, action, &state, &mut next)?;
@@ -202,6 +205,14 @@ impl Exploration {
         Ok(true)
     }
 
+    /// Whether the passing of time changes nothing any more.
+    fn settled(&mut self, state: &State) -> Result<bool, Violation> {
+        if !self.machine.has_counters() {
+            return Ok(true);
+        }
+        Ok(!self.machine.apply(Action::Tick, &mut state.clone())?)
+    }
+
     /// Notes a state and, if it is new, checks it.
     fn reach(&mut self, state: &State, from: u32, action: Option<Action>) -> Result<(), Failure> {
         let (number, new) = self.seen.insert(state);
@@ -214,7 +225,9 @@ impl Exploration {
         if !self.machine.idle(state) {
             return Ok(());
         }
-        clean(&self.machine, state).map_err(failed)?;
+        if self.settled(state).map_err(failed)? {
+            clean(&self.machine, state).map_err(failed)?;
+        }
         match self.judge.judge(&self.machine, state, number).map_err(failed) {
             Err(failure) if self.on_forbidden == OnForbidden::Collect => {
                 self.forbidden.get_or_insert(failure);

@@ -1,14 +1,15 @@
 //! The machine that is explored: private caches, shared banks and memory, joined by channels that keep the order of their messages.
 //!
 //! There is one channel for each sender, receiver and virtual network, and one each way between a bank and its memory. Any thread may issue
-//! its next operation, the oldest message of any channel may be delivered, and any line may be evicted, in any order.
+//! its next operation, the oldest message of any channel may be delivered (or any message, for protocols that do not need their order), any line
+//! may be evicted, and time may pass for protocols that know it, in any order.
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role};
 use chorus_protocol::controller::Outcome as StepOutcome;
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, memory};
-use chorus_protocol::registry::{Build, Protocol};
+use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
 use crate::config::{Evictions, Loads, MachineConfig};
 use crate::node::{Nodes, StepInput};
@@ -38,12 +39,17 @@ pub enum Action {
         /// The line.
         line: u8,
     },
+    /// A tick of the synchronised counters, everywhere at once.
+    Tick,
 }
 
 /// How a message travels here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
+    /// In a channel that keeps the order.
     Queue(u32),
+    /// In a channel that does not.
+    Pool(u32),
     Instant,
     Nowhere,
 }
@@ -108,7 +114,7 @@ impl Machine {
             requests.push(request(&op, 0, WARMING));
         }
         let mut nodes = Nodes::new(config.lines, requests);
-        let build = config.build_config(fault);
+        let build = config.build_config(protocol, fault);
         let (mut start, mut missing) = (State::new(), None);
         for agent in 0..topology.l1s + topology.l2s {
             let (role, index) = topology.role(AgentId(agent));
@@ -231,11 +237,14 @@ impl Machine {
     pub fn deliveries(&self, state: &[u32], actions: &mut Vec<Action>) {
         let mut last = None;
         for (position, &number) in self.network(state).iter().enumerate() {
-            let route = self.routes[number as usize];
-            if last != Some(route) {
+            let place = match self.routes[number as usize] {
+                Route::Pool(_) => (Route::Nowhere, number),
+                route @ (Route::Queue(_) | Route::Instant | Route::Nowhere) => (route, 0),
+            };
+            if last != Some(place) {
                 actions.push(Action::Deliver { position: position as u16 });
             }
-            last = Some(route);
+            last = Some(place);
         }
     }
 
@@ -278,11 +287,30 @@ impl Machine {
                 let result = self.step(state[usize::from(agent)], StepInput::Evict(line));
                 self.commit_if_done(state, u16::from(agent), result)
             }
+            Action::Tick => self.tick(state),
         }
     }
 
+    /// Lets a tick pass. Answers `false` where that changes nothing.
+    fn tick(&mut self, state: &mut State) -> Result<bool, Violation> {
+        let before = state.clone();
+        for at in self.network_at..state.len() {
+            state[at] = self.nodes.aged_message(state[at]);
+        }
+        self.route_new_messages();
+        for agent in 0..self.controllers as u16 {
+            let result = self.step(state[usize::from(agent)], StepInput::Tick);
+            self.commit_if_done(state, agent, result)?;
+        }
+        Ok(*state != before)
+    }
+
+    /// Whether time matters to the protocol.
+    pub fn has_counters(&self) -> bool {
+        self.protocol.counters() == Counters::Synchronised
+    }
+
     fn deliver(&mut self, state: &mut State, number: u32) -> Result<bool, Violation> {
-        let route = self.routes[number as usize];
         let message = *self.nodes.message(number);
         let (role, _) = self.config.topology.role(message.dst);
         let offer = if role == Role::Memory {
@@ -293,7 +321,7 @@ impl Machine {
         };
         match offer {
             Offer::Consumed => {
-                let head = self.network(state).iter().position(|&other| self.routes[other as usize] == route);
+                let head = self.network(state).iter().position(|&other| other == number);
                 if let Some(head) = head {
                     state.remove(self.network_at + head);
                 }
@@ -411,8 +439,12 @@ impl Machine {
         let message = self.nodes.message(number);
         let (dst, name) = (message.dst, self.protocol.messages()[usize::from(message.kind.0)].name);
         match self.routes[number as usize] {
-            Route::Queue(key) => {
-                let behind = |&other: &u32| matches!(self.routes[other as usize], Route::Queue(k) if k > key);
+            Route::Queue(key) | Route::Pool(key) => {
+                let pooled = matches!(self.routes[number as usize], Route::Pool(_));
+                let behind = |&other: &u32| match self.routes[other as usize] {
+                    Route::Queue(k) | Route::Pool(k) => k > key || (pooled && k == key && other > number),
+                    Route::Instant | Route::Nowhere => false,
+                };
                 let position = self.network(state).iter().position(behind).unwrap_or(state.len() - self.network_at);
                 state.insert(self.network_at + position, number);
                 Ok(())
@@ -433,17 +465,16 @@ impl Machine {
         let agents = u32::from(topology.l1s + 2 * topology.l2s);
         let networks = u32::from(self.protocol.virtual_networks());
         while let Some(message) = self.nodes.all_messages().get(self.routes.len()) {
-            let network = match self.protocol.messages()[usize::from(message.kind.0)].channel {
-                Channel::Virtual(network) => Some(u32::from(network)),
-                Channel::Memory => Some(networks),
-                Channel::Instant => None,
-            };
             let (src, dst) = (u32::from(message.src.0), u32::from(message.dst.0));
-            self.routes.push(match network {
+            let key = |network: u32| (src * agents + dst) * (networks + 1) + network;
+            let in_order = self.protocol.delivery() == Delivery::InOrder;
+            self.routes.push(match self.protocol.messages()[usize::from(message.kind.0)].channel {
                 _ if dst >= agents => Route::Nowhere,
-                Some(network) => Route::Queue((src * agents + dst) * (networks + 1) + network),
-                None if (dst as usize) < self.controllers => Route::Instant,
-                None => Route::Nowhere,
+                Channel::Virtual(network) if in_order => Route::Queue(key(u32::from(network))),
+                Channel::Virtual(network) => Route::Pool(key(u32::from(network))),
+                Channel::Memory => Route::Queue(key(networks)),
+                Channel::Instant if (dst as usize) < self.controllers => Route::Instant,
+                Channel::Instant => Route::Nowhere,
             });
         }
     }

@@ -8,10 +8,18 @@ use std::collections::HashMap;
 
 use chorus_protocol::access::{Completion, CoreRequest};
 use chorus_protocol::address::LineAddr;
-use chorus_protocol::controller::{Controller, Input, LineView, Outbox, Outcome, PlainState, StateBytes, Unspecified};
+use chorus_protocol::controller::{
+    Controller, Input, LineView, Outbox, Outcome, Passage, PlainState, StateBytes, Time, Unspecified,
+};
 use chorus_protocol::message::Message;
 
 use crate::program::WORDS;
+
+/// What synchronised counters show, always: explorations move timestamps instead of time.
+pub const NOW: Time = 100;
+
+/// A timestamp that has passed, whenever that was.
+const PASSED: Time = 1;
 
 /// A state of one controller, with what the driver asks of it again and again.
 #[derive(Debug)]
@@ -37,6 +45,8 @@ pub enum StepInput {
     Message(u32),
     /// A line.
     Evict(u8),
+    /// One tick of time.
+    Tick,
 }
 
 /// What a step did.
@@ -121,8 +131,9 @@ impl Nodes {
             return number;
         }
         let lines = || (0..self.lines).map(|line| LineAddr(u64::from(line)));
-        let views = lines().map(|line| controller.view(line)).collect();
-        let evictable = lines().filter(|&line| controller.evictable(line)).fold(0, |bits, line| bits | 1 << line.0);
+        let views = lines().map(|line| controller.view(line, NOW)).collect();
+        let evictable =
+            lines().filter(|&line| controller.evictable(line, NOW)).fold(0, |bits, line| bits | 1 << line.0);
         let quiescent = controller.quiescent();
         let number = self.nodes.len() as u32;
         self.nodes.push(Node { agent, controller, views, evictable, quiescent });
@@ -141,6 +152,16 @@ impl Nodes {
         number
     }
 
+    /// The number of a message one tick later: its timestamp is one closer, and none at all once it has passed.
+    pub fn aged_message(&mut self, number: u32) -> u32 {
+        let message = *self.message(number);
+        if message.stamp == 0 {
+            return number;
+        }
+        let stamp = if message.stamp > NOW { message.stamp - 1 } else { PASSED };
+        self.add_message(&Message { stamp, ..message })
+    }
+
     /// The number of the step that a controller in state `before` makes on `input`; runs it if it was never run.
     pub fn step(&mut self, before: u32, input: StepInput) -> u32 {
         if let Some(&number) = self.result_numbers.get(&(before, input)) {
@@ -148,6 +169,7 @@ impl Nodes {
         }
         let mut out = std::mem::take(&mut self.out);
         out.clear();
+        out.now = NOW;
         let agent = self.node(before).agent;
         let mut controller = self.node(before).controller.clone();
         let outcome = controller.step(&self.input(input), &mut out);
@@ -169,6 +191,7 @@ impl Nodes {
             StepInput::Request(number) => Input::Core(&self.requests[number as usize]),
             StepInput::Message(number) => Input::Message(&self.messages[number as usize]),
             StepInput::Evict(line) => Input::Evict(LineAddr(u64::from(line))),
+            StepInput::Tick => Input::Time(Passage::Tick),
         }
     }
 }

@@ -12,6 +12,7 @@ use chorus_protocol::registry::Protocol;
 use crate::check::table_configurations;
 use crate::explore::{Exploration, OnForbidden, STATE_LIMIT};
 use crate::machine::Machine;
+use crate::node::{NOW, Node, StepInput};
 
 /// What a controller did in one state on one event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,7 +154,10 @@ impl TransitionTable {
         }
         for step in nodes.all_results() {
             let (before, after) = (nodes.node(step.before), nodes.node(step.after));
-            let Some(class) = before.controller.classify(&nodes.input(step.input)) else { continue };
+            if step.input == StepInput::Tick {
+                self.absorb_expiries(before, after);
+            }
+            let Some(class) = before.controller.classify(&nodes.input(step.input), NOW) else { continue };
             let vocabulary = before.controller.vocabulary();
             let reaction = match step.outcome {
                 Ok(StepOutcome::Stall) => Reaction::Stall,
@@ -173,6 +177,17 @@ impl TransitionTable {
                 Err(_) => continue,
             };
             self.role_table(vocabulary).cells.entry((class.state, class.event)).or_default().insert(reaction);
+        }
+    }
+
+    /// Adds the lines whose state a tick changed.
+    fn absorb_expiries(&mut self, before: &Node, after: &Node) {
+        let vocabulary = before.controller.vocabulary();
+        let Some(event) = vocabulary.expiry else { return };
+        for (old, new) in before.views.iter().zip(&after.views).filter(|(old, new)| old.state != new.state) {
+            let next = vocabulary.states[usize::from(new.state)].name;
+            let reaction = Reaction::Done { answers: false, sends: Vec::new(), next };
+            self.role_table(vocabulary).cells.entry((old.state, event)).or_default().insert(reaction);
         }
     }
 

@@ -3,11 +3,13 @@
 use chorus_protocol::access::{CoreOp, CoreRequest};
 use chorus_protocol::address::{AgentId, LineAddr, Role};
 use chorus_protocol::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
 };
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficClass, memory};
-use chorus_protocol::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Protocol};
+use chorus_protocol::registry::{
+    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol,
+};
 use chorus_verify::check::{Verdict, check, smoke_configurations};
 use chorus_verify::violation::Violation;
 
@@ -42,7 +44,7 @@ static VOCABULARIES: [Vocabulary; 2] = [vocabulary(Role::L1), vocabulary(Role::L
 
 const fn vocabulary(role: Role) -> Vocabulary {
     let states = &[StateSpec { name: "I", class: StateClass::Stable, meaning: "nothing" }];
-    Vocabulary { role, states, events: &["any"] }
+    Vocabulary { role, states, events: &["any"], expiry: None }
 }
 
 impl ToyCache {
@@ -68,7 +70,7 @@ impl Controller<2> for ToyCache {
         &VOCABULARIES[usize::from(self.role == Role::L2)]
     }
 
-    fn classify(&self, _input: &Input<'_, 2>) -> Option<Classified> {
+    fn classify(&self, _input: &Input<'_, 2>, _now: Time) -> Option<Classified> {
         None
     }
 
@@ -79,15 +81,15 @@ impl Controller<2> for ToyCache {
                 out.complete(request.txn, &LineData::default());
                 Outcome::Done
             }
-            Input::Message(_) | Input::Evict(_) => Outcome::Stall,
+            Input::Message(_) | Input::Evict(_) | Input::Time(_) => Outcome::Stall,
         })
     }
 
-    fn view(&self, _line: LineAddr) -> LineView<2> {
+    fn view(&self, _line: LineAddr, _now: Time) -> LineView<2> {
         LineView::default()
     }
 
-    fn evictable(&self, _line: LineAddr) -> bool {
+    fn evictable(&self, _line: LineAddr, _now: Time) -> bool {
         false
     }
 
@@ -128,6 +130,9 @@ static DECLARATION: Declaration = Declaration {
     model: MemoryModel::PerLocation,
     promises: &[],
     virtual_networks: 1,
+    delivery: Delivery::InOrder,
+    counters: Counters::None,
+    parameters: &[],
     messages: &MESSAGES,
     faults: &FAULTS,
 };

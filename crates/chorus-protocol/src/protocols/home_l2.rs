@@ -7,7 +7,7 @@
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
@@ -131,6 +131,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
         },
     ],
     events: &["GETS", "GETX", "ATOMIC", "Evict", "MemData", "Foreign"],
+    expiry: None,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -173,7 +174,7 @@ impl<const W: usize> HomeL2<W> {
 
     fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
-            Input::Core(_) => None,
+            Input::Core(_) | Input::Time(_) => None,
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
         }
@@ -295,7 +296,7 @@ impl<const W: usize> Controller<W> for HomeL2<W> {
         &VOCABULARY
     }
 
-    fn classify(&self, input: &Input<'_, W>) -> Option<Classified> {
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
         let (line, event) = Self::event(input)?;
         Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
     }
@@ -305,10 +306,11 @@ impl<const W: usize> Controller<W> for HomeL2<W> {
             Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
         }
     }
 
-    fn view(&self, line: LineAddr) -> LineView<W> {
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let (state, slot) = self.state(line);
         let Some(slot) = slot else { return LineView::default() };
         let Line { dirty, sharers, .. } = *self.lines.meta(slot);
@@ -322,7 +324,7 @@ impl<const W: usize> Controller<W> for HomeL2<W> {
         }
     }
 
-    fn evictable(&self, line: LineAddr) -> bool {
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
         self.state(line).0 == State::V
     }
 

@@ -9,7 +9,7 @@ use crate::message::{Channel, MessageSpec, Size, TrafficClass};
 use crate::protocols::home_l2::{L2Fault, L2Policy, Policies, PrivateCopies, Seed, build_home};
 use crate::protocols::write_through::message_table;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
 
 static MESSAGES: [MessageSpec; 10] = message_table(&[MessageSpec {
     name: "INV",
@@ -52,6 +52,9 @@ static DECLARATION: Declaration = Declaration {
     model: MemoryModel::WriteAtomicRc,
     promises: &[Promise::SingleWriter, Promise::Communication],
     virtual_networks: 2,
+    delivery: Delivery::InOrder,
+    counters: Counters::None,
+    parameters: &[],
     messages: &MESSAGES,
     faults: &FAULTS,
 };

@@ -8,7 +8,7 @@ use crate::controller::Controller;
 use crate::protocols::home_l2::{L2Fault, L2Policy, Policies, PrivateCopies, Seed, build_home};
 use crate::protocols::write_through::COMMON_TABLE;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Protocol};
+use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol};
 
 const POLICIES: Policies = Policies {
     l1: L1Policy {
@@ -38,6 +38,9 @@ static DECLARATION: Declaration = Declaration {
     model: MemoryModel::PerLocation,
     promises: &[],
     virtual_networks: 2,
+    delivery: Delivery::InOrder,
+    counters: Counters::None,
+    parameters: &[],
     messages: &COMMON_TABLE,
     faults: &FAULTS,
 };

@@ -7,7 +7,7 @@ use crate::controller::Controller;
 use crate::protocols::home_l2::{L2Fault, L2Policy, Policies, PrivateCopies, Seed, build_home};
 use crate::protocols::write_through::COMMON_TABLE;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
 
 const POLICIES: Policies = Policies {
     l1: L1Policy {
@@ -37,6 +37,9 @@ static DECLARATION: Declaration = Declaration {
     model: MemoryModel::WriteAtomicRc,
     promises: &[Promise::SingleWriter, Promise::Communication],
     virtual_networks: 2,
+    delivery: Delivery::InOrder,
+    counters: Counters::None,
+    parameters: &[],
     messages: &COMMON_TABLE,
     faults: &FAULTS,
 };

@@ -9,7 +9,7 @@ use crate::access::{CoreOp, CoreRequest, Txn};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
@@ -127,6 +127,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
         },
     ],
     events: &["Load", "Store", "Atomic", "Evict", "Data", "Ack", "AtomicData", "Inv", "Rcl", "Foreign"],
+    expiry: None,
 };
 
 /// The request that merged reads wait for carries this name instead of a reader's.
@@ -180,6 +181,7 @@ impl<const W: usize> WriteThroughL1<W> {
             }
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
+            Input::Time(_) => None,
         }
     }
 
@@ -414,7 +416,7 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
         &VOCABULARY
     }
 
-    fn classify(&self, input: &Input<'_, W>) -> Option<Classified> {
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
         let (line, event) = Self::event(input)?;
         Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
     }
@@ -424,17 +426,18 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
             Input::Core(request) => Ok(self.step_core(request, out)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line),
+            Input::Time(_) => Ok(Outcome::Done),
         }
     }
 
-    fn view(&self, line: LineAddr) -> LineView<W> {
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let (state, slot) = self.state(line);
         let readable = if state == State::V { ByteMask::full::<W>() } else { ByteMask::EMPTY };
         let data = slot.map_or(LineData::default(), |slot| *self.lines.data(slot));
         LineView { state: state as u8, readable, dirty: ByteMask::EMPTY, data, sharers: Sharers::NONE }
     }
 
-    fn evictable(&self, line: LineAddr) -> bool {
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
         self.state(line).0 == State::V
     }
 

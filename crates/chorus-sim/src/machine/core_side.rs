@@ -253,9 +253,11 @@ impl<const W: usize> Machine<'_, W> {
         if !self.caches[usize::from(unit)].head_is_current {
             self.describe_head(unit, id);
         }
+        self.tell_time();
         let PrivateCache { controller, head, head_is_current, .. } = &mut self.caches[usize::from(unit)];
         let accepted = controller.step_making_room(&Input::Core(head), &mut self.outbox)? == Outcome::Done;
         *head_is_current = !accepted;
+        self.plan_wake(self.topology.l1(unit));
         if accepted {
             self.accepted(unit, id);
         } else {

@@ -34,6 +34,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Starts a launch: private caches learn of it, and work-groups start after the launch latency.
     pub(super) fn begin_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
+        self.tell_time();
         for unit in 0..self.topology.l1s {
             let request = lineless_request(CoreOp::KernelBegin, Scope::System, 0, Txn(0));
             self.caches[usize::from(unit)].controller.step_making_room(&Input::Core(&request), &mut self.outbox)?;

@@ -1,8 +1,11 @@
 //! Messages on their way: from controllers through the crossbars to controllers, and between banks and memory channels.
 
+use std::collections::VecDeque;
+
 use chorus_protocol::address::{AgentId, Role};
-use chorus_protocol::controller::{Input, Outcome};
+use chorus_protocol::controller::{Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message, Size, memory};
+use chorus_protocol::registry::Delivery;
 
 use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
 use crate::clock::Ticks;
@@ -183,6 +186,52 @@ impl<const W: usize> Machine<'_, W> {
         self.wheel.schedule(arrives, Event::Arrive(id));
     }
 
+    /// Tells the controllers the time before a step, where they need to know it.
+    #[inline]
+    pub(super) fn tell_time(&mut self) {
+        if self.wakes.is_some() {
+            self.outbox.now = self.clocks.core.count(self.wheel.now());
+        }
+    }
+
+    /// Remembers when the controller that has just made a step wants to be woken.
+    #[inline]
+    pub(super) fn plan_wake(&mut self, agent: AgentId) {
+        let Some(cycle) = self.outbox.wake.take() else { return };
+        let Some(wakes) = &mut self.wakes else { return };
+        let time = self.clocks.core.cycles(cycle);
+        let planned = &mut wakes[usize::from(agent.0)];
+        if planned.is_none_or(|earlier| time < earlier) {
+            *planned = Some(time);
+            self.wheel.schedule(time, Event::Wake(agent));
+        }
+    }
+
+    /// A controller is woken, unless something woke it earlier.
+    pub(super) fn wake(&mut self, agent: AgentId, kernel: &Kernel) -> Result<(), SimError> {
+        let Some(planned) = self.wakes.as_mut().map(|wakes| &mut wakes[usize::from(agent.0)]) else { return Ok(()) };
+        if *planned != Some(self.wheel.now()) {
+            return Ok(());
+        }
+        *planned = None;
+        self.tell_time();
+        let controller = controller_of(&mut self.caches, &mut self.banks, self.topology, agent);
+        controller.step_making_room(&Input::Time(Passage::Wake), &mut self.outbox)?;
+        self.plan_wake(agent);
+        match self.topology.role(agent) {
+            (Role::L1, unit) => {
+                self.finish_completions(agent, kernel);
+                self.route(agent, true, kernel)?;
+                self.retry_access_now(unit, kernel)
+            }
+            (Role::L2 | Role::Memory, bank) => {
+                self.route(agent, false, kernel)?;
+                self.retry_bank(bank, Held::Lines);
+                Ok(())
+            }
+        }
+    }
+
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
         let &InFlight { network, from, destination, .. } = self.in_flight.get(id);
@@ -203,7 +252,7 @@ impl<const W: usize> Machine<'_, W> {
                 queue.push_back(id);
                 state.waiting += 1;
                 // Behind a head that waits, there is nothing new to serve.
-                if queue.len() == 1 || state.held == Held::No {
+                if queue.len() == 1 || state.held == Held::No || self.delivery == Delivery::AnyOrder {
                     return self.serve_or_schedule(destination, kernel);
                 }
                 Ok(())
@@ -213,32 +262,39 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Gives a private cache the messages that have arrived, as far as it takes them.
     pub(super) fn serve_cache(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
-        let mut network = 0;
+        let (mut network, mut place) = (0, 0);
         while self.caches[usize::from(unit)].waiting > 0 {
             let Some(queue) = self.caches[usize::from(unit)].queues.get(network) else { break };
-            let Some(&id) = queue.front() else {
-                network += 1;
+            let Some(&id) = self.selectable(queue, place) else {
+                (network, place) = (network + 1, 0);
                 continue;
             };
             if self.step_cache(unit, id, kernel)? {
                 let cache = &mut self.caches[usize::from(unit)];
-                cache.queues[network].pop_front();
+                cache.queues[network].remove(place);
                 cache.waiting -= 1;
-                // What just changed may be what an earlier queue waits for.
-                network = 0;
+                // What just changed may be what an earlier message waits for.
+                (network, place) = (0, 0);
             } else {
-                network += 1;
+                place += 1;
             }
         }
         Ok(())
     }
 
+    /// The message at a place of a queue, if a controller may take it from there: the head, or any where order does not matter.
+    fn selectable<'q>(&self, queue: &'q VecDeque<u32>, place: usize) -> Option<&'q u32> {
+        queue.get(place).filter(|_| place == 0 || self.delivery == Delivery::AnyOrder)
+    }
+
     /// Steps a private cache with a message. Returns whether the message is consumed.
     fn step_cache(&mut self, unit: u16, id: u32, kernel: &Kernel) -> Result<bool, SimError> {
+        self.tell_time();
         let input = Input::Message(&self.in_flight.get(id).message);
         let controller = &mut self.caches[usize::from(unit)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         let agent = self.topology.l1(unit);
+        self.plan_wake(agent);
         self.finish_completions(agent, kernel);
         self.route(agent, true, kernel)?;
         let consumed = outcome == Outcome::Done;
@@ -318,17 +374,20 @@ impl<const W: usize> Machine<'_, W> {
             return Ok(());
         }
         for network in (0..self.banks[index].queues.len()).rev() {
-            let Some(&id) = self.banks[index].queues[network].front() else { continue };
-            if self.step_bank(bank, id, true, kernel)? {
-                self.banks[index].queues[network].pop_front();
-                self.banks[index].waiting -= 1;
-                self.consume(id);
-                self.served(bank);
-                return Ok(());
+            let mut place = 0;
+            while let Some(&id) = self.selectable(&self.banks[index].queues[network], place) {
+                if self.step_bank(bank, id, true, kernel)? {
+                    self.banks[index].queues[network].remove(place);
+                    self.banks[index].waiting -= 1;
+                    self.consume(id);
+                    self.served(bank);
+                    return Ok(());
+                }
+                let now = self.wheel.now();
+                self.banks[index].stalled_since.get_or_insert(now);
+                self.banks[index].held = Held::Lines;
+                place += 1;
             }
-            let now = self.wheel.now();
-            self.banks[index].stalled_since.get_or_insert(now);
-            self.banks[index].held = Held::Lines;
         }
         Ok(())
     }
@@ -341,9 +400,11 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Steps a bank with a message, making room first if it asks for that. Returns whether the message is consumed.
     fn step_bank(&mut self, bank: u16, id: u32, lookup: bool, kernel: &Kernel) -> Result<bool, SimError> {
+        self.tell_time();
         let input = Input::Message(&self.in_flight.get(id).message);
         let controller = &mut self.banks[usize::from(bank)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
+        self.plan_wake(self.topology.l2(bank));
         self.route(self.topology.l2(bank), lookup, kernel)?;
         Ok(outcome == Outcome::Done)
     }

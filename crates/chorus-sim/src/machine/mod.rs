@@ -16,7 +16,7 @@ use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec, MsgKind};
-use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Protocol};
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, Delivery, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::{ClockDomains, Ticks};
@@ -24,6 +24,7 @@ use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::dram::Channel;
 use crate::frontend::{HostMemory, Kernel};
+use crate::simulate::Settings;
 use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
@@ -52,6 +53,8 @@ enum Event {
     Decide(u16),
     /// A line has been read from memory.
     Fetched(u32),
+    /// The moment has come that a controller asked to be woken at.
+    Wake(AgentId),
     /// The command processor starts work-groups.
     Dispatch,
 }
@@ -158,6 +161,9 @@ pub(crate) struct Machine<'a, const W: usize> {
     /// The last injection of each agent on each virtual network, and to memory.
     injected: Vec<Ticks>,
     lanes_per_agent: usize,
+    delivery: Delivery,
+    /// When each agent is woken next, where the protocol has synchronised counters.
+    wakes: Option<Vec<Option<Ticks>>>,
     launch: Launch,
     progress: Ticks,
 }
@@ -192,13 +198,18 @@ struct Launch {
 
 impl<'a, const W: usize> Machine<'a, W> {
     /// An idle machine.
-    pub(crate) fn new<P>(config: &'a SystemConfig, protocol: &P, memory: HostMemory) -> Result<Self, SimError>
+    pub(crate) fn new<P>(
+        config: &'a SystemConfig,
+        protocol: &P,
+        settings: Settings,
+        memory: HostMemory,
+    ) -> Result<Self, SimError>
     where
         P: Protocol + Build<W> + ?Sized,
     {
         let clocks = ClockDomains::new(&config.clocks);
         let topology = Topology { l1s: config.core.count as u16, l2s: config.l2.banks as u16 };
-        let build = build_config(config, topology);
+        let build = build_config(config, topology, settings);
         let networks = usize::from(protocol.virtual_networks());
         let controller = |role: Role, index: u16| {
             protocol
@@ -256,6 +267,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             instant: VecDeque::new(),
             injected: vec![0; agents * (networks + 1)],
             lanes_per_agent: networks + 1,
+            delivery: protocol.delivery(),
+            wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
             launch: Launch::default(),
             progress: 0,
         })
@@ -310,6 +323,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Serve(bank) => self.serve_bank(bank, kernel)?,
             Event::Decide(channel) => self.decide_memory(channel),
             Event::Fetched(id) => self.fetched(id, kernel)?,
+            Event::Wake(agent) => self.wake(agent, kernel)?,
             Event::Dispatch => self.dispatch(kernel),
         }
         Ok(())
@@ -318,9 +332,16 @@ impl<'a, const W: usize> Machine<'a, W> {
     /// Makes memory hold what the caches would answer, for the host to read. Costs no simulated time.
     fn write_back_for_host(&mut self) {
         let words = self.memory.words_mut();
-        let controllers = self.banks.iter().map(|bank| &bank.controller);
-        for controller in controllers.chain(self.caches.iter().map(|cache| &cache.controller)) {
-            controller.dirty_lines(&mut |line, mask, data| write_line(words, line, mask, data));
+        for bank in &self.banks {
+            bank.controller.dirty_lines(&mut |line, mask, data| write_line(words, line, mask, data));
+        }
+        // Every wavefront has finished, so data on its way to a bank is what a private cache gave up: newer than the bank's.
+        for flight in self.in_flight.live().filter(|flight| flight.from == Role::L1) {
+            let Message { line, mask, ref data, .. } = flight.message;
+            write_line(words, line, mask, data);
+        }
+        for cache in &self.caches {
+            cache.controller.dirty_lines(&mut |line, mask, data| write_line(words, line, mask, data));
         }
     }
 }
@@ -361,7 +382,7 @@ fn lineless_request<const W: usize>(op: CoreOp, scope: Scope, wave: u16, txn: Tx
     }
 }
 
-fn build_config(config: &SystemConfig, topology: Topology) -> BuildConfig {
+fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -> BuildConfig {
     let policy = |replacement| match replacement {
         chorus_system::Replacement::Lru => Replacement::Lru,
         chorus_system::Replacement::Fifo => Replacement::Fifo,
@@ -382,7 +403,9 @@ fn build_config(config: &SystemConfig, topology: Topology) -> BuildConfig {
             replacement: policy(config.l2.replacement),
         },
         waves: config.core.wavefronts as u16,
-        fault: None,
+        fences: settings.fences,
+        parameters: settings.parameters,
+        fault: settings.fault,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Unspecified, Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
@@ -103,6 +103,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
         StateSpec { name: "S_I", class: StateClass::TransientCoherent, meaning: "recall waiting for acknowledgements" },
     ],
     events: &["GETS", "GETX", "ATOMIC", "InvAck", "RclAck", "Evict", "MemData", "Foreign"],
+    expiry: None,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -157,7 +158,7 @@ impl<const W: usize> GpuViL2<W> {
 
     fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
-            Input::Core(_) => None,
+            Input::Core(_) | Input::Time(_) => None,
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
         }
@@ -384,7 +385,7 @@ impl<const W: usize> Controller<W> for GpuViL2<W> {
         &VOCABULARY
     }
 
-    fn classify(&self, input: &Input<'_, W>) -> Option<Classified> {
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
         let (line, event) = Self::event(input)?;
         Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
     }
@@ -394,10 +395,11 @@ impl<const W: usize> Controller<W> for GpuViL2<W> {
             Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
         }
     }
 
-    fn view(&self, line: LineAddr) -> LineView<W> {
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let (state, slot) = self.state(line);
         let (Line { dirty, sharers, .. }, data) = match (slot, self.mshrs.get(line)) {
             (Some(slot), _) => (*self.lines.meta(slot), *self.lines.data(slot)),
@@ -414,7 +416,7 @@ impl<const W: usize> Controller<W> for GpuViL2<W> {
         }
     }
 
-    fn evictable(&self, line: LineAddr) -> bool {
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
         self.state(line).0.stable()
     }
 

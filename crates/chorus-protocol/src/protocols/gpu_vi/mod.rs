@@ -13,7 +13,7 @@ use crate::protocols::write_through::message_table;
 use crate::protocols::write_through_l1::{
     Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
 };
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
 use l2::{GpuViL2, L2Fault};
 
 const INVALIDATION: Channel = Channel::Virtual(2);
@@ -69,6 +69,9 @@ static DECLARATION: Declaration = Declaration {
     model: MemoryModel::WriteAtomicRc,
     promises: &[Promise::SingleWriter, Promise::Inclusion, Promise::Communication],
     virtual_networks: 4,
+    delivery: Delivery::InOrder,
+    counters: Counters::None,
+    parameters: &[],
     messages: &MESSAGES,
     faults: &FAULTS,
 };
