@@ -140,6 +140,17 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         Room::Busy
     }
 
+    /// The place of the line of `line`'s set, used longest ago first, that `matches`.
+    pub fn find_in_set(&self, line: LineAddr, matches: impl Fn(&M) -> bool) -> Option<Slot> {
+        let set = self.set_of(line);
+        let base = set.start;
+        let slots = self.order[set].iter().rev().map(|&way| base + usize::from(way));
+        slots
+            .filter(|&slot| self.tags[slot] != EMPTY)
+            .find(|&slot| matches(&self.meta[slot]))
+            .map(|slot| Slot(slot as u32))
+    }
+
     /// Puts a line into a free place, as the most recent of its set.
     #[inline]
     pub fn insert(&mut self, slot: Slot, line: LineAddr, meta: M) {
@@ -165,6 +176,12 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
                 self.remove(Slot(index as u32));
             }
         }
+    }
+
+    /// Changes the metadata of every resident line.
+    pub fn change_all(&mut self, mut change: impl FnMut(&mut M)) {
+        let resident = self.tags.iter().zip(&mut self.meta).filter(|(tag, _)| **tag != EMPTY);
+        resident.for_each(|(_, meta)| change(meta));
     }
 
     /// A line's metadata.

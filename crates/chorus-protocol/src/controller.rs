@@ -12,6 +12,7 @@ use crate::address::{LineAddr, Role};
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
 use crate::sharers::Sharers;
+use crate::tally::Tally;
 
 /// One input of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +27,11 @@ pub enum Input<'a, const W: usize> {
     Time(Passage),
 }
 
-/// What synchronised counters show: core cycles since the start.
+/// What synchronised counters show: core cycles, from 1 on. Zero is before all time.
 pub type Time = u64;
+
+/// How many ticks explorations tell timestamps apart that have passed.
+pub const HISTORY: Time = 1;
 
 /// How time has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -216,6 +220,11 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug {
 
     /// Whether nothing is outstanding.
     fn quiescent(&self) -> bool;
+
+    /// What was counted, in the order of [`crate::registry::Declaration::tallies`]; empty where nothing is.
+    fn tallies(&self) -> &[Tally] {
+        &[]
+    }
 
     /// The lines that hold bytes newer than memory, for reading results back.
     fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>));

@@ -51,4 +51,5 @@ pub mod parameter;
 pub mod protocols;
 pub mod registry;
 pub mod sharers;
+pub mod tally;
 pub mod write_tracker;

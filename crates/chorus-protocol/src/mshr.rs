@@ -157,6 +157,45 @@ impl<P, T: Copy> Mshrs<P, T> {
         used.map(|(entry, payload)| (entry.line, payload))
     }
 
+    /// Changes the payload of every register in use.
+    pub fn change_payloads(&mut self, mut change: impl FnMut(&mut P)) {
+        let used = self.entries.iter().zip(&mut self.payloads).filter(|(entry, _)| entry.line != FREE);
+        used.for_each(|(_, payload)| change(payload));
+    }
+
+    /// Changes every target of every register in use.
+    pub fn change_targets(&mut self, mut change: impl FnMut(&mut T)) {
+        for entry in self.entries.iter().filter(|entry| entry.line != FREE) {
+            let mut next = entry.first;
+            while let Some(waiter) = self.waiters.get_mut(next as usize) {
+                change(&mut waiter.target);
+                next = waiter.next;
+            }
+        }
+    }
+
+    /// Frees every register that `matches`; none of them may have targets.
+    pub fn release_where(&mut self, matches: impl Fn(&P) -> bool) {
+        for register in 0..self.entries.len() {
+            if self.entries[register].line != FREE && matches(&self.payloads[register]) {
+                self.release(Register(register as u32));
+            }
+        }
+    }
+
+    /// The target that has waited longest for a register.
+    pub fn first_target(&self, register: Register) -> Option<&T> {
+        self.waiters.get(self.entries[register.0 as usize].first as usize).map(|waiter| &waiter.target)
+    }
+
+    /// Changes the target that has waited longest for a register.
+    pub fn change_first_target(&mut self, register: Register, change: impl FnOnce(&mut T)) {
+        let first = self.entries[register.0 as usize].first;
+        if let Some(waiter) = self.waiters.get_mut(first as usize) {
+            change(&mut waiter.target);
+        }
+    }
+
     /// Enters a register into the index.
     fn name(&mut self, line: LineAddr, register: u32) {
         self.used += 1;

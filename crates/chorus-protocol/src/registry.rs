@@ -5,7 +5,8 @@ use crate::cache::{Geometry, Replacement};
 use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
-use crate::protocols::{gpu_vi, ideal_coh, no_coh, no_l1};
+use crate::protocols::{gpu_vi, gpu_vini, ideal_coh, no_coh, no_l1, tc};
+use crate::tally::TallySpec;
 
 /// The memory model that a protocol provides to wavefronts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +14,9 @@ pub enum MemoryModel {
     /// Release consistency with write atomicity: a write becomes visible to everybody at once, and fences order everything
     /// around them.
     WriteAtomicRc,
+    /// Release consistency, RCpc, without write atomicity: a write may be seen by some before others, and a fence makes the
+    /// wavefront's own writes visible to everybody, not those that it has merely seen.
+    Rcpc,
     /// Coherence of each location and nothing more: fences do not make another cache's stale copies disappear.
     PerLocation,
 }
@@ -22,6 +26,7 @@ impl MemoryModel {
     pub fn name(self) -> &'static str {
         match self {
             MemoryModel::WriteAtomicRc => "release consistency, write-atomic",
+            MemoryModel::Rcpc => "release consistency (RCpc), not write-atomic",
             MemoryModel::PerLocation => "per-location coherence only",
         }
     }
@@ -134,6 +139,8 @@ pub struct Declaration {
     pub counters: Counters,
     /// Its parameters, at most [`crate::parameter::PARAMETERS_MAX`].
     pub parameters: &'static [ParameterSpec],
+    /// What its controllers count about themselves; [`Controller::tallies`] follows this order.
+    pub tallies: &'static [TallySpec],
     /// Its message table; begins with [`crate::message::memory::SPECS`].
     pub messages: &'static [MessageSpec],
     /// Its seeded faults.
@@ -195,6 +202,11 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         self.declaration().parameters
     }
 
+    /// See [`Declaration::tallies`].
+    fn tallies(&self) -> &'static [TallySpec] {
+        self.declaration().tallies
+    }
+
     /// See [`Declaration::messages`].
     fn messages(&self) -> &'static [MessageSpec] {
         self.declaration().messages
@@ -207,7 +219,16 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
 }
 
 /// Every protocol, in the order of the papers.
-pub const PROTOCOLS: &[&dyn Protocol] = &[&no_l1::NoL1, &no_coh::NoCoh, &ideal_coh::IdealCoh, &gpu_vi::GpuVi];
+pub const PROTOCOLS: &[&dyn Protocol] = &[
+    &no_l1::NoL1,
+    &no_coh::NoCoh,
+    &ideal_coh::IdealCoh,
+    &gpu_vi::GpuVi,
+    &gpu_vini::GpuVini,
+    &tc::strong::TcStrong,
+    &tc::weak::TcWeak,
+    &tc::weak::TcWeakFixed,
+];
 
 /// The protocol called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Protocol> {

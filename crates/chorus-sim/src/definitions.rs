@@ -1,6 +1,8 @@
 //! What the metrics of a run mean: every counter, traffic by class, and energy.
 
 use chorus_protocol::message::TrafficClass;
+use chorus_protocol::registry::PROTOCOLS;
+use chorus_protocol::tally::TallySpec;
 
 use crate::stats::{COUNTERS, Unit};
 
@@ -22,7 +24,12 @@ impl Definition {
     }
 }
 
-/// Every metric of a run and of each of its kernels.
+/// The key of what controllers count about themselves.
+pub fn metric_key(tally: &TallySpec) -> String {
+    format!("protocol.{}", tally.key)
+}
+
+/// Every metric of a run and of each of its kernels; what controllers count about themselves is there under their protocols only.
 pub fn definitions() -> Vec<Definition> {
     let counter_unit = |unit| match unit {
         Unit::Count => "count",
@@ -42,6 +49,13 @@ pub fn definitions() -> Vec<Definition> {
             let label = class.label();
             let key = format!("traffic.{measure}.{}", label.to_lowercase());
             definitions.push(Definition::new(&key, unit, &format!("the same of class {label}: {}", class.contents())));
+        }
+    }
+    let tallies = PROTOCOLS.iter().flat_map(|protocol| protocol.tallies());
+    for tally in tallies {
+        let definition = Definition::new(&metric_key(tally), "count", tally.meaning);
+        if !definitions.contains(&definition) {
+            definitions.push(definition);
         }
     }
     definitions.extend([

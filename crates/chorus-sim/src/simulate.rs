@@ -114,19 +114,24 @@ where
     let mut kernels = Vec::new();
     while let Some(kernel) = program.next_kernel(&machine.memory) {
         let (before, start, started_ns) = (machine.stats.clone(), machine.cycles(), machine.nanoseconds());
+        let tallied = machine.tallies(protocol);
         machine.run_kernel(&kernel)?;
         let stats = machine.stats.since(&before);
         let elapsed_ns = machine.nanoseconds() - started_ns;
-        let metrics = metrics(&stats, elapsed_ns, config, protocol, machine.clocks());
+        let mut metrics = metrics(&stats, elapsed_ns, config, protocol, machine.clocks());
+        let since = machine.tallies(protocol).into_iter().zip(tallied).map(|((key, now), (_, then))| (key, now - then));
+        metrics.extend(since);
         kernels.push(KernelRun { name: kernel.name.clone(), cycles: machine.cycles() - start, metrics });
     }
     let simulated_ns = machine.nanoseconds();
+    let mut metrics = metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks());
+    metrics.extend(machine.tallies(protocol));
     Ok(Simulated {
         cycles: machine.cycles(),
         simulated_ns,
         accesses: machine.stats.get(Counter::L1Accesses),
         check: program.check(&machine.memory),
-        metrics: metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks()),
+        metrics,
         kernels,
     })
 }

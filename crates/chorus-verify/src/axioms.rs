@@ -18,6 +18,11 @@ pub enum Model {
     /// Release consistency with atomic writes, RCpc: coherence of each location, and acyclic(ppo | rfe | co | fr), where ppo is
     /// program order behind an acquire, before a release, across a fence, and within a location except from write to read.
     WriteAtomicRc,
+    /// Release consistency, RCpc, in which a write is performed with respect to each thread at a time of its own: coherence of each
+    /// location, and no cycle among reads and the moments at which writes are performed for each thread. Across a fence, behind an
+    /// acquire and before a release, all moments of the one come before all of the other; a read comes after the moment
+    /// at which its source is performed for its own thread, and before that of whatever overwrites it there.
+    Rcpc,
     /// Coherence of each location: acyclic((po & loc) | rf | co | fr).
     PerLocation,
 }
@@ -26,6 +31,7 @@ impl From<MemoryModel> for Model {
     fn from(model: MemoryModel) -> Model {
         match model {
             MemoryModel::WriteAtomicRc => Model::WriteAtomicRc,
+            MemoryModel::Rcpc => Model::Rcpc,
             MemoryModel::PerLocation => Model::PerLocation,
         }
     }
@@ -43,9 +49,18 @@ struct Event {
     write: bool,
 }
 
-/// A relation over at most 64 events: the successors of each, as bits.
+/// A relation over at most 128 events: the successors of each, as bits.
 #[derive(Clone)]
-struct Relation(Vec<u64>);
+struct Relation(Vec<u128>);
+
+/// The positions of the bits that are set.
+fn bits(mut word: u128) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(lowest)
+    })
+}
 
 impl Relation {
     fn add(&mut self, from: usize, to: usize) {
@@ -58,7 +73,7 @@ impl Relation {
 
     /// Takes events without predecessors away until none is left, or a cycle is.
     fn acyclic(&self) -> bool {
-        let mut left = u64::MAX.checked_shr(u64::BITS - self.0.len() as u32).unwrap_or(0);
+        let mut left = u128::MAX.checked_shr(u128::BITS - self.0.len() as u32).unwrap_or(0);
         loop {
             let rows = || (0..self.0.len()).filter(|&row| left >> row & 1 == 1);
             let reached = rows().fold(0, |bits, row| bits | self.0[row]);
@@ -134,12 +149,13 @@ impl Enumeration<'_> {
         match self.model {
             Model::Sc => true,
             Model::PerLocation => false,
-            Model::WriteAtomicRc => {
+            Model::WriteAtomicRc | Model::Rcpc => {
                 let between = a.thread.map(|thread| &self.program.threads[thread][a.place..b.place]);
                 let fenced = between.is_some_and(|ops| ops.contains(&Op::Fence));
                 let acquired = !a.write && a.op.is_some_and(|op| op.acquires());
                 let released = b.write && b.op.is_some_and(|op| op.releases());
-                fenced || acquired || released || (a.at == b.at && (!a.write || b.write))
+                let same_location = self.model == Model::WriteAtomicRc && a.at == b.at && (!a.write || b.write);
+                fenced || acquired || released || same_location
             }
         }
     }
@@ -215,15 +231,52 @@ impl Enumeration<'_> {
         let mut coherence = self.po_loc.clone();
         coherence.union(&communication);
         coherence.union(&internal);
-        let mut global = self.ppo.clone();
-        global.union(&communication);
-        if self.model == Model::Sc {
-            global.union(&internal);
-        }
-        if coherence.acyclic() && global.acyclic() {
+        let consistent = match self.model {
+            Model::Rcpc => self.performed(orders, sources).acyclic(),
+            Model::Sc | Model::WriteAtomicRc | Model::PerLocation => {
+                let mut global = self.ppo.clone();
+                global.union(&communication);
+                if self.model == Model::Sc {
+                    global.union(&internal);
+                }
+                global.acyclic()
+            }
+        };
+        if consistent && coherence.acyclic() {
             let outcome = self.outcome(orders, sources);
             self.outcomes.insert(outcome);
         }
+    }
+
+    /// The order of reads and of the moments at which writes are performed for each thread.
+    fn performed(&self, orders: &[Vec<usize>], sources: &[usize]) -> Relation {
+        let threads = self.program.threads.len();
+        let first = |event: usize| event * threads;
+        let moments = |event: usize| {
+            let own = if self.events[event].write { threads } else { 1 };
+            first(event)..first(event) + own
+        };
+        let moment = |write: usize, reader: usize| first(write) + self.events[reader].thread.unwrap_or(0);
+        let mut relation = Relation(vec![0; self.events.len() * threads]);
+        for (from, &later) in self.ppo.0.iter().enumerate() {
+            for to in bits(later) {
+                moments(from).for_each(|from| moments(to).for_each(|to| relation.add(from, to)));
+            }
+        }
+        for order in orders {
+            for (place, &write) in order.iter().enumerate() {
+                for &later in &order[place + 1..] {
+                    (0..threads).for_each(|thread| relation.add(first(write) + thread, first(later) + thread));
+                }
+            }
+        }
+        for &read in &self.reads {
+            relation.add(moment(sources[read], read), first(read));
+            let order = &orders[self.events[read].at.index()];
+            let source = order.iter().position(|&write| write == sources[read]).unwrap_or(0);
+            order[source + 1..].iter().for_each(|&later| relation.add(first(read), moment(later, read)));
+        }
+        relation
     }
 
     fn outcome(&self, orders: &[Vec<usize>], sources: &[usize]) -> Outcome {
@@ -242,7 +295,7 @@ impl Enumeration<'_> {
     }
 }
 
-fn writes_of(order: &[usize]) -> u64 {
+fn writes_of(order: &[usize]) -> u128 {
     order.iter().fold(0, |bits, &write| bits | 1 << write)
 }
 

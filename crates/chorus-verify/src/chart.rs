@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use chorus_protocol::address::{AgentId, LineAddr};
-use chorus_protocol::controller::Outcome as StepOutcome;
+use chorus_protocol::controller::{Outcome as StepOutcome, Passage};
 use chorus_protocol::message::{Channel, Message, Size};
 
 use crate::config::Start;
@@ -124,7 +124,7 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
         Happening::Step(number) => {
             let step = machine.nodes().result(number);
             let refused = matches!(step.outcome, Ok(StepOutcome::Stall | StepOutcome::Evict(_)));
-            if refused || (step.input == StepInput::Tick && step.before == step.after) {
+            if refused || (matches!(step.input, StepInput::Time(_)) && step.before == step.after) {
                 return None;
             }
             let to = column(AgentId(machine.nodes().node(step.before).agent));
@@ -139,7 +139,8 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
                     (Some(column(message.src)), spec.channel == Channel::Instant, label(machine, message))
                 }
                 StepInput::Evict(line) => (None, false, format!("evict {}", Location { line, word: 0 })),
-                StepInput::Tick => (None, false, "a tick passes".to_owned()),
+                StepInput::Time(Passage::RollOver) => (None, false, "roll-over".to_owned()),
+                StepInput::Time(Passage::Tick | Passage::Wake) => (None, false, "a tick passes".to_owned()),
             };
             Some(Row { from, to, instant, label, effect: effect(machine, state, step) })
         }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use chorus_protocol::access::{AtomicOp, Order};
 use chorus_protocol::address::Topology;
-use chorus_protocol::registry::Protocol;
+use chorus_protocol::registry::{Counters, Protocol};
 
 use crate::chart::Chart;
 use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, one_set, place_threads};
@@ -55,6 +55,7 @@ impl Alphabet {
 const X: Location = Location { line: 0, word: 0 };
 const X1: Location = Location { line: 0, word: 1 };
 const Y: Location = Location { line: 1, word: 0 };
+const Y1: Location = Location { line: 1, word: 1 };
 
 /// Everything on one word.
 const ONE_WORD: Alphabet = Alphabet { loads: &[X], stores: &[X], exchanges: &[X], fence: true };
@@ -64,6 +65,12 @@ const UNFENCED: Alphabet = Alphabet { fence: false, ..ONE_WORD };
 const TWO_WORDS: Alphabet = Alphabet { loads: &[X, X1], stores: &[X, X1], exchanges: &[X, X1], fence: true };
 /// Everything on two lines.
 const TWO_LINES: Alphabet = Alphabet { loads: &[X, Y], stores: &[X, Y], exchanges: &[X, Y], fence: true };
+/// Loads and stores of two words of one line.
+const PLAIN_WORDS: Alphabet = Alphabet { exchanges: &[], ..TWO_WORDS };
+/// Loads and stores of one word.
+const PLAIN_WORD: Alphabet = Alphabet { exchanges: &[], ..ONE_WORD };
+/// Loads and stores of two words of each of two lines.
+const GRID: Alphabet = Alphabet { loads: &[X, X1, Y, Y1], stores: &[X, X1, Y, Y1], exchanges: &[], fence: true };
 /// Loads and stores of two lines.
 const PLAIN_LINES: Alphabet = Alphabet { exchanges: &[], ..TWO_LINES };
 
@@ -104,12 +111,50 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
     ]
 }
 
-/// The configurations that `protocol` is checked in, cheapest first. All protocols so far get the same.
-pub fn configurations(_protocol: &dyn Protocol) -> Vec<CheckConfig> {
+/// The configurations that `protocol` is checked in, cheapest first. Where time counts, every machine has several times as many states,
+/// so programs are shorter there.
+pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    match protocol.counters() {
+        Counters::None => untimed_configurations(),
+        Counters::Synchronised => timed_configurations(),
+    }
+}
+
+fn timed_configurations() -> Vec<CheckConfig> {
+    let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 1], &PLAIN_WORDS) };
+    let config = |name, description, machine| CheckConfig { name, description, machine };
+    let mut configurations = smoke_configurations();
+    configurations.extend([
+        config("ways", "2 caches, 2 lines, room for both but one miss register, 2 and 1 operations", two_ways()),
+        config("lines-mshr", "as smoke-lines, with one miss register in every cache", one_mshr([2, 1])),
+        config("words-nb", "as smoke, without atomics and with loads that do not block", non_blocking),
+        config("grid", "2 caches, 2 lines of 2 words in one place, 2 and 1 operations", machine([0, 1], [2, 1], &GRID)),
+        config("atomics", "2 caches, 1 word, 2 operations each", machine([0, 1], [2, 2], &ONE_WORD)),
+        config(
+            "words",
+            "2 caches, 1 line of 2 words, 2 loads, stores or fences each",
+            machine([0, 1], [2, 2], &PLAIN_WORDS),
+        ),
+        config(
+            "lines",
+            "2 caches, 2 lines in one place, 2 loads, stores or fences each",
+            machine([0, 1], [2, 2], &PLAIN_LINES),
+        ),
+        config("long", "2 caches, 1 word, 3 and 2 loads, stores or fences", machine([0, 1], [3, 2], &PLAIN_WORD)),
+        config(
+            "shared",
+            "2 threads beside one cache, 1 beside another, 2, 1 and 1 operations",
+            machine([0, 0, 1], [2, 1, 1], &UNFENCED),
+        ),
+        config("caches", "3 caches, 1 word, 2, 1 and 1 operations", machine([0, 1, 2], [2, 1, 1], &UNFENCED)),
+        config("banks", "2 caches, 2 lines in 2 banks, 2 and 1 operations", two_banks([2, 1])),
+    ]);
+    configurations
+}
+
+fn untimed_configurations() -> Vec<CheckConfig> {
     let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 2], &TWO_WORDS) };
     let needed = MachineConfig { evictions: Evictions::WhenNeeded, ..machine([0, 1], [3, 2], &TWO_LINES) };
-    let two_banks = machine([0, 1], [2, 2], &PLAIN_LINES);
-    let two_banks = MachineConfig { topology: Topology { l2s: 2, ..two_banks.topology }, ..two_banks };
     let config = |name, description, machine| CheckConfig { name, description, machine };
     let mut configurations = smoke_configurations();
     configurations.extend([
@@ -126,7 +171,8 @@ pub fn configurations(_protocol: &dyn Protocol) -> Vec<CheckConfig> {
         config("words-nb", "as words, with loads that do not block", non_blocking),
         config("lines-long", "2 caches, 2 lines in one place, evicted only when needed, 3 and 2 operations", needed),
         config("caches", "3 caches, 1 word, 2, 2 and 1 operations", machine([0, 1, 2], [2, 2, 1], &UNFENCED)),
-        config("banks", "2 caches, 2 lines in 2 banks, 2 operations each", two_banks),
+        config("banks", "2 caches, 2 lines in 2 banks, 2 operations each", two_banks([2, 2])),
+        config("grid", "2 caches, 2 lines of 2 words in one place, 2 and 1 operations", machine([0, 1], [2, 1], &GRID)),
     ]);
     configurations
 }
@@ -154,6 +200,12 @@ pub fn table_configurations() -> Vec<CheckConfig> {
 /// Two lines in one place, and one miss register.
 fn one_mshr(lengths: [usize; 2]) -> MachineConfig {
     MachineConfig { l1: one_set(1, 1), l2: one_set(1, 1), ..machine([0, 1], lengths, &TWO_LINES) }
+}
+
+/// Two lines in a bank each.
+fn two_banks(lengths: [usize; 2]) -> MachineConfig {
+    let one = machine([0, 1], lengths, &PLAIN_LINES);
+    MachineConfig { topology: Topology { l2s: 2, ..one.topology }, ..one }
 }
 
 /// Room for two lines, but one miss register.

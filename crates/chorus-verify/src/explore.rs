@@ -6,6 +6,7 @@
 //! A state in which something is unanswered or undelivered is a deadlock unless a message can be delivered or time can pass: threads may
 //! stop, and lines need not leave, so neither another operation nor an eviction may be what everything waits for.
 
+use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::Protocol;
 
 use crate::config::{MachineConfig, Start};
@@ -159,7 +160,8 @@ impl Exploration {
             self.machine.issues(&state, if idle { &mut progress } else { &mut others });
             self.machine.evictions(&state, &mut others);
             if self.machine.has_counters() {
-                (if idle { &mut others } else { &mut progress }).push(Action::Tick);
+                (if idle { &mut others } else { &mut progress }).push(Action::Time(Passage::Tick));
+                others.push(Action::Time(Passage::RollOver));
             }
             let mut stuck = !(idle && progress.is_empty());
             for &action in &progress {
@@ -210,7 +212,7 @@ impl Exploration {
         if !self.machine.has_counters() {
             return Ok(true);
         }
-        Ok(!self.machine.apply(Action::Tick, &mut state.clone())?)
+        Ok(!self.machine.apply(Action::Time(Passage::Tick), &mut state.clone())?)
     }
 
     /// Notes a state and, if it is new, checks it.

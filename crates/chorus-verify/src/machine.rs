@@ -6,7 +6,7 @@
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role};
-use chorus_protocol::controller::Outcome as StepOutcome;
+use chorus_protocol::controller::{Outcome as StepOutcome, Passage};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, memory};
 use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
@@ -39,8 +39,8 @@ pub enum Action {
         /// The line.
         line: u8,
     },
-    /// A tick of the synchronised counters, everywhere at once.
-    Tick,
+    /// Time passes, everywhere at once.
+    Time(Passage),
 }
 
 /// How a message travels here.
@@ -187,7 +187,7 @@ impl Machine {
                             break;
                         }
                     }
-                    if !moved {
+                    if !moved && !(self.has_counters() && self.apply(Action::Time(Passage::Tick), &mut state)?) {
                         return Err(Violation::Deadlock("the caches cannot be warmed".to_owned()));
                     }
                 }
@@ -287,19 +287,19 @@ impl Machine {
                 let result = self.step(state[usize::from(agent)], StepInput::Evict(line));
                 self.commit_if_done(state, u16::from(agent), result)
             }
-            Action::Tick => self.tick(state),
+            Action::Time(passage) => self.pass_time(passage, state),
         }
     }
 
-    /// Lets a tick pass. Answers `false` where that changes nothing.
-    fn tick(&mut self, state: &mut State) -> Result<bool, Violation> {
+    /// Lets time pass. Answers `false` where that changes nothing.
+    fn pass_time(&mut self, passage: Passage, state: &mut State) -> Result<bool, Violation> {
         let before = state.clone();
         for at in self.network_at..state.len() {
-            state[at] = self.nodes.aged_message(state[at]);
+            state[at] = self.nodes.aged_message(state[at], passage);
         }
         self.route_new_messages();
         for agent in 0..self.controllers as u16 {
-            let result = self.step(state[usize::from(agent)], StepInput::Tick);
+            let result = self.step(state[usize::from(agent)], StepInput::Time(passage));
             self.commit_if_done(state, agent, result)?;
         }
         Ok(*state != before)

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use chorus_protocol::access::{Completion, CoreRequest};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::controller::{
-    Controller, Input, LineView, Outbox, Outcome, Passage, PlainState, StateBytes, Time, Unspecified,
+    Controller, HISTORY, Input, LineView, Outbox, Outcome, Passage, PlainState, StateBytes, Time, Unspecified,
 };
+use chorus_protocol::line::ByteMask;
 use chorus_protocol::message::Message;
 
 use crate::program::WORDS;
@@ -18,7 +19,7 @@ use crate::program::WORDS;
 /// What synchronised counters show, always: explorations move timestamps instead of time.
 pub const NOW: Time = 100;
 
-/// A timestamp that has passed, whenever that was.
+/// A timestamp that passed long ago.
 const PASSED: Time = 1;
 
 /// A state of one controller, with what the driver asks of it again and again.
@@ -45,8 +46,8 @@ pub enum StepInput {
     Message(u32),
     /// A line.
     Evict(u8),
-    /// One tick of time.
-    Tick,
+    /// Time passes.
+    Time(Passage),
 }
 
 /// What a step did.
@@ -152,13 +153,16 @@ impl Nodes {
         number
     }
 
-    /// The number of a message one tick later: its timestamp is one closer, and none at all once it has passed.
-    pub fn aged_message(&mut self, number: u32) -> u32 {
+    /// The number of a message after time has passed: its timestamp is one closer, or long past. With a whole line comes the end of a
+    /// lease, and when that was may matter; other timestamps are times to wait for.
+    pub fn aged_message(&mut self, number: u32, passage: Passage) -> u32 {
         let message = *self.message(number);
-        if message.stamp == 0 {
-            return number;
-        }
-        let stamp = if message.stamp > NOW { message.stamp - 1 } else { PASSED };
+        let history = if message.mask == ByteMask::full::<WORDS>() { HISTORY } else { 0 };
+        let stamp = match passage {
+            _ if message.stamp == 0 => 0,
+            Passage::Tick if message.stamp > NOW - history => message.stamp - 1,
+            Passage::Tick | Passage::Wake | Passage::RollOver => PASSED,
+        };
         self.add_message(&Message { stamp, ..message })
     }
 
@@ -191,7 +195,7 @@ impl Nodes {
             StepInput::Request(number) => Input::Core(&self.requests[number as usize]),
             StepInput::Message(number) => Input::Message(&self.messages[number as usize]),
             StepInput::Evict(line) => Input::Evict(LineAddr(u64::from(line))),
-            StepInput::Tick => Input::Time(Passage::Tick),
+            StepInput::Time(passage) => Input::Time(passage),
         }
     }
 }

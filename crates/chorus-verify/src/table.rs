@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_protocol::address::Role;
-use chorus_protocol::controller::{Outcome as StepOutcome, StateClass, Vocabulary};
+use chorus_protocol::controller::{Outcome as StepOutcome, Passage, StateClass, Vocabulary};
 use chorus_protocol::registry::Protocol;
 
 use crate::check::table_configurations;
@@ -154,7 +154,7 @@ impl TransitionTable {
         }
         for step in nodes.all_results() {
             let (before, after) = (nodes.node(step.before), nodes.node(step.after));
-            if step.input == StepInput::Tick {
+            if step.input == StepInput::Time(Passage::Tick) {
                 self.absorb_expiries(before, after);
             }
             let Some(class) = before.controller.classify(&nodes.input(step.input), NOW) else { continue };

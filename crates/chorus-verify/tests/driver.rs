@@ -133,6 +133,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::None,
     parameters: &[],
+    tallies: &[],
     messages: &MESSAGES,
     faults: &FAULTS,
 };

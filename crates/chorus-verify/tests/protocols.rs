@@ -151,7 +151,7 @@ fn litmus_names_are_unique() {
 #[test]
 fn telling_outcomes_are_expected_to_be_forbidden_exactly_where_the_model_forbids_them() {
     for test in litmus::tests() {
-        for model in [MemoryModel::WriteAtomicRc, MemoryModel::PerLocation] {
+        for model in [MemoryModel::WriteAtomicRc, MemoryModel::Rcpc, MemoryModel::PerLocation] {
             let allowed = chorus_verify::axioms::allowed(&test.program, model.into(), test.program.lines());
             let permitted = allowed.iter().any(|outcome| test.telling.holds(&test.program, outcome));
             let forbidden = test.expectation(model) == litmus::Expectation::Forbidden;

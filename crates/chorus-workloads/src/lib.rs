@@ -6,14 +6,23 @@
 //! | file | subject |
 //! |---|---|
 //! | `registry.rs` | what a workload declares about itself, and the list of all workloads |
-//! | `program.rs` | kernels in a row, and the outputs they must leave behind |
+//! | `program.rs` | the kernels that a host launches, and the outputs they must leave behind |
 //! | `generator.rs` | the random numbers that inputs are drawn from |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `saxpy.rs` | the tutorial kernel |
+//! | `bh/` | the octree of Barnes-Hut, built under locks |
+//! | `cc/` | image segmentation by a minimum cut |
+//! | `cl.rs` | a cloth whose springs share particles under locks |
 //! | `stn.rs` | wave propagation, work-groups in step by fast barriers |
 //! | `dlb/` | octree partitioning, balanced by task stealing |
+//! | `vpr/` | placement of a circuit by simulated annealing |
 //! | `kmn.rs` | k-means |
 //! | `hsp.rs` | hotspot |
+//! | `lps.rs` | a Laplace solver on a 3-D grid |
+//! | `ndl.rs` | Needleman-Wunsch sequence alignment |
+//! | `rg.rs` | a recursive Gaussian filter |
+//! | `sr.rs` | speckle-reducing anisotropic diffusion |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -28,14 +37,23 @@
 //! assert_eq!(flat::run(&mut *program, &mut memory), Ok(()));
 //! ```
 
+pub mod bh;
+pub mod cc;
+pub mod cl;
 pub mod dlb;
 mod fast_barrier;
 pub mod generator;
 pub mod hsp;
 pub mod kmn;
+pub mod lps;
+pub mod ndl;
+mod pair_locks;
 pub mod program;
 pub mod registry;
+pub mod rg;
 pub mod saxpy;
+pub mod sr;
 pub mod stn;
+pub mod vpr;
 
 pub use registry::{WORKLOADS, Workload, find};

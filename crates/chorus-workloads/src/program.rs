@@ -1,4 +1,4 @@
-//! A program as most workloads need it: kernels in a row, and the outputs they must leave behind.
+//! A program as most workloads need it: the kernels that a host launches, and the outputs they must leave behind.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -52,16 +52,37 @@ impl Output {
     }
 }
 
-/// Launches kernels one after the other; its result is right when every word of every output is.
+/// What must hold of memory at the end whatever the order in which racing wavefronts ran.
+type Invariant = Box<dyn Fn(&HostMemory) -> Result<(), Mismatch>>;
+
+/// The next kernel, in the light of what the last one left in memory, or nothing when the program is finished.
+type Next = Box<dyn FnMut(&HostMemory) -> Option<Kernel>>;
+
+/// Launches kernels one after the other; its result is right when every word of every output is, and every invariant
+/// holds.
 pub struct HostProgram {
-    kernels: std::vec::IntoIter<Kernel>,
+    next: Next,
     outputs: Vec<Output>,
+    invariants: Vec<Invariant>,
 }
 
 impl HostProgram {
     /// The program of these launches and outputs.
     pub fn new(kernels: Vec<Kernel>, outputs: Vec<Output>) -> HostProgram {
-        HostProgram { kernels: kernels.into_iter(), outputs }
+        let mut kernels = kernels.into_iter();
+        HostProgram::deciding(move |_| kernels.next(), outputs)
+    }
+
+    /// A program that decides what to launch when the last kernel has ended. A wrong result in memory must not keep
+    /// `next` from ending.
+    pub fn deciding(next: impl FnMut(&HostMemory) -> Option<Kernel> + 'static, outputs: Vec<Output>) -> HostProgram {
+        HostProgram { next: Box::new(next), outputs, invariants: Vec::new() }
+    }
+
+    /// The same, whose result must also pass `holds`: for algorithms with many right results.
+    pub fn invariant(mut self, holds: impl Fn(&HostMemory) -> Result<(), Mismatch> + 'static) -> HostProgram {
+        self.invariants.push(Box::new(holds));
+        self
     }
 
     /// What the program leaves behind.
@@ -71,17 +92,20 @@ impl HostProgram {
 }
 
 impl Program for HostProgram {
-    fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
-        self.kernels.next()
+    fn next_kernel(&mut self, memory: &HostMemory) -> Option<Kernel> {
+        (self.next)(memory)
     }
 
     fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
-        self.outputs.iter().try_for_each(|output| output.compare(memory))
+        self.outputs.iter().try_for_each(|output| output.compare(memory))?;
+        self.invariants.iter().try_for_each(|holds| holds(memory))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chorus_sim::frontend::flat;
+
     use super::*;
 
     #[test]
@@ -91,5 +115,20 @@ mod tests {
         let program = HostProgram::new(Vec::new(), vec![Output::new("heat", heat, &[1.0, 2.0, 3.0, 4.0])]);
         let Mismatch(message) = program.check(&memory).unwrap_err();
         assert_eq!(message, "heat[1] is 2.5 instead of 2; 2 of 4 words differ");
+    }
+
+    #[test]
+    fn a_host_can_launch_until_memory_tells_it_to_stop() {
+        let mut memory = HostMemory::default();
+        let count = memory.alloc::<u32>(1);
+        let increment = move || {
+            Kernel::new("increment", 1, 1, move |w| async move {
+                let value = w.load_one(count, 0).await;
+                w.store_one(count, 0, value + 1);
+            })
+        };
+        let next = move |memory: &HostMemory| (memory.get(count, 0) < 5).then(increment);
+        let mut program = HostProgram::deciding(next, vec![Output::new("count", count, &[5])]);
+        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
     }
 }

@@ -3,12 +3,20 @@
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_system::Scale;
 
+use crate::bh::Bh;
+use crate::cc::Cc;
+use crate::cl::Cl;
 use crate::dlb::Dlb;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
+use crate::lps::Lps;
+use crate::ndl::Ndl;
 use crate::program::HostProgram;
+use crate::rg::Rg;
 use crate::saxpy::Saxpy;
+use crate::sr::Sr;
 use crate::stn::Stn;
+use crate::vpr::Vpr;
 
 /// A workload: a declaration, and a program of any scale and seed.
 pub trait Workload: Sync {
@@ -33,7 +41,7 @@ pub trait Workload: Sync {
 }
 
 /// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] = &[&Dlb, &Stn, &Hsp, &Kmn, &Saxpy];
+pub const WORKLOADS: &[&dyn Workload] = &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

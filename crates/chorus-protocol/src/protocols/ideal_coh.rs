@@ -55,6 +55,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::None,
     parameters: &[],
+    tallies: &[],
     messages: &MESSAGES,
     faults: &FAULTS,
 };

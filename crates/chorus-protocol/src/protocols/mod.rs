@@ -1,14 +1,17 @@
 //! The protocols, one file each, named as published.
 //!
 //! [`write_through`] holds the message vocabulary that the write-through protocols share, [`write_through_bank`] what their shared
-//! banks do alike; [`write_through_l1`] and [`home_l2`] are the private cache and the plain shared bank that several of them are
-//! built from.
+//! banks do alike, [`vi_protocols`] what GPU-VI and its non-inclusive variant do; [`write_through_l1`] and [`home_l2`] are the private
+//! cache and the plain shared bank that several of them are built from.
 
 pub mod gpu_vi;
+pub mod gpu_vini;
 pub mod home_l2;
 pub mod ideal_coh;
 pub mod no_coh;
 pub mod no_l1;
+pub mod tc;
+pub mod vi_protocols;
 pub mod write_through;
 pub mod write_through_bank;
 pub mod write_through_l1;

@@ -41,6 +41,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::None,
     parameters: &[],
+    tallies: &[],
     messages: &COMMON_TABLE,
     faults: &FAULTS,
 };

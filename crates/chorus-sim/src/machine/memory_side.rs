@@ -190,7 +190,7 @@ impl<const W: usize> Machine<'_, W> {
     #[inline]
     pub(super) fn tell_time(&mut self) {
         if self.wakes.is_some() {
-            self.outbox.now = self.clocks.core.count(self.wheel.now());
+            self.outbox.now = self.clocks.core.count(self.wheel.now()) + 1;
         }
     }
 
@@ -199,7 +199,7 @@ impl<const W: usize> Machine<'_, W> {
     pub(super) fn plan_wake(&mut self, agent: AgentId) {
         let Some(cycle) = self.outbox.wake.take() else { return };
         let Some(wakes) = &mut self.wakes else { return };
-        let time = self.clocks.core.cycles(cycle);
+        let time = self.clocks.core.cycles(cycle - 1);
         let planned = &mut wakes[usize::from(agent.0)];
         if planned.is_none_or(|earlier| time < earlier) {
             *planned = Some(time);

@@ -22,6 +22,7 @@ use chorus_system::SystemConfig;
 use crate::clock::{ClockDomains, Ticks};
 use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
+use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::frontend::{HostMemory, Kernel};
 use crate::simulate::Settings;
@@ -327,6 +328,17 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Dispatch => self.dispatch(kernel),
         }
         Ok(())
+    }
+
+    /// What the controllers have counted about themselves, under the keys of metrics.
+    pub(crate) fn tallies(&self, protocol: &dyn Protocol) -> Vec<(String, f64)> {
+        let banks = self.banks.iter().map(|bank| &bank.controller);
+        let controllers: Vec<_> = banks.chain(self.caches.iter().map(|cache| &cache.controller)).collect();
+        let total = |index: usize| -> u64 {
+            controllers.iter().filter_map(|controller| controller.tallies().get(index)).map(|tally| tally.get()).sum()
+        };
+        let specs = protocol.tallies().iter().enumerate();
+        specs.map(|(index, spec)| (metric_key(spec), total(index) as f64)).collect()
     }
 
     /// Makes memory hold what the caches would answer, for the host to read. Costs no simulated time.

@@ -3,10 +3,10 @@
 use chorus_protocol::access::Order;
 
 use super::Expectation::{Forbidden, Permitted, Reachable};
-use super::{Expectation, LitmusTest, X, X1, Y, add, ld, registers, st, test};
+use super::{Expected, LitmusTest, X, X1, Y, add, ld, registers, st, test};
 use crate::program::Op::Fence;
 
-const NEVER: (Expectation, Expectation) = (Forbidden, Forbidden);
+const NEVER: Expected = [Forbidden; 3];
 
 /// All of them.
 pub fn tests() -> Vec<LitmusTest> {
@@ -64,14 +64,14 @@ fn two_words() -> Vec<LitmusTest> {
             "may two threads that write two words of one line both miss the other's?",
             [&[st(X, 1), Fence, ld(X1)], &[st(X1, 1), Fence, ld(X)]],
             registers(&[(0, 0, 0), (1, 0, 0)]),
-            (Forbidden, Permitted),
+            [Forbidden, Forbidden, Permitted],
         ),
         test(
             "MP+one-line+fences",
             "is a message seen whose flag is in the same line?",
             [&[st(X, 1), Fence, st(X1, 1)], &[ld(X1), Fence, ld(X)]],
             registers(&[(1, 0, 1), (1, 1, 0)]),
-            (Forbidden, Permitted),
+            [Forbidden, Forbidden, Permitted],
         ),
     ]
 }
@@ -98,14 +98,14 @@ fn atomics() -> Vec<LitmusTest> {
             "is a message seen whose flag is raised and read by relaxed atomics?",
             [&[st(X, 1), relaxed(Y)], &[add(Y, 0, Order::Relaxed), ld(X)]],
             registers(&[(1, 0, 1), (1, 1, 0)]),
-            (Reachable, Reachable),
+            [Reachable; 3],
         ),
         test(
             "MP+atomics+ra",
             "is a message seen whose flag is raised by a releasing and read by an acquiring atomic?",
             [&[st(X, 1), add(Y, 1, Order::Release)], &[add(Y, 0, Order::Acquire), ld(X)]],
             registers(&[(1, 0, 1), (1, 1, 0)]),
-            (Forbidden, Reachable),
+            [Forbidden, Forbidden, Reachable],
         ),
     ]
 }

@@ -5,6 +5,7 @@
 //! have been reached, since a test that never shows a relaxation that is there says nothing about the others.
 
 mod coherence;
+mod leases;
 mod shapes;
 
 use std::collections::BTreeSet;
@@ -75,6 +76,8 @@ pub struct LitmusTest {
     pub telling: Condition,
     /// What is expected of it under write-atomic release consistency.
     pub write_atomic_rc: Expectation,
+    /// What is expected of it under RCpc without write atomicity.
+    pub rcpc: Expectation,
     /// What is expected of it where only locations are coherent.
     pub per_location: Expectation,
 }
@@ -84,6 +87,7 @@ impl LitmusTest {
     pub fn expectation(&self, model: MemoryModel) -> Expectation {
         match model {
             MemoryModel::WriteAtomicRc => self.write_atomic_rc,
+            MemoryModel::Rcpc => self.rcpc,
             MemoryModel::PerLocation => self.per_location,
         }
     }
@@ -99,6 +103,7 @@ impl LitmusTest {
 pub fn tests() -> Vec<LitmusTest> {
     let mut tests = coherence::tests();
     tests.extend(shapes::tests());
+    tests.extend(leases::tests());
     tests
 }
 
@@ -261,15 +266,18 @@ impl Condition {
     }
 }
 
+/// What write-atomic release consistency, RCpc and coherence of locations make of a telling outcome.
+type Expected = [Expectation; 3];
+
 /// A test with a private cache for each thread.
 fn test<const N: usize>(
     name: &'static str,
     question: &'static str,
     threads: [&[Op]; N],
     telling: Condition,
-    (write_atomic_rc, per_location): (Expectation, Expectation),
+    [write_atomic_rc, rcpc, per_location]: Expected,
 ) -> LitmusTest {
     let program = Program { threads: threads.iter().map(|ops| ops.to_vec()).collect() };
     let caches = (0..N as u16).collect();
-    LitmusTest { name, question, program, caches, telling, write_atomic_rc, per_location }
+    LitmusTest { name, question, program, caches, telling, write_atomic_rc, rcpc, per_location }
 }

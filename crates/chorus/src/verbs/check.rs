@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::Protocol;
-use chorus_verify::check::{CheckConfig, CheckReport, Verdict as Finding, check, configurations, smoke_configurations};
+use chorus_verify::check::{
+    CheckConfig, CheckReport, Verdict as Finding, check, configurations, find_configuration, smoke_configurations,
+};
 use chorus_verify::faults::{Catch, caught, find_fault};
 use clap::Args;
 use serde_json::{Value, json};
@@ -19,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   chorus check gpu-vi
   chorus check gpu-vi --smoke
+  chorus check gpu-vi --config lines
   chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find";
 
 /// Arguments of `chorus check`.
@@ -33,6 +36,9 @@ pub struct Arguments {
     /// Only the configurations that take a moment.
     #[arg(long)]
     smoke: bool,
+    /// Only this configuration.
+    #[arg(long, value_name = "NAME", conflicts_with = "smoke")]
+    config: Option<String>,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -80,11 +86,15 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
     // A seeded fault is looked for where it shows soonest.
     let only_small = arguments.smoke || fault.is_some();
-    let configurations = if only_small { smoke_configurations() } else { configurations(protocol) };
+    let configurations = match &arguments.config {
+        Some(name) => vec![configuration(protocol, name)?],
+        None if only_small => smoke_configurations(),
+        None => configurations(protocol),
+    };
     let checked = check_all(protocol, fault, &configurations, session);
     let passed = checked.iter().all(|checked| checked.report.passed());
     let catch = match fault {
-        Some(fault) if passed && !arguments.smoke => catch(protocol, fault, session),
+        Some(fault) if passed && !arguments.smoke && arguments.config.is_none() => catch(protocol, fault, session),
         Some(_) | None => None,
     };
     let passed = passed && catch.is_none();
@@ -107,6 +117,12 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }
     }
     Ok(Verdict::of(passed))
+}
+
+fn configuration(protocol: &dyn Protocol, name: &str) -> Result<CheckConfig, Failure> {
+    let configurations = configurations(protocol);
+    let known: Vec<&str> = configurations.iter().map(|config| config.name).collect();
+    find_configuration(protocol, name).ok_or_else(|| Failure::bad_input(unknown("configuration", name, &known)))
 }
 
 /// The index of a fault.

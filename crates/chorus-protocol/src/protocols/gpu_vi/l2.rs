@@ -8,6 +8,7 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
+use crate::protocols::vi_protocols::send_to_all;
 use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
 use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
 use crate::registry::BuildConfig;
@@ -270,7 +271,7 @@ impl<const W: usize> GpuViL2<W> {
             return Outcome::Stall;
         }
         self.lines.touch(slot);
-        self.send_to_all(INV, others, message.line, out);
+        send_to_all(INV, others, message.line, self.me, out);
         let mut write = Some(*message);
         if self.fault == Some(L2Fault::EarlyAck) {
             self.perform(slot, message, out);
@@ -279,12 +280,6 @@ impl<const W: usize> GpuViL2<W> {
         self.lines.meta_mut(slot).state = next;
         self.mshrs.insert(message.line, Waiting::Invalidation(others.len(), write));
         Outcome::Done
-    }
-
-    fn send_to_all(&self, kind: MsgKind, sharers: Sharers, line: LineAddr, out: &mut Outbox<W>) {
-        for agent in sharers.iter() {
-            out.send(Message::control(kind, line, self.me, agent));
-        }
     }
 
     /// Counts an acknowledgement for a line; its register, if that was the last.
@@ -351,7 +346,7 @@ impl<const W: usize> GpuViL2<W> {
                     return Ok(Outcome::Stall);
                 }
                 let evicted = *self.lines.meta(slot);
-                self.send_to_all(RCL, evicted.sharers, line, out);
+                send_to_all(RCL, evicted.sharers, line, self.me, out);
                 self.mshrs.insert(line, Waiting::Recall(evicted.sharers.len(), evicted, *self.lines.data(slot)));
                 self.lines.remove(slot);
             }

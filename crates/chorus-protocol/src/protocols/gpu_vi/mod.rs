@@ -8,23 +8,10 @@ mod l2;
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::message::{Channel, MessageSpec, Size, TrafficClass};
-use crate::protocols::write_through::message_table;
-use crate::protocols::write_through_l1::{
-    Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
-};
+use crate::protocols::vi_protocols::{MESSAGES, VIRTUAL_NETWORKS, private_cache};
+use crate::protocols::write_through_l1::L1Fault;
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
 use l2::{GpuViL2, L2Fault};
-
-const INVALIDATION: Channel = Channel::Virtual(2);
-const ACKNOWLEDGEMENT: Channel = Channel::Virtual(3);
-
-static MESSAGES: [MessageSpec; 13] = message_table(&[
-    MessageSpec { name: "INV", class: TrafficClass::Invalidation, channel: INVALIDATION, size: Size::Control },
-    MessageSpec { name: "INV_ACK", class: TrafficClass::Invalidation, channel: ACKNOWLEDGEMENT, size: Size::Control },
-    MessageSpec { name: "RCL", class: TrafficClass::Recall, channel: INVALIDATION, size: Size::Control },
-    MessageSpec { name: "RCL_ACK", class: TrafficClass::Recall, channel: ACKNOWLEDGEMENT, size: Size::Control },
-]);
 
 /// A fault sits in one of the two controllers.
 enum Fault {
@@ -68,10 +55,11 @@ static DECLARATION: Declaration = Declaration {
     citation: "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 4.2",
     model: MemoryModel::WriteAtomicRc,
     promises: &[Promise::SingleWriter, Promise::Inclusion, Promise::Communication],
-    virtual_networks: 4,
+    virtual_networks: VIRTUAL_NETWORKS,
     delivery: Delivery::InOrder,
     counters: Counters::None,
     parameters: &[],
+    tallies: &[],
     messages: &MESSAGES,
     faults: &FAULTS,
 };
@@ -86,15 +74,8 @@ impl<const W: usize> Build<W> for GpuVi {
             Some(Fault::L2(fault)) => (None, Some(*fault)),
             None => (None, None),
         };
-        let policy = L1Policy {
-            allocation: Allocation::OnLoadMiss,
-            store_hit: StoreHit::Update,
-            kernel_start: KernelStart::Keep,
-            invalidation: Invalidation::Acknowledged,
-            fault: l1_fault,
-        };
         match role {
-            Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, policy))),
+            Role::L1 => Some(Box::new(private_cache(index, config, l1_fault))),
             Role::L2 => Some(Box::new(GpuViL2::new(index, config, l2_fault))),
             Role::Memory => None,
         }

@@ -1,0 +1,537 @@
+//! The shared bank of GPU-VIni: a non-inclusive L2 and a directory, managed by one controller.
+//!
+//! A miss takes a place in the L2 and, if it reads, a directory entry. The entry that has to go for it is recalled in a miss register
+//! of its own, so its place is free at once and its data, if there, stays. A read miss that finds no register for that, or no entry
+//! of the set that can go, tries again when its data has come; if there is still none, the data is sent and recalled right behind.
+
+use crate::address::{AgentId, LineAddr};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, memory};
+use crate::mshr::{Mshrs, Register};
+use crate::protocols::vi_protocols::send_to_all;
+use crate::protocols::write_through::{DATA, INV, RCL};
+use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+
+use super::directory::{Directory, Entry, directory};
+use super::states::{Event, State, VOCABULARY, unspecified};
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L2Fault {
+    /// A write neither invalidates nor awaits the last sharer.
+    LostInvalidation,
+    /// A write is performed and acknowledged before its invalidations are.
+    EarlyAck,
+    /// A write whose data is not in the L2 invalidates nobody.
+    BlindMiss,
+    /// A write is performed when its data arrives, whoever still has a copy.
+    HastyFill,
+    /// A second reader is not recorded.
+    MissingSharer,
+    /// A read miss makes the directory forget the readers before it.
+    ReplacedSharers,
+    /// Data that leaves the L2 takes its directory entry along.
+    ForgottenSharers,
+    /// An entry leaves the directory without a recall.
+    SkippedRecall,
+    /// A recall ends with its first acknowledgement.
+    HastyRecall,
+    /// A dirty line leaves without being written back.
+    LostWriteBack,
+    /// A store lands one word further.
+    WrongWord,
+}
+
+/// A place in the L2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Line {
+    /// Memory has answered.
+    present: bool,
+    /// The line is fetched or is going to be written, so it keeps its place.
+    busy: bool,
+    dirty: bool,
+}
+
+/// What a line in a transient state waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Waiting<const W: usize> {
+    /// I_S, C_S: memory, for the merged readers.
+    Read,
+    /// I_M, C_D: memory, for this write or atomic; S_M, S_A: these sharers' acknowledgements; C_M, C_A: both. None if it is
+    /// performed already.
+    Write(Sharers, Option<Message<W>>),
+    /// S_V, C_I: these sharers' acknowledgements.
+    Recall(Sharers),
+}
+
+/// Where a line is, and its state.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    state: State,
+    data: Option<Slot>,
+    entry: Option<Slot>,
+    register: Option<Register>,
+}
+
+/// A shared bank of GPU-VIni.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GpuViniL2<const W: usize> {
+    me: AgentId,
+    memory: AgentId,
+    fault: Option<L2Fault>,
+    lines: CacheArray<Line, W>,
+    directory: Directory,
+    mshrs: Mshrs<Waiting<W>, Reader>,
+}
+
+impl<const W: usize> GpuViniL2<W> {
+    /// An empty bank.
+    pub fn new(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
+        GpuViniL2 {
+            me: config.topology.l2(index),
+            memory: config.topology.memory(index),
+            fault,
+            lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
+            directory: directory(config),
+            mshrs: Mshrs::new(config.l2.mshrs),
+        }
+    }
+
+    fn faulty(&self, fault: L2Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn find(&self, line: LineAddr) -> Found {
+        let (data, entry, register) = (self.lines.find(line), self.directory.find(line), self.mshrs.find(line));
+        let present = data.is_some_and(|slot| self.lines.meta(slot).present);
+        let shared = entry.is_some_and(|slot| !self.directory.meta(slot).sharers.is_empty());
+        let state = match (register.map(|register| self.mshrs.payload(register)), present, entry.is_some()) {
+            (None, false, false) => State::I,
+            (None, true, false) => State::V,
+            (None, true, true) => {
+                if shared {
+                    State::S
+                } else {
+                    State::U
+                }
+            }
+            (None, false, true) => State::C,
+            (Some(Waiting::Read), _, false) => State::IS,
+            (Some(Waiting::Read), _, true) => State::CS,
+            (Some(Waiting::Write(awaited, _)), _, false) if awaited.is_empty() => State::IM,
+            (Some(Waiting::Write(awaited, _)), _, true) if awaited.is_empty() => State::CD,
+            (Some(Waiting::Write(_, Some(Message { atomic: Some(_), .. }))), true, _) => State::SA,
+            (Some(Waiting::Write(_, Some(Message { atomic: Some(_), .. }))), false, _) => State::CA,
+            (Some(Waiting::Write(..)), true, _) => State::SM,
+            (Some(Waiting::Write(..)), false, _) => State::CM,
+            (Some(Waiting::Recall(_)), true, _) => State::SV,
+            (Some(Waiting::Recall(_)), false, _) => State::CI,
+        };
+        Found { state, data, entry, register }
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(_) | Input::Time(_) => None,
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+        }
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let Found { state, data, entry, register } = self.find(message.line);
+        let event = Event::of(message.kind);
+        match (event, state, data, entry, register) {
+            (Event::GetS | Event::GetX | Event::Atomic, State::I | State::C, _, _, _) => {
+                return Ok(self.miss(event, message, entry, out));
+            }
+            (Event::GetS, State::V, Some(data), _, _) => return Ok(self.read_unrecorded(message, data, out)),
+            (Event::GetS, State::U | State::S, Some(data), Some(entry), _) => {
+                self.lines.touch(data);
+                self.share(entry, message.src);
+                out.send(message.reply_line(DATA, self.lines.data(data)));
+            }
+            (Event::GetX | Event::Atomic, State::V | State::U | State::S, Some(data), _, _) => {
+                return Ok(self.write(message, data, entry, out));
+            }
+            (Event::GetS, State::IS | State::CS, _, _, Some(register)) => {
+                self.mshrs.push_target(register, Reader::of(message));
+            }
+            (Event::GetX | Event::Atomic, State::IS | State::CS, _, _, _)
+            | (
+                Event::GetS | Event::GetX | Event::Atomic,
+                State::IM | State::SM | State::SA | State::SV | State::CM | State::CA | State::CD | State::CI,
+                _,
+                _,
+                _,
+            ) => return Ok(Outcome::Stall),
+            (Event::InvAck, State::SM | State::SA | State::CM | State::CA, Some(data), _, Some(register)) => {
+                self.invalidated(message.src, data, entry, register, out);
+            }
+            (Event::RclAck, State::SV | State::CI, _, _, Some(register)) => self.recalled(message.src, register),
+            (
+                Event::MemData,
+                State::IS | State::IM | State::CS | State::CM | State::CA | State::CD,
+                Some(data),
+                _,
+                Some(register),
+            ) => self.fill(message, data, entry, register, out),
+            (Event::GetS | Event::GetX | Event::Atomic, State::V | State::U | State::S, _, _, _)
+            | (Event::GetS, State::IS | State::CS, _, _, None)
+            | (Event::InvAck | Event::RclAck | Event::MemData | Event::Evict | Event::Foreign, _, _, _, _) => {
+                return Err(unspecified(state, event, message.line));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// A request for a line that the L2 does not hold.
+    fn miss(&mut self, event: Event, message: &Message<W>, entry: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        let slot = match self.lines.room_for(message.line, |line| !line.busy) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(victim) => return Outcome::Evict(victim),
+            Room::Free(slot) => slot,
+        };
+        self.lines.insert(slot, message.line, Line { busy: true, ..Line::default() });
+        if let Some(entry) = entry {
+            self.directory.touch(entry);
+            self.directory.meta_mut(entry).busy = true;
+        }
+        if event == Event::GetS {
+            self.read_miss(message, entry, out);
+        } else {
+            self.write_miss(message, entry, out);
+        }
+        out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+        Outcome::Done
+    }
+
+    /// A read takes its directory entry before its data, so that a recall for the entry's place overlaps with memory.
+    fn read_miss(&mut self, message: &Message<W>, entry: Option<Slot>, out: &mut Outbox<W>) {
+        let register = self.mshrs.insert(message.line, Waiting::Read);
+        self.mshrs.push_target(register, Reader::of(message));
+        match entry {
+            Some(entry) => {
+                if self.faulty(L2Fault::ReplacedSharers) {
+                    self.directory.meta_mut(entry).sharers = Sharers::NONE;
+                }
+            }
+            None => {
+                self.enter(message.line, Entry { sharers: Sharers::NONE, busy: true }, out);
+            }
+        }
+    }
+
+    /// A write invalidates the other copies while memory is asked. It needs no directory entry: it leaves no copy behind.
+    fn write_miss(&mut self, message: &Message<W>, entry: Option<Slot>, out: &mut Outbox<W>) {
+        let blind = self.faulty(L2Fault::BlindMiss);
+        let others = if blind { Sharers::NONE } else { self.others(entry, message.src) };
+        self.withdraw(entry, others, message, out);
+        self.mshrs.insert(message.line, Waiting::Write(others, Some(*message)));
+    }
+
+    /// A read of a line that has no directory entry yet.
+    fn read_unrecorded(&mut self, message: &Message<W>, data: Slot, out: &mut Outbox<W>) -> Outcome {
+        let mut sharers = Sharers::NONE;
+        sharers.insert(message.src);
+        if !self.enter(message.line, Entry { sharers, busy: false }, out) {
+            return Outcome::Stall;
+        }
+        self.lines.touch(data);
+        out.send(message.reply_line(DATA, self.lines.data(data)));
+        Outcome::Done
+    }
+
+    fn share(&mut self, entry: Slot, reader: AgentId) {
+        self.directory.touch(entry);
+        let missing = self.faulty(L2Fault::MissingSharer);
+        let sharers = &mut self.directory.meta_mut(entry).sharers;
+        if sharers.is_empty() || !missing {
+            sharers.insert(reader);
+        }
+    }
+
+    /// Gives a line a directory entry, recalling the one used longest ago if the set is full. Whether that was possible.
+    fn enter(&mut self, line: LineAddr, entry: Entry, out: &mut Outbox<W>) -> bool {
+        let slot = match self.directory.room_for(line, |entry| !entry.busy) {
+            Room::Busy => return false,
+            Room::Free(slot) => slot,
+            Room::Occupied(victim) => {
+                let Some(slot) = self.directory.find(victim) else { return false };
+                if !self.drop_entry(victim, slot, out) {
+                    return false;
+                }
+                slot
+            }
+        };
+        self.directory.insert(slot, line, entry);
+        true
+    }
+
+    /// Takes an entry out of the directory. One that records sharers needs a miss register for their recall; whether there was one.
+    fn drop_entry(&mut self, line: LineAddr, entry: Slot, out: &mut Outbox<W>) -> bool {
+        let sharers = self.directory.meta(entry).sharers;
+        if !sharers.is_empty() && self.mshrs.is_full() {
+            return false;
+        }
+        self.directory.remove(entry);
+        if !sharers.is_empty() && !self.faulty(L2Fault::SkippedRecall) {
+            self.recall(line, sharers, out);
+        }
+        true
+    }
+
+    fn recall(&mut self, line: LineAddr, sharers: Sharers, out: &mut Outbox<W>) {
+        send_to_all(RCL, sharers, line, self.me, out);
+        self.mshrs.insert(line, Waiting::Recall(sharers));
+    }
+
+    /// The recorded sharers that a write has to invalidate.
+    fn others(&self, entry: Option<Slot>, writer: AgentId) -> Sharers {
+        let others = entry.map_or(Sharers::NONE, |entry| self.directory.meta(entry).sharers.without(writer));
+        match others.iter().last() {
+            Some(last) if self.faulty(L2Fault::LostInvalidation) => others.without(last),
+            Some(_) | None => others,
+        }
+    }
+
+    /// Invalidates `others`, and leaves in the directory who has a copy after the write: the writer, if it had one, since its copy
+    /// holds the same data; after an atomic nobody, since the private cache dropped its copy when it sent the atomic.
+    fn withdraw(&mut self, entry: Option<Slot>, others: Sharers, message: &Message<W>, out: &mut Outbox<W>) {
+        send_to_all(INV, others, message.line, self.me, out);
+        if let Some(entry) = entry {
+            let sharers = &mut self.directory.meta_mut(entry).sharers;
+            *sharers = if message.atomic.is_some() { Sharers::NONE } else { sharers.only(message.src) };
+        }
+    }
+
+    /// A write or atomic of a line that the L2 holds: at once if nobody else has a copy, else behind the invalidations.
+    fn write(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        let others = self.others(entry, message.src);
+        if !others.is_empty() && self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        self.lines.touch(data);
+        if let Some(entry) = entry {
+            self.directory.touch(entry);
+        }
+        self.withdraw(entry, others, message, out);
+        if others.is_empty() {
+            self.perform(message, data, entry, out);
+            return Outcome::Done;
+        }
+        let mut write = Some(*message);
+        if self.faulty(L2Fault::EarlyAck) {
+            self.perform(message, data, entry, out);
+            write = None;
+        }
+        self.set_busy(data, entry, true);
+        self.mshrs.insert(message.line, Waiting::Write(others, write));
+        Outcome::Done
+    }
+
+    /// Whether a line and its entry must keep their places.
+    fn set_busy(&mut self, data: Slot, entry: Option<Slot>, busy: bool) {
+        self.lines.meta_mut(data).busy = busy;
+        if let Some(entry) = entry {
+            self.directory.meta_mut(entry).busy = busy;
+        }
+    }
+
+    /// A sharer has dropped its copy for a write. With the last one the write is performed, if its data is here.
+    fn invalidated(
+        &mut self,
+        sharer: AgentId,
+        data: Slot,
+        entry: Option<Slot>,
+        register: Register,
+        out: &mut Outbox<W>,
+    ) {
+        let write = match self.mshrs.payload_mut(register) {
+            Waiting::Write(awaited, write) => {
+                *awaited = awaited.without(sharer);
+                if !awaited.is_empty() || !self.lines.meta(data).present {
+                    return;
+                }
+                *write
+            }
+            Waiting::Read | Waiting::Recall(_) => return,
+        };
+        self.mshrs.release(register);
+        match write {
+            Some(write) => self.perform(&write, data, entry, out),
+            None => self.set_busy(data, entry, false),
+        }
+    }
+
+    /// A sharer has dropped its copy for a recall.
+    fn recalled(&mut self, sharer: AgentId, register: Register) {
+        let hasty = self.faulty(L2Fault::HastyRecall);
+        if let Waiting::Recall(awaited) = self.mshrs.payload_mut(register) {
+            *awaited = awaited.without(sharer);
+            if awaited.is_empty() || hasty {
+                self.mshrs.release(register);
+            }
+        }
+    }
+
+    /// Memory has answered.
+    fn fill(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, register: Register, out: &mut Outbox<W>) {
+        *self.lines.data_mut(data) = message.data;
+        self.lines.meta_mut(data).present = true;
+        match self.mshrs.payload(register) {
+            Waiting::Read => self.answer_readers(message, data, entry, register, out),
+            Waiting::Write(awaited, Some(write)) if awaited.is_empty() || self.faulty(L2Fault::HastyFill) => {
+                let write = *write;
+                self.mshrs.release(register);
+                self.perform(&write, data, entry, out);
+            }
+            Waiting::Write(..) | Waiting::Recall(_) => {}
+        }
+    }
+
+    /// Sends the line to the readers that waited for memory, and records them.
+    fn answer_readers(
+        &mut self,
+        message: &Message<W>,
+        data: Slot,
+        entry: Option<Slot>,
+        register: Register,
+        out: &mut Outbox<W>,
+    ) {
+        let mut readers = Sharers::NONE;
+        while let Some(reader) = self.mshrs.pop_target(register) {
+            readers.insert(reader.agent);
+            out.send(reader.answer(message));
+        }
+        self.mshrs.release(register);
+        self.set_busy(data, entry, false);
+        match entry {
+            Some(entry) => readers.iter().for_each(|reader| self.share(entry, reader)),
+            None => {
+                let entry = Entry { sharers: readers, busy: false };
+                if !self.enter(message.line, entry, out) {
+                    self.recall(message.line, readers, out);
+                }
+            }
+        }
+    }
+
+    /// Writes a line that nobody else has a copy of, and answers.
+    fn perform(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, out: &mut Outbox<W>) {
+        self.set_busy(data, entry, false);
+        self.lines.meta_mut(data).dirty = true;
+        let wrong_word = self.faulty(L2Fault::WrongWord);
+        let data = self.lines.data_mut(data);
+        out.send(if wrong_word { perform_one_word_further(message, data) } else { perform(message, data) });
+    }
+
+    /// Takes a line's data out of the L2, or, of a line without data, its entry out of the directory. An entry that records nobody
+    /// leaves with its data.
+    fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let Found { state, data, entry, .. } = self.find(line);
+        match (state, data, entry) {
+            (State::V | State::SV, Some(data), _) => self.drop_data(line, data, out),
+            (State::U, Some(data), Some(entry)) => {
+                self.drop_data(line, data, out);
+                self.directory.remove(entry);
+            }
+            (State::S, Some(data), Some(entry)) => {
+                self.drop_data(line, data, out);
+                if self.faulty(L2Fault::ForgottenSharers) {
+                    self.directory.remove(entry);
+                }
+            }
+            (State::C, _, Some(entry)) => {
+                if !self.drop_entry(line, entry, out) {
+                    return Ok(Outcome::Stall);
+                }
+            }
+            (
+                State::IS
+                | State::IM
+                | State::SM
+                | State::SA
+                | State::CS
+                | State::CM
+                | State::CA
+                | State::CD
+                | State::CI,
+                _,
+                _,
+            ) => return Ok(Outcome::Stall),
+            (State::I | State::V | State::U | State::S | State::C | State::SV, _, _) => {
+                return Err(unspecified(state, Event::Evict, line));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn drop_data(&mut self, line: LineAddr, data: Slot, out: &mut Outbox<W>) {
+        if self.lines.meta(data).dirty && !self.faulty(L2Fault::LostWriteBack) {
+            out.send(write_back(line, self.lines.data(data), self.me, self.memory));
+        }
+        self.lines.remove(data);
+    }
+}
+
+impl<const W: usize> Controller<W> for GpuViniL2<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.find(line).state as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Err(unspecified(self.find(request.line).state, Event::Foreign, request.line)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let Found { state, data, entry, register } = self.find(line);
+        let Line { present, dirty, .. } = data.map_or(Line::default(), |slot| *self.lines.meta(slot));
+        let mut sharers = entry.map_or(Sharers::NONE, |slot| self.directory.meta(slot).sharers);
+        match register.map(|register| self.mshrs.payload(register)) {
+            Some(Waiting::Write(awaited, _) | Waiting::Recall(awaited)) => {
+                awaited.iter().for_each(|agent| sharers.insert(agent));
+            }
+            Some(Waiting::Read) | None => {}
+        }
+        let full = ByteMask::full::<W>();
+        LineView {
+            state: state as u8,
+            readable: if present { full } else { ByteMask::EMPTY },
+            dirty: if dirty { full } else { ByteMask::EMPTY },
+            data: data.map_or(LineData::default(), |slot| *self.lines.data(slot)),
+            sharers,
+        }
+    }
+
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
+        self.find(line).state.evictable()
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty()
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, _, data) in self.lines.iter().filter(|(_, meta, _)| meta.dirty) {
+            visit(line, ByteMask::full::<W>(), data);
+        }
+    }
+}

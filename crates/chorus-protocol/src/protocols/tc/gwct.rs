@@ -1,0 +1,81 @@
+//! What a wavefront's fences wait for: acknowledgements of its writes, and its global write completion time (TC paper, section 6.3).
+
+use super::counter::{Counter, Stamp, aged};
+use crate::access::Txn;
+use crate::controller::Outbox;
+
+/// The writes of one wavefront.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Writes {
+    /// Not acknowledged yet.
+    outstanding: u16,
+    /// The latest time at which one of them becomes visible to everybody; TC-Strong leaves it at zero.
+    gwct: Stamp,
+}
+
+/// An entry for each wavefront of a core, and the fences that wait.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct GwctTable {
+    writes: Vec<Writes>,
+    fences: Vec<(u16, Txn)>,
+}
+
+impl GwctTable {
+    /// Nothing written by any of `waves` wavefronts.
+    pub(super) fn new(waves: u16) -> GwctTable {
+        GwctTable { writes: vec![Writes::default(); usize::from(waves)], fences: Vec::new() }
+    }
+
+    /// A write of `wave` has left.
+    #[inline]
+    pub(super) fn sent(&mut self, wave: u16) {
+        self.writes[usize::from(wave)].outstanding += 1;
+    }
+
+    /// A write of `wave` is done, and visible to everybody after `gwct`.
+    #[inline]
+    pub(super) fn done<const W: usize>(&mut self, wave: u16, gwct: Stamp, counter: &Counter, out: &mut Outbox<W>) {
+        let writes = &mut self.writes[usize::from(wave)];
+        writes.outstanding -= 1;
+        writes.gwct = writes.gwct.max(gwct);
+        if !self.fences.is_empty() {
+            self.pass(counter, out);
+        }
+    }
+
+    /// A fence of `wave`: passed now, or when what it waits for is over.
+    pub(super) fn fence<const W: usize>(&mut self, wave: u16, txn: Txn, counter: &Counter, out: &mut Outbox<W>) {
+        self.fences.push((wave, txn));
+        self.pass(counter, out);
+    }
+
+    /// Passes the fences that wait for nothing any more, and asks to be woken for the next one that waits for time alone.
+    pub(super) fn pass<const W: usize>(&mut self, counter: &Counter, out: &mut Outbox<W>) {
+        let (now, writes) = (counter.stamp(out.now), &self.writes);
+        self.fences.retain(|&(wave, txn)| {
+            let Writes { outstanding, gwct } = writes[usize::from(wave)];
+            let passed = outstanding == 0 && gwct < now;
+            if passed {
+                out.complete_empty(txn);
+            } else if outstanding == 0 {
+                out.wake_at(counter.time(gwct) + 1);
+            }
+            !passed
+        });
+    }
+
+    /// Forgets all completion times: no lease of theirs runs any more.
+    pub(super) fn forget_times(&mut self) {
+        self.writes.iter_mut().for_each(|writes| writes.gwct = 0);
+    }
+
+    /// Lets a tick of an exploration pass.
+    pub(super) fn age(&mut self, now: Stamp) {
+        self.writes.iter_mut().for_each(|writes| writes.gwct = aged(writes.gwct, now));
+    }
+
+    /// Whether nothing is outstanding.
+    pub(super) fn is_idle(&self) -> bool {
+        self.fences.is_empty() && self.writes.iter().all(|writes| writes.outstanding == 0)
+    }
+}

@@ -1,0 +1,36 @@
+//! Temporal Coherence (TC paper, section 6): private copies that invalidate themselves when their time is over.
+//!
+//! Every copy in a private cache carries the time until which it may be read, its lease; the L2 keeps for each line the latest
+//! lease it has given, the line's global timestamp. No message ever invalidates anything. Two protocols differ in what a
+//! write does that finds leases running:
+//!
+//! | protocol | a write to a line with running leases | section |
+//! |---|---|---|
+//! | [`strong`] TC-Strong | waits at the L2 until they have ended, unless the writer is the only reader | 6.2 |
+//! | [`weak`] TC-Weak | is performed at once; the answer says when they end, and fences wait for that | 6.3 |
+//!
+//! | file | subject |
+//! |---|---|
+//! | `l1.rs`, `l2.rs` | the two controllers of both protocols |
+//! | `messages.rs` | the messages, as Table 2 names them |
+//! | `counter.rs` | timestamps of finite width, and what happens when they begin anew |
+//! | `gwct.rs` | what fences wait for |
+//! | `lifetime.rs` | how long leases are |
+
+mod counter;
+mod gwct;
+mod l1;
+mod l2;
+mod lifetime;
+mod messages;
+pub mod strong;
+pub mod weak;
+
+/// What a write does that finds leases running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Writes {
+    /// It waits, so that nobody sees it before everybody does (TC-Strong).
+    Wait,
+    /// It goes on, and the writer's fences wait (TC-Weak).
+    GoOn,
+}

@@ -1,0 +1,110 @@
+//! TC-Strong (TC paper, section 6.2): a write waits at the L2 until nobody can read the old value any more.
+//!
+//! So writes are atomic. A write that waits holds up everything behind it at its bank (section 6.3 names that as the cost). The
+//! exception is a private write: one by the only core that has read the line, which the L2 tells by the timestamp that the write
+//! carries. Leases have a fixed length, as in Library Cache Coherence, from which the protocol descends.
+
+use super::Writes;
+use super::l1::{L1Fault, TcL1};
+use super::l2::{L2Fault, TcL2};
+use super::lifetime::Lifetime;
+use super::messages::{STRONG, VIRTUAL_NETWORKS};
+use super::weak::{TALLIES, TIMESTAMP_BITS};
+use crate::address::Role;
+use crate::controller::Controller;
+use crate::parameter::ParameterSpec;
+use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+
+/// A fault sits in one of the two controllers.
+enum Fault {
+    L1(L1Fault),
+    L2(L2Fault),
+}
+
+/// In the order of [`FAULTS`].
+const SEEDS: [Fault; 12] = [
+    Fault::L1(L1Fault::EternalCopy),
+    Fault::L1(L1Fault::LateMerge),
+    Fault::L1(L1Fault::LostMerge),
+    Fault::L1(L1Fault::EmptyFence),
+    Fault::L1(L1Fault::SurvivingCopy),
+    Fault::L1(L1Fault::PendingHit),
+    Fault::L2(L2Fault::HastyWrite),
+    Fault::L2(L2Fault::ForgottenTimestamp),
+    Fault::L2(L2Fault::ForgetfulReadMiss),
+    Fault::L2(L2Fault::UnrecordedLease),
+    Fault::L2(L2Fault::SharedAsPrivate),
+    Fault::L2(L2Fault::LostWriteBack),
+];
+
+static FAULTS: [FaultSpec; SEEDS.len()] = [
+    FaultSpec { name: "eternal-copy", breaks: "copies are read past their lease" },
+    FaultSpec { name: "late-merge", breaks: "a load that merged after the lease had ended is answered all the same" },
+    FaultSpec { name: "lost-merge", breaks: "only the first of several merged loads is answered" },
+    FaultSpec { name: "empty-fence", breaks: "a fence does not wait for acknowledgements" },
+    FaultSpec { name: "surviving-copy", breaks: "copies survive a roll-over of the counters" },
+    FaultSpec { name: "pending-hit", breaks: "loads hit lines whose writes are not performed yet" },
+    FaultSpec { name: "hasty-write", breaks: "a write is performed although leases run" },
+    FaultSpec { name: "forgotten-timestamp", breaks: "a line leaves the L2 and its timestamp with it" },
+    FaultSpec { name: "forgetful-read-miss", breaks: "a read miss makes a line private although leases run on it" },
+    FaultSpec { name: "unrecorded-lease", breaks: "a lease reaches beyond the line's timestamp" },
+    FaultSpec { name: "shared-as-private", breaks: "a line stays private when another cache reads it" },
+    FaultSpec { name: "lost-write-back", breaks: "a dirty line leaves the L2 without being written back" },
+];
+
+/// Indices into the parameters.
+const LEASE: usize = 0;
+const BITS: usize = 1;
+
+static DECLARATION: Declaration = Declaration {
+    name: "tc-strong",
+    title: "TC-Strong",
+    summary: "Leases on private copies; writes wait at the L2 until all leases have ended.",
+    citation: "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 6.2",
+    model: MemoryModel::WriteAtomicRc,
+    promises: &[Promise::SingleWriter, Promise::Communication],
+    virtual_networks: VIRTUAL_NETWORKS,
+    delivery: Delivery::InOrder,
+    counters: Counters::Synchronised,
+    parameters: &[
+        ParameterSpec {
+            key: "lease.cycles",
+            meaning: "length of a lease, in core cycles",
+            source: "section 8.3: the best of those tried for TC-Strong",
+            default: 800,
+            min: 0,
+            max: 1_000_000,
+            explored: 1,
+        },
+        TIMESTAMP_BITS,
+    ],
+    tallies: &TALLIES,
+    messages: &STRONG,
+    faults: &FAULTS,
+};
+
+/// The protocol.
+pub struct TcStrong;
+
+impl<const W: usize> Build<W> for TcStrong {
+    fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
+        let (l1_fault, l2_fault) = match config.fault.and_then(|index| SEEDS.get(usize::from(index))) {
+            Some(Fault::L1(fault)) => (Some(*fault), None),
+            Some(Fault::L2(fault)) => (None, Some(*fault)),
+            None => (None, None),
+        };
+        let bits = config.parameters.get(BITS);
+        let lifetime = Lifetime::fixed(config.parameters.get(LEASE));
+        match role {
+            Role::L1 => Some(Box::new(TcL1::new(index, config, Writes::Wait, bits, l1_fault))),
+            Role::L2 => Some(Box::new(TcL2::new(index, config, Writes::Wait, bits, lifetime, l2_fault))),
+            Role::Memory => None,
+        }
+    }
+}
+
+impl Protocol for TcStrong {
+    fn declaration(&self) -> &'static Declaration {
+        &DECLARATION
+    }
+}

@@ -1,0 +1,37 @@
+//! Message passing where more than one wavefront of a core, or more than one word of a line, takes part: what copies that expire by
+//! themselves make delicate.
+
+use super::Expectation::{Forbidden, Reachable};
+use super::{Expected, LitmusTest, X, X1, Y, ld, registers, st, test};
+use crate::program::Op::Fence;
+
+const SYNCHRONISED: Expected = [Forbidden, Forbidden, Reachable];
+
+/// All of them.
+pub fn tests() -> Vec<LitmusTest> {
+    vec![
+        test(
+            "MP+merged-load",
+            "does a load that joins another wavefront's miss see what its own wavefront must see?",
+            [&[st(X, 1), Fence, st(Y, 1)], &[ld(X)], &[ld(Y), Fence, ld(X)]],
+            registers(&[(2, 0, 1), (2, 1, 0)]),
+            SYNCHRONISED,
+        )
+        .on_caches(&[0, 1, 1]),
+        test(
+            "MP+written-line",
+            "is a message seen in a line of which the reader itself has written another word?",
+            [&[st(X1, 1), Fence, st(Y, 1)], &[st(X, 1), ld(Y), Fence, ld(X1)]],
+            registers(&[(1, 0, 1), (1, 1, 0)]),
+            SYNCHRONISED,
+        ),
+        test(
+            "MP+core-writers",
+            "is a message seen in a line of which another wavefront of its writer's core has just written another word?",
+            [&[st(X, 1)], &[st(X1, 1), Fence, st(Y, 1)], &[ld(Y), Fence, ld(X1)]],
+            registers(&[(2, 0, 1), (2, 1, 0)]),
+            SYNCHRONISED,
+        )
+        .on_caches(&[0, 0, 1]),
+    ]
+}
