@@ -5,7 +5,7 @@ use crate::cache::{Geometry, Replacement};
 use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
-use crate::protocols::{gpu_vi, gpu_vini, ideal_coh, no_coh, no_l1, tc};
+use crate::protocols::{gpu_vi, gpu_vini, ideal_coh, mesi, no_coh, no_l1, tc};
 use crate::tally::TallySpec;
 
 /// The memory model that a protocol provides to wavefronts.
@@ -32,12 +32,15 @@ impl MemoryModel {
     }
 }
 
-/// What a protocol promises beyond its memory model. The first two are invariants that the exhaustive driver checks; the third is what
+/// What a protocol promises beyond its memory model. All but the last are invariants that the exhaustive driver checks; the last is what
 /// its memory model means for programs, which decides whether a workload is run at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Promise {
     /// No readable private copy ever differs from its home: a write is performed only when all other copies are gone.
     SingleWriter,
+    /// A private copy that has been written is the only readable one, and any other equals its home, counting what private caches have
+    /// given up and is still on its way there.
+    SingleOwner,
     /// Every readable private copy is resident at its home, which knows of it.
     Inclusion,
     /// Writes of one work-group reach others within a kernel; without it a workload that communicates so is refused.
@@ -225,6 +228,7 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &ideal_coh::IdealCoh,
     &gpu_vi::GpuVi,
     &gpu_vini::GpuVini,
+    &mesi::Mesi,
     &tc::strong::TcStrong,
     &tc::weak::TcWeak,
     &tc::weak::TcWeakFixed,

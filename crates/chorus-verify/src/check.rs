@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use chorus_protocol::access::{AtomicOp, Order};
 use chorus_protocol::address::Topology;
-use chorus_protocol::registry::{Counters, Protocol};
+use chorus_protocol::registry::{Counters, Delivery, Protocol};
 
 use crate::chart::Chart;
 use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, one_set, place_threads};
@@ -115,7 +115,7 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
 /// so programs are shorter there.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     match protocol.counters() {
-        Counters::None => untimed_configurations(),
+        Counters::None => untimed_configurations(protocol.delivery()),
         Counters::Synchronised => timed_configurations(),
     }
 }
@@ -152,13 +152,19 @@ fn timed_configurations() -> Vec<CheckConfig> {
     configurations
 }
 
-fn untimed_configurations() -> Vec<CheckConfig> {
+/// Messages that arrive in any order make so many states that two lines are left without atomics then where caches have more than one
+/// miss register.
+fn untimed_configurations(delivery: Delivery) -> Vec<CheckConfig> {
+    let two_lines = match delivery {
+        Delivery::InOrder => &TWO_LINES,
+        Delivery::AnyOrder => &PLAIN_LINES,
+    };
     let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 2], &TWO_WORDS) };
-    let needed = MachineConfig { evictions: Evictions::WhenNeeded, ..machine([0, 1], [3, 2], &TWO_LINES) };
+    let needed = MachineConfig { evictions: Evictions::WhenNeeded, ..machine([0, 1], [3, 2], two_lines) };
     let config = |name, description, machine| CheckConfig { name, description, machine };
     let mut configurations = smoke_configurations();
     configurations.extend([
-        config("lines", "2 caches, 2 lines in one place, 2 operations each", machine([0, 1], [2, 2], &TWO_LINES)),
+        config("lines", "2 caches, 2 lines in one place, 2 operations each", machine([0, 1], [2, 2], two_lines)),
         config("ways", "2 caches, 2 lines, room for both but one miss register, 2 and 1 operations", two_ways()),
         config("lines-mshr", "as lines, with one miss register in every cache", one_mshr([2, 2])),
         config("words", "2 caches, 1 line of 2 words, 2 operations each", machine([0, 1], [2, 2], &TWO_WORDS)),
@@ -172,6 +178,7 @@ fn untimed_configurations() -> Vec<CheckConfig> {
         config("lines-long", "2 caches, 2 lines in one place, evicted only when needed, 3 and 2 operations", needed),
         config("caches", "3 caches, 1 word, 2, 2 and 1 operations", machine([0, 1, 2], [2, 2, 1], &UNFENCED)),
         config("banks", "2 caches, 2 lines in 2 banks, 2 operations each", two_banks([2, 2])),
+        config("room", "2 caches, 2 lines, room for both in the bank, 2 and 1 operations", two_misses()),
         config("grid", "2 caches, 2 lines of 2 words in one place, 2 and 1 operations", machine([0, 1], [2, 1], &GRID)),
     ]);
     configurations
@@ -183,13 +190,23 @@ pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckCo
 }
 
 /// The configurations that a transition table is filled from: small, and together they meet every cell that the larger ones do.
-pub fn table_configurations() -> Vec<CheckConfig> {
-    let mut configurations = smoke_configurations();
+pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let config = |name, machine| CheckConfig { name, description: "for the transition table", machine };
+    if protocol.counters() == Counters::Synchronised {
+        return vec![
+            config("table-lines", machine([0, 1], [2, 1], &PLAIN_LINES)),
+            config("table-word", machine([0, 1], [2, 1], &ONE_WORD)),
+            config("table-mshr", MachineConfig { l1: one_set(1, 1), ..machine([0, 1], [2, 1], &PLAIN_LINES) }),
+            config("table-shared", machine([0, 0, 1], [1, 1, 1], &UNFENCED)),
+            config("table-caches", machine([0, 1, 2], [1, 1, 1], &UNFENCED)),
+        ];
+    }
+    let mut configurations = smoke_configurations();
     let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 1], &TWO_WORDS) };
     configurations.extend([
         config("table-nb", non_blocking),
         config("table-ways", two_ways()),
+        config("table-room", two_misses()),
         config("table-mshr", one_mshr([2, 1])),
         config("table-shared", machine([0, 0, 1], [2, 1, 1], &UNFENCED)),
         config("table-caches", machine([0, 1, 2], [1, 1, 1], &UNFENCED)),
@@ -211,6 +228,11 @@ fn two_banks(lengths: [usize; 2]) -> MachineConfig {
 /// Room for two lines, but one miss register.
 fn two_ways() -> MachineConfig {
     MachineConfig { l1: one_set(2, 1), l2: one_set(2, 1), ..machine([0, 1], [2, 1], &PLAIN_LINES) }
+}
+
+/// Room for two lines in the bank, and a miss register for each.
+fn two_misses() -> MachineConfig {
+    MachineConfig { l2: one_set(2, 2), ..machine([0, 1], [2, 1], &TWO_LINES) }
 }
 
 /// What a check came to.

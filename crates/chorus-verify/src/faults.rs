@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use chorus_protocol::registry::{FaultSpec, Protocol};
+use chorus_protocol::registry::{Counters, FaultSpec, Protocol};
 
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check, configurations, smoke_configurations};
@@ -51,8 +51,9 @@ pub fn find_fault(protocol: &dyn Protocol, name: &str) -> Option<u8> {
     protocol.faults().iter().position(|fault| fault.name == name).map(|index| index as u8)
 }
 
-/// Looks for fault number `fault` of a protocol: first in the cheapest configurations, then by litmus tests from few private caches to
-/// many, then in the larger configurations. Nothing if none of them finds it.
+/// Looks for fault number `fault` of a protocol: first in the cheapest configurations and by litmus tests from few private caches to
+/// many, then in the larger configurations. Nothing if none of them finds it. Where time counts, one program has fewer states than all
+/// short ones have, so litmus tests come first.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
     let in_any = |configs: &[CheckConfig]| configs.iter().find_map(|config| by_configuration(protocol, fault, config));
     let by_tests = || {
@@ -60,7 +61,12 @@ pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
         tests.sort_by_key(|test| test.caches.iter().max().copied());
         tests.iter().find_map(|test| by_litmus(protocol, fault, test))
     };
-    in_any(&smoke_configurations()).or_else(by_tests).or_else(|| in_any(&configurations(protocol)))
+    let in_small = || in_any(&smoke_configurations());
+    let found = match protocol.counters() {
+        Counters::None => in_small().or_else(by_tests),
+        Counters::Synchronised => by_tests().or_else(in_small),
+    };
+    found.or_else(|| in_any(&configurations(protocol)))
 }
 
 fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckConfig) -> Option<Catch> {

@@ -1,8 +1,8 @@
 //! The rules that every state must keep.
 
-use chorus_protocol::address::{AgentId, LineAddr};
+use chorus_protocol::address::{AgentId, LineAddr, Role};
 use chorus_protocol::controller::StateClass;
-use chorus_protocol::line::ByteMask;
+use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::registry::Promise;
 
 use crate::machine::Machine;
@@ -13,6 +13,7 @@ use crate::violation::Violation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promised {
     single_writer: bool,
+    single_owner: bool,
     inclusion: bool,
 }
 
@@ -21,13 +22,14 @@ impl Promised {
     pub fn of(promises: &[Promise]) -> Promised {
         Promised {
             single_writer: promises.contains(&Promise::SingleWriter),
+            single_owner: promises.contains(&Promise::SingleOwner),
             inclusion: promises.contains(&Promise::Inclusion),
         }
     }
 
     /// Checks every readable private copy of a state.
     pub fn check(self, machine: &Machine, state: &[u32]) -> Result<(), Violation> {
-        if !self.single_writer && !self.inclusion {
+        if !self.single_writer && !self.single_owner && !self.inclusion {
             return Ok(());
         }
         for cache in 0..machine.config().topology.l1s {
@@ -40,6 +42,9 @@ impl Promised {
                 }
                 if self.single_writer {
                     equals_home(machine, state, cache, line as u8)?;
+                }
+                if self.single_owner {
+                    owned_alone(machine, state, cache, line as u8)?;
                 }
             }
         }
@@ -63,23 +68,59 @@ fn included(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<()
     Err(Violation::NotInclusive { cache, line, home, reason })
 }
 
-/// A readable private copy equals what its home holds: the shared bank, or memory with the write-backs on their way to it.
-fn equals_home(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
-    let topology = machine.config().topology;
-    let copy = &machine.node(state, cache).views[usize::from(line)];
-    let home = &machine.node(state, topology.home(LineAddr(u64::from(line))).0).views[usize::from(line)];
-    let mut data = home.data;
-    if home.readable != ByteMask::full::<WORDS>() {
-        data = machine.settled_memory_line(state, line);
-        data.merge(home.readable, &home.data);
+/// What the home of a line holds: the shared bank, or memory with the write-backs on their way to it.
+fn home_line(machine: &Machine, state: &[u32], line: u8) -> LineData<WORDS> {
+    let home = machine.config().topology.home(LineAddr(u64::from(line)));
+    let view = &machine.node(state, home.0).views[usize::from(line)];
+    if view.readable == ByteMask::full::<WORDS>() {
+        return view.data;
     }
-    match copy.readable.words().find(|&word| copy.data.0[word] != data.0[word]) {
+    let mut data = machine.settled_memory_line(state, line);
+    data.merge(view.readable, &view.data);
+    data
+}
+
+/// A readable private copy equals what its home holds.
+fn equals_home(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
+    equals(machine, state, cache, line, &home_line(machine, state, line))
+}
+
+/// A readable private copy that has been written is the only one; any other equals what its home will hold once everything that private
+/// caches have given up has arrived there.
+fn owned_alone(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
+    let topology = machine.config().topology;
+    let view = |cache: u16| &machine.node(state, cache).views[usize::from(line)];
+    if !view(cache).dirty.is_empty() {
+        let readable = |&other: &u16| other != cache && !view(other).readable.is_empty();
+        let Some(other) = (0..topology.l1s).find(readable) else { return Ok(()) };
+        let [owner, other] = [cache, other].map(|cache| topology.name(topology.l1(cache)));
+        return Err(Violation::NotSingleOwner { owner, other, line });
+    }
+    let mut data = home_line(machine, state, line);
+    for &number in machine.network(state) {
+        let message = machine.nodes().message(number);
+        if message.line.0 == u64::from(line) && topology.role(message.src).0 == Role::L1 {
+            data.merge(message.mask, &message.data);
+        }
+    }
+    equals(machine, state, cache, line, &data)
+}
+
+fn equals(
+    machine: &Machine,
+    state: &[u32],
+    cache: u16,
+    line: u8,
+    home: &LineData<WORDS>,
+) -> Result<(), Violation> {
+    let copy = &machine.node(state, cache).views[usize::from(line)];
+    match copy.readable.words().find(|&word| copy.data.0[word] != home.0[word]) {
         None => Ok(()),
         Some(word) => Err(Violation::NotSingleWriter {
-            cache: topology.name(topology.l1(cache)),
+            cache: machine.config().topology.name(AgentId(cache)),
             at: Location { line, word: word as u8 },
             copy: copy.data.0[word],
-            home: data.0[word],
+            home: home.0[word],
         }),
     }
 }

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chorus_protocol::address::Role;
-use chorus_protocol::controller::{Outcome as StepOutcome, Passage, StateClass, Vocabulary};
+use chorus_protocol::address::{LineAddr, Role};
+use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage, StateClass, Vocabulary};
 use chorus_protocol::registry::Protocol;
 
 use crate::check::table_configurations;
@@ -126,7 +126,7 @@ impl TransitionTable {
             explored: 0,
             roles: BTreeMap::new(),
         };
-        for config in table_configurations() {
+        for config in table_configurations(protocol) {
             let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
             exploration.run(STATE_LIMIT);
             table.absorb(exploration.machine());
@@ -151,6 +151,7 @@ impl TransitionTable {
         for node in nodes.all_nodes() {
             let table = self.role_table(node.controller.vocabulary());
             table.reached.extend(node.views.iter().map(|view| view.state));
+            self.absorb_refused_evictions(node);
         }
         for step in nodes.all_results() {
             let (before, after) = (nodes.node(step.before), nodes.node(step.after));
@@ -177,6 +178,23 @@ impl TransitionTable {
                 Err(_) => continue,
             };
             self.role_table(vocabulary).cells.entry((class.state, class.event)).or_default().insert(reaction);
+        }
+    }
+
+    /// Adds the states in which a line cannot leave. The explorations do not try what changes nothing.
+    fn absorb_refused_evictions(&mut self, node: &Node) {
+        for line in (0..node.views.len() as u64).filter(|line| node.evictable >> line & 1 == 0) {
+            let eviction = Input::Evict(LineAddr(line));
+            let Some(class) = node.controller.classify(&eviction, NOW) else { continue };
+            let vocabulary = node.controller.vocabulary();
+            let cell = (class.state, class.event);
+            if self.role_table(vocabulary).cells.contains_key(&cell) {
+                continue;
+            }
+            let mut out = Outbox { now: NOW, ..Outbox::default() };
+            if node.controller.clone().step(&eviction, &mut out) == Ok(StepOutcome::Stall) {
+                self.role_table(vocabulary).cells.entry(cell).or_default().insert(Reaction::Stall);
+            }
         }
     }
 

@@ -60,6 +60,16 @@ pub enum Violation {
         /// The value at home.
         home: u32,
     },
+    /// A private copy has been written while another is readable.
+    #[error("single owner broken: {owner} has written line {line:#x}, which {other} can read")]
+    NotSingleOwner {
+        /// The private cache that has written.
+        owner: String,
+        /// The other private cache.
+        other: String,
+        /// The line.
+        line: u8,
+    },
     /// A readable private copy is not known at its home.
     #[error("inclusion broken: {cache} can read line {line:#x}, but {home} {reason}")]
     NotInclusive {

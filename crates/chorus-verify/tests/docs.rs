@@ -17,6 +17,9 @@ fn page_of(protocol: &dyn Protocol) -> Page {
 fn promise(promise: Promise) -> &'static str {
     match promise {
         Promise::SingleWriter => "single writer: no readable private copy ever differs from its home",
+        Promise::SingleOwner => {
+            "single owner: a private copy that has been written is the only readable one, and any other equals its home"
+        }
         Promise::Inclusion => "inclusion: every readable private copy is resident at its home, which knows of it",
         Promise::Communication => "communication: writes of one work-group reach others within a kernel",
     }

@@ -26,6 +26,29 @@ fn no_coh_has_the_states_that_the_tc_paper_counts() {
     assert_eq!(counts("no-coh", Role::L2), state_counts(2, 2, 0));
 }
 
+/// TC paper, Table 1, column GPU-VIni: 5 states in the L1 and 15 in the L2.
+#[test]
+fn gpu_vini_has_the_states_that_the_tc_paper_counts() {
+    assert_eq!(counts("gpu-vini", Role::L1), state_counts(2, 2, 1));
+    assert_eq!(counts("gpu-vini", Role::L2), state_counts(5, 2, 8));
+}
+
+/// TC paper, Table 1, column MESI: 10 states in the L1 and 16 in the L2.
+#[test]
+fn mesi_has_the_states_that_the_tc_paper_counts() {
+    assert_eq!(counts("mesi", Role::L1), state_counts(4, 2, 4));
+    assert_eq!(counts("mesi", Role::L2), state_counts(4, 3, 9));
+}
+
+/// TC paper, Table 1, column TC-Weak: 5 states in the L1 and 7 in the L2.
+#[test]
+fn tc_weak_has_the_states_that_the_tc_paper_counts() {
+    for protocol in ["tc-weak", "tc-weak-fixed"] {
+        assert_eq!(counts(protocol, Role::L1), state_counts(2, 2, 1));
+        assert_eq!(counts(protocol, Role::L2), state_counts(4, 2, 1));
+    }
+}
+
 #[test]
 fn every_protocols_table_is_as_recorded() {
     for protocol in PROTOCOLS {

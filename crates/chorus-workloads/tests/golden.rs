@@ -9,11 +9,14 @@ use std::path::Path;
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_sim::synthetic::{Pattern, Synthetic};
-use chorus_sim::{Metrics, Simulated, simulate};
+use chorus_sim::{Metrics, Settings, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
 
 const SEED: u64 = 1;
+/// What runs under every protocol.
 const WORKLOADS: [&str; 5] = ["saxpy", "stn", "dlb", "kmn", "hsp"];
+/// Where every workload runs.
+const ALL_WORKLOADS_UNDER: [&str; 2] = ["gpu-vi", "tc-weak"];
 const IN_THE_CLEAR: [&str; 6] =
     ["core.instructions", "l1.load_hits", "l1.load_misses", "l2.inputs", "dram.reads", "traffic.flits"];
 
@@ -42,13 +45,15 @@ fn run(
     name: &str,
     scale: Scale,
     protocol: &'static dyn Protocol,
+    fences: bool,
     prepare: impl FnOnce(&mut HostMemory) -> Box<dyn Program>,
 ) -> String {
     let config = resolve("tc", scale, &[]).unwrap().config;
     let mut memory = HostMemory::default();
     let mut program = prepare(&mut memory);
     let name = format!("{name}/{}", protocol.name());
-    let run = simulate(&config, protocol, program.as_mut(), memory).unwrap();
+    let settings = Settings { fences, ..Settings::defaults(protocol) };
+    let run = simulate_with(&config, protocol, settings, program.as_mut(), memory).unwrap();
     assert_eq!(run.check, Ok(()), "{name}");
     line(&name, &run)
 }
@@ -57,16 +62,18 @@ fn run(
 fn results() -> String {
     let mut lines = Vec::new();
     for protocol in PROTOCOLS.iter().copied() {
-        for workload in WORKLOADS.map(|name| chorus_workloads::find(name).unwrap()) {
+        let everywhere = WORKLOADS.map(|name| chorus_workloads::find(name).unwrap());
+        let all = ALL_WORKLOADS_UNDER.contains(&protocol.name());
+        for workload in if all { chorus_workloads::WORKLOADS } else { &everywhere } {
             if !workload.communicates() || protocol.promises().contains(&Promise::Communication) {
                 let prepare = |memory: &mut HostMemory| workload.prepare(Scale::Quick, SEED, memory);
-                lines.push(run(workload.name(), Scale::Quick, protocol, prepare));
+                lines.push(run(workload.name(), Scale::Quick, protocol, workload.uses_fences(), prepare));
             }
         }
         for pattern in Pattern::ALL {
             let prepare =
                 |memory: &mut HostMemory| -> Box<dyn Program> { Box::new(Synthetic::new(pattern, 96, 12, memory)) };
-            lines.push(run(pattern.name(), Scale::Paper, protocol, prepare));
+            lines.push(run(pattern.name(), Scale::Paper, protocol, true, prepare));
         }
     }
     lines.join("\n") + "\n"

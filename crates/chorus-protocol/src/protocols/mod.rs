@@ -8,6 +8,7 @@ pub mod gpu_vi;
 pub mod gpu_vini;
 pub mod home_l2;
 pub mod ideal_coh;
+pub mod mesi;
 pub mod no_coh;
 pub mod no_l1;
 pub mod tc;

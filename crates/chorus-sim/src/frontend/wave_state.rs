@@ -178,6 +178,9 @@ impl WaveState {
         let op = &mut self.slots[usize::from(slot)];
         (op.kind, op.order, op.scope, op.mask) = (kind, order, scope, mask);
         (op.done, op.awaited, op.abandoned) = (false, false, kind == MemoryOpKind::Store);
+        if mask != Mask::ALL {
+            op.data = [0; LANES];
+        }
         slot
     }
 

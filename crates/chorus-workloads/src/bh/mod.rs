@@ -57,7 +57,7 @@ const START_UNKNOWN: i32 = -1;
 /// Barnes Hut.
 pub struct Bh;
 
-/// Bodies and work-groups. Bodies and cells take 0.5 MB and 1.3 MB.
+/// Bodies and work-groups. Bodies and cells take 0.5 MB and 1.2 MB; about 0.2 and 0.6 million line accesses.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (12_000, 8),

@@ -153,6 +153,9 @@ const MERGED: Txn = Txn(u32::MAX);
 /// The timestamp of a read whose private copy has expired.
 const EXPIRED: Time = 1;
 
+/// The moment of merging of a load that merged before the counters began anew: later than any timestamp of that time is taken for.
+const EARLIER_ROUND: Stamp = 2;
+
 /// A private cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TcL1<const W: usize> {
@@ -538,7 +541,7 @@ impl<const W: usize> TcL1<W> {
             self.lines.remove_where(|_| true);
         }
         self.mshrs.change_payloads(|pending| pending.gwct = 0);
-        self.mshrs.change_targets(|reader| reader.since = reader.since.min(1));
+        self.mshrs.change_targets(|reader| reader.since = reader.since.min(EARLIER_ROUND));
         self.gwct.forget_times();
     }
 }

@@ -115,7 +115,7 @@ static PREDICTED: [ParameterSpec; 6] = [
         default: 65_536,
         min: 0,
         max: 1_000_000,
-        explored: 2,
+        explored: 1,
     },
     ParameterSpec {
         key: "predictor.evict",

@@ -1,0 +1,489 @@
+//! The private cache of MESI: write-back, write-allocate, with loads, stores and atomics all performed in it.
+//!
+//! Whatever a line's pending request cannot serve yet waits behind it in the order issued, stores with their data. Messages are never
+//! made to wait, so the cache answers the L2 whatever it waits for itself.
+
+use crate::access::{CoreOp, CoreRequest};
+use crate::address::{AgentId, LineAddr, Topology};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::{Mshrs, Register};
+use crate::protocols::mesi::l1_states::{Event, State, VOCABULARY, unspecified};
+use crate::protocols::mesi::messages::{
+    EXCLUSIVE_UNBLOCK, FWD_ACK, FWD_DATA, GETS, GETX, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL_ACK, RCL_DATA, UPGRADE,
+    WB_PENDING,
+};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+use crate::write_tracker::WriteTracker;
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L1Fault {
+    /// A read miss that was invalidated still caches its refill.
+    StaleFill,
+    /// An invalidation of a shared copy is acknowledged and ignored.
+    IgnoredInvalidation,
+    /// A recall of a shared copy is acknowledged and ignored.
+    IgnoredRecall,
+    /// A written line leaves as if it were clean.
+    LostWriteBack,
+    /// An owner that has written its line says that it has not.
+    SilentModification,
+    /// A store is performed on a shared copy.
+    EarlyWrite,
+    /// An atomic is performed on a shared copy.
+    SharedAtomic,
+    /// A load reads a copy past the stores that wait for it.
+    PassingLoad,
+    /// The arrival of the only copy is not reported after an upgrade.
+    LostUnblock,
+    /// A store lands one word further.
+    WrongWord,
+    /// Only the first of merged loads is answered.
+    LostMerge,
+    /// Fences do not wait.
+    EmptyFence,
+}
+
+/// What a miss register is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Pending {
+    /// IS, IM, SM, IS_I: the accesses merged as targets. The line has its place.
+    Miss,
+    /// M_I: the line has left its place to another already.
+    WriteBack,
+    /// SINK_WB_ACK: likewise.
+    AnsweredWriteBack,
+}
+
+/// How a copy is given up.
+struct Surrender {
+    /// The answer of a cache whose copy was never written, or that has none.
+    ack: MsgKind,
+    /// The answer of a cache that has written its copy.
+    data: MsgKind,
+    /// The fault that keeps a shared copy.
+    ignored: L1Fault,
+}
+
+const TO_A_WRITER: Surrender = Surrender { ack: INV_ACK, data: INV_DATA, ignored: L1Fault::IgnoredInvalidation };
+const TO_THE_L2: Surrender = Surrender { ack: RCL_ACK, data: RCL_DATA, ignored: L1Fault::IgnoredRecall };
+
+/// A private cache of MESI.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MesiL1<const W: usize> {
+    me: AgentId,
+    topology: Topology,
+    fault: Option<L1Fault>,
+    lines: CacheArray<State, W>,
+    mshrs: Mshrs<Pending, CoreRequest<W>>,
+    /// Stores and atomics that wait in miss registers.
+    writes: WriteTracker,
+}
+
+impl<const W: usize> MesiL1<W> {
+    /// An empty cache.
+    pub fn new(index: u16, config: &BuildConfig, fault: Option<L1Fault>) -> Self {
+        MesiL1 {
+            me: config.topology.l1(index),
+            topology: config.topology,
+            fault,
+            lines: CacheArray::new(config.l1.geometry(1)),
+            mshrs: Mshrs::new(config.l1.mshrs),
+            writes: WriteTracker::new(config.waves),
+        }
+    }
+
+    #[inline]
+    fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
+        if let Some(slot) = self.lines.find(line) {
+            return (*self.lines.meta(slot), Some(slot));
+        }
+        let state = match self.mshrs.get(line) {
+            Some(Pending::WriteBack) => State::MI,
+            Some(Pending::AnsweredWriteBack) => State::SinkWbAck,
+            Some(Pending::Miss) | None => State::I,
+        };
+        (state, None)
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(request) => {
+                let event = match request.op {
+                    CoreOp::Load => Event::Load,
+                    CoreOp::Store => Event::Store,
+                    CoreOp::Atomic(_) => Event::Atomic,
+                    CoreOp::Fence | CoreOp::KernelBegin => return None,
+                };
+                Some((request.line, event))
+            }
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+            Input::Time(_) => None,
+        }
+    }
+
+    fn faulty(&self, fault: L1Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    /// A message without data to the line's home.
+    fn message(&self, kind: MsgKind, line: LineAddr) -> Message<W> {
+        Message::control(kind, line, self.me, self.topology.home(line))
+    }
+
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        match request.op {
+            CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => self.access(request, out),
+            CoreOp::Fence if !self.faulty(L1Fault::EmptyFence) => {
+                self.writes.fence(request.wave, request.txn, out);
+                Outcome::Done
+            }
+            CoreOp::Fence | CoreOp::KernelBegin => {
+                out.complete_empty(request.txn);
+                Outcome::Done
+            }
+        }
+    }
+
+    fn access(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        let writes = request.op != CoreOp::Load;
+        match self.state(request.line) {
+            (State::E | State::M, Some(slot)) => {
+                self.lines.touch(slot);
+                self.perform(slot, request, out);
+                Outcome::Done
+            }
+            (State::S, Some(slot)) if !writes || self.slips(request) => {
+                self.lines.touch(slot);
+                self.perform(slot, request, out);
+                Outcome::Done
+            }
+            (State::S, Some(slot)) => self.upgrade(slot, request, out),
+            (State::SM, Some(slot)) if !writes && self.faulty(L1Fault::PassingLoad) => {
+                out.complete(request.txn, self.lines.data(slot));
+                Outcome::Done
+            }
+            (State::IS | State::IM | State::SM, _) => {
+                if let Some(register) = self.mshrs.find(request.line) {
+                    self.enqueue(register, request);
+                }
+                Outcome::Done
+            }
+            (State::I, _) => self.miss(request, if writes { (State::IM, GETX) } else { (State::IS, GETS) }, out),
+            // The data on its way to IS_I is older than what this access may see; a line given up must be gone before it is asked for.
+            (State::IsI | State::MI | State::SinkWbAck, _) | (State::S | State::E | State::M, None) => Outcome::Stall,
+        }
+    }
+
+    /// Whether a fault lets a write pass without permission.
+    fn slips(&self, request: &CoreRequest<W>) -> bool {
+        match self.fault {
+            Some(L1Fault::EarlyWrite) => request.op == CoreOp::Store,
+            Some(L1Fault::SharedAtomic) => request.op != CoreOp::Store,
+            Some(_) | None => false,
+        }
+    }
+
+    fn miss(&mut self, request: &CoreRequest<W>, (state, kind): (State, MsgKind), out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        match self.lines.room_for(request.line, |state| state.stable()) {
+            Room::Busy => Outcome::Stall,
+            Room::Occupied(victim) => Outcome::Evict(victim),
+            Room::Free(slot) => {
+                self.lines.insert(slot, request.line, state);
+                *self.lines.data_mut(slot) = LineData::default();
+                let register = self.mshrs.insert(request.line, Pending::Miss);
+                self.enqueue(register, request);
+                out.send(self.message(kind, request.line));
+                Outcome::Done
+            }
+        }
+    }
+
+    fn upgrade(&mut self, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        self.lines.touch(slot);
+        let register = self.mshrs.insert(request.line, Pending::Miss);
+        self.enqueue(register, request);
+        self.ask_to_write(slot, request.line, State::SM, out);
+        Outcome::Done
+    }
+
+    fn enqueue(&mut self, register: Register, request: &CoreRequest<W>) {
+        if request.op != CoreOp::Load {
+            self.writes.sent(request.wave);
+        }
+        self.mshrs.push_target(register, *request);
+    }
+
+    /// Asks for permission to write a line that has a miss register, in state SM or IM.
+    fn ask_to_write(&mut self, slot: Slot, line: LineAddr, state: State, out: &mut Outbox<W>) {
+        *self.lines.meta_mut(slot) = state;
+        out.send(self.message(if state == State::SM { UPGRADE } else { GETX }, line));
+    }
+
+    /// Performs an access with the permission that it needs.
+    fn perform(&mut self, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+        let data = self.lines.data_mut(slot);
+        match request.op {
+            CoreOp::Load => out.complete(request.txn, data),
+            CoreOp::Store => {
+                if self.fault == Some(L1Fault::WrongWord) {
+                    data.0.rotate_right(1);
+                    data.merge(request.mask, &request.data);
+                    data.0.rotate_left(1);
+                } else {
+                    data.merge(request.mask, &request.data);
+                }
+                *self.lines.meta_mut(slot) = State::M;
+                out.complete_empty(request.txn);
+            }
+            CoreOp::Atomic(op) => {
+                let mut values = request.data;
+                op.perform(data, request.mask, &mut values);
+                *self.lines.meta_mut(slot) = State::M;
+                out.complete(request.txn, &values);
+            }
+            CoreOp::Fence | CoreOp::KernelBegin => {}
+        }
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let event = Event::of(message.kind);
+        let (state, slot) = self.state(message.line);
+        let taken = match event {
+            Event::Data => self.data(state, slot, message, out),
+            Event::DataE | Event::DataM | Event::UpgradeAck => self.granted(event, state, slot, message, out),
+            Event::WbAck => self.written_back(state, message.line),
+            Event::Inv => self.invalidate(&TO_A_WRITER, state, slot, message.line, out),
+            Event::Rcl => self.invalidate(&TO_THE_L2, state, slot, message.line, out),
+            Event::FwdGetS => self.share(state, slot, message.line, out),
+            Event::Load | Event::Store | Event::Atomic | Event::Evict | Event::Foreign => None,
+        };
+        match taken {
+            Some(()) => Ok(Outcome::Done),
+            None => Err(unspecified(state, event, message.line)),
+        }
+    }
+
+    /// A shared copy has come.
+    fn data(&mut self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        let (slot, register) = (slot?, self.mshrs.find(message.line)?);
+        let keeps = match state {
+            State::IS => true,
+            State::IsI => self.faulty(L1Fault::StaleFill),
+            State::I | State::S | State::E | State::M | State::IM | State::SM | State::MI | State::SinkWbAck => {
+                return None;
+            }
+        };
+        let mut answered = 0;
+        while let Some(CoreRequest { op: CoreOp::Load, txn, .. }) = self.mshrs.first_target(register) {
+            if answered == 0 || !self.faulty(L1Fault::LostMerge) {
+                out.complete(*txn, &message.data);
+            }
+            answered += 1;
+            self.mshrs.pop_target(register);
+        }
+        let writes = self.mshrs.first_target(register).is_some();
+        if keeps {
+            *self.lines.data_mut(slot) = message.data;
+            *self.lines.meta_mut(slot) = State::S;
+        }
+        match (writes, keeps) {
+            (true, true) => self.ask_to_write(slot, message.line, State::SM, out),
+            (true, false) => self.ask_to_write(slot, message.line, State::IM, out),
+            (false, true) => self.mshrs.release(register),
+            (false, false) => {
+                self.mshrs.release(register);
+                self.lines.remove(slot);
+            }
+        }
+        Some(())
+    }
+
+    /// The only copy has come, or a shared copy has become it. The L2 holds everybody off until that is reported, so an invalidation
+    /// that came before (IS_I) was for an earlier copy.
+    fn granted(
+        &mut self,
+        event: Event,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Option<()> {
+        let (slot, register) = (slot?, self.mshrs.find(message.line)?);
+        let next = match (event, state) {
+            (Event::DataE, State::IS | State::IsI) => State::E,
+            (Event::DataM, State::IM) | (Event::UpgradeAck, State::SM) => State::M,
+            (_, State::I | State::S | State::E | State::M | State::MI | State::SinkWbAck)
+            | (_, State::IS | State::IsI | State::IM | State::SM) => return None,
+        };
+        if event != Event::UpgradeAck {
+            *self.lines.data_mut(slot) = message.data;
+        }
+        *self.lines.meta_mut(slot) = next;
+        if event != Event::UpgradeAck || !self.faulty(L1Fault::LostUnblock) {
+            out.send(self.message(EXCLUSIVE_UNBLOCK, message.line));
+        }
+        while let Some(request) = self.mshrs.pop_target(register) {
+            self.perform(slot, &request, out);
+            if request.op != CoreOp::Load {
+                self.writes.acknowledged(request.wave, out);
+            }
+        }
+        self.mshrs.release(register);
+        Some(())
+    }
+
+    fn written_back(&mut self, state: State, line: LineAddr) -> Option<()> {
+        match state {
+            State::MI | State::SinkWbAck => {
+                let register = self.mshrs.find(line)?;
+                self.mshrs.release(register);
+                Some(())
+            }
+            State::I | State::S | State::E | State::M | State::IS | State::IM | State::SM | State::IsI => None,
+        }
+    }
+
+    /// Gives up a copy. Where there is none, it was dropped silently or has been written back, and the L2 waits for the
+    /// acknowledgement all the same.
+    fn invalidate(
+        &mut self,
+        surrender: &Surrender,
+        state: State,
+        slot: Option<Slot>,
+        line: LineAddr,
+        out: &mut Outbox<W>,
+    ) -> Option<()> {
+        let mut answer = self.message(surrender.ack, line);
+        match (state, slot) {
+            (State::I | State::IM | State::IsI, _) => {}
+            (State::S, Some(_)) if self.faulty(surrender.ignored) => {}
+            (State::S | State::E, Some(slot)) => self.lines.remove(slot),
+            (State::M, Some(slot)) => {
+                answer.kind = surrender.data;
+                (answer.mask, answer.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
+                self.lines.remove(slot);
+            }
+            (State::IS, Some(slot)) => *self.lines.meta_mut(slot) = State::IsI,
+            (State::SM, Some(slot)) => {
+                *self.lines.meta_mut(slot) = State::IM;
+                *self.lines.data_mut(slot) = LineData::default();
+            }
+            (State::MI, _) => answer.kind = self.refer_to_write_back(line)?,
+            (State::SinkWbAck, _) | (State::S | State::E | State::M | State::IS | State::SM, None) => return None,
+        }
+        out.send(answer);
+        Some(())
+    }
+
+    /// Shares the only copy with a reader.
+    fn share(&mut self, state: State, slot: Option<Slot>, line: LineAddr, out: &mut Outbox<W>) -> Option<()> {
+        let mut answer = self.message(FWD_ACK, line);
+        match (state, slot) {
+            (State::I | State::IS | State::IM, _) => {}
+            (State::E, Some(slot)) => *self.lines.meta_mut(slot) = State::S,
+            (State::M, Some(slot)) => {
+                if !self.faulty(L1Fault::SilentModification) {
+                    answer.kind = FWD_DATA;
+                    (answer.mask, answer.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
+                }
+                *self.lines.meta_mut(slot) = State::S;
+            }
+            (State::MI, _) => answer.kind = self.refer_to_write_back(line)?,
+            (State::S | State::SM | State::IsI | State::SinkWbAck, _) | (State::E | State::M, None) => return None,
+        }
+        out.send(answer);
+        Some(())
+    }
+
+    /// M_I becomes SINK_WB_ACK; gives the answer.
+    fn refer_to_write_back(&mut self, line: LineAddr) -> Option<MsgKind> {
+        let register = self.mshrs.find(line)?;
+        *self.mshrs.payload_mut(register) = Pending::AnsweredWriteBack;
+        Some(WB_PENDING)
+    }
+
+    /// Takes a line out: a shared copy silently, the only one with a write-back that is acknowledged.
+    fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match self.state(line) {
+            (State::S, Some(slot)) => self.lines.remove(slot),
+            (state @ (State::E | State::M), Some(slot)) => {
+                if self.mshrs.is_full() {
+                    return Ok(Outcome::Stall);
+                }
+                let mut put = self.message(PUTX_CLEAN, line);
+                if state == State::M && !self.faulty(L1Fault::LostWriteBack) {
+                    put.kind = PUTX;
+                    (put.mask, put.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
+                }
+                out.send(put);
+                self.lines.remove(slot);
+                self.mshrs.insert(line, Pending::WriteBack);
+            }
+            (State::IS | State::IM | State::SM | State::IsI | State::MI | State::SinkWbAck, _) => {
+                return Ok(Outcome::Stall);
+            }
+            (state @ (State::I | State::S | State::E | State::M), _) => {
+                return Err(unspecified(state, Event::Evict, line));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl<const W: usize> Controller<W> for MesiL1<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Ok(self.step_core(request, out)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let (state, slot) = self.state(line);
+        let full_if = |held: bool| if held { ByteMask::full::<W>() } else { ByteMask::EMPTY };
+        LineView {
+            state: state as u8,
+            readable: full_if(state.stable()),
+            dirty: full_if(state == State::M),
+            data: slot.map_or(LineData::default(), |slot| *self.lines.data(slot)),
+            sharers: Sharers::NONE,
+        }
+    }
+
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
+        self.state(line).0.stable()
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty() && self.writes.is_idle()
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, _, data) in self.lines.iter().filter(|(_, state, _)| **state == State::M) {
+            visit(line, ByteMask::full::<W>(), data);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The states and events of MESI's private cache, with the names of gem5's two-level MESI protocol, which the TC paper uses (section 7).
+
+use crate::address::{LineAddr, Role};
+use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
+use crate::message::MsgKind;
+use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, RCL, UPGRADE_ACK, WB_ACK};
+
+/// State of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    I,
+    S,
+    E,
+    M,
+    IS,
+    IM,
+    SM,
+    IsI,
+    MI,
+    SinkWbAck,
+}
+
+impl State {
+    /// Whether there is a copy and nothing is outstanding for it.
+    pub fn stable(self) -> bool {
+        match self {
+            State::S | State::E | State::M => true,
+            State::I | State::IS | State::IM | State::SM | State::IsI | State::MI | State::SinkWbAck => false,
+        }
+    }
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Load,
+    Store,
+    Atomic,
+    Evict,
+    Data,
+    DataE,
+    DataM,
+    UpgradeAck,
+    WbAck,
+    Inv,
+    FwdGetS,
+    Rcl,
+    /// A message that no L1 is ever sent; every state has a hole for it.
+    Foreign,
+}
+
+impl Event {
+    /// The event that a message is.
+    pub fn of(kind: MsgKind) -> Event {
+        match kind {
+            DATA => Event::Data,
+            DATA_E => Event::DataE,
+            DATA_M => Event::DataM,
+            UPGRADE_ACK => Event::UpgradeAck,
+            WB_ACK => Event::WbAck,
+            INV => Event::Inv,
+            FWD_GETS => Event::FwdGetS,
+            RCL => Event::Rcl,
+            MsgKind(_) => Event::Foreign,
+        }
+    }
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L1,
+    states: &[
+        spec("I", StateClass::Stable, "no copy"),
+        spec("S", StateClass::Stable, "shared copy"),
+        spec("E", StateClass::Stable, "the only copy, as the L2 has it"),
+        spec("M", StateClass::Stable, "the only copy, written"),
+        spec("IS", StateClass::TransientCache, "read miss outstanding"),
+        spec("IM", StateClass::TransientCache, "write miss outstanding"),
+        spec("SM", StateClass::TransientCoherent, "shared copy, permission to write outstanding"),
+        spec("IS_I", StateClass::TransientCoherent, "read miss outstanding, invalidated meanwhile"),
+        spec("M_I", StateClass::TransientCoherent, "given up, write-back not acknowledged"),
+        spec("SINK_WB_ACK", StateClass::TransientCoherent, "as M_I, and the L2 has been referred to the write-back"),
+    ],
+    events: &[
+        "Load",
+        "Store",
+        "Atomic",
+        "Evict",
+        "Data",
+        "DataE",
+        "DataM",
+        "UpgradeAck",
+        "WbAck",
+        "Inv",
+        "FwdGETS",
+        "Rcl",
+        "Foreign",
+    ],
+    expiry: None,
+};
+
+/// The hole in row `state` and column `event`.
+pub fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
+    VOCABULARY.unspecified(state as usize, event as usize, line)
+}

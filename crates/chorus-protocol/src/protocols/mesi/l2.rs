@@ -1,0 +1,513 @@
+//! The shared bank of MESI: inclusive, with the sharers or the owner of each line in its tags.
+//!
+//! A line that other caches must be asked about is blocked: requests for it stay in the pool of those that wait, and the bank serves
+//! others. What it has asked is always answered, even by a cache that has written the line back meanwhile: the bank takes the answer and
+//! the write-back in any order (MT_IIB, MT_IB, MT_SB), so no question is ever on its way to a cache that the bank has finished with.
+
+use crate::address::{AgentId, LineAddr};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind, memory};
+use crate::mshr::{Mshrs, Register};
+use crate::protocols::mesi::l2_states::{Event, State, VOCABULARY, unspecified};
+use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, RCL, UPGRADE_ACK, WB_ACK};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L2Fault {
+    /// A writer's request neither invalidates nor awaits the last sharer.
+    LostInvalidation,
+    /// A writer gets its permission before the invalidations are acknowledged.
+    EarlyGrant,
+    /// A second reader is not recorded.
+    MissingSharer,
+    /// A shared line leaves without a recall.
+    SkippedRecall,
+    /// The data of a recalled owner is not written to memory.
+    LostRecallData,
+    /// The data of an owner is taken for what the bank holds already.
+    StaleForward,
+    /// An upgrade is granted without data although the copy was invalidated meanwhile.
+    StaleUpgrade,
+    /// A line may be asked for again before its new owner has reported.
+    OpenGrant,
+    /// A write-back that crosses a question ends the wait for the answer.
+    CrossedWriteBack,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Line {
+    state: State,
+    dirty: bool,
+    /// The caches that may hold a copy; the owner alone where there is one.
+    sharers: Sharers,
+}
+
+/// What a request gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Grant {
+    /// A shared copy.
+    Shared,
+    /// The only copy, for a load.
+    Exclusive,
+    /// The only copy, for a store or atomic.
+    Modified,
+    /// Permission to write the copy that the requester has.
+    Upgrade,
+}
+
+/// What a cache answers that was asked about a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// The bank holds the same data.
+    Ack,
+    /// This is the data.
+    Data,
+    /// The write-back holds the data.
+    WbPending,
+}
+
+/// What a line in a transient state waits for. MT_MB has no register: the sharers say whose report it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Waiting<const W: usize> {
+    /// ISS, IS, IM: memory, for the caches merged as targets.
+    Fetch,
+    /// SS_MB, MT_IIB, MT_IB, MT_SB: that many answers, for this request.
+    Probe { answers: u16, requester: AgentId, grant: Grant },
+    /// I_I, S_I, MT_I, MCT_I, MT_IB: that many answers, for the line to be gone. It has left its place to another already.
+    Recall { answers: u16, line: Line, data: LineData<W> },
+}
+
+/// A shared bank of MESI.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MesiL2<const W: usize> {
+    me: AgentId,
+    memory: AgentId,
+    fault: Option<L2Fault>,
+    lines: CacheArray<Line, W>,
+    mshrs: Mshrs<Waiting<W>, AgentId>,
+}
+
+impl<const W: usize> MesiL2<W> {
+    /// An empty bank.
+    pub fn new(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
+        MesiL2 {
+            me: config.topology.l2(index),
+            memory: config.topology.memory(index),
+            fault,
+            lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
+            mshrs: Mshrs::new(config.l2.mshrs),
+        }
+    }
+
+    fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
+        if let Some(slot) = self.lines.find(line) {
+            return (self.lines.meta(slot).state, Some(slot));
+        }
+        match self.mshrs.get(line) {
+            Some(Waiting::Recall { line, .. }) => (line.state, None),
+            Some(Waiting::Fetch | Waiting::Probe { .. }) | None => (State::NP, None),
+        }
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(_) | Input::Time(_) => None,
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+        }
+    }
+
+    fn faulty(&self, fault: L2Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let (state, slot) = self.state(message.line);
+        let event = Event::of(message.kind);
+        let outcome = match event {
+            Event::GetS | Event::GetX | Event::Upgrade => Some(self.request(event, state, slot, message, out)),
+            Event::InvAck | Event::FwdAck => self.probed(Answer::Ack, state, slot, message, out),
+            Event::InvData | Event::FwdData => self.probed(Answer::Data, state, slot, message, out),
+            Event::RclAck => self.recalled(Answer::Ack, state, message, out),
+            Event::RclData => self.recalled(Answer::Data, state, message, out),
+            Event::WbPending if slot.is_some() => self.probed(Answer::WbPending, state, slot, message, out),
+            Event::WbPending => self.recalled(Answer::WbPending, state, message, out),
+            Event::ExclusiveUnblock => self.unblock(state, slot),
+            Event::PutX | Event::PutXClean => self.put(state, slot, message, out),
+            Event::MemData => self.fill(state, slot, message, out),
+            Event::Evict | Event::Foreign => None,
+        };
+        outcome.ok_or_else(|| unspecified(state, event, message.line))
+    }
+
+    fn request(
+        &mut self,
+        event: Event,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Outcome {
+        let reads = event == Event::GetS;
+        match (state, slot) {
+            (State::NP, _) => return self.miss(message, if reads { State::Iss } else { State::IM }, out),
+            (State::Iss | State::IS, Some(slot)) if reads => {
+                self.lines.meta_mut(slot).state = State::IS;
+                if let Some(register) = self.mshrs.find(message.line) {
+                    self.mshrs.push_target(register, message.src);
+                }
+            }
+            (State::SS, Some(slot)) if reads => self.grant(slot, message.line, message.src, Grant::Shared, out),
+            (State::M, Some(slot)) => {
+                let grant = if reads { Grant::Exclusive } else { Grant::Modified };
+                self.grant(slot, message.line, message.src, grant, out);
+            }
+            (State::SS | State::MT, Some(slot)) => {
+                let has_copy = self.lines.meta(slot).sharers.contains(message.src);
+                let upgrades = event == Event::Upgrade && (has_copy || self.faulty(L2Fault::StaleUpgrade));
+                let write = if upgrades { Grant::Upgrade } else { Grant::Modified };
+                let grant = if reads { Grant::Shared } else { write };
+                return self.probe(slot, message, grant, out);
+            }
+            (
+                State::Iss
+                | State::IS
+                | State::IM
+                | State::II
+                | State::SI
+                | State::MtI
+                | State::MctI
+                | State::SsMb
+                | State::MtMb
+                | State::MtIib
+                | State::MtIb
+                | State::MtSb,
+                _,
+            )
+            | (State::SS | State::M | State::MT, None) => return Outcome::Stall,
+        }
+        Outcome::Done
+    }
+
+    fn miss(&mut self, message: &Message<W>, state: State, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        match self.lines.room_for(message.line, |line| line.state.stable()) {
+            Room::Busy => Outcome::Stall,
+            Room::Occupied(victim) => Outcome::Evict(victim),
+            Room::Free(slot) => {
+                self.lines.insert(slot, message.line, Line { state, ..Line::default() });
+                *self.lines.data_mut(slot) = LineData::default();
+                let register = self.mshrs.insert(message.line, Waiting::Fetch);
+                self.mshrs.push_target(register, message.src);
+                out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+                Outcome::Done
+            }
+        }
+    }
+
+    fn fill(&mut self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let grant = match state {
+            State::Iss => Grant::Exclusive,
+            State::IS => Grant::Shared,
+            State::IM => Grant::Modified,
+            State::NP | State::SS | State::M | State::MT | State::II | State::SI | State::MtI | State::MctI => {
+                return None;
+            }
+            State::SsMb | State::MtMb | State::MtIib | State::MtIb | State::MtSb => return None,
+        };
+        let (slot, register) = (slot?, self.mshrs.find(message.line)?);
+        *self.lines.data_mut(slot) = message.data;
+        while let Some(requester) = self.mshrs.pop_target(register) {
+            self.grant(slot, message.line, requester, grant, out);
+        }
+        self.mshrs.release(register);
+        Some(Outcome::Done)
+    }
+
+    /// Gives a requester what nothing stands in the way of any more.
+    fn grant(&mut self, slot: Slot, line: LineAddr, requester: AgentId, grant: Grant, out: &mut Outbox<W>) {
+        self.lines.touch(slot);
+        let Line { state, sharers, .. } = self.lines.meta_mut(slot);
+        let kind = match grant {
+            Grant::Shared => DATA,
+            Grant::Exclusive => DATA_E,
+            Grant::Modified => DATA_M,
+            Grant::Upgrade => UPGRADE_ACK,
+        };
+        if grant == Grant::Shared {
+            *state = State::SS;
+        } else {
+            *state = if self.fault == Some(L2Fault::OpenGrant) { State::MT } else { State::MtMb };
+            *sharers = Sharers::NONE;
+        }
+        if sharers.is_empty() || self.fault != Some(L2Fault::MissingSharer) {
+            sharers.insert(requester);
+        }
+        let mut answer = Message::control(kind, line, self.me, requester);
+        if grant != Grant::Upgrade {
+            (answer.mask, answer.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
+        }
+        out.send(answer);
+    }
+
+    /// Asks the other caches that may hold a line, if there are any, before a request is granted.
+    fn probe(&mut self, slot: Slot, message: &Message<W>, grant: Grant, out: &mut Outbox<W>) -> Outcome {
+        let Line { state, sharers, .. } = *self.lines.meta(slot);
+        let mut others = sharers.without(message.src);
+        if self.faulty(L2Fault::LostInvalidation)
+            && let Some(last) = others.iter().last()
+        {
+            others = others.without(last);
+        }
+        if !others.is_empty() && self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        self.ask(if grant == Grant::Shared { FWD_GETS } else { INV }, others, message.line, out);
+        if others.is_empty() || (grant != Grant::Shared && self.faulty(L2Fault::EarlyGrant)) {
+            self.grant(slot, message.line, message.src, grant, out);
+            return Outcome::Done;
+        }
+        self.lines.meta_mut(slot).state = if state == State::MT { State::MtIib } else { State::SsMb };
+        let probe = Waiting::Probe { answers: others.len(), requester: message.src, grant };
+        self.mshrs.insert(message.line, probe);
+        Outcome::Done
+    }
+
+    fn ask(&self, question: MsgKind, caches: Sharers, line: LineAddr, out: &mut Outbox<W>) {
+        for agent in caches.iter() {
+            out.send(Message::control(question, line, self.me, agent));
+        }
+    }
+
+    /// A cache has answered what was asked for a request.
+    fn probed(
+        &mut self,
+        answer: Answer,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Option<Outcome> {
+        let slot = slot?;
+        match (state, answer) {
+            (State::SsMb, Answer::Ack) | (State::MtSb, Answer::Ack | Answer::WbPending) => {}
+            (State::MtIib, Answer::Ack | Answer::Data) => self.take_data(slot, message),
+            (State::MtIib, Answer::WbPending) => {
+                self.lines.meta_mut(slot).state = State::MtIb;
+                return Some(Outcome::Done);
+            }
+            (State::SsMb, Answer::Data | Answer::WbPending) | (State::MtSb, Answer::Data) => return None,
+            (State::NP | State::SS | State::M | State::MT | State::Iss | State::IS | State::IM, _)
+            | (State::II | State::SI | State::MtI | State::MctI | State::MtMb | State::MtIb, _) => return None,
+        }
+        if let Some(register) = self.answered(message.line) {
+            self.grant_waiting(slot, message.line, register, out);
+        }
+        Some(Outcome::Done)
+    }
+
+    /// Takes over what a message from the owner says of a resident line.
+    fn take_data(&mut self, slot: Slot, message: &Message<W>) {
+        if message.mask.is_empty() || self.faulty(L2Fault::StaleForward) {
+            return;
+        }
+        self.lines.data_mut(slot).merge(message.mask, &message.data);
+        self.lines.meta_mut(slot).dirty = true;
+    }
+
+    /// Counts an answer for a line; its register, if that was the last.
+    fn answered(&mut self, line: LineAddr) -> Option<Register> {
+        let register = self.mshrs.find(line)?;
+        match self.mshrs.payload_mut(register) {
+            Waiting::Probe { answers, .. } | Waiting::Recall { answers, .. } => {
+                *answers -= 1;
+                (*answers == 0).then_some(register)
+            }
+            Waiting::Fetch => None,
+        }
+    }
+
+    /// Grants the request that a line was blocked for.
+    fn grant_waiting(&mut self, slot: Slot, line: LineAddr, register: Register, out: &mut Outbox<W>) {
+        if let Waiting::Probe { requester, grant, .. } = *self.mshrs.payload(register) {
+            self.mshrs.release(register);
+            self.grant(slot, line, requester, grant, out);
+        }
+    }
+
+    /// The new owner has reported.
+    fn unblock(&mut self, state: State, slot: Option<Slot>) -> Option<Outcome> {
+        match state {
+            // Whatever has become of the line by now, the report is for nobody.
+            State::NP | State::SS | State::M | State::MT | State::II | State::SI | State::MtI | State::MctI
+                if self.faulty(L2Fault::OpenGrant) =>
+            {
+                Some(Outcome::Done)
+            }
+            State::MtMb => {
+                self.lines.meta_mut(slot?).state = State::MT;
+                Some(Outcome::Done)
+            }
+            State::NP | State::SS | State::M | State::MT | State::Iss | State::IS | State::IM => None,
+            State::II | State::SI | State::MtI | State::MctI => None,
+            State::SsMb | State::MtIib | State::MtIb | State::MtSb => None,
+        }
+    }
+
+    /// The owner gives its line up. It may do so before its report that the line has come (MT_MB), before it is asked about the line
+    /// (MT_IIB, MT_I, MCT_I: its answer is still to come, and then it is a cache without a copy), or after (MT_IB).
+    fn put(&mut self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        match (state, slot) {
+            (State::MtMb, _) => return Some(Outcome::Stall),
+            (State::MT | State::MtIib | State::MtIb, Some(slot)) => {
+                self.take_data(slot, message);
+                let line = self.lines.meta_mut(slot);
+                line.sharers = Sharers::NONE;
+                line.state = if state == State::MT { State::M } else { State::MtSb };
+                if state == State::MtIb || (state == State::MtIib && self.faulty(L2Fault::CrossedWriteBack)) {
+                    let register = self.mshrs.find(message.line)?;
+                    self.grant_waiting(slot, message.line, register, out);
+                }
+            }
+            (State::MtI | State::MctI | State::MtIb, None) => {
+                let register = self.mshrs.find(message.line)?;
+                if let Waiting::Recall { line, data, .. } = self.mshrs.payload_mut(register) {
+                    data.merge(message.mask, &message.data);
+                    line.dirty |= !message.mask.is_empty();
+                    line.state = if line.dirty { State::SI } else { State::II };
+                }
+                if state == State::MtIb {
+                    self.drop_recalled(message.line, register, out);
+                }
+            }
+            (State::NP | State::SS | State::M | State::Iss | State::IS | State::IM, _)
+            | (State::II | State::SI | State::SsMb | State::MtSb, _)
+            | (State::MtI | State::MctI, Some(_))
+            | (State::MT | State::MtIib, None) => return None,
+        }
+        out.send(message.reply(WB_ACK));
+        Some(Outcome::Done)
+    }
+
+    /// A cache has answered a recall.
+    fn recalled(&mut self, answer: Answer, state: State, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let register = self.mshrs.find(message.line)?;
+        let Waiting::Recall { answers, line, data } = self.mshrs.payload_mut(register) else { return None };
+        match (state, answer) {
+            (State::II | State::SI, Answer::Ack | Answer::WbPending) | (State::MtI | State::MctI, Answer::Ack) => {}
+            (State::MtI | State::MctI, Answer::Data) => {
+                *data = message.data;
+                line.dirty |= self.fault != Some(L2Fault::LostRecallData);
+            }
+            (State::MtI | State::MctI, Answer::WbPending) => {
+                line.state = State::MtIb;
+                return Some(Outcome::Done);
+            }
+            (State::II | State::SI, Answer::Data)
+            | (State::NP | State::SS | State::M | State::MT | State::Iss | State::IS | State::IM, _)
+            | (State::SsMb | State::MtMb | State::MtIib | State::MtIb | State::MtSb, _) => return None,
+        }
+        *answers -= 1;
+        if *answers == 0 {
+            self.drop_recalled(message.line, register, out);
+        }
+        Some(Outcome::Done)
+    }
+
+    /// Nobody has a recalled line any more.
+    fn drop_recalled(&mut self, line: LineAddr, register: Register, out: &mut Outbox<W>) {
+        if let Waiting::Recall { line: Line { dirty: true, .. }, data, .. } = self.mshrs.payload(register) {
+            out.send(self.write_back(line, data));
+        }
+        self.mshrs.release(register);
+    }
+
+    fn write_back(&self, line: LineAddr, data: &LineData<W>) -> Message<W> {
+        Message { mask: ByteMask::full::<W>(), data: *data, ..Message::control(memory::WB, line, self.me, self.memory) }
+    }
+
+    /// Takes a line out. One with private copies leaves its place at once, and waits in a miss register until they are gone.
+    fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let (state, slot) = self.state(line);
+        let (leaving, slot) = match (state, slot) {
+            (State::M, Some(slot)) => (None, slot),
+            (State::SS, Some(slot)) if self.faulty(L2Fault::SkippedRecall) => (None, slot),
+            (State::SS, Some(slot)) => (Some((State::SI, State::II)), slot),
+            (State::MT, Some(slot)) => (Some((State::MtI, State::MctI)), slot),
+            (State::Iss | State::IS | State::IM | State::II | State::SI | State::MtI | State::MctI, _)
+            | (State::SsMb | State::MtMb | State::MtIib | State::MtIb | State::MtSb, _) => return Ok(Outcome::Stall),
+            (State::NP | State::M | State::SS | State::MT, _) => return Err(unspecified(state, Event::Evict, line)),
+        };
+        if leaving.is_some() && self.mshrs.is_full() {
+            return Ok(Outcome::Stall);
+        }
+        let mut evicted = *self.lines.meta(slot);
+        let data = *self.lines.data(slot);
+        self.lines.remove(slot);
+        if let Some((if_dirty, if_clean)) = leaving {
+            evicted.state = if evicted.dirty { if_dirty } else { if_clean };
+            self.ask(RCL, evicted.sharers, line, out);
+            self.mshrs.insert(line, Waiting::Recall { answers: evicted.sharers.len(), line: evicted, data });
+        } else if evicted.dirty {
+            out.send(self.write_back(line, &data));
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl<const W: usize> Controller<W> for MesiL2<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    /// Of a line that a private cache owns, the bank's data may be old, and the owner's counts.
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let (state, slot) = self.state(line);
+        let (Line { dirty, sharers, .. }, data) = match (slot, self.mshrs.get(line)) {
+            (Some(slot), _) => (*self.lines.meta(slot), *self.lines.data(slot)),
+            (None, Some(Waiting::Recall { line, data, .. })) => (*line, *data),
+            (None, Some(Waiting::Fetch | Waiting::Probe { .. }) | None) => return LineView::default(),
+        };
+        let full_if = |held: bool| if held { ByteMask::full::<W>() } else { ByteMask::EMPTY };
+        LineView { state: state as u8, readable: full_if(state.has_line()), dirty: full_if(dirty), data, sharers }
+    }
+
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
+        self.state(line).0.stable()
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty() && self.lines.iter().all(|(_, line, _)| line.state.stable())
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, _, data) in self.lines.iter().filter(|(_, meta, _)| meta.dirty) {
+            visit(line, ByteMask::full::<W>(), data);
+        }
+        for (line, waiting) in self.mshrs.iter() {
+            if let Waiting::Recall { line: Line { dirty: true, .. }, data, .. } = waiting {
+                visit(line, ByteMask::full::<W>(), data);
+            }
+        }
+    }
+}

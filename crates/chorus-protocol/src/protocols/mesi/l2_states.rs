@@ -1,0 +1,168 @@
+//! The states and events of MESI's shared bank, with the names of gem5's two-level MESI protocol, which the TC paper uses (section 7).
+
+use crate::address::{LineAddr, Role};
+use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
+use crate::message::{MsgKind, memory};
+use crate::protocols::mesi::messages::{
+    EXCLUSIVE_UNBLOCK, FWD_ACK, FWD_DATA, GETS, GETX, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL_ACK, RCL_DATA, UPGRADE,
+    WB_PENDING,
+};
+
+/// State of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    NP,
+    SS,
+    M,
+    MT,
+    Iss,
+    IS,
+    IM,
+    II,
+    SI,
+    MtI,
+    MctI,
+    SsMb,
+    MtMb,
+    MtIib,
+    MtIb,
+    MtSb,
+}
+
+impl State {
+    /// Whether the line is resident and nothing is outstanding for it.
+    pub fn stable(self) -> bool {
+        match self {
+            State::SS | State::M | State::MT => true,
+            State::NP
+            | State::Iss
+            | State::IS
+            | State::IM
+            | State::II
+            | State::SI
+            | State::MtI
+            | State::MctI
+            | State::SsMb
+            | State::MtMb
+            | State::MtIib
+            | State::MtIb
+            | State::MtSb => false,
+        }
+    }
+
+    /// Whether the bank has the line, be its data ever so old.
+    pub fn has_line(self) -> bool {
+        match self {
+            State::NP | State::Iss | State::IS | State::IM => false,
+            State::SS
+            | State::M
+            | State::MT
+            | State::II
+            | State::SI
+            | State::MtI
+            | State::MctI
+            | State::SsMb
+            | State::MtMb
+            | State::MtIib
+            | State::MtIb
+            | State::MtSb => true,
+        }
+    }
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    GetS,
+    GetX,
+    Upgrade,
+    InvAck,
+    InvData,
+    FwdAck,
+    FwdData,
+    RclAck,
+    RclData,
+    WbPending,
+    ExclusiveUnblock,
+    PutX,
+    PutXClean,
+    Evict,
+    MemData,
+    /// A message that this bank is never sent; every state has a hole for it.
+    Foreign,
+}
+
+impl Event {
+    /// The event that a message is.
+    pub fn of(kind: MsgKind) -> Event {
+        match kind {
+            GETS => Event::GetS,
+            GETX => Event::GetX,
+            UPGRADE => Event::Upgrade,
+            INV_ACK => Event::InvAck,
+            INV_DATA => Event::InvData,
+            FWD_ACK => Event::FwdAck,
+            FWD_DATA => Event::FwdData,
+            RCL_ACK => Event::RclAck,
+            RCL_DATA => Event::RclData,
+            WB_PENDING => Event::WbPending,
+            EXCLUSIVE_UNBLOCK => Event::ExclusiveUnblock,
+            PUTX => Event::PutX,
+            PUTX_CLEAN => Event::PutXClean,
+            memory::MEM_DATA => Event::MemData,
+            MsgKind(_) => Event::Foreign,
+        }
+    }
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L2,
+    states: &[
+        spec("NP", StateClass::Stable, "not resident"),
+        spec("SS", StateClass::Stable, "resident, shared copies recorded"),
+        spec("M", StateClass::Stable, "resident, no private copies"),
+        spec("MT", StateClass::Stable, "resident, one private cache has the only copy and may have written it"),
+        spec("ISS", StateClass::TransientCache, "read miss of one cache, waiting for memory"),
+        spec("IS", StateClass::TransientCache, "read miss of several caches, waiting for memory"),
+        spec("IM", StateClass::TransientCache, "write miss, waiting for memory"),
+        spec("I_I", StateClass::TransientCoherent, "clean line leaving, waiting for acknowledgements"),
+        spec("S_I", StateClass::TransientCoherent, "dirty line leaving, waiting for acknowledgements"),
+        spec("MT_I", StateClass::TransientCoherent, "dirty line leaving, waiting for its owner"),
+        spec("MCT_I", StateClass::TransientCoherent, "clean line leaving, waiting for its owner"),
+        spec("SS_MB", StateClass::TransientCoherent, "blocked: a writer waits for acknowledgements"),
+        spec("MT_MB", StateClass::TransientCoherent, "blocked until the new owner reports"),
+        spec("MT_IIB", StateClass::TransientCoherent, "blocked: waiting for the owner's answer and its data"),
+        spec("MT_IB", StateClass::TransientCoherent, "the owner has answered, waiting for its write-back"),
+        spec("MT_SB", StateClass::TransientCoherent, "blocked: the owner has written back, waiting for its answer"),
+    ],
+    events: &[
+        "GETS",
+        "GETX",
+        "UPGRADE",
+        "InvAck",
+        "InvData",
+        "FwdAck",
+        "FwdData",
+        "RclAck",
+        "RclData",
+        "WbPending",
+        "Unblock",
+        "PUTX",
+        "PUTX_CLEAN",
+        "Evict",
+        "MemData",
+        "Foreign",
+    ],
+    expiry: None,
+};
+
+/// The hole in row `state` and column `event`.
+pub fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
+    VOCABULARY.unspecified(state as usize, event as usize, line)
+}

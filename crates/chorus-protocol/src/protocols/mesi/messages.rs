@@ -1,0 +1,96 @@
+//! The messages of MESI and the five virtual networks that they travel on (TC paper, section 4.1).
+//!
+//! Requests may wait at the L2 while their line is blocked, write-backs while their line's new owner has not reported. Everything
+//! else is taken as soon as it arrives, and what waits, waits for messages of other networks only. That is why no order of messages and
+//! no shortage of buffers leads into a deadlock.
+
+use crate::message::{Channel, MessageSpec, MsgKind, Size, TrafficClass, memory};
+
+/// Virtual networks that the protocol needs.
+pub const VIRTUAL_NETWORKS: u8 = 5;
+
+/// Requests, from L1 to L2.
+const REQUEST: Channel = Channel::Virtual(0);
+/// Answers to requests and write-backs, from L2 to L1.
+const RESPONSE: Channel = Channel::Virtual(1);
+/// What the L2 asks of the caches that hold a line.
+const PROBE: Channel = Channel::Virtual(2);
+/// What those caches answer, and the reports of new owners.
+const ANSWER: Channel = Channel::Virtual(3);
+/// Lines that owners give up, from L1 to L2.
+const WRITE_BACK: Channel = Channel::Virtual(4);
+
+/// Read.
+pub const GETS: MsgKind = MsgKind(memory::FIRST_FREE);
+/// Read with permission to write.
+pub const GETX: MsgKind = MsgKind(memory::FIRST_FREE + 1);
+/// Permission to write a line whose shared copy the sender has.
+pub const UPGRADE: MsgKind = MsgKind(memory::FIRST_FREE + 2);
+/// A shared copy.
+pub const DATA: MsgKind = MsgKind(memory::FIRST_FREE + 3);
+/// The only copy, for a load.
+pub const DATA_E: MsgKind = MsgKind(memory::FIRST_FREE + 4);
+/// The only copy, for a store or atomic.
+pub const DATA_M: MsgKind = MsgKind(memory::FIRST_FREE + 5);
+/// The shared copy has become the only one.
+pub const UPGRADE_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 6);
+/// The line has been written back.
+pub const WB_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 7);
+/// Give up your copy: somebody writes.
+pub const INV: MsgKind = MsgKind(memory::FIRST_FREE + 8);
+/// Share your only copy: somebody reads.
+pub const FWD_GETS: MsgKind = MsgKind(memory::FIRST_FREE + 9);
+/// Give up your copy: the L2 needs the place.
+pub const RCL: MsgKind = MsgKind(memory::FIRST_FREE + 10);
+/// The copy is gone, and it held what the L2 holds.
+pub const INV_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 11);
+/// The copy is gone, and this is what it held.
+pub const INV_DATA: MsgKind = MsgKind(memory::FIRST_FREE + 12);
+/// The copy is shared, or gone already, and holds what the L2 holds.
+pub const FWD_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 13);
+/// The copy is shared, and this is what it holds.
+pub const FWD_DATA: MsgKind = MsgKind(memory::FIRST_FREE + 14);
+/// The recalled copy is gone, and it held what the L2 holds.
+pub const RCL_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 15);
+/// The recalled copy is gone, and this is what it held.
+pub const RCL_DATA: MsgKind = MsgKind(memory::FIRST_FREE + 16);
+/// The copy is on its way to you as a write-back.
+pub const WB_PENDING: MsgKind = MsgKind(memory::FIRST_FREE + 17);
+/// The only copy has arrived: the line may be asked for again.
+pub const EXCLUSIVE_UNBLOCK: MsgKind = MsgKind(memory::FIRST_FREE + 18);
+/// A written line leaves its owner.
+pub const PUTX: MsgKind = MsgKind(memory::FIRST_FREE + 19);
+/// A line that was never written leaves its owner.
+pub const PUTX_CLEAN: MsgKind = MsgKind(memory::FIRST_FREE + 20);
+
+const fn row(name: &'static str, class: TrafficClass, channel: Channel, size: Size) -> MessageSpec {
+    MessageSpec { name, class, channel, size }
+}
+
+/// The message table.
+pub static MESSAGES: [MessageSpec; memory::SPECS.len() + 21] = [
+    memory::SPECS[0],
+    memory::SPECS[1],
+    memory::SPECS[2],
+    row("GETS", TrafficClass::Request, REQUEST, Size::Control),
+    row("GETX", TrafficClass::Request, REQUEST, Size::Control),
+    row("UPGRADE", TrafficClass::Request, REQUEST, Size::Control),
+    row("DATA", TrafficClass::Load, RESPONSE, Size::Line),
+    row("DATA_E", TrafficClass::Load, RESPONSE, Size::Line),
+    row("DATA_M", TrafficClass::Store, RESPONSE, Size::Line),
+    row("UPGRADE_ACK", TrafficClass::Request, RESPONSE, Size::Control),
+    row("WB_ACK", TrafficClass::Request, RESPONSE, Size::Control),
+    row("INV", TrafficClass::Invalidation, PROBE, Size::Control),
+    row("FWD_GETS", TrafficClass::Request, PROBE, Size::Control),
+    row("RCL", TrafficClass::Recall, PROBE, Size::Control),
+    row("INV_ACK", TrafficClass::Invalidation, ANSWER, Size::Control),
+    row("INV_DATA", TrafficClass::Store, ANSWER, Size::Line),
+    row("FWD_ACK", TrafficClass::Request, ANSWER, Size::Control),
+    row("FWD_DATA", TrafficClass::Load, ANSWER, Size::Line),
+    row("RCL_ACK", TrafficClass::Recall, ANSWER, Size::Control),
+    row("RCL_DATA", TrafficClass::Recall, ANSWER, Size::Line),
+    row("WB_PENDING", TrafficClass::Request, ANSWER, Size::Control),
+    row("EXCLUSIVE_UNBLOCK", TrafficClass::Request, ANSWER, Size::Control),
+    row("PUTX", TrafficClass::Store, WRITE_BACK, Size::Line),
+    row("PUTX_CLEAN", TrafficClass::Request, WRITE_BACK, Size::Control),
+];
