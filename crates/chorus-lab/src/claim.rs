@@ -1,8 +1,10 @@
 //! What a paper states, as data, and the verdict on it: `claims/NAME.toml`.
 //!
-//! A claim is bound to the data of a figure (a protocol against another, a mean over workloads) or to a named fact about a
-//! protocol that the caller counts, such as its number of states. There are no expressions: what a claim means is what its keys
-//! say. A claim about workloads that do not all exist yet gets no full verdict.
+//! A claim is bound to the data of a figure (the mean of a protocol's bars over some workloads, against that of another's), or to
+//! a named fact that the caller counts, such as a protocol's number of states; or it says why it is not measured. There are no
+//! expressions: what a claim means is what its keys say. A claim some of whose workloads have no usable run gets no full verdict.
+//!
+//! A prediction is bound like a claim but has no number of the paper to compare with.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,12 +12,15 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentError, Name};
-use crate::experiment::Experiment;
+use crate::experiment::{BASELINE, Experiment, Figure};
 use crate::figure::FigureData;
 use crate::stats::Mean;
 
 /// How far a measured value may lie from an approximate claim and still agree.
 pub const TOLERANCE: f64 = 0.15;
+
+/// The most workloads whose names a reason repeats.
+const NAMED_MAX: usize = 6;
 
 /// One statement of a paper.
 #[derive(Clone, Debug, Deserialize)]
@@ -41,9 +46,39 @@ pub struct Claim {
     pub measured: Option<Measured>,
     /// The counted fact that answers it.
     pub fact: Option<String>,
+    /// Why it is not measured.
+    pub unmeasured: Option<String>,
     /// What the reader must know about the reading of the paper.
     #[serde(default)]
     pub note: String,
+}
+
+/// What Chorus finds where the paper's number is not known.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prediction {
+    /// A name for it.
+    pub id: Name,
+    /// Where the paper speaks of it: section, and figure.
+    pub source: String,
+    /// What is predicted, in our own words.
+    pub text: String,
+    /// The paper's workloads.
+    pub workloads: Vec<String>,
+    /// The figure's data that gives it.
+    pub measured: Measured,
+}
+
+/// What a claims file holds.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statements {
+    /// What the paper states.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// What Chorus finds where the paper's number is not known.
+    #[serde(default, rename = "prediction")]
+    pub predictions: Vec<Prediction>,
 }
 
 /// How a paper presents a claim.
@@ -116,7 +151,8 @@ impl Bound {
     }
 }
 
-/// The figure's data that answers a claim: the mean over the claim's workloads of one protocol's bars over another's.
+/// The figure's data that answers a claim: the mean over the claim's workloads of one protocol's bars, over that of another's. It is
+/// what a reader takes from the mean bars of the paper's figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
@@ -124,53 +160,73 @@ pub struct Measured {
     pub figure: Name,
     /// The protocol.
     pub protocol: Name,
-    /// Its variant of the machine.
-    pub variant: Option<String>,
-    /// The protocol that it is compared with.
+    /// Its variant.
+    pub variant: Option<Name>,
+    /// The protocol that it is compared with; `baseline` for what the figure is relative to.
     pub versus: Name,
-    /// Its variant of the machine.
-    pub versus_variant: Option<String>,
+    /// Its variant.
+    pub versus_variant: Option<Name>,
+    /// The parts of stacked bars that are meant; without any, whole bars. What is compared with the baseline is relative to its
+    /// whole bar.
+    #[serde(default)]
+    pub parts: Vec<Name>,
     /// The mean over the workloads.
     pub mean: Mean,
 }
 
-/// A claims file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Claims {
-    #[serde(default, rename = "claim")]
-    claims: Vec<Claim>,
-}
-
 /// Reads and checks the claims of a paper; `file` is its name in messages.
-pub fn read(file: &str, text: &str, experiment: &Experiment) -> Result<Vec<Claim>, DocumentError> {
+pub fn read(file: &str, text: &str, experiment: &Experiment) -> Result<Statements, DocumentError> {
     let document = Document { name: file, text };
-    let Claims { claims } = document.read()?;
-    document.check_unique("claim", claims.iter().map(|claim| &claim.id))?;
-    let figures: Vec<&str> = experiment.figures.iter().map(|figure| &*figure.id).collect();
-    for claim in &claims {
+    let statements: Statements = document.read()?;
+    let ids = statements.claims.iter().map(|claim| &claim.id);
+    document.check_unique("claim", ids.chain(statements.predictions.iter().map(|prediction| &prediction.id)))?;
+    for claim in &statements.claims {
         let wrong = |message: &str| Err(document.mistake(claim.id.span(), format!("claim `{}` {message}", claim.id)));
-        match (&claim.measured, &claim.fact) {
-            (Some(measured), None) => {
-                document.check_known("figure", &measured.figure, &figures)?;
-                check_protocols(&document, measured, experiment)?;
+        match (&claim.measured, &claim.fact, &claim.unmeasured) {
+            (Some(measured), None, None) => {
+                check_binding(&document, measured, experiment)?;
                 if claim.workloads.is_empty() {
                     return wrong("has no `workloads`; expected those over which the paper states it");
                 }
             }
-            (None, Some(_)) => {}
-            _ => return wrong("takes either `measured` or `fact`"),
+            (None, Some(_), None) | (None, None, Some(_)) => {}
+            _ => return wrong("takes exactly one of `measured`, `fact` and `unmeasured`"),
         }
     }
-    Ok(claims)
+    for prediction in &statements.predictions {
+        check_binding(&document, &prediction.measured, experiment)?;
+    }
+    Ok(statements)
 }
 
-/// A claim that names a protocol which its figure does not show could never be answered.
-fn check_protocols(document: &Document<'_>, measured: &Measured, experiment: &Experiment) -> Result<(), DocumentError> {
+/// A statement that names what its figure does not show could never be answered.
+fn check_binding(document: &Document<'_>, measured: &Measured, experiment: &Experiment) -> Result<(), DocumentError> {
+    let figures: Vec<&str> = experiment.figures.iter().map(|figure| &*figure.id).collect();
+    document.check_known("figure", &measured.figure, &figures)?;
     let Some(figure) = experiment.figures.iter().find(|figure| *figure.id == *measured.figure) else { return Ok(()) };
-    let shown: Vec<&str> = figure.series.iter().map(|series| &*series.protocol).chain([&*figure.baseline]).collect();
-    document.check_known("protocol of the figure", &measured.protocol, &shown)?;
-    document.check_known("protocol of the figure", &measured.versus, &shown)
+    let drawn = figure.series.iter().map(|series| &*series.protocol);
+    let mut shown: Vec<&str> = drawn.chain(figure.baseline.as_deref()).collect();
+    if !shown.contains(&BASELINE) {
+        shown.push(BASELINE);
+    }
+    for (protocol, variant) in [(&measured.protocol, &measured.variant), (&measured.versus, &measured.versus_variant)] {
+        document.check_known("protocol of the figure", protocol, &shown)?;
+        if let Some(variant) = variant {
+            document.check_known("variant of that protocol in the figure", variant, &variants(figure, protocol))?;
+        }
+    }
+    let parts: Vec<&str> = figure.parts.iter().map(|part| part.label.as_str()).collect();
+    for part in &measured.parts {
+        document.check_known("part of the figure", part, &parts)?;
+    }
+    Ok(())
+}
+
+/// The variants in which a figure shows a protocol.
+fn variants<'f>(figure: &'f Figure, protocol: &str) -> Vec<&'f str> {
+    let series = figure.series.iter().filter(|series| *series.protocol == *protocol);
+    let baseline = figure.baseline.as_ref().filter(|name| ***name == *protocol).and(figure.baseline_variant.as_ref());
+    series.filter_map(|series| series.variant.as_deref()).chain(baseline.map(|name| &**name)).collect()
 }
 
 /// What became of a claim.
@@ -225,15 +281,31 @@ pub struct Evaluation {
     pub reason: String,
 }
 
+/// A prediction with its value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// Its name.
+    pub id: String,
+    /// Where the paper speaks of it.
+    pub source: String,
+    /// What is predicted.
+    pub text: String,
+    /// What was measured.
+    pub measured: Option<f64>,
+    /// Over which workloads, or why there is no value.
+    pub reason: String,
+}
+
 /// Evaluates claims against figures and counted facts.
 pub fn evaluate(claims: &[Claim], figures: &[FigureData], facts: &BTreeMap<String, f64>) -> Vec<Evaluation> {
     claims
         .iter()
         .map(|claim| {
-            let (measured, verdict, reason) = match (&claim.measured, &claim.fact) {
-                (Some(binding), _) => evaluate_figure(claim, binding, figures),
-                (None, Some(fact)) => evaluate_fact(claim, fact, facts),
-                (None, None) => (None, Verdict::NotMeasured, "it is bound to nothing".to_owned()),
+            let (measured, verdict, reason) = match (&claim.measured, &claim.fact, &claim.unmeasured) {
+                (Some(binding), ..) => evaluate_figure(claim, binding, figures),
+                (None, Some(fact), _) => evaluate_fact(claim, fact, facts),
+                (None, None, Some(why)) => (None, Verdict::NotMeasured, why.clone()),
+                (None, None, None) => (None, Verdict::NotMeasured, "it is bound to nothing".to_owned()),
             };
             Evaluation {
                 id: claim.id.to_string(),
@@ -252,6 +324,29 @@ pub fn evaluate(claims: &[Claim], figures: &[FigureData], facts: &BTreeMap<Strin
         .collect()
 }
 
+/// Gives predictions their values.
+pub fn predict(predictions: &[Prediction], figures: &[FigureData]) -> Vec<Predicted> {
+    predictions
+        .iter()
+        .map(|prediction| {
+            let (measured, reason) = match measure(&prediction.measured, &prediction.workloads, figures) {
+                Ok(Measurement { value, over, absent }) if absent.is_empty() => (Some(value), over),
+                Ok(Measurement { value, over, absent }) => {
+                    (Some(value), format!("{over}; without {}", absent.join(", ")))
+                }
+                Err(why) => (None, why),
+            };
+            Predicted {
+                id: prediction.id.to_string(),
+                source: prediction.source.clone(),
+                text: prediction.text.clone(),
+                measured,
+                reason,
+            }
+        })
+        .collect()
+}
+
 fn evaluate_fact(claim: &Claim, fact: &str, facts: &BTreeMap<String, f64>) -> (Option<f64>, Verdict, String) {
     match facts.get(fact) {
         Some(&counted) => {
@@ -263,34 +358,71 @@ fn evaluate_fact(claim: &Claim, fact: &str, facts: &BTreeMap<String, f64>) -> (O
 }
 
 fn evaluate_figure(claim: &Claim, binding: &Measured, figures: &[FigureData]) -> (Option<f64>, Verdict, String) {
-    let Some(figure) = figures.iter().find(|figure| figure.id == *binding.figure) else {
-        return (None, Verdict::NotMeasured, format!("figure {} is not part of this report", binding.figure));
+    match measure(binding, &claim.workloads, figures) {
+        Err(why) => (None, Verdict::NotMeasured, why),
+        Ok(Measurement { value, over, absent }) => {
+            let over = format!("{over}, {}", distance(claim, value));
+            if absent.is_empty() {
+                return (Some(value), whole(claim.bound.holds(value, claim.value)), over);
+            }
+            let all = claim.workloads.len();
+            let found = all - absent.len();
+            let reason = format!("{found} of {all} workloads: {over}; without {}", absent.join(", "));
+            (Some(value), Verdict::Partial, reason)
+        }
+    }
+}
+
+/// What a binding measures.
+struct Measurement<'a> {
+    value: f64,
+    /// Which mean, over which workloads.
+    over: String,
+    /// Workloads without a usable run.
+    absent: Vec<&'a str>,
+}
+
+fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureData]) -> Result<Measurement<'a>, String> {
+    let figure = figures.iter().find(|figure| figure.id == *binding.figure);
+    let figure = figure.ok_or_else(|| format!("figure {} is not part of this report", binding.figure))?;
+    let parts: Vec<&str> = binding.parts.iter().map(|part| &**part).collect();
+    let bar = |workload: &str, protocol: &str, variant: &Option<Name>| {
+        // Parts are relative to the whole bar of the baseline.
+        if parts.is_empty() || protocol == BASELINE {
+            figure.value(workload, protocol, variant.as_deref())
+        } else {
+            figure.value_of_parts(workload, protocol, variant.as_deref(), &parts)
+        }
     };
-    let value = |workload: &str| -> Option<f64> {
-        let value = figure.value(workload, &binding.protocol, binding.variant.as_deref())?;
-        let versus = figure.value(workload, &binding.versus, binding.versus_variant.as_deref())?;
-        Some(value / versus).filter(|quotient| quotient.is_finite())
-    };
-    let (mut found, mut absent, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for workload in &claim.workloads {
-        match value(workload) {
-            Some(value) => {
+    let (mut found, mut absent, mut values, mut versus) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for workload in workloads {
+        let pair = bar(workload, &binding.protocol, &binding.variant).zip(bar(
+            workload,
+            &binding.versus,
+            &binding.versus_variant,
+        ));
+        match pair {
+            Some((value, other)) => {
                 found.push(workload.as_str());
                 values.push(value);
+                versus.push(other);
             }
             None => absent.push(workload.as_str()),
         }
     }
-    let Some(measured) = binding.mean.of(&values) else {
-        return (None, Verdict::NotMeasured, format!("no usable run of {}", claim.workloads.join(", ")));
-    };
-    let over = format!("{} over {}, {}", binding.mean, found.join(", "), distance(claim, measured));
-    if absent.is_empty() {
-        return (Some(measured), whole(claim.bound.holds(measured, claim.value)), over);
+    let quotient = binding.mean.of(&values).zip(binding.mean.of(&versus)).map(|(value, versus)| value / versus);
+    match quotient.filter(|quotient| quotient.is_finite()) {
+        Some(value) => {
+            let over = match found.as_slice() {
+                [one] => (*one).to_owned(),
+                few if few.len() <= NAMED_MAX => format!("{} over {}", binding.mean, few.join(", ")),
+                many => format!("{} over {} workloads", binding.mean, many.len()),
+            };
+            Ok(Measurement { value, over, absent })
+        }
+        None if found.is_empty() => Err(format!("no usable run of {}", workloads.join(", "))),
+        None => Err(format!("the {} of {} is zero or does not exist", binding.mean, binding.versus)),
     }
-    let reason =
-        format!("{} of {} workloads: {over}; without {}", found.len(), claim.workloads.len(), absent.join(", "));
-    (Some(measured), Verdict::Partial, reason)
 }
 
 fn whole(holds: bool) -> Verdict {

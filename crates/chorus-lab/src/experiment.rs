@@ -1,7 +1,9 @@
 //! Run matrices and figures as data: `experiments/NAME.toml`.
 //!
-//! A matrix is every workload under every protocol, in every variant of the machine, for every seed. A figure names the matrices
-//! that it draws from, the protocols it shows and what it measures. Several figures may use the same run; it is made once.
+//! A matrix is every workload under every protocol, in every variant, for every seed. A figure names the matrices that it draws
+//! from, the protocols it shows and what it measures. Several figures may use the same run; it is made once.
+
+mod check;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +13,9 @@ use serde::Deserialize;
 use crate::document::{Document, DocumentError, Name};
 use crate::run::RunSpec;
 use crate::stats::Mean;
+
+/// Stands for the protocol of the baseline, where a figure's workloads have different ones.
+pub const BASELINE: &str = "baseline";
 
 /// The experiments of one paper.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,7 +29,7 @@ pub struct Experiment {
     pub source: String,
     /// The machine.
     pub system: Name,
-    /// What the experiments leave out so far, for the reader of the report.
+    /// What the reader of the report must know: choices, and explanations of what was measured.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The runs.
@@ -45,10 +50,12 @@ pub struct Matrix {
     pub workloads: Vec<Name>,
     /// The protocols.
     pub protocols: Vec<Name>,
+    /// The protocol that figures without a baseline of their own normalise these workloads to.
+    pub baseline: Option<Name>,
     /// The seeds of the generated inputs; figures use the mean over them.
     #[serde(default = "one_seed")]
     pub seeds: Vec<u64>,
-    /// Variants of the machine. Without any, the machine as it is.
+    /// Variants of the machine or of the protocol's parameters. Without any, both as they are.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
 }
@@ -57,7 +64,7 @@ fn one_seed() -> Vec<u64> {
     vec![1]
 }
 
-/// A named change of the machine: one point of a sweep.
+/// A named change of the machine or of the protocol's parameters: one point of a sweep.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
@@ -75,9 +82,11 @@ pub enum Chart {
     Bars,
     /// The same with each bar split into parts.
     StackedBars,
+    /// A line per workload, one point per series.
+    Lines,
 }
 
-/// What a bar's height is.
+/// What a bar's height, or that of a point of a line, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -93,10 +102,12 @@ pub enum Measure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Show {
-    /// One group per workload, then their mean.
+    /// One group per workload, then their means.
     #[default]
     WorkloadsAndMean,
-    /// The mean alone.
+    /// The workloads alone.
+    Workloads,
+    /// The means alone.
     Mean,
 }
 
@@ -110,6 +121,8 @@ pub struct Figure {
     pub title: String,
     /// What the vertical axis shows, with its unit or baseline.
     pub axis: String,
+    /// What the horizontal axis of lines shows, with its unit.
+    pub swept: Option<String>,
     /// What it shows and what it lacks.
     #[serde(default)]
     pub caption: String,
@@ -130,14 +143,19 @@ pub struct Figure {
     /// The parts of stacked bars, from the bottom.
     #[serde(default, rename = "part")]
     pub parts: Vec<Part>,
-    /// The protocol that everything is normalised to.
-    pub baseline: Name,
-    /// The variant of the machine on which the baseline runs, where it is not the machine as it is.
+    /// The protocol that everything is normalised to; without it, each workload is to the baseline of its matrix.
+    pub baseline: Option<Name>,
+    /// The variant in which the baseline runs, where it has one.
     pub baseline_variant: Option<Name>,
-    /// The bars of each group.
+    /// The bars of each group, or the points of each line.
     pub series: Vec<Series>,
-    /// The mean over the workloads.
+    /// Which mean is taken over workloads.
     pub mean: Mean,
+    /// The workloads over which means are taken; without any, one mean over all.
+    #[serde(default)]
+    pub mean_over: Vec<MeanOver>,
+    /// A place on each line.
+    pub marker: Option<Marker>,
     /// Which groups are shown.
     #[serde(default)]
     pub show: Show,
@@ -153,16 +171,42 @@ pub struct Part {
     pub metric: String,
 }
 
-/// One bar of every group.
+/// One bar of every group, or one point of every line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
-    /// The name in the legend; the paper's spelling.
+    /// The name in the legend, or below the axis of lines; the paper's spelling.
+    pub label: String,
+    /// The protocol, or [`BASELINE`].
+    pub protocol: Name,
+    /// The variant, where it has one.
+    pub variant: Option<Name>,
+    /// The value of what is swept, where the chart has lines.
+    pub at: Option<f64>,
+}
+
+/// Workloads over which a mean is taken.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeanOver {
+    /// What they are called.
+    pub label: String,
+    /// The matrices whose workloads they are.
+    pub matrices: Vec<Name>,
+}
+
+/// A place on each line, at a value of what is swept that another protocol shows: a metric of its run over a second one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Marker {
+    /// What it shows.
     pub label: String,
     /// The protocol.
     pub protocol: Name,
-    /// The variant of the machine, where it is not the machine as it is.
-    pub variant: Option<Name>,
+    /// The metric.
+    pub metric: String,
+    /// The metric that it is divided by.
+    pub per: String,
 }
 
 /// The names that experiments may use.
@@ -183,71 +227,6 @@ impl Experiment {
         let experiment: Experiment = document.read()?;
         experiment.check(&document, known)?;
         Ok(experiment)
-    }
-
-    fn check(&self, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
-        // The name becomes that of the report's file.
-        let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if self.name.is_empty() || !self.name.chars().all(safe) {
-            return Err(document.mistake(0..0, "key `name`: expected lower-case letters, digits and hyphens"));
-        }
-        if !is_path(&self.system) {
-            document.check_known("system", &self.system, known.systems)?;
-        }
-        document.check_unique("matrix", self.matrices.iter().map(|matrix| &matrix.name))?;
-        document.check_unique("figure", self.figures.iter().map(|figure| &figure.id))?;
-        for matrix in &self.matrices {
-            matrix.check(document, known)?;
-        }
-        for figure in &self.figures {
-            self.check_figure(figure, document)?;
-        }
-        match self.figures.iter().filter(|figure| figure.headline).collect::<Vec<_>>().as_slice() {
-            [_] => Ok(()),
-            [] => Err(document.mistake(0..0, "no figure has `headline = true`; expected exactly one")),
-            [_, second, ..] => Err(document.mistake(
-                second.id.span(),
-                format!("figure `{}` is a second one with `headline = true`; expected exactly one", second.id),
-            )),
-        }
-    }
-
-    fn check_figure(&self, figure: &Figure, document: &Document<'_>) -> Result<(), DocumentError> {
-        let names: Vec<&str> = self.matrices.iter().map(|matrix| &*matrix.name).collect();
-        for matrix in &figure.matrices {
-            document.check_known("matrix", matrix, &names)?;
-        }
-        let matrices = self.matrices_of(figure);
-        let workloads: Vec<&str> = matrices.iter().flat_map(|matrix| &matrix.workloads).map(|name| &**name).collect();
-        let protocols: BTreeSet<&str> =
-            matrices.iter().flat_map(|matrix| &matrix.protocols).map(|name| &**name).collect();
-        let protocols: Vec<&str> = protocols.into_iter().collect();
-        let variants: Vec<&str> =
-            matrices.iter().flat_map(|matrix| &matrix.variants).map(|variant| &*variant.name).collect();
-        for workload in &figure.workloads {
-            document.check_known("workload of the figure's matrices", workload, &workloads)?;
-        }
-        for protocol in figure.series.iter().map(|series| &series.protocol).chain([&figure.baseline]) {
-            document.check_known("protocol of the figure's matrices", protocol, &protocols)?;
-        }
-        let named = figure.series.iter().filter_map(|series| series.variant.as_ref());
-        for variant in named.chain(&figure.baseline_variant) {
-            document.check_known("variant of the figure's matrices", variant, &variants)?;
-        }
-        let wrong =
-            |message: &str| Err(document.mistake(figure.id.span(), format!("figure `{}` {message}", figure.id)));
-        match (figure.chart, figure.measure, &figure.metric, figure.parts.len()) {
-            _ if figure.series.is_empty() => wrong("has no `series`; expected at least one"),
-            _ if figure.matrices.is_empty() => wrong("has no `matrices`; expected at least one"),
-            (Chart::Bars, Measure::SpeedUp, None, 0) => Ok(()),
-            (_, Measure::SpeedUp, ..) => wrong("is a speed-up: it takes `chart = \"bars\"`, no `metric` and no `part`"),
-            (Chart::Bars, _, Some(_), 0) => Ok(()),
-            (Chart::Bars, ..) => wrong("is a ratio in plain bars: it takes a `metric` and no `part`"),
-            (Chart::StackedBars, _, None, 1..) if figure.mean == Mean::Arithmetic => Ok(()),
-            (Chart::StackedBars, ..) => wrong(
-                "is stacked: it takes `part`s, no `metric`, and `mean = \"arithmetic\"`, under which parts add up",
-            ),
-        }
     }
 
     /// The figure that stands for the paper.
@@ -275,7 +254,8 @@ impl Experiment {
     /// The runs that one figure needs, without repetition.
     pub fn runs_of(&self, figure: &Figure, scale: Scale) -> Vec<RunSpec> {
         let series = figure.series.iter().map(|series| (&*series.protocol, series.variant.as_deref()));
-        let shown: Vec<_> = series.chain([(&*figure.baseline, figure.baseline_variant.as_deref())]).collect();
+        let marked = figure.marker.iter().map(|marker| (&*marker.protocol, None));
+        let shown: Vec<_> = series.chain([(BASELINE, figure.baseline_variant.as_deref())]).chain(marked).collect();
         let workloads = self.workloads_of(figure);
         let runs = workloads.iter().flat_map(|workload| {
             shown.iter().flat_map(|&(protocol, variant)| self.runs_for(figure, workload, protocol, variant, scale))
@@ -297,6 +277,24 @@ impl Experiment {
         workloads
     }
 
+    /// The workloads of a figure that a mean of it is over.
+    pub fn workloads_of_mean(&self, figure: &Figure, over: &MeanOver) -> Vec<String> {
+        let of_matrices = |workload: &String| {
+            let named = |matrix: &&Matrix| over.matrices.iter().any(|name| **name == *matrix.name);
+            self.matrices.iter().filter(named).any(|matrix| has(&matrix.workloads, workload))
+        };
+        self.workloads_of(figure).into_iter().filter(of_matrices).collect()
+    }
+
+    /// The protocol that a workload of a figure is normalised to.
+    pub fn baseline_of<'a>(&'a self, figure: &'a Figure, workload: &str) -> Option<&'a str> {
+        let of_matrix = || {
+            let matrices = self.matrices_of(figure).into_iter().filter(|matrix| has(&matrix.workloads, workload));
+            matrices.filter_map(|matrix| matrix.baseline.as_ref()).next()
+        };
+        figure.baseline.as_ref().or_else(of_matrix).map(|name| &**name)
+    }
+
     /// The runs behind one bar of a figure, one per seed; none where no matrix of the figure has that point.
     pub fn runs_for(
         &self,
@@ -306,7 +304,8 @@ impl Experiment {
         variant: Option<&str>,
         scale: Scale,
     ) -> Vec<RunSpec> {
-        let has = |names: &[Name], name: &str| names.iter().any(|candidate| &**candidate == name);
+        let baseline = if protocol == BASELINE { self.baseline_of(figure, workload) } else { None };
+        let protocol = baseline.unwrap_or(protocol);
         for matrix in self.matrices_of(figure) {
             let set = match variant {
                 None if matrix.variants.is_empty() => Some(&[] as &[String]),
@@ -341,28 +340,6 @@ impl Experiment {
 }
 
 impl Matrix {
-    fn check(&self, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
-        for (key, empty) in [
-            ("workloads", self.workloads.is_empty()),
-            ("protocols", self.protocols.is_empty()),
-            ("seeds", self.seeds.is_empty()),
-        ] {
-            if empty {
-                let message = format!("matrix `{}`: key `{key}` is empty; expected at least one", self.name);
-                return Err(document.mistake(self.name.span(), message));
-            }
-        }
-        for workload in &self.workloads {
-            document.check_known("workload", workload, known.workloads)?;
-        }
-        for protocol in &self.protocols {
-            document.check_known("protocol", protocol, known.protocols)?;
-        }
-        document.check_unique("workload", &self.workloads)?;
-        document.check_unique("protocol", &self.protocols)?;
-        document.check_unique("variant", self.variants.iter().map(|variant| &variant.name))
-    }
-
     /// The overrides of each variant; a single empty one without variants.
     fn sets(&self) -> Vec<&[String]> {
         if self.variants.is_empty() {
@@ -373,9 +350,8 @@ impl Matrix {
     }
 }
 
-/// Whether a system is given as a file and not by name, by the rule of `chorus-system`.
-fn is_path(system: &str) -> bool {
-    system.ends_with(".toml") || system.contains(['/', '\\'])
+fn has(names: &[Name], name: &str) -> bool {
+    names.iter().any(|candidate| &**candidate == name)
 }
 
 fn without_repetition(runs: Vec<RunSpec>) -> Vec<RunSpec> {

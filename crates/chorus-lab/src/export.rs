@@ -102,6 +102,9 @@ pub const COLUMNS: &[Column] = &[
     column("scale", ColumnKind::Text, |row| Cell::text(row.record.spec.scale.name())),
     column("seed", ColumnKind::Integer, |row| Cell::Integer(row.record.spec.seed)),
     column("set", ColumnKind::Text, |row| Cell::Text(row.record.spec.set.join(" ").into())),
+    column("parameters", ColumnKind::Text, |row| {
+        Cell::or_empty(row.result(), |run| Cell::Text(parameters(run).into()))
+    }),
     column("config_hash", ColumnKind::Text, |row| Cell::text(&row.record.config_hash)),
     column("chorus_version", ColumnKind::Text, |row| Cell::text(&row.record.build.chorus_version)),
     column("git_revision", ColumnKind::Text, |row| Cell::text(&row.record.build.git_revision)),
@@ -119,6 +122,11 @@ pub const COLUMNS: &[Column] = &[
     column("metric", ColumnKind::Text, |row| Cell::or_empty(row.metric, |(name, _)| Cell::text(name))),
     column("value", ColumnKind::Number, |row| Cell::or_empty(row.metric, |(_, value)| Cell::Number(value))),
 ];
+
+/// The parameters of a run's protocol as they are set: `lease.cycles=800 timestamp.bits=32`.
+fn parameters(run: &RunResult) -> String {
+    run.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+}
 
 /// The rows of some runs.
 fn rows(records: &[Record]) -> Vec<Row<'_>> {

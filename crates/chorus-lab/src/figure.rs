@@ -1,15 +1,16 @@
 //! Figures computed from finished runs.
 //!
-//! A bar is the quotient of a run and the baseline's run of the same workload; with several seeds, of their arithmetic means. A
-//! run without a result, or with a wrong one, gives no bar: the figure says why. Means are taken over the workloads for which
-//! every series that has any bar has one, so that they can be compared; the figure says so where these are not all.
+//! A bar, or a point of a line, is the quotient of a run and the baseline's run of the same workload; with several seeds, of
+//! their arithmetic means. A run without a result, or with a wrong one, gives no bar: the figure says why. Means are taken over
+//! the workloads for which every series that has any bar has one, so that they can be compared; the figure says so where these
+//! are not all.
 
 use std::collections::BTreeMap;
 
 use chorus_system::Scale;
 use serde::Serialize;
 
-use crate::experiment::{Chart, Experiment, Figure, Measure, Show};
+use crate::experiment::{BASELINE, Chart, Experiment, Figure, Marker, Measure, Series, Show};
 use crate::run::{CheckResult, Outcome, Record, RunResult, RunSpec};
 use crate::stats::Mean;
 
@@ -41,44 +42,64 @@ pub struct FigureData {
     pub title: String,
     /// What the vertical axis shows.
     pub axis: String,
+    /// What the horizontal axis of lines shows.
+    pub swept: Option<String>,
     /// What it shows and what it lacks.
     pub caption: String,
-    /// The bars of each group.
+    /// How it is drawn.
+    #[serde(skip)]
+    pub chart: Chart,
+    /// The bars of each group, or the points of each line.
     pub series: Vec<SeriesData>,
-    /// The parts of a stacked bar from the bottom; none for plain bars.
+    /// The parts of a stacked bar from the bottom; none for others.
     pub parts: Vec<String>,
-    /// One group per workload.
+    /// One group, or line, per workload.
     pub workloads: Vec<Group>,
-    /// The mean over the workloads.
-    pub mean: Group,
-    /// Whether the workloads are drawn, or only the mean.
+    /// The means over workloads; none where only the workloads are shown.
+    pub means: Vec<Group>,
+    /// A place on each line.
+    pub markers: Option<Markers>,
+    /// Which of these are drawn.
     #[serde(skip)]
     pub show: Show,
-    /// The protocol that everything is normalised to, and its variant of the machine.
+    /// The variant of the baseline.
     #[serde(skip)]
-    pub baseline: (String, Option<String>),
-    /// The metrics behind the bars.
+    pub baseline_variant: Option<String>,
+    /// The metrics behind bars and markers.
     pub metrics: Vec<String>,
     /// What the reader must know: bars that are missing, and means over fewer workloads.
     pub notes: Vec<String>,
 }
 
-/// One bar of every group.
+/// One bar of every group, or one point of every line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesData {
-    /// The name in the legend.
+    /// The name in the legend, or below the axis.
     pub label: String,
     /// The protocol.
     pub protocol: String,
-    /// The variant of the machine.
+    /// The variant.
     pub variant: Option<String>,
+    /// The value of what is swept.
+    pub at: Option<f64>,
 }
 
-/// Bars that stand together, one per series.
+/// A place on each line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Markers {
+    /// What it shows.
+    pub label: String,
+    /// The value of what is swept, for each workload; none where its run has no usable result.
+    pub at: Vec<Option<f64>>,
+}
+
+/// Bars that stand together, one per series, or the points of one line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// The workload, or the abbreviation of the mean.
+    /// The workload, or what the mean is and over which workloads.
     pub label: String,
+    /// The protocol that the workload is normalised to; none for a mean.
+    pub baseline: Option<String>,
     /// The bars in the order of the series.
     pub bars: Vec<Bar>,
 }
@@ -87,7 +108,7 @@ pub struct Group {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bar {
-    /// The height of each part from the bottom; a plain bar has one.
+    /// The height of each part from the bottom; one that is not stacked has one.
     Parts(Vec<f64>),
     /// No bar, and why in a word or two.
     Missing(String),
@@ -111,62 +132,88 @@ impl FigureData {
         let workloads: Vec<Group> = experiment
             .workloads_of(figure)
             .into_iter()
-            .map(|workload| Group { bars: source.bars(&workload), label: workload })
-            .collect();
-        let series: Vec<SeriesData> = figure
-            .series
-            .iter()
-            .map(|series| SeriesData {
-                label: series.label.clone(),
-                protocol: series.protocol.to_string(),
-                variant: series.variant.as_ref().map(ToString::to_string),
+            .map(|workload| Group {
+                bars: source.bars(&workload),
+                baseline: experiment.baseline_of(figure, &workload).map(str::to_owned),
+                label: workload,
             })
             .collect();
-        let common = common(&series, &workloads);
-        let notes = notes(&series, &workloads, &common);
-        let bars = (0..series.len()).map(|index| mean_bar(figure.mean, &common, index)).collect();
+        let series: Vec<SeriesData> = figure.series.iter().map(SeriesData::new).collect();
+        let mut notes = missing_bars(&series, &workloads);
+        let means = source.means(&workloads, &mut notes);
+        let markers = figure.marker.as_ref().map(|marker| source.markers(marker, &workloads));
+        let of_marker = figure.marker.iter().flat_map(|marker| [marker.metric.clone(), marker.per.clone()]);
+        let metrics = metrics.iter().cloned().chain(of_marker).collect();
         FigureData {
             id: figure.id.to_string(),
             title: figure.title.clone(),
             axis: figure.axis.clone(),
+            swept: figure.swept.clone(),
             caption: figure.caption.clone(),
+            chart: figure.chart,
             series,
             parts: figure.parts.iter().map(|part| part.label.clone()).collect(),
             workloads,
-            mean: Group { label: figure.mean.abbreviation().to_owned(), bars },
+            means,
+            markers,
             show: figure.show,
-            baseline: (figure.baseline.to_string(), figure.baseline_variant.as_ref().map(ToString::to_string)),
+            baseline_variant: figure.baseline_variant.as_ref().map(ToString::to_string),
             metrics,
             notes,
         }
     }
 
-    /// The groups that are drawn.
-    pub fn shown(&self) -> impl Iterator<Item = &Group> {
-        let workloads: &[Group] = match self.show {
-            Show::WorkloadsAndMean => &self.workloads,
-            Show::Mean => &[],
-        };
-        workloads.iter().chain([&self.mean])
+    /// The groups that are drawn: those of workloads, then those of means.
+    pub fn shown(&self) -> (&[Group], &[Group]) {
+        match self.show {
+            Show::WorkloadsAndMean | Show::Workloads => (&self.workloads, &self.means),
+            Show::Mean => (&[], &self.means),
+        }
     }
 
     /// The height of a protocol's bar for a workload; the baseline's is 1 also where it is not drawn.
     pub fn value(&self, workload: &str, protocol: &str, variant: Option<&str>) -> Option<f64> {
-        let drawn = |series: &SeriesData| series.protocol == protocol && series.variant.as_deref() == variant;
         let group = self.workloads.iter().find(|group| group.label == workload)?;
-        match self.series.iter().position(drawn) {
+        match self.position(protocol, variant) {
             Some(index) => group.bars.get(index)?.value(),
             // Some other bar of the group shows that the baseline ran.
-            None if self.is_baseline(protocol, variant) => {
+            None if self.is_baseline(group, protocol, variant) => {
                 group.bars.iter().any(|bar| bar.value().is_some()).then_some(1.0)
             }
             None => None,
         }
     }
 
-    /// Whether a protocol is what the figure is normalised to.
-    pub fn is_baseline(&self, protocol: &str, variant: Option<&str>) -> bool {
-        self.baseline.0 == protocol && self.baseline.1.as_deref() == variant
+    /// The height of some parts of a protocol's bar for a workload.
+    pub fn value_of_parts(&self, workload: &str, protocol: &str, variant: Option<&str>, parts: &[&str]) -> Option<f64> {
+        let group = self.workloads.iter().find(|group| group.label == workload)?;
+        match group.bars.get(self.position(protocol, variant)?)? {
+            Bar::Parts(heights) => {
+                let height = |part: &str| heights.get(self.parts.iter().position(|label| label == part)?).copied();
+                parts.iter().map(|part| height(part)).sum()
+            }
+            Bar::Missing(_) => None,
+        }
+    }
+
+    fn position(&self, protocol: &str, variant: Option<&str>) -> Option<usize> {
+        self.series.iter().position(|series| series.protocol == protocol && series.variant.as_deref() == variant)
+    }
+
+    fn is_baseline(&self, group: &Group, protocol: &str, variant: Option<&str>) -> bool {
+        let named = group.baseline.as_deref() == Some(protocol) && self.baseline_variant.as_deref() == variant;
+        protocol == BASELINE || named
+    }
+}
+
+impl SeriesData {
+    fn new(series: &Series) -> SeriesData {
+        SeriesData {
+            label: series.label.clone(),
+            protocol: series.protocol.to_string(),
+            variant: series.variant.as_ref().map(ToString::to_string),
+            at: series.at,
+        }
     }
 }
 
@@ -174,7 +221,7 @@ fn metrics_of(figure: &Figure) -> Vec<String> {
     match figure.measure {
         Measure::SpeedUp => vec![CYCLES.to_owned()],
         Measure::Ratio | Measure::RatioOfRates => match figure.chart {
-            Chart::Bars => figure.metric.iter().map(ToString::to_string).collect(),
+            Chart::Bars | Chart::Lines => figure.metric.iter().map(ToString::to_string).collect(),
             Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
         },
     }
@@ -193,8 +240,8 @@ impl Source<'_> {
     /// The bars of one workload.
     fn bars(&self, workload: &str) -> Vec<Bar> {
         let figure = self.figure;
-        let baseline = self.measured(workload, &figure.baseline, figure.baseline_variant.as_deref());
-        let bar = |series: &crate::experiment::Series| -> Result<Vec<f64>, String> {
+        let baseline = self.measured(workload, BASELINE, figure.baseline_variant.as_deref());
+        let bar = |series: &Series| -> Result<Vec<f64>, String> {
             let measured = self.measured(workload, &series.protocol, series.variant.as_deref())?;
             let baseline = baseline.as_ref().map_err(|why| format!("baseline {why}"))?;
             let whole: f64 = baseline.iter().sum();
@@ -224,6 +271,43 @@ impl Source<'_> {
             .collect()
     }
 
+    /// The means of the figure, each over the workloads that all series have.
+    fn means(&self, workloads: &[Group], notes: &mut Vec<String>) -> Vec<Group> {
+        let (experiment, figure) = (self.experiment, self.figure);
+        if figure.show == Show::Workloads {
+            return Vec::new();
+        }
+        let abbreviation = figure.mean.abbreviation();
+        let named = figure
+            .mean_over
+            .iter()
+            .map(|over| (format!("{abbreviation} {}", over.label), experiment.workloads_of_mean(figure, over)));
+        let mut means: Vec<(String, Vec<String>)> = named.collect();
+        if means.is_empty() {
+            means.push((abbreviation.to_owned(), workloads.iter().map(|group| group.label.clone()).collect()));
+        }
+        let mut groups = Vec::new();
+        for (label, over) in means {
+            let members: Vec<&Group> = workloads.iter().filter(|group| over.contains(&group.label)).collect();
+            let common = common(figure.series.len(), &members);
+            notes.extend(smaller_mean(&label, &members, &common));
+            let bars = (0..figure.series.len()).map(|index| mean_bar(figure.mean, &common, index)).collect();
+            groups.push(Group { label, baseline: None, bars });
+        }
+        groups
+    }
+
+    /// Where the marker of each workload is: the quotient of two metrics, each summed over the seeds.
+    fn markers(&self, marker: &Marker, workloads: &[Group]) -> Markers {
+        let at = |group: &Group| -> Option<f64> {
+            let runs = self.experiment.runs_for(self.figure, &group.label, &marker.protocol, None, self.scale);
+            let results = runs.iter().map(|spec| usable(self.results.get(spec)).ok()).collect::<Option<Vec<_>>>()?;
+            let sum = |metric: &str| results.iter().map(|result| result.metrics.get(metric)).sum::<Option<f64>>();
+            Some(sum(&marker.metric)? / sum(&marker.per)?).filter(|quotient| quotient.is_finite())
+        };
+        Markers { label: marker.label.clone(), at: workloads.iter().map(at).collect() }
+    }
+
     fn metric(&self, result: &RunResult, metric: &str) -> Option<f64> {
         let value = if metric == CYCLES { result.cycles as f64 } else { *result.metrics.get(metric)? };
         Some(match self.figure.measure {
@@ -245,12 +329,11 @@ fn usable(record: Option<&Record>) -> Result<&RunResult, String> {
     }
 }
 
-/// The workloads over which means are taken.
-fn common<'g>(series: &[SeriesData], workloads: &'g [Group]) -> Vec<&'g Group> {
+/// The workloads over which a mean of so many series is taken.
+fn common<'g>(series: usize, workloads: &[&'g Group]) -> Vec<&'g Group> {
     let has_bar = |group: &Group, index: usize| group.bars.get(index).and_then(Bar::value).is_some();
-    let alive: Vec<usize> =
-        (0..series.len()).filter(|&index| workloads.iter().any(|group| has_bar(group, index))).collect();
-    workloads.iter().filter(|group| alive.iter().all(|&index| has_bar(group, index))).collect()
+    let alive: Vec<usize> = (0..series).filter(|&index| workloads.iter().any(|group| has_bar(group, index))).collect();
+    workloads.iter().copied().filter(|group| alive.iter().all(|&index| has_bar(group, index))).collect()
 }
 
 /// The mean of one series over some workloads, part by part.
@@ -272,23 +355,23 @@ fn mean_bar(mean: Mean, workloads: &[&Group], series: usize) -> Bar {
     }
 }
 
-fn notes(series: &[SeriesData], workloads: &[Group], common: &[&Group]) -> Vec<String> {
-    let mut notes = Vec::new();
-    for (index, series) in series.iter().enumerate() {
-        let missing: Vec<String> = workloads
-            .iter()
-            .filter_map(|group| match group.bars.get(index)? {
-                Bar::Missing(why) => Some(format!("{} ({why})", group.label)),
-                Bar::Parts(_) => None,
-            })
-            .collect();
-        if !missing.is_empty() {
-            notes.push(format!("{} has no bar for {}.", series.label, missing.join(", ")));
-        }
-    }
-    if !common.is_empty() && common.len() < workloads.len() {
-        let names: Vec<&str> = common.iter().map(|group| group.label.as_str()).collect();
-        notes.push(format!("Means are over {} of {} workloads: {}.", names.len(), workloads.len(), names.join(", ")));
-    }
-    notes
+/// Says which bars are missing and why.
+fn missing_bars(series: &[SeriesData], workloads: &[Group]) -> Vec<String> {
+    let missing = |(index, series): (usize, &SeriesData)| {
+        let workloads = workloads.iter().filter_map(|group| match group.bars.get(index)? {
+            Bar::Missing(why) => Some(format!("{} ({why})", group.label)),
+            Bar::Parts(_) => None,
+        });
+        let workloads: Vec<String> = workloads.collect();
+        (!workloads.is_empty()).then(|| format!("{} has no bar for {}.", series.label, workloads.join(", ")))
+    };
+    series.iter().enumerate().filter_map(missing).collect()
+}
+
+/// Says that a mean is over fewer workloads than it should be.
+fn smaller_mean(label: &str, workloads: &[&Group], common: &[&Group]) -> Option<String> {
+    let names: Vec<&str> = common.iter().map(|group| group.label.as_str()).collect();
+    let is_smaller = !names.is_empty() && names.len() < workloads.len();
+    is_smaller
+        .then(|| format!("{label} is over {} of {} workloads: {}.", names.len(), workloads.len(), names.join(", ")))
 }

@@ -8,10 +8,11 @@
 //! | file | subject |
 //! |---|---|
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
+//! | `setup.rs` | a run's machine and the parameters of its protocol |
 //! | `simulate.rs` | one run on the simulator |
 //! | `bench.rs` | how fast the simulator is |
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
-//! | `experiment.rs` | run matrices and figures as data |
+//! | `experiment.rs`, `experiment/` | run matrices and figures as data, and what they must keep to |
 //! | `claim.rs` | what a paper states as data, and the verdict on it |
 //! | `paper.rs` | the shipped papers, and experiment files of one's own |
 //! | `matrix.rs` | many runs on all cores, each kept when it is finished |
@@ -19,7 +20,7 @@
 //! | `store.rs` | finished runs in SQLite |
 //! | `stats.rs` | means |
 //! | `figure.rs` | figures computed from finished runs |
-//! | `svg.rs`, `chart.rs` | figures drawn |
+//! | `svg.rs`, `chart.rs`, `chart/` | figures drawn: bars and lines |
 //! | `html.rs`, `report.rs` | one page per paper |
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
@@ -38,6 +39,7 @@ pub mod progress;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod setup;
 pub mod simulate;
 pub mod stats;
 pub mod store;

@@ -8,24 +8,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use chorus_system::SystemError;
 use rayon::ThreadPoolBuilder;
 
 use crate::progress::Progress;
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec, Runner};
+use crate::setup::{self, SetupError};
 use crate::store::{Store, StoreError};
 
 /// Why a matrix could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatrixError {
-    /// A run asks for a machine that cannot exist.
+    /// A run asks for a machine or a parameter that cannot exist.
     #[error("{spec}: {source}")]
-    System {
+    Setup {
         /// The run.
         spec: Box<RunSpec>,
-        /// What is wrong with its system or overrides.
-        source: Box<SystemError>,
+        /// What is wrong with its system, protocol or overrides.
+        source: Box<SetupError>,
     },
     /// The results cannot be kept.
     #[error(transparent)]
@@ -109,9 +109,9 @@ impl Lab<'_> {
         let mut seen = BTreeSet::new();
         let mut planned = Vec::new();
         for spec in specs.iter().filter(|spec| seen.insert(*spec)) {
-            let resolved = chorus_system::resolve(&spec.system, spec.scale, &spec.set)
-                .map_err(|source| MatrixError::System { spec: Box::new(spec.clone()), source: Box::new(source) })?;
-            let config_hash = resolved.hash;
+            let config_hash = setup::resolve(spec)
+                .map_err(|source| MatrixError::Setup { spec: Box::new(spec.clone()), source: Box::new(source) })?
+                .config_hash;
             let found = self.store.find(spec, &config_hash, self.build)?.filter(is_settled);
             planned.push(Planned { spec: spec.clone(), config_hash, record: Mutex::new(found) });
         }

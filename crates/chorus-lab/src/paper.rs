@@ -1,6 +1,6 @@
 //! The shipped papers, and experiment files of one's own.
 
-use crate::claim::{self, Claim};
+use crate::claim::{self, Statements};
 use crate::document::{DocumentError, excerpt, nearest, read_file};
 use crate::experiment::{Experiment, KnownNames};
 
@@ -27,8 +27,8 @@ pub const PAPERS: &[ShippedPaper] = &[ShippedPaper {
 pub struct Paper {
     /// The runs and figures.
     pub experiment: Experiment,
-    /// The claims; none for an experiment file of one's own.
-    pub claims: Vec<Claim>,
+    /// What it states, and what is predicted; nothing for an experiment file of one's own.
+    pub statements: Statements,
 }
 
 /// Finds a paper by its name, or reads the experiment file at a path: whatever ends in `.toml` or contains a separator.
@@ -36,12 +36,12 @@ pub fn load(name_or_path: &str, known: &KnownNames<'_>) -> Result<Paper, Documen
     if let Some(shipped) = PAPERS.iter().find(|shipped| shipped.name == name_or_path) {
         let name = shipped.name;
         let experiment = Experiment::read(&format!("experiments/{name}.toml"), shipped.experiments, known)?;
-        let claims = claim::read(&format!("claims/{name}.toml"), shipped.claims, &experiment)?;
-        return Ok(Paper { experiment, claims });
+        let statements = claim::read(&format!("claims/{name}.toml"), shipped.claims, &experiment)?;
+        return Ok(Paper { experiment, statements });
     }
     if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
         let experiment = Experiment::read(name_or_path, &read_file(name_or_path)?, known)?;
-        return Ok(Paper { experiment, claims: Vec::new() });
+        return Ok(Paper { experiment, statements: Statements::default() });
     }
     let names: Vec<String> = PAPERS.iter().map(|shipped| shipped.name.to_owned()).collect();
     Err(DocumentError::UnknownPaper {

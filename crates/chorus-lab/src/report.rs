@@ -13,7 +13,7 @@ use chorus_system::Scale;
 use serde::Serialize;
 
 use crate::chart;
-use crate::claim::{Evaluation, Verdict};
+use crate::claim::{Evaluation, Predicted, Verdict};
 use crate::experiment::Experiment;
 use crate::figure::{Bar, CYCLES, FigureData, Group};
 use crate::html::{Cell, Narrow, details, escape, page, table};
@@ -39,6 +39,8 @@ pub struct Report<'a> {
     pub figures: &'a [FigureData],
     /// The claims in order.
     pub claims: &'a [Evaluation],
+    /// The predictions in order.
+    pub predictions: &'a [Predicted],
     /// The runs.
     pub records: &'a [Record],
     /// What the metrics mean.
@@ -111,6 +113,8 @@ impl Report<'_> {
             self.head(),
             self.figures_section(true),
             self.claims_section(),
+            self.predictions_section(),
+            self.notes_section(),
             self.figures_section(false),
             self.failures_section(),
             self.runs_section(),
@@ -147,16 +151,16 @@ impl Report<'_> {
             (failed.to_string(), "without a usable result".to_owned()),
             (verdicts(Verdict::Agrees).to_string(), "claims agree".to_owned()),
             (verdicts(Verdict::Disagrees).to_string(), "claims disagree".to_owned()),
-            (verdicts(Verdict::Partial).to_string(), "claims partly measured".to_owned()),
+            (
+                (verdicts(Verdict::Partial) + verdicts(Verdict::NotMeasured)).to_string(),
+                "claims partly or not measured".to_owned(),
+            ),
             (self.scale.to_string(), "scale".to_owned()),
         ];
         for (number, what) in facts {
             let _ = writeln!(out, "<li><b>{}</b>{}</li>", escape(&number), escape(&what));
         }
         out.push_str("</ul>\n");
-        for note in &self.experiment.notes {
-            let _ = writeln!(out, "<p>{}</p>", escape(note));
-        }
         if self.scale == Scale::Quick {
             out.push_str(
                 "<p>At quick scale the machine and the inputs are shrunk together; the paper's numbers are for the full \
@@ -164,6 +168,15 @@ impl Report<'_> {
             );
         }
         out
+    }
+
+    fn notes_section(&self) -> String {
+        if self.experiment.notes.is_empty() {
+            return String::new();
+        }
+        let notes: Vec<String> =
+            self.experiment.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
+        format!("<h2 id=\"notes\">Notes</h2>\n<ul>\n{}</ul>\n", notes.concat())
     }
 
     fn claims_section(&self) -> String {
@@ -182,8 +195,33 @@ impl Report<'_> {
         let rows: Vec<Vec<Cell>> = self.claims.iter().map(claim_row).collect();
         format!(
             "<h2 id=\"claims\">What the paper states and what was measured</h2>\n{}\
-             <p class=\"soft\">Ratio is measured over paper. Approximate claims (≈) agree within 15 %. A claim is partial while some of its workloads are \
-             missing; a partial claim counts as neither agreement nor disagreement.</p>\n",
+             <p class=\"soft\">Ratio is measured over paper. Approximate claims (≈) agree within 15 %. A claim is partial where some of its workloads have no \
+             usable run; a partial claim counts as neither agreement nor disagreement.</p>\n",
+            table(Narrow::Cards, &headers, &rows)
+        )
+    }
+
+    fn predictions_section(&self) -> String {
+        if self.predictions.is_empty() {
+            return String::new();
+        }
+        let headers = [
+            Cell::classed("claim", "Prediction"),
+            Cell::classed("where", "Where"),
+            Cell::number("Measured"),
+            Cell::classed("why", "Over"),
+        ];
+        let row = |prediction: &Predicted| {
+            vec![
+                Cell::classed("claim", &prediction.text),
+                Cell::classed("where", &prediction.source),
+                Cell::number(prediction.measured.map_or_else(|| "–".to_owned(), number)),
+                Cell::classed("why", &prediction.reason),
+            ]
+        };
+        let rows: Vec<Vec<Cell>> = self.predictions.iter().map(row).collect();
+        format!(
+            "<h2 id=\"predictions\">Predictions</h2>\n<p>What Chorus measures where the paper's own number is not known.</p>\n{}",
             table(Narrow::Cards, &headers, &rows)
         )
     }
@@ -367,27 +405,37 @@ fn run_row(record: &Record) -> Vec<Cell> {
     ]
 }
 
-/// The data of a figure: one row per workload and series, with a column per part.
+/// The data of a figure: one row per workload, and per series where bars have parts.
 fn data_table(figure: &FigureData) -> String {
-    if figure.parts.is_empty() {
-        let headers: Vec<Cell> = std::iter::once(Cell::text("Workload"))
-            .chain(figure.series.iter().map(|series| Cell::number(&series.label)))
-            .collect();
-        let row = |group: &Group| {
-            let bars = group.bars.iter().map(|bar| match bar {
-                Bar::Parts(parts) => Cell::number(number(parts.iter().sum())),
-                Bar::Missing(why) => Cell::number(why),
-            });
-            std::iter::once(Cell::name(&group.label)).chain(bars).collect()
-        };
-        let rows: Vec<Vec<Cell>> = figure.workloads.iter().chain([&figure.mean]).map(row).collect();
-        return table(Narrow::Scroll, &headers, &rows);
-    }
+    if figure.parts.is_empty() { plain_table(figure) } else { parts_table(figure) }
+}
+
+fn plain_table(figure: &FigureData) -> String {
+    let mut headers = vec![Cell::text("Workload")];
+    headers.extend(figure.series.iter().map(|series| Cell::number(&series.label)));
+    headers.extend(figure.markers.as_ref().map(|markers| Cell::number(&markers.label)));
+    let row = |(index, group): (usize, &Group)| {
+        let mut row = vec![Cell::name(&group.label)];
+        row.extend(group.bars.iter().map(|bar| match bar {
+            Bar::Parts(parts) => Cell::number(number(parts.iter().sum())),
+            Bar::Missing(why) => Cell::number(why),
+        }));
+        if let Some(markers) = &figure.markers {
+            let at = markers.at.get(index).copied().flatten();
+            row.push(Cell::number(at.map_or_else(|| "–".to_owned(), |at| format!("{at:.0}"))));
+        }
+        row
+    };
+    let rows: Vec<Vec<Cell>> = figure.workloads.iter().chain(&figure.means).enumerate().map(row).collect();
+    table(Narrow::Scroll, &headers, &rows)
+}
+
+fn parts_table(figure: &FigureData) -> String {
     let mut headers = vec![Cell::text("Workload"), Cell::text("Protocol")];
     headers.extend(figure.parts.iter().map(Cell::number));
     headers.push(Cell::number("Sum"));
     let mut rows = Vec::new();
-    for group in figure.workloads.iter().chain([&figure.mean]) {
+    for group in figure.workloads.iter().chain(&figure.means) {
         for (bar, series) in group.bars.iter().zip(&figure.series) {
             let mut row = vec![Cell::name(&group.label), Cell::name(&series.label)];
             match bar {

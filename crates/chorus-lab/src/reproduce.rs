@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use chorus_system::Scale;
 use serde_json::{Value, json};
 
-use crate::claim::{self, Evaluation};
+use crate::claim::{self, Evaluation, Measured, Predicted};
 use crate::experiment::Figure;
 use crate::figure::{FigureData, Results};
 use crate::matrix::{Lab, MatrixError};
@@ -18,7 +18,7 @@ use crate::run::{Build, CheckResult, Record, RunSpec, Runner};
 use crate::store::{Store, StoreError};
 
 /// The version of the JSON that [`Reproduction::to_json`] writes.
-pub const JSON_SCHEMA_VERSION: u32 = 1;
+pub const JSON_SCHEMA_VERSION: u32 = 2;
 
 /// The results store in the output directory.
 pub const STORE_FILE: &str = "results.sqlite";
@@ -84,6 +84,8 @@ pub struct ReproducedPaper {
     pub figures: Vec<FigureData>,
     /// The claims about them.
     pub claims: Vec<Evaluation>,
+    /// What they predict where the paper's number is not known.
+    pub predictions: Vec<Predicted>,
     /// Its runs.
     pub records: Vec<Record>,
     /// Its page; none after cancellation.
@@ -149,6 +151,7 @@ impl ReproducedPaper {
             "wrong_results": self.records.iter().filter(wrong).count(),
             "figures": self.figures,
             "claims": self.claims,
+            "predictions": self.predictions,
             "failures": failures,
             "page": self.page.as_ref().map(|path| path.display().to_string()),
         })
@@ -211,21 +214,20 @@ fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> Repro
         .into_iter()
         .map(|figure| FigureData::compute(experiment, figure, request.scale, results))
         .collect();
-    let mut claims = claim::evaluate(&paper.claims, &figures, request.facts);
+    let answered = |measured: &Measured| figures.iter().any(|figure| figure.id == *measured.figure);
+    let mut statements = paper.statements.clone();
     if request.headline_only {
-        let answered = |id: &str| {
-            let claim = paper.claims.iter().find(|claim| &*claim.id == id);
-            let figure = claim.and_then(|claim| claim.measured.as_ref()).map(|measured| &*measured.figure);
-            figure.is_none_or(|id| figures.iter().any(|figure| figure.id == id))
-        };
-        claims.retain(|claim| answered(&claim.id));
+        statements.claims.retain(|claim| claim.measured.as_ref().is_none_or(answered));
+        statements.predictions.retain(|prediction| answered(&prediction.measured));
     }
+    let claims = claim::evaluate(&statements.claims, &figures, request.facts);
+    let predictions = claim::predict(&statements.predictions, &figures);
     let mut seen = BTreeSet::new();
     let specs = runs(paper, request);
     let records =
         specs.iter().filter(|spec| seen.insert(*spec)).filter_map(|spec| results.get(spec)).cloned().collect();
     let (name, title) = (experiment.name.clone(), experiment.title.clone());
-    ReproducedPaper { name, title, figures, claims, records, page: None }
+    ReproducedPaper { name, title, figures, claims, predictions, records, page: None }
 }
 
 fn write_page(
@@ -237,6 +239,7 @@ fn write_page(
         experiment: &paper.experiment,
         figures: &reproduced.figures,
         claims: &reproduced.claims,
+        predictions: &reproduced.predictions,
         records: &reproduced.records,
         definitions: request.definitions,
         scale: request.scale,

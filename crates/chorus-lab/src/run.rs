@@ -23,7 +23,7 @@ pub struct RunSpec {
     pub scale: Scale,
     /// The seed of the generated input.
     pub seed: u64,
-    /// Overrides of the machine, `key=value`; later ones win.
+    /// Overrides of the machine and of the protocol's parameters, `key=value`; later ones win.
     pub set: Vec<String>,
 }
 
@@ -90,9 +90,12 @@ pub struct KernelResult {
 pub struct RunResult {
     /// What was run.
     pub spec: RunSpec,
+    /// The values of the protocol's parameters by their keys.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, u64>,
     /// The hash of the resolved configuration.
     pub config_hash: String,
-    /// The resolved configuration as TOML.
+    /// The resolved configuration as TOML: the machine, and the protocol's parameters.
     pub config_text: String,
     /// The version of Chorus that ran it.
     pub chorus_version: String,
@@ -127,6 +130,7 @@ impl RunResult {
             "scale": self.spec.scale.name(),
             "seed": self.spec.seed,
             "set": self.spec.set,
+            "parameters": self.parameters,
             "config_hash": self.config_hash,
             "chorus_version": self.chorus_version,
             "git_revision": self.git_revision,

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
 use chorus_sim::frontend::HostMemory;
-use chorus_sim::{SimError, Simulated};
-use chorus_system::Resolved;
+use chorus_sim::{Settings, SimError, Simulated};
 use chorus_workloads::{WORKLOADS, Workload};
 use cpu_time::ThreadTime;
 
 use crate::document::{did_you_mean, excerpt, nearest, quoted};
 use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
+use crate::setup::{self, Setup};
 
 /// The Chorus that is running.
 pub fn build() -> Build {
@@ -30,22 +30,22 @@ pub fn build() -> Build {
 /// writes, unless `allow_incoherent`: then it runs, and what goes wrong is reported as its result.
 pub fn simulate(spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let bad_input = |message: String| RunError::new(RunErrorKind::BadInput, message);
-    let resolved =
-        chorus_system::resolve(&spec.system, spec.scale, &spec.set).map_err(|error| bad_input(error.to_string()))?;
-    let protocol = find_protocol(&spec.protocol).map_err(bad_input)?;
+    let setup = setup::resolve(spec).map_err(|error| bad_input(error.to_string()))?;
+    let protocol = setup.protocol;
     let workload = find_workload(&spec.workload).map_err(bad_input)?;
     let lacks_coherence = workload.communicates() && !protocol.promises().contains(&Promise::Communication);
     if lacks_coherence && !allow_incoherent {
         return Err(refusal(protocol, workload));
     }
     let (wall, processor) = (Instant::now(), ThreadTime::now());
-    let run = || run(&resolved, protocol, workload, spec);
+    let run = || run(&setup, workload, spec);
     let simulated = if lacks_coherence { quietly(run).unwrap_or_else(|panic| Err(crash(&*panic))) } else { run() }?;
     let Build { chorus_version, git_revision } = build();
     Ok(RunResult {
         spec: spec.clone(),
-        config_hash: resolved.hash,
-        config_text: resolved.text,
+        parameters: setup.parameter_values(),
+        config_hash: setup.config_hash,
+        config_text: setup.config_text,
         chorus_version,
         git_revision,
         cycles: simulated.cycles,
@@ -94,15 +94,12 @@ fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
     RunError::new(RunErrorKind::Refused, message)
 }
 
-fn run(
-    resolved: &Resolved,
-    protocol: &'static dyn Protocol,
-    workload: &dyn Workload,
-    spec: &RunSpec,
-) -> Result<Simulated, RunError> {
+fn run(setup: &Setup, workload: &dyn Workload, spec: &RunSpec) -> Result<Simulated, RunError> {
+    let settings = Settings { parameters: setup.parameters, fences: workload.uses_fences(), fault: None };
+    let config = &setup.system.config;
     let mut memory = HostMemory::default();
     let mut program = workload.prepare(spec.scale, spec.seed, &mut memory);
-    chorus_sim::simulate(&resolved.config, protocol, program.as_mut(), memory).map_err(|error| {
+    chorus_sim::simulate_with(config, setup.protocol, settings, program.as_mut(), memory).map_err(|error| {
         let kind = match &error {
             SimError::Stuck(_) => RunErrorKind::Stuck,
             SimError::Unspecified(_) => RunErrorKind::Defect,

@@ -41,6 +41,12 @@ impl Svg {
         let _ = write!(self.body, r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#);
     }
 
+    /// A line through some points, with an extra attribute such as `stroke`.
+    pub(crate) fn polyline(&mut self, class: &str, points: &[(f64, f64)], extra: &str) {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{},{}", rounded(*x), rounded(*y))).collect();
+        let _ = write!(self.body, r#"<polyline class="{class}" points="{}"{extra}/>"#, points.join(" "));
+    }
+
     /// A rectangle by its top left corner, with an extra attribute such as `fill`.
     pub(crate) fn rect(&mut self, class: &str, corner: (f64, f64), size: (f64, f64), extra: &str) {
         let (x, y, width, height) = (rounded(corner.0), rounded(corner.1), rounded(size.0), rounded(size.1));

@@ -367,8 +367,9 @@ mod tests {
         fn weaker_models_allow_all_that_stronger_ones_do(program in program()) {
             let sc = allowed(&program, Model::Sc, LINES);
             let rc = allowed(&program, Model::WriteAtomicRc, LINES);
+            let rcpc = allowed(&program, Model::Rcpc, LINES);
             let per_location = allowed(&program, Model::PerLocation, LINES);
-            prop_assert!(!sc.is_empty() && sc.is_subset(&rc) && rc.is_subset(&per_location));
+            prop_assert!(!sc.is_empty() && sc.is_subset(&rc) && rc.is_subset(&rcpc) && rcpc.is_subset(&per_location));
         }
     }
 }

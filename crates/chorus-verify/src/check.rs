@@ -67,6 +67,8 @@ const TWO_WORDS: Alphabet = Alphabet { loads: &[X, X1], stores: &[X, X1], exchan
 const TWO_LINES: Alphabet = Alphabet { loads: &[X, Y], stores: &[X, Y], exchanges: &[X, Y], fence: true };
 /// Loads and stores of two words of one line.
 const PLAIN_WORDS: Alphabet = Alphabet { exchanges: &[], ..TWO_WORDS };
+/// Loads of two words of one line and stores of the first.
+const FIRST_WORD_WRITTEN: Alphabet = Alphabet { stores: &[X], ..PLAIN_WORDS };
 /// Loads and stores of one word.
 const PLAIN_WORD: Alphabet = Alphabet { exchanges: &[], ..ONE_WORD };
 /// Loads and stores of two words of each of two lines.
@@ -132,21 +134,26 @@ fn timed_configurations() -> Vec<CheckConfig> {
         config("atomics", "2 caches, 1 word, 2 operations each", machine([0, 1], [2, 2], &ONE_WORD)),
         config(
             "words",
-            "2 caches, 1 line of 2 words, 2 loads, stores or fences each",
-            machine([0, 1], [2, 2], &PLAIN_WORDS),
+            "2 caches, 1 line of 2 words, 2 loads, stores of the first word or fences each",
+            machine([0, 1], [2, 2], &FIRST_WORD_WRITTEN),
         ),
         config(
             "lines",
             "2 caches, 2 lines in one place, 2 loads, stores or fences each",
             machine([0, 1], [2, 2], &PLAIN_LINES),
         ),
-        config("long", "2 caches, 1 word, 3 and 2 loads, stores or fences", machine([0, 1], [3, 2], &PLAIN_WORD)),
+        config("long", "2 caches, 1 word, 3 and 1 loads, stores or fences", machine([0, 1], [3, 1], &PLAIN_WORD)),
         config(
             "shared",
             "2 threads beside one cache, 1 beside another, 2, 1 and 1 operations",
             machine([0, 0, 1], [2, 1, 1], &UNFENCED),
         ),
-        config("caches", "3 caches, 1 word, 2, 1 and 1 operations", machine([0, 1, 2], [2, 1, 1], &UNFENCED)),
+        config("caches", "3 caches, 1 word, 1 operation each", machine([0, 1, 2], [1, 1, 1], &UNFENCED)),
+        config(
+            "caches-long",
+            "3 caches, 1 word, 2, 1 and 1 loads or stores",
+            machine([0, 1, 2], [2, 1, 1], &Alphabet { fence: false, ..PLAIN_WORD }),
+        ),
         config("banks", "2 caches, 2 lines in 2 banks, 2 and 1 operations", two_banks([2, 1])),
     ]);
     configurations

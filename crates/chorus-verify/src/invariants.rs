@@ -106,13 +106,7 @@ fn owned_alone(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result
     equals(machine, state, cache, line, &data)
 }
 
-fn equals(
-    machine: &Machine,
-    state: &[u32],
-    cache: u16,
-    line: u8,
-    home: &LineData<WORDS>,
-) -> Result<(), Violation> {
+fn equals(machine: &Machine, state: &[u32], cache: u16, line: u8, home: &LineData<WORDS>) -> Result<(), Violation> {
     let copy = &machine.node(state, cache).views[usize::from(line)];
     match copy.readable.words().find(|&word| copy.data.0[word] != home.0[word]) {
         None => Ok(()),

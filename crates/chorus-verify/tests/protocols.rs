@@ -1,13 +1,13 @@
 //! Every registered protocol against its checks, its litmus tests and its seeded faults.
 
-use chorus_protocol::registry::{MemoryModel, PROTOCOLS, Protocol, find};
+use chorus_protocol::registry::{Delivery, MemoryModel, PROTOCOLS, Protocol, find};
 use chorus_verify::check::{
     CheckReport, Verdict, check, check_bounded, configurations, find_configuration, smoke_configurations,
 };
 use chorus_verify::config::{Loads, MachineConfig};
 use chorus_verify::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
 use chorus_verify::faults::{Catcher, caught, find_fault};
-use chorus_verify::litmus::{self, LitmusResult, run_litmus};
+use chorus_verify::litmus::{self, LitmusResult, LitmusTest, run_litmus};
 
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).unwrap()
@@ -41,10 +41,17 @@ fn gpu_vi_passes_its_checks_of_medium_size() {
     }
 }
 
+/// Where messages arrive in any order or leases change their length, tests with four private caches have millions of states and take
+/// minutes; `chorus litmus` runs them.
+fn too_large(protocol: &dyn Protocol, test: &LitmusTest) -> bool {
+    let many_states = protocol.delivery() == Delivery::AnyOrder || protocol.name() == "tc-weak";
+    many_states && test.caches.iter().any(|&cache| cache > 2)
+}
+
 #[test]
-fn every_protocol_passes_all_litmus_tests() {
+fn every_protocol_passes_the_litmus_tests() {
     for protocol in PROTOCOLS {
-        for test in litmus::tests() {
+        for test in litmus::tests().into_iter().filter(|test| !too_large(*protocol, test)) {
             let result = run_litmus(*protocol, None, &test);
             assert!(result.passed(), "{}", result.to_text());
         }

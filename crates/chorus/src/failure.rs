@@ -10,6 +10,7 @@ use chorus_lab::document::DocumentError;
 use chorus_lab::export::ExportError;
 use chorus_lab::reproduce::ReproduceError;
 use chorus_lab::run::{RunError, RunErrorKind};
+use chorus_lab::setup::SetupError;
 use chorus_lab::store::StoreError;
 use chorus_system::SystemError;
 use miette::Diagnostic;
@@ -102,6 +103,12 @@ fn excerpt(error: &impl Diagnostic) -> Option<String> {
 
 impl From<SystemError> for Failure {
     fn from(error: SystemError) -> Failure {
+        Failure::at_place(&error)
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Failure {
         Failure::at_place(&error)
     }
 }

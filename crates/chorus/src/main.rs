@@ -9,7 +9,7 @@
 //! | `activity.rs` | progress of a verb that takes long |
 //! | `interrupt.rs` | Ctrl-C while a matrix runs |
 //! | `names.rs` | what exists: systems, protocols, workloads |
-//! | `facts.rs` | what Chorus counts in its own controllers, for the claims of the papers |
+//! | `facts.rs` | what Chorus counts in its own controllers and machines, for the claims of the papers |
 //! | `definitions.rs` | what the metrics mean |
 //! | `date.rs` | today |
 

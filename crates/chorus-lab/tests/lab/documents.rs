@@ -1,8 +1,9 @@
 //! Experiment files: what they mean, and what is said about mistakes in them.
 
-use chorus_lab::experiment::Experiment;
+use chorus_lab::experiment::{Chart, Experiment};
 use chorus_lab::paper::{self, PAPERS};
 use chorus_lab::run::RunSpec;
+use chorus_lab::setup;
 use chorus_system::Scale;
 
 use crate::fake::{Directory, KNOWN, spec};
@@ -47,7 +48,7 @@ fn the_shipped_papers_are_valid_and_named_as_their_files() {
         let paper = paper::load(shipped.name, &KNOWN).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(paper.experiment.name, shipped.name);
         assert!(paper.experiment.headline().is_some());
-        assert!(!paper.claims.is_empty());
+        assert!(!paper.statements.claims.is_empty());
     }
 }
 
@@ -61,6 +62,24 @@ fn every_figure_of_a_shipped_paper_has_all_its_runs_in_its_matrices() {
             let runs = experiment.runs_of(figure, Scale::Quick);
             assert!(runs.len() >= bars, "figure {} lacks runs", figure.id);
             assert!(runs.iter().all(|run| all.contains(run)), "figure {} has runs of its own", figure.id);
+        }
+    }
+}
+
+/// A sweep says twice what it varies: in the overrides of a variant, or in the protocol's own default, and on the axis.
+#[test]
+fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
+    for shipped in PAPERS {
+        let experiment = paper::load(shipped.name, &KNOWN).unwrap().experiment;
+        for figure in experiment.figures.iter().filter(|figure| figure.chart == Chart::Lines) {
+            let workload = &experiment.workloads_of(figure)[0];
+            for series in &figure.series {
+                let variant = series.variant.as_deref();
+                let runs = experiment.runs_for(figure, workload, &series.protocol, variant, Scale::Quick);
+                let setup = setup::resolve(&runs[0]).unwrap_or_else(|error| panic!("{error}"));
+                let at = series.at.unwrap();
+                assert!(setup.parameter_values().values().any(|&value| value as f64 == at), "{at} of {}", figure.id);
+            }
         }
     }
 }
@@ -94,13 +113,13 @@ fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
     check_message(
         "workloads = [",
         "workload = [",
-        "small.toml:8:1: unknown key `workload`; accepted: `name`, `workloads`, `protocols`, `seeds`, `variant`; did you \
-         mean `workloads`?",
+        "small.toml:8:1: unknown key `workload`; accepted: `name`, `workloads`, `protocols`, `baseline`, `seeds`, `variant`; \
+         did you mean `workloads`?",
     );
     check_message(
         "label = \"GPU-VI\"",
         "lable = \"GPU-VI\"",
-        "small.toml:21:13: unknown key `lable`; accepted: `label`, `protocol`, `variant`; did you mean `label`?",
+        "small.toml:21:13: unknown key `lable`; accepted: `label`, `protocol`, `variant`, `at`; did you mean `label`?",
     );
 }
 
@@ -109,8 +128,8 @@ fn an_unknown_name_is_named_with_its_place_and_the_nearest_one() {
     check_message(
         "\"dlb\"",
         "\"dbl\"",
-        "small.toml:8:21: key `workloads`: unknown workload `dbl`; known: `stn`, `dlb`, `kmn`, `hsp`, `saxpy`; did you mean \
-         `dlb`?",
+        "small.toml:8:21: key `workloads`: unknown workload `dbl`; known: `bh`, `cc`, `cl`, `dlb`, `stn`, `vpr`, `hsp`, `kmn`, \
+         `lps`, `ndl`, `rg`, `sr`, `saxpy`; did you mean `dlb`?",
     );
     check_message(
         "system = \"tc\"",
@@ -135,7 +154,7 @@ fn a_value_of_the_wrong_kind_is_named_with_its_key() {
     check_message(
         "chart = \"bars\"",
         "chart = \"bar\"",
-        "small.toml:17:9: key `chart` is `bar`; accepted: `bars`, `stacked-bars`; did you mean `bars`?",
+        "small.toml:17:9: key `chart` is `bar`; accepted: `bars`, `stacked-bars`, `lines`; did you mean `bars`?",
     );
     let message = read(&SMALL.replace("headline = true", "headline = 3")).unwrap_err();
     assert!(message.starts_with("small.toml:13:12: key `headline`: invalid type: integer `3`"), "{message}");
@@ -150,7 +169,30 @@ fn a_figure_that_makes_no_sense_is_refused() {
     check_message(
         "measure = \"speed-up\"",
         "measure = \"ratio\"",
-        "small.toml:12:6: figure `1` is a ratio in plain bars: it takes a `metric` and no `part`",
+        "small.toml:12:6: figure `1` is a ratio that is not stacked: it takes a `metric` and no `part`",
+    );
+    check_message(
+        "baseline = \"no-l1\"\n",
+        "",
+        "small.toml:12:6: figure `1` has no `baseline`, and no matrix of it has one for stn",
+    );
+    check_message(
+        "chart = \"bars\"",
+        "chart = \"lines\"",
+        "small.toml:12:6: figure `1` has lines: each of its `series` takes `at`, in rising order",
+    );
+    let unnamed = SMALL.replace("\"bars\"", "\"lines\"").replace("\"gpu-vi\" }", "\"gpu-vi\", at = 3 }");
+    let message = read(&unnamed).expect_err("lines without a horizontal axis");
+    assert!(message.ends_with("has lines: it takes `swept`, which says what the horizontal axis shows"), "{message}");
+    check_message(
+        "protocol = \"gpu-vi\" }",
+        "protocol = \"gpu-vi\", at = 3 }",
+        "small.toml:12:6: figure `1` has bars: its `series` take no `at`",
+    );
+    check_message(
+        "mean = \"harmonic\"",
+        "mean = \"harmonic\"\nmarker = { label = \"m\", protocol = \"gpu-vi\", metric = \"a\", per = \"b\" }",
+        "small.toml:12:6: figure `1` has bars: it takes no `marker` and no `swept`",
     );
     check_message("headline = true\n", "", "small.toml:1:1: no figure has `headline = true`; expected exactly one");
     check_message("\"stn\", \"dlb\"", "\"stn\", \"stn\"", "small.toml:8:21: workload `stn` is given twice");
@@ -176,7 +218,7 @@ fn an_experiment_file_of_ones_own_is_read_by_its_path() {
     let path = directory.join("mine.toml");
     std::fs::write(&path, SMALL).unwrap();
     let paper = paper::load(path.to_str().unwrap(), &KNOWN).unwrap();
-    assert_eq!((paper.experiment.name.as_str(), paper.claims.len()), ("small", 0));
+    assert_eq!((paper.experiment.name.as_str(), paper.statements.claims.len()), ("small", 0));
     let message = paper::load("nowhere/mine.toml", &KNOWN).unwrap_err().to_string();
     assert!(message.starts_with("cannot read nowhere/mine.toml: no such file"), "{message}");
 }

@@ -4,15 +4,36 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use chorus_lab::experiment::KnownNames;
+use chorus_lab::claim;
+use chorus_lab::experiment::{Experiment, KnownNames};
+use chorus_lab::paper::Paper;
 use chorus_lab::run::{Build, CheckResult, KernelResult, Outcome, Record, RunError, RunResult, RunSpec};
+use chorus_lab::setup;
 use chorus_system::Scale;
 
 pub const KNOWN: KnownNames<'static> = KnownNames {
     systems: &["tc"],
-    protocols: &["no-l1", "no-coh", "ideal-coh", "gpu-vi"],
-    workloads: &["stn", "dlb", "kmn", "hsp", "saxpy"],
+    protocols: &["no-l1", "no-coh", "ideal-coh", "mesi", "gpu-vi", "gpu-vini", "tc-strong", "tc-weak-fixed", "tc-weak"],
+    workloads: &["bh", "cc", "cl", "dlb", "stn", "vpr", "hsp", "kmn", "lps", "ndl", "rg", "sr", "saxpy"],
 };
+
+/// The text of the small experiment.
+pub const EXPERIMENT: &str = include_str!("fixture.toml");
+
+/// The text of its claims.
+pub const CLAIMS: &str = include_str!("fixture_claims.toml");
+
+/// The small experiment.
+pub fn experiment() -> Experiment {
+    Experiment::read("fixture.toml", EXPERIMENT, &KNOWN).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The small experiment with its claims.
+pub fn paper() -> Paper {
+    let experiment = experiment();
+    let statements = claim::read("fixture_claims.toml", CLAIMS, &experiment).unwrap_or_else(|error| panic!("{error}"));
+    Paper { experiment, statements }
+}
 
 pub fn build() -> Build {
     Build { chorus_version: "0.1.0".to_owned(), git_revision: "0123abcd".to_owned() }
@@ -37,6 +58,8 @@ pub fn cycles(spec: &RunSpec) -> u64 {
         ("ideal-coh", _) => 8000,
         ("gpu-vi", "stn") => 4000,
         ("gpu-vi", "dlb") => 6400,
+        ("tc-weak-fixed", _) if spec.set == ["lease.cycles=0"] => 10_000,
+        ("tc-weak-fixed", "stn") => 3200,
         _ => 5000,
     }
 }
@@ -49,7 +72,7 @@ pub fn flits(spec: &RunSpec) -> [(&'static str, f64); 6] {
 }
 
 pub fn result(spec: &RunSpec) -> RunResult {
-    let resolved = chorus_system::resolve(&spec.system, spec.scale, &spec.set).expect("the fake runs on real systems");
+    let setup = setup::resolve(spec).expect("the fake runs on real systems");
     let cycles = cycles(spec);
     let mut metrics = BTreeMap::new();
     let mut total = 0.0;
@@ -60,10 +83,15 @@ pub fn result(spec: &RunSpec) -> RunResult {
     metrics.insert("traffic.flits".to_owned(), total);
     metrics.insert("energy.dynamic_nj".to_owned(), total / 10.0);
     metrics.insert("energy.static_nj".to_owned(), cycles as f64 / 1000.0);
+    if spec.protocol == "tc-weak" {
+        metrics.insert("protocol.leases".to_owned(), 10.0);
+        metrics.insert("protocol.lease_cycles".to_owned(), 8000.0);
+    }
     RunResult {
         spec: spec.clone(),
-        config_hash: resolved.hash,
-        config_text: resolved.text,
+        parameters: setup.parameter_values(),
+        config_hash: setup.config_hash,
+        config_text: setup.config_text,
         chorus_version: build().chorus_version,
         git_revision: build().git_revision,
         cycles,

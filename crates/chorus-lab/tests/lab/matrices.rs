@@ -142,7 +142,7 @@ fn cancelling_keeps_what_is_finished_and_the_rest_runs_later() {
 }
 
 #[test]
-fn a_machine_that_cannot_exist_is_refused_before_the_first_run() {
+fn what_cannot_exist_is_refused_before_the_first_run() {
     let directory = Directory::new();
     let store = Store::open(&directory.join("results.sqlite")).unwrap();
     let calls = AtomicUsize::new(0);
@@ -150,11 +150,17 @@ fn a_machine_that_cannot_exist_is_refused_before_the_first_run() {
         calls.fetch_add(1, Ordering::Relaxed);
         good(spec)
     };
-    let impossible = RunSpec { set: vec!["l1.wayz=4".to_owned()], ..spec("gpu-vi", "stn") };
     let (build, cancel) = (build(), AtomicBool::new(false));
     let lab = Lab { store: &store, runner: &counted, build: &build, jobs: 1, cancel: &cancel, progress: &Silent };
-    let message = lab.run_all(&[spec("no-l1", "stn"), impossible]).unwrap_err().to_string();
-    assert!(message.contains("l1.wayz") && message.contains("did you mean `l1.ways`"), "{message}");
+    for (protocol, set, expected) in [
+        ("gpu-vi", "l1.wayz=4", "did you mean `l1.ways`"),
+        ("tc-strong", "lease.cycles=many", "expected a whole number from 0 to 1000000"),
+        ("gpu-vi", "lease.cycles=1", "`lease.cycles` is a parameter of tc-strong, tc-weak-fixed; gpu-vi has none"),
+    ] {
+        let impossible = RunSpec { set: vec![set.to_owned()], ..spec(protocol, "stn") };
+        let message = lab.run_all(&[spec("no-l1", "stn"), impossible]).unwrap_err().to_string();
+        assert!(message.contains(set) && message.contains(expected), "{message}");
+    }
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }
 
@@ -216,4 +222,25 @@ fn a_killed_matrix_keeps_its_finished_runs_and_resumes() {
     assert_eq!(store.records().unwrap().len(), 3);
     let resumed = run(&store, &good);
     assert_eq!((resumed.ran, resumed.reused), (5, 3));
+}
+
+#[test]
+fn runs_with_different_parameters_are_different_runs() {
+    let directory = Directory::new();
+    let store = Store::open(&directory.join("results.sqlite")).unwrap();
+    let (build, cancel) = (build(), AtomicBool::new(false));
+    let lab = Lab { store: &store, runner: &good, build: &build, jobs: 1, cancel: &cancel, progress: &Silent };
+    let leased =
+        |set: &[&str]| RunSpec { set: set.iter().map(|&set| set.to_owned()).collect(), ..spec("tc-strong", "stn") };
+    let specs = [leased(&[]), leased(&["lease.cycles=400"]), leased(&["lease.cycles=800"])];
+    let first = lab.run_all(&specs).unwrap();
+    assert_eq!((first.ran, first.reused), (3, 0));
+    let hashes: Vec<&str> = first.records.iter().map(|record| record.config_hash.as_str()).collect();
+    assert_ne!(hashes[0], hashes[1]);
+    assert_eq!(hashes[0], hashes[2], "800 is the length that it has anyway");
+    let second = lab.run_all(&specs).unwrap();
+    assert_eq!((second.ran, second.reused), (0, 3));
+    assert_eq!(first.records, second.records);
+    let lease = |index: usize| second.records[index].result().unwrap().parameters["lease.cycles"];
+    assert_eq!([lease(0), lease(1), lease(2)], [800, 400, 800]);
 }

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use chorus_lab::paper::{self, Paper};
+use chorus_lab::paper::{self, PAPERS, Paper};
 use chorus_lab::progress::Silent;
 use chorus_lab::report::MetricDefinition;
 use chorus_lab::reproduce::{Reproduction, Request, reproduce};
 use chorus_lab::run::{CheckResult, RunError, RunErrorKind, RunResult, RunSpec, Runner};
 use chorus_system::Scale;
 
-use crate::fake::{Directory, KNOWN, build, result};
+use crate::fake::{Directory, KNOWN, build, paper as small_paper, result};
 
 const DEFINITIONS: &[MetricDefinition<'static>] =
-    &[MetricDefinition { name: "traffic.flits", unit: "flits", definition: "flits through both crossbars" }];
-
-fn tc() -> Paper {
-    paper::load("tc", &KNOWN).unwrap()
-}
+    &[MetricDefinition { name: "traffic.flits.ld", unit: "flits", definition: "flits through both crossbars" }];
 
 fn make(out: &Path, runner: &Runner<'_>, headline_only: bool, cancel: &AtomicBool) -> Reproduction {
-    let (papers, build, facts) = ([tc()], build(), BTreeMap::from([("states.l1.gpu-vi".to_owned(), 5.0)]));
+    make_paper(small_paper(), out, runner, headline_only, cancel)
+}
+
+fn make_paper(paper: Paper, out: &Path, runner: &Runner<'_>, headline_only: bool, cancel: &AtomicBool) -> Reproduction {
+    let (papers, build, facts) = ([paper], build(), BTreeMap::from([("states.l1.gpu-vi".to_owned(), 5.0)]));
     let request = Request {
         papers: &papers,
         headline_only,
@@ -113,11 +113,15 @@ fn ids_of_a_page_are_unique_and_every_hatching_is_defined() {
 fn a_page_shows_figures_claims_failures_and_where_the_numbers_come_from() {
     let html = page(&hostile);
     let resolved = chorus_system::resolve("tc", Scale::Quick, &[]).unwrap();
-    for figure in &tc().experiment.figures {
+    for figure in &small_paper().experiment.figures {
         assert!(html.contains(&format!("id=\"figure-{}\"", figure.id)), "figure {}", figure.id);
     }
     for needed in [
-        "88 % faster",
+        "It is 60 % faster.",
+        "Speed-up of GPU-VI.",
+        "Nothing here was simulated.",
+        "– not measured",
+        "nobody has that hardware",
         "◐ partial",
         "✓ agrees",
         "&lt;script&gt;alert(&#39;a &amp; b&#39;)&lt;/script&gt;",
@@ -134,12 +138,60 @@ fn a_page_shows_figures_claims_failures_and_where_the_numbers_come_from() {
 }
 
 #[test]
+fn lines_have_a_stroke_marks_and_an_arrow_each() {
+    let html = page(&|spec| Ok(result(spec)));
+    let chart = html.split("id=\"figure-lifetimes\"").nth(1).and_then(|rest| rest.split("</svg>").next()).unwrap();
+    // Two workloads, their mean, and a sample of each in the legend; two points each; two arrows and one in the legend.
+    let counts =
+        ["<polyline", "class=\"mark\"", "class=\"arrow\"", "line mean"].map(|part| chart.matches(part).count());
+    assert_eq!(counts, [6, 6, 3, 2]);
+    assert!(chart.contains("<title>stn, average lease: 800</title>"), "{chart}");
+    assert!(html.contains("average lease</th>"));
+}
+
+#[test]
+fn a_page_shows_the_parameters_of_its_runs() {
+    let html = page(&|spec| Ok(result(spec)));
+    assert!(
+        html.contains("lease.cycles=6400") && html.contains("[parameters] # of tc-weak-fixed\nlease.cycles = 6400")
+    );
+}
+
+/// Shipped papers make pages like any other, with a fake result for every run.
+#[test]
+fn every_shipped_paper_makes_a_well_formed_page_with_all_its_figures() {
+    for shipped in PAPERS {
+        let (directory, paper) = (Directory::new(), paper::load(shipped.name, &KNOWN).unwrap());
+        let (figures, predictions) = (paper.experiment.figures.len(), paper.statements.predictions.len());
+        let runner = |spec: &RunSpec| Ok(result(spec));
+        let made = make_paper(paper, directory.path(), &runner, false, &AtomicBool::new(false));
+        let html = std::fs::read_to_string(made.papers[0].page.as_ref().expect("a page is written")).unwrap();
+        check_well_formed(&html);
+        assert_eq!(html.matches("id=\"figure-").count(), figures);
+        assert_eq!(made.papers[0].predictions.len(), predictions);
+        for figure in &made.papers[0].figures {
+            assert_eq!(figure.notes, [] as [&str; 0], "figure {}", figure.id);
+        }
+    }
+}
+
+/// Plain `chorus reproduce` makes the headline figures of all papers, within minutes.
+#[test]
+fn the_headline_of_a_shipped_paper_takes_few_runs() {
+    for shipped in PAPERS {
+        let experiment = paper::load(shipped.name, &KNOWN).unwrap().experiment;
+        let runs = experiment.runs_of(experiment.headline().unwrap(), Scale::Quick).len();
+        assert!(runs <= 60, "{}: {runs}", shipped.name);
+    }
+}
+
+#[test]
 fn the_index_links_to_the_page() {
     let directory = Directory::new();
     let made = make(directory.path(), &hostile, false, &AtomicBool::new(false));
     let html = std::fs::read_to_string(made.index.unwrap()).unwrap();
     check_well_formed(&html);
-    assert!(html.contains("<a href=\"tc.html\">Cache Coherence for GPU Architectures</a>"), "{html}");
+    assert!(html.contains("<a href=\"fixture.html\">A small paper</a>"), "{html}");
 }
 
 #[test]
@@ -153,10 +205,12 @@ fn the_headline_alone_makes_only_the_runs_of_its_figure() {
     let made = make(directory.path(), &counted, true, &AtomicBool::new(false));
     assert_eq!(calls.load(Ordering::Relaxed), 6);
     assert_eq!(made.papers[0].figures.len(), 1);
-    assert!(made.papers[0].claims.iter().any(|claim| claim.id == "ideal-coh-speedup-inter"));
-    assert!(made.papers[0].claims.iter().all(|claim| claim.id != "gpu-vi-traffic-intra"));
+    let claims: Vec<&str> = made.papers[0].claims.iter().map(|claim| claim.id.as_str()).collect();
+    assert_eq!(claims, ["speed", "speed-of-more", "states", "hardware"]);
+    let predictions: Vec<&str> = made.papers[0].predictions.iter().map(|predicted| predicted.id.as_str()).collect();
+    assert_eq!(predictions, ["speed-of-vi"]);
     let whole = make(directory.path(), &counted, false, &AtomicBool::new(false));
-    assert_eq!((whole.reused, whole.ran, calls.load(Ordering::Relaxed)), (6, 4, 10));
+    assert_eq!((whole.reused, whole.ran, calls.load(Ordering::Relaxed)), (6, 10, 16));
 }
 
 #[test]
@@ -170,7 +224,7 @@ fn a_cancelled_reproduction_writes_no_page() {
     let made = make(directory.path(), &runner, false, &cancel);
     assert!(made.cancelled && made.papers[0].page.is_none() && made.index.is_none());
     assert_eq!(made.papers[0].records.len(), 1);
-    assert!(!directory.join("tc.html").exists());
+    assert!(!directory.join("fixture.html").exists());
 }
 
 #[test]
@@ -178,13 +232,17 @@ fn the_json_of_a_reproduction_holds_figures_claims_and_failures() {
     let directory = Directory::new();
     let made = make(directory.path(), &hostile, false, &AtomicBool::new(false));
     let json = made.to_json();
-    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["schema_version"], 2);
     let paper = &json["papers"][0];
-    assert_eq!((paper["name"].as_str(), paper["runs"].as_u64()), (Some("tc"), Some(10)));
+    assert_eq!((paper["name"].as_str(), paper["runs"].as_u64()), (Some("fixture"), Some(16)));
     assert_eq!(paper["wrong_results"], 1);
     assert_eq!(paper["failures"].as_array().map(Vec::len), Some(2));
-    assert_eq!(paper["figures"][0]["id"], "1a");
-    assert_eq!(paper["claims"][0]["verdict"], "partial");
+    assert_eq!(paper["figures"][0]["id"], "speed");
+    assert_eq!(paper["claims"][1]["verdict"], "partial");
+    assert_eq!(paper["predictions"][0]["id"], "speed-of-vi");
+    let lines = paper["figures"].as_array().unwrap().iter().find(|figure| figure["id"] == "lifetimes").unwrap();
+    assert_eq!(lines["series"][1]["at"], 6400.0);
+    assert_eq!(lines["markers"]["at"], serde_json::json!([800.0, 800.0]));
     assert_eq!(made.troubled().len(), 2);
 }
 
@@ -198,6 +256,7 @@ fn the_json_of_a_run_has_the_documented_keys() {
         "workload",
         "scale",
         "seed",
+        "parameters",
         "config_hash",
         "cycles",
         "simulated_ns",

@@ -99,6 +99,23 @@ struct Bank<const W: usize> {
     to_memory: usize,
 }
 
+impl<const W: usize> Bank<W> {
+    /// An idle bank.
+    fn new(controller: Box<dyn Controller<W>>, networks: usize) -> Self {
+        Bank {
+            controller,
+            queues: vec![VecDeque::with_capacity(64); networks],
+            waiting: 0,
+            from_memory: VecDeque::with_capacity(64),
+            free: 0,
+            scheduled: false,
+            held: Held::No,
+            stalled_since: None,
+            to_memory: 0,
+        }
+    }
+}
+
 /// What keeps a bank from serving the inputs that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
@@ -122,6 +139,19 @@ struct PrivateCache<const W: usize> {
     head: CoreRequest<W>,
     /// Whether `head` is that access's.
     head_is_current: bool,
+}
+
+impl<const W: usize> PrivateCache<W> {
+    /// An idle cache.
+    fn new(controller: Box<dyn Controller<W>>, networks: usize) -> Self {
+        PrivateCache {
+            controller,
+            queues: vec![VecDeque::new(); networks],
+            waiting: 0,
+            head: lineless_request(CoreOp::Fence, Scope::Gpu, 0, Txn(0)),
+            head_is_current: false,
+        }
+    }
 }
 
 /// Why a simulation ended without a result.
@@ -217,30 +247,10 @@ impl<'a, const W: usize> Machine<'a, W> {
                 .build(role, index, &build)
                 .ok_or_else(|| SimError::Unsupported(format!("{} has no {} controller", protocol.title(), role.name())))
         };
-        let mut caches = Vec::new();
-        for index in 0..topology.l1s {
-            caches.push(PrivateCache {
-                controller: controller(Role::L1, index)?,
-                queues: vec![VecDeque::new(); networks],
-                waiting: 0,
-                head: lineless_request(CoreOp::Fence, Scope::Gpu, 0, Txn(0)),
-                head_is_current: false,
-            });
-        }
-        let mut banks = Vec::new();
-        for index in 0..topology.l2s {
-            banks.push(Bank {
-                controller: controller(Role::L2, index)?,
-                queues: vec![VecDeque::with_capacity(64); networks],
-                waiting: 0,
-                from_memory: VecDeque::with_capacity(64),
-                free: 0,
-                scheduled: false,
-                held: Held::No,
-                stalled_since: None,
-                to_memory: 0,
-            });
-        }
+        let caches = (0..topology.l1s).map(|index| Ok(PrivateCache::new(controller(Role::L1, index)?, networks)));
+        let caches = caches.collect::<Result<Vec<_>, SimError>>()?;
+        let banks = (0..topology.l2s).map(|index| Ok(Bank::new(controller(Role::L2, index)?, networks)));
+        let banks = banks.collect::<Result<Vec<_>, SimError>>()?;
         let crossbar = |inputs, outputs| {
             Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
         };

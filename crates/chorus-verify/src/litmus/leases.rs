@@ -26,6 +26,14 @@ pub fn tests() -> Vec<LitmusTest> {
             SYNCHRONISED,
         ),
         test(
+            "MP+core-reader",
+            "is a message seen in a line of which another wavefront of its reader's core has written another word?",
+            [&[st(X1, 1), Fence, st(Y, 1)], &[st(X, 1)], &[ld(Y), Fence, ld(X1)]],
+            registers(&[(2, 0, 1), (2, 1, 0)]),
+            SYNCHRONISED,
+        )
+        .on_caches(&[0, 1, 1]),
+        test(
             "MP+core-writers",
             "is a message seen in a line of which another wavefront of its writer's core has just written another word?",
             [&[st(X, 1)], &[st(X1, 1), Fence, st(Y, 1)], &[ld(Y), Fence, ld(X1)]],

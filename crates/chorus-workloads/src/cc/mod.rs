@@ -4,7 +4,7 @@
 //! Cuts: Fast Graph Cuts on the GPU, CVPR Workshops 2008. Every pixel is a node with arcs to its four neighbours, and
 //! from the source or to the sink; push-relabel is Goldberg and Tarjan's (JACM 35, 1988). The TC paper changed the
 //! original: a coherent memory space let it combine the push, pull and relabel kernels into one. It does not say how the
-//! operations are kept apart there; here fast barriers do that, as in its stencil.
+//! operations are kept apart there; here they are not, but race, and fast barriers part only sweeps from exact heights.
 //!
 //! | file | subject |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `max_flow.rs` | the maximum flow that the host finds by another algorithm |
 //! | this file | sizes, and what must come out |
 //!
-//! Sharing: a pixel reads its neighbours' heights and what they have sent to it, half a sweep after they were written;
+//! Sharing: a pixel reads its neighbours' heights and what they have sent to it, while they go on;
 //! at the edges of a tile the neighbours belong to other work-groups, in lines of the same row as well as of the rows
 //! above and below. Work is uneven: most tiles are soon at rest and only look at their excess and their note.
 //!

@@ -1,25 +1,24 @@
 //! The kernel: push, pull and relabel in one, between exact heights and the segmentation.
 //!
-//! A work-group has tiles of 32 x 8 pixels, as in the original, a wavefront one row of each. A sweep has two halves. In
-//! the first, a pixel with excess that may reach the sink pushes to the sink and to every neighbour below it; if excess
-//! is left, it is to rise just above the lowest neighbour that can take more. In the second, pixels rise, and pull what
-//! was pushed to them. A barrier across work-groups ends each half, where the original ends a kernel.
+//! A work-group has tiles of 32 x 8 pixels, as in the original, a wavefront one row of each. In a sweep a pixel with
+//! excess that may reach the sink pushes to the sink and to every neighbour below it; if excess is left, it rises just
+//! above the lowest neighbour that can take more; and it pulls what was pushed to it. Wavefronts sweep on without waiting
+//! for each other: coherent memory brings them what their neighbours have done, sooner or later.
 //!
 //! Every word but notes and flags has one writer, its pixel. A push adds to the count of all flow ever sent over that
-//! arc, and the neighbour pulls what it has not yet received of this count. A push also leaves a note for the
-//! neighbour's row segment; segments without a note of this sweep have nothing to pull. So the original skips tiles at
-//! rest.
+//! arc, and the neighbour pulls what it has not yet received of this count; so nothing is lost, whatever is seen late. A
+//! push also leaves a note for the neighbour's row segment, and segments without a new note pull nothing, as the original
+//! skips tiles at rest. A note may be seen before what it announces; what is missed so is pulled when all have stopped.
 //!
-//! Heights: where a push opens an arc back from a pixel that rises in the same sweep, a height can come to lie above the
-//! true distance to the sink; and excess that has no way to the sink would rise for as long as there are pixels. So
-//! heights are made exact after some sweeps: all are forgotten, then tiles lower theirs until none can any more.
-//! Meanwhile heights only fall, so one that is not new is too high and only delays. The program ends when no pixel with
-//! excess has an exact height: then no path is left from the source to the sink.
+//! Heights: a neighbour's may be seen late, and where a push opens an arc back from a pixel that rises meanwhile, a height
+//! can come to lie above the true distance to the sink; and excess that has no way to the sink would rise for as long as
+//! there are pixels. So heights are made exact after some sweeps: all are forgotten, then wavefronts lower theirs until
+//! none can any more. Meanwhile heights only fall, so one that is not new is too high and only delays. The program ends
+//! when no pixel with excess has an exact height: then no path is left from the source to the sink.
 //!
-//! Order: what one half of a sweep writes is read after the barrier. So the flow does not depend on the speed of
-//! work-groups, and the same work is done under every protocol, but for the lowering of heights, where they race. Flags
-//! hold the number of the latest phase that set them, so nothing has to be reset; and a flag that is set anew before
-//! everybody has read it was set before, because the same kind of phase follows only then.
+//! Order: fast barriers part sweeps from the making of heights, so these see all that was done before. Flags hold the
+//! number of the latest phase that set them, so nothing has to be reset; and a flag that is set anew before everybody has
+//! read it was set before, because the same kind of phase follows only then.
 //!
 //! Arithmetic: 10 instructions for the coordinates and addresses of a pixel and its neighbours; 4 for each test of a
 //! segment and its loop; 3 for a push to the sink and 6 per direction for a push to a neighbour (two tests, minimum, two
@@ -36,8 +35,8 @@ pub(super) const ROWS: u32 = 8;
 
 /// Sweeps before heights are made exact again.
 const SWEEPS: u32 = 16;
-/// Sweeps over the heights of a tile before the next tile has its turn.
-const LOWER_SWEEPS: u32 = 8;
+/// Times that a wavefront finds no height to lower before it meets the others.
+const IDLE_PASSES: u32 = 4;
 /// Many times what any image takes, so that flow gone wrong ends in a wrong result.
 const ROUNDS_MAX: u32 = 200;
 
@@ -59,9 +58,8 @@ struct Segment {
     at: Lanes<u32>,
     neighbours: Arcs,
     inside: [Mask; DIRECTIONS],
-    /// Pixels that rise in the second half of the sweep, and how far.
-    rises: Mask,
-    height: Lanes<u32>,
+    /// The latest note that was read.
+    note: u32,
 }
 
 impl Cut {
@@ -115,9 +113,14 @@ impl Cut {
         }
         self.meet().await;
         loop {
-            let mut lowered = false;
-            for segment in &self.segments {
-                lowered |= segment.lower(&self.w, &self.grid).await;
+            let (mut lowered, mut idle) = (false, 0);
+            while idle < IDLE_PASSES {
+                let mut falls = false;
+                for segment in &self.segments {
+                    falls |= segment.lower(&self.w, &self.grid).await;
+                }
+                idle = if falls { 0 } else { idle + 1 };
+                lowered |= falls;
             }
             if !self.meet_and_ask(self.grid.lowered, lowered).await {
                 return;
@@ -127,22 +130,23 @@ impl Cut {
 
     /// Moves excess for some sweeps. Returns whether there was any that exact heights show a way for.
     async fn push_towards_sink(&mut self) -> bool {
+        let mut active = false;
         for sweep in 0..SWEEPS {
-            let note = self.phase + 1;
-            let mut active = false;
+            let note = self.phase * SWEEPS + sweep + 1;
             for segment in &mut self.segments {
-                active |= segment.push(&self.w, &self.grid, note).await;
+                let pushes = segment.push(&self.w, &self.grid, note).await;
+                active |= sweep == 0 && pushes;
+                if segment.has_news(&self.w, &self.grid).await {
+                    segment.pull(&self.w, &self.grid).await;
+                }
             }
-            if !self.meet_and_ask(self.grid.active, active).await {
-                return sweep > 0;
-            }
-            for segment in &mut self.segments {
-                segment.rise(&self.w, &self.grid);
-                segment.pull(&self.w, &self.grid, note).await;
-            }
-            self.meet().await;
         }
-        true
+        let any_active = self.meet_and_ask(self.grid.active, active).await;
+        for segment in &self.segments {
+            segment.pull(&self.w, &self.grid).await;
+        }
+        self.meet().await;
+        any_active
     }
 }
 
@@ -157,8 +161,7 @@ impl Segment {
             at,
             neighbours: std::array::from_fn(|direction| neighbour(direction).map(|pixel| pixel.unwrap_or(0))),
             inside: std::array::from_fn(|direction| neighbour(direction).where_(|pixel| pixel.is_some())),
-            rises: Mask::NONE,
-            height: Lanes::splat(0),
+            note: 0,
         }
     }
 
@@ -173,31 +176,24 @@ impl Segment {
         std::array::from_fn(|direction| loaded[direction].select(self.inside[direction], Lanes::splat(0)))
     }
 
-    /// Lowers heights to one above the lowest neighbour that can take flow. Returns whether any fell.
+    /// Lowers heights to one above the lowest neighbour that can take flow, once. Returns whether any fell.
     async fn lower(&self, w: &Wave, grid: &Grid) -> bool {
         w.alu(10).await;
-        let mut height = w.load(grid.height, self.at).await;
+        let height = w.load(grid.height, self.at).await;
         let arcs = self.load(w, grid.arcs).await;
-        for sweep in 0..LOWER_SWEEPS {
-            let heights = self.load_neighbours(w, [grid.height; DIRECTIONS]).await;
-            w.alu(4 + 3 * DIRECTIONS as u32 + 2).await;
-            let next = above_lowest(grid, arcs, heights).zip(height, u32::min);
-            let falls = next.zip(height, |next, height| next < height).where_(|falls| falls);
-            if !falls.any() {
-                return sweep > 0;
-            }
-            height = next;
-            w.store_where(falls, grid.height, self.at, next);
-        }
-        true
+        let heights = self.load_neighbours(w, [grid.height; DIRECTIONS]).await;
+        w.alu(4 + 3 * DIRECTIONS as u32 + 2).await;
+        let next = above_lowest(grid, arcs, heights);
+        let falls = next.zip(height, |next, height| next < height).where_(|falls| falls);
+        w.store_where(falls, grid.height, self.at, next);
+        falls.any()
     }
 
     /// Sends excess to the sink and to the neighbours below. Returns whether any pixel was active.
-    async fn push(&mut self, w: &Wave, grid: &Grid, note: u32) -> bool {
+    async fn push(&self, w: &Wave, grid: &Grid, note: u32) -> bool {
         w.alu(14).await;
         let (excess, height) = w.join(w.load(grid.excess, self.at), w.load(grid.height, self.at)).await;
         let active = excess.where_(|excess| excess > 0) & height.below(grid.height_max());
-        self.rises = Mask::NONE;
         if !active.any() {
             return false;
         }
@@ -229,23 +225,20 @@ impl Segment {
         }
         w.store_where(left.zip(excess, |left, excess| left < excess).where_(|less| less), grid.excess, self.at, left);
         w.alu(3 * DIRECTIONS as u32 + 2).await;
-        self.rises = active & left.where_(|left| left > 0);
-        self.height = above_lowest(grid, arcs, heights).zip(height, u32::max);
+        let above = above_lowest(grid, arcs, heights).zip(height, u32::max);
+        w.store_where(active & left.where_(|left| left > 0), grid.height, self.at, above);
         true
     }
 
-    fn rise(&self, w: &Wave, grid: &Grid) {
-        if self.rises.any() {
-            w.store_where(self.rises, grid.height, self.at, self.height);
-        }
+    /// Whether a note says that something was pushed here since the last one.
+    async fn has_news(&mut self, w: &Wave, grid: &Grid) -> bool {
+        w.alu(4).await;
+        let note = w.load_one(grid.notes, self.at[0] / LANES as u32).await;
+        std::mem::replace(&mut self.note, note) != note
     }
 
-    /// Takes what the neighbours have sent in this sweep, if there is a note of any.
-    async fn pull(&self, w: &Wave, grid: &Grid, note: u32) {
-        w.alu(4).await;
-        if w.load_one(grid.notes, self.at[0] / LANES as u32).await != note {
-            return;
-        }
+    /// Takes what the neighbours have sent.
+    async fn pull(&self, w: &Wave, grid: &Grid) {
         let back = std::array::from_fn(|direction| grid.sent[opposite(direction)]);
         let excess = w.load(grid.excess, self.at);
         let received = self.load(w, grid.received).await;

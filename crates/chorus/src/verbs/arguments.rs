@@ -14,14 +14,6 @@ pub struct ScaleArgument {
     pub scale: Scale,
 }
 
-/// Changes of the machine.
-#[derive(Debug, Args)]
-pub struct OverrideArguments {
-    /// Set one key of the system to another value; may be given several times, later ones win.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub overrides: Vec<String>,
-}
-
 /// The form of the output.
 #[derive(Debug, Args)]
 pub struct JsonArgument {

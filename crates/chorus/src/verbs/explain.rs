@@ -1,10 +1,11 @@
 //! `chorus explain`: every value of a system, where it comes from, and what follows from it.
 
-use chorus_system::{derived, entries, resolve};
+use chorus_lab::setup::resolve_system;
+use chorus_system::{derived, entries};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OverrideArguments, ScaleArgument};
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, ScaleArgument};
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, table};
 use crate::session::Session;
@@ -23,15 +24,16 @@ pub struct Arguments {
     system: String,
     #[command(flatten)]
     scale: ScaleArgument,
-    #[command(flatten)]
-    set: OverrideArguments,
+    /// Set one key of the system to another value; may be given several times, later ones win.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
     #[command(flatten)]
     form: JsonArgument,
 }
 
 /// Runs `chorus explain`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let resolved = resolve(&arguments.system, arguments.scale.scale, &arguments.set.overrides)?;
+    let resolved = resolve_system(&arguments.system, arguments.scale.scale, &arguments.overrides)?;
     let (entries, derived) = (entries(&resolved), derived(&resolved.config));
     if arguments.form.json {
         let keys: Vec<Value> = entries

@@ -1,16 +1,17 @@
 //! `chorus list`: what there is.
 
 use chorus_lab::paper::{self, PAPERS};
-use chorus_protocol::registry::PROTOCOLS;
+use chorus_protocol::registry::{PROTOCOLS, Protocol};
 use chorus_system::{SYSTEMS, Scale};
 use chorus_workloads::WORKLOADS;
 use clap::{Args, ValueEnum};
+use comfy_table::Table;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
 use crate::names::Names;
-use crate::output::table;
+use crate::output::{align_right, table};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -55,20 +56,7 @@ impl Kind {
     fn entries(self) -> Result<Vec<Value>, Failure> {
         match self {
             Kind::Systems => SYSTEMS.iter().map(|system| system_entry(system.name)).collect(),
-            Kind::Protocols => Ok(PROTOCOLS
-                .iter()
-                .map(|protocol| {
-                    json!({
-                        "name": protocol.name(),
-                        "title": protocol.title(),
-                        "summary": protocol.summary(),
-                        "source": protocol.citation(),
-                        "memory_model": protocol.model().name(),
-                        "virtual_networks": protocol.virtual_networks(),
-                        "faults": protocol.faults().iter().map(|fault| fault.name).collect::<Vec<_>>(),
-                    })
-                })
-                .collect()),
+            Kind::Protocols => Ok(PROTOCOLS.iter().map(|protocol| protocol_entry(*protocol)).collect()),
             Kind::Workloads => Ok(WORKLOADS
                 .iter()
                 .map(|workload| {
@@ -86,6 +74,33 @@ impl Kind {
     }
 }
 
+fn protocol_entry(protocol: &dyn Protocol) -> Value {
+    let parameters: Vec<Value> = protocol
+        .parameters()
+        .iter()
+        .map(|parameter| {
+            json!({
+                "key": parameter.key,
+                "default": parameter.default,
+                "min": parameter.min,
+                "max": parameter.max,
+                "meaning": parameter.meaning,
+                "source": parameter.source,
+            })
+        })
+        .collect();
+    json!({
+        "name": protocol.name(),
+        "title": protocol.title(),
+        "summary": protocol.summary(),
+        "source": protocol.citation(),
+        "memory_model": protocol.model().name(),
+        "virtual_networks": protocol.virtual_networks(),
+        "parameters": parameters,
+        "faults": protocol.faults().iter().map(|fault| fault.name).collect::<Vec<_>>(),
+    })
+}
+
 fn system_entry(name: &str) -> Result<Value, Failure> {
     let config = chorus_system::resolve(name, Scale::Paper, &[])?.config;
     Ok(json!({ "name": name, "title": config.title, "summary": config.title, "source": config.source }))
@@ -94,7 +109,7 @@ fn system_entry(name: &str) -> Result<Value, Failure> {
 fn experiment_entry(name: &str) -> Result<Value, Failure> {
     let paper = paper::load(name, &Names::all().known())?;
     let experiment = &paper.experiment;
-    let (figures, claims) = (experiment.figures.len(), paper.claims.len());
+    let (figures, claims) = (experiment.figures.len(), paper.statements.claims.len());
     let runs = experiment.runs(Scale::Quick).len();
     Ok(json!({
         "name": name,
@@ -106,6 +121,7 @@ fn experiment_entry(name: &str) -> Result<Value, Failure> {
         "figures": figures,
         "runs": runs,
         "claims": claims,
+        "predictions": paper.statements.predictions.len(),
     }))
 }
 
@@ -133,5 +149,28 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }
         session.output.table(&table)?;
     }
+    if arguments.kind == Some(Kind::Protocols) {
+        session.output.line("\nParameters, set with `--set KEY=VALUE`:\n")?;
+        session.output.table(&parameters())?;
+    }
     Ok(Verdict::Good)
+}
+
+/// The parameters of all protocols that have any.
+fn parameters() -> Table {
+    let mut parameters = table(["protocol", "parameter", "default", "accepted", "meaning", "source"]);
+    for protocol in PROTOCOLS {
+        for parameter in protocol.parameters() {
+            parameters.add_row([
+                protocol.name(),
+                parameter.key,
+                &parameter.default.to_string(),
+                &format!("{} to {}", parameter.min, parameter.max),
+                parameter.meaning,
+                parameter.source,
+            ]);
+        }
+    }
+    align_right(&mut parameters, [2]);
+    parameters
 }

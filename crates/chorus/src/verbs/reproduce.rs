@@ -10,12 +10,13 @@ use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, 
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
 use clap::Args;
+use comfy_table::Table;
 
 use super::arguments::{JsonArgument, ScaleArgument};
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
 use crate::names::Names;
-use crate::output::{align_right, ratio, table};
+use crate::output::{align_right, count, ratio, table};
 use crate::session::Session;
 use crate::{date, definitions, facts};
 
@@ -134,33 +135,56 @@ fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Fai
     for figure in &paper.figures {
         print_figure(figure, session)?;
     }
-    if paper.claims.is_empty() {
-        return Ok(());
+    if !paper.claims.is_empty() {
+        session.output.table(&claims(paper))?;
+        session.output.line("")?;
     }
+    if !paper.predictions.is_empty() {
+        session.output.table(&predictions(paper))?;
+        session.output.line("")?;
+    }
+    Ok(())
+}
+
+fn claims(paper: &ReproducedPaper) -> Table {
     let mut claims = table(["claim", "paper", "measured", "verdict", "why"]);
     for claim in &paper.claims {
         let stated = format!("{}{}", claim.bound.sign(), ratio(claim.paper));
-        let measured = claim.measured.map_or_else(|| "–".to_owned(), ratio);
-        claims.add_row([&claim.id, &stated, &measured, &claim.verdict.to_string(), &claim.reason]);
+        claims.add_row([&claim.id, &stated, &or_dash(claim.measured), &claim.verdict.to_string(), &claim.reason]);
     }
     align_right(&mut claims, 1..3);
-    session.output.table(&claims)?;
-    session.output.line("")
+    claims
+}
+
+fn predictions(paper: &ReproducedPaper) -> Table {
+    let mut predictions = table(["prediction", "measured", "over"]);
+    for prediction in &paper.predictions {
+        predictions.add_row([&prediction.id, &or_dash(prediction.measured), &prediction.reason]);
+    }
+    align_right(&mut predictions, [1]);
+    predictions
+}
+
+fn or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), ratio)
 }
 
 fn print_figure(figure: &FigureData, session: &mut Session) -> Result<(), Failure> {
     session.output.line(&format!("{} ({})", figure.title, figure.axis))?;
     let mut bars = table([]);
     let labels = figure.series.iter().map(|series| series.label.clone());
-    bars.set_header(std::iter::once("workload".to_owned()).chain(labels).collect::<Vec<_>>());
-    for group in figure.workloads.iter().chain([&figure.mean]) {
+    let marked = figure.markers.iter().map(|markers| markers.label.clone());
+    bars.set_header(std::iter::once("workload".to_owned()).chain(labels).chain(marked).collect::<Vec<_>>());
+    for (index, group) in figure.workloads.iter().chain(&figure.means).enumerate() {
         let heights = group.bars.iter().map(|bar| match bar {
             Bar::Parts(parts) => ratio(parts.iter().sum()),
             Bar::Missing(why) => why.clone(),
         });
-        bars.add_row(std::iter::once(group.label.clone()).chain(heights).collect::<Vec<_>>());
+        let at = figure.markers.iter().map(|markers| markers.at.get(index).copied().flatten());
+        let at = at.map(|at| at.map_or_else(|| "–".to_owned(), |at| count(at as u64)));
+        bars.add_row(std::iter::once(group.label.clone()).chain(heights).chain(at).collect::<Vec<_>>());
     }
-    align_right(&mut bars, 1..=figure.series.len());
+    align_right(&mut bars, 1..=figure.series.len() + 1);
     session.output.table(&bars)?;
     session.output.line("")
 }

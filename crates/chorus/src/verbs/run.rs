@@ -1,12 +1,13 @@
 //! `chorus run`: one simulation.
 
 use chorus_lab::run::{CheckResult, RunResult, RunSpec};
+use chorus_lab::setup;
 use chorus_lab::simulate::simulate;
 use chorus_protocol::message::TrafficClass;
 use clap::Args;
 use comfy_table::Table;
 
-use super::arguments::{JsonArgument, OverrideArguments, ScaleArgument};
+use super::arguments::{JsonArgument, ScaleArgument};
 use crate::failure::{Failure, Verdict, print_error};
 use crate::output::{align_right, count, percent, table};
 use crate::session::Session;
@@ -16,6 +17,7 @@ Examples:
   chorus run --system tc --protocol gpu-vi --workload stn
   chorus run --system tc --protocol gpu-vi --workload kmn --scale paper --seed 7 --json
   chorus run --system tc --protocol ideal-coh --workload hsp --set l1.size_bytes=65536
+  chorus run --system tc --protocol tc-weak-fixed --workload hsp --set lease.cycles=1600
   chorus run --system tc --protocol no-coh --workload dlb --allow-incoherent";
 
 /// Arguments of `chorus run`.
@@ -36,8 +38,10 @@ pub struct Arguments {
     /// The seed of the generated input.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[command(flatten)]
-    set: OverrideArguments,
+    /// Set a key of the system, or a parameter of the protocol, to another value; may be given several times, later ones win.
+    /// `chorus explain` shows the keys, `chorus list protocols` the parameters.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
     /// Run a workload that needs coherence under a protocol without it, to see what goes wrong.
     #[arg(long)]
     allow_incoherent: bool,
@@ -53,10 +57,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         workload: arguments.workload.clone(),
         scale: arguments.scale.scale,
         seed: arguments.seed,
-        set: arguments.set.overrides.clone(),
+        set: arguments.overrides.clone(),
     };
     // Resolved here as well, so that a mistake in a system file is shown with its line.
-    chorus_system::resolve(&spec.system, spec.scale, &spec.set)?;
+    setup::resolve(&spec)?;
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let result = simulate(&spec, arguments.allow_incoherent)?;
@@ -95,7 +99,7 @@ fn summary(result: &RunResult) -> Vec<(&'static str, String)> {
     let latency = metric("l1.load_latency_cycles") / metric("l1.loads_completed").max(1.0);
     let [energy, dynamic, fixed] =
         ["energy.nj", "energy.dynamic_nj", "energy.static_nj"].map(|key| format!("{:.1} µJ", metric(key) / 1000.0));
-    vec![
+    let mut summary = vec![
         ("result", verdict),
         ("cycles", count(result.cycles)),
         ("simulated time", format!("{:.1} µs", result.simulated_ns / 1000.0)),
@@ -107,7 +111,12 @@ fn summary(result: &RunResult) -> Vec<(&'static str, String)> {
         ("kernels", count(result.kernels.len() as u64)),
         ("took", took(result)),
         ("configuration", result.config_hash.clone()),
-    ]
+    ];
+    if !result.parameters.is_empty() {
+        let values: Vec<String> = result.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        summary.push(("parameters", values.join(", ")));
+    }
+    summary
 }
 
 fn traffic(result: &RunResult) -> Table {

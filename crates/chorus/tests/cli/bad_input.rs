@@ -92,6 +92,50 @@ fn an_override_of_the_wrong_type_says_what_is_expected() {
 }
 
 #[test]
+fn a_value_that_a_parameter_does_not_take_says_what_it_takes() {
+    for given in ["many", "-1", "1.5", "1000001"] {
+        let run = "run --system tc --protocol tc-weak-fixed --workload saxpy";
+        chorus(&format!("{run} --set lease.cycles={given}")).expect_code(2).expect_error(&[&format!(
+            "--set lease.cycles={given}: parameter `lease.cycles` of tc-weak-fixed is given as `{given}`; expected a whole \
+             number from 0 to 1000000 (length of a lease, in core cycles)"
+        )]);
+    }
+}
+
+#[test]
+fn a_parameter_of_another_protocol_says_whose_it_is() {
+    let owners = "`lease.cycles` is a parameter of tc-strong, tc-weak-fixed";
+    let run = "run --system tc --workload saxpy --set lease.cycles=400 --protocol";
+    chorus(&format!("{run} gpu-vi")).expect_code(2).expect_error(&[owners, "; gpu-vi has none"]);
+    let others = "; gpu-vini has `directory.ratio`, `directory.ways`";
+    chorus(&format!("{run} gpu-vini")).expect_code(2).expect_error(&[owners, others]);
+    let ended = chorus("explain tc --set lease.cycles=400").expect_code(2);
+    ended.expect_error(&[owners, ", not a key of a system"]);
+}
+
+#[test]
+fn a_misspelt_parameter_suggests_the_nearest() {
+    let ended = chorus("run --system tc --protocol tc-strong --workload saxpy --set lease.cycels=400").expect_code(2);
+    ended.expect_error(&[
+        "--set lease.cycels=400: unknown key `lease.cycels`",
+        "did you mean `lease.cycles`?",
+        "\nhint: the parameters of tc-strong are `lease.cycles`, `timestamp.bits`",
+    ]);
+}
+
+#[test]
+fn a_bad_parameter_in_an_experiment_is_found_before_the_first_run() {
+    let directory = Directory::new();
+    let text = std::fs::read_to_string(experiment(&directory, 1)).expect("it was written");
+    let variant = "seeds = [1]\nvariant = [{ name = \"short\", set = [\"lease.cycles=few\"] }]";
+    let swept = text.replace("seeds = [1]", variant).replace("gpu-vi", "tc-strong");
+    let path = directory.file("swept.toml", &swept.replace("mean =", "baseline_variant = \"short\"\nmean ="));
+    let ended = chorus(&format!("reproduce {} --out {}", path.display(), directory.join("out").display()));
+    let ended = ended.expect_code(2).expect_error(&["no-l1 on saxpy", "`lease.cycles` is a parameter of tc-strong"]);
+    assert!(!ended.stderr.contains("[1/"), "{}", ended.stderr);
+}
+
+#[test]
 fn an_unknown_key_in_an_experiment_file_is_shown_with_its_line() {
     let directory = Directory::new();
     let path = experiment(&directory, 1);

@@ -55,6 +55,59 @@ fn reproduce_json_says_what_ran_and_where_it_is() {
     assert_eq!(first["papers"][0]["figures"], second["papers"][0]["figures"]);
 }
 
+/// A sweep of leases with a marker, in the form of the shipped Figure 11.
+const SWEEP: &str = r#"
+name = "sweep"
+title = "A sweep"
+source = "none"
+system = "tc"
+
+[[matrix]]
+name = "plain"
+workloads = ["saxpy"]
+protocols = ["no-l1", "tc-weak"]
+baseline = "no-l1"
+
+[[matrix]]
+name = "leases"
+workloads = ["saxpy"]
+protocols = ["tc-weak-fixed"]
+variant = [{ name = "short", set = ["lease.cycles=100"] }, { name = "long", set = ["lease.cycles=6400"] }]
+
+[[figure]]
+id = "1"
+title = "Leases"
+axis = "speed-up over NO-L1"
+swept = "length of a lease"
+headline = true
+matrices = ["plain", "leases"]
+chart = "lines"
+measure = "speed-up"
+mean = "harmonic"
+marker = { label = "average lease", protocol = "tc-weak", metric = "protocol.lease_cycles", per = "protocol.leases" }
+series = [
+  { label = "100", at = 100, protocol = "tc-weak-fixed", variant = "short" },
+  { label = "6400", at = 6400, protocol = "tc-weak-fixed", variant = "long" },
+]
+"#;
+
+#[test]
+fn a_parameter_is_swept_and_marked() {
+    let directory = Directory::new();
+    let (sweep, out) = (directory.file("sweep.toml", SWEEP), directory.join("out"));
+    let json = chorus(&format!("reproduce {} --out {} --json", sweep.display(), out.display())).expect_code(0).json();
+    assert_eq!(json["ran"], 4);
+    let figure = &json["papers"][0]["figures"][0];
+    assert!(figure["markers"]["at"][0].as_f64().is_some_and(|at| at > 0.0), "{figure}");
+    assert!(figure["workloads"][0]["bars"].as_array().is_some_and(|bars| bars.len() == 2), "{figure}");
+    let rows = exported(&out);
+    let sets: BTreeSet<&str> =
+        rows.iter().map(|row| row[6].as_str()).filter(|set| set.contains("lease.cycles")).collect();
+    assert_eq!(sets, BTreeSet::from(["lease.cycles=100 timestamp.bits=32", "lease.cycles=6400 timestamp.bits=32"]));
+    let text = chorus(&format!("reproduce {} --out {}", sweep.display(), out.display())).expect_code(0).stdout;
+    assert!(text.contains("average lease"), "{text}");
+}
+
 #[test]
 fn runs_export_as_csv_and_parquet() {
     let directory = Directory::new();

@@ -49,6 +49,20 @@ fn overrides_matter() {
 }
 
 #[test]
+fn parameters_of_the_protocol_matter_and_are_shown() {
+    let run = "run --system tc --protocol tc-strong --workload saxpy";
+    let json = |more: &str| chorus(&format!("{run} --json {more}")).expect_code(0).json();
+    let (plain, short) = (json(""), json("--set lease.cycles=100 --set l1.ways=4"));
+    assert_eq!(plain["parameters"], serde_json::json!({ "lease.cycles": 800, "timestamp.bits": 32 }));
+    assert_eq!(short["parameters"]["lease.cycles"], 100);
+    assert_ne!(plain["config_hash"], short["config_hash"]);
+    let leased = |json: &Value| json["metrics"]["protocol.lease_cycles"].as_f64().expect("a sum");
+    assert!(leased(&plain) > leased(&short) && leased(&short) > 0.0, "{} and {}", leased(&plain), leased(&short));
+    let text = chorus(&format!("{run} --set lease.cycles=1_600")).expect_code(0).stdout;
+    assert!(text.contains("parameters      lease.cycles=1600, timestamp.bits=32"), "{text}");
+}
+
+#[test]
 fn a_summary_is_for_people() {
     let ended = chorus(SAXPY).expect_code(0);
     for part in
@@ -61,7 +75,7 @@ fn a_summary_is_for_people() {
 
 #[test]
 fn a_workload_that_needs_coherence_is_refused_without_it() {
-    for workload in ["stn", "dlb"] {
+    for workload in ["bh", "cc", "cl", "dlb", "stn", "vpr"] {
         let ended = chorus(&format!("run --system tc --protocol no-coh --workload {workload}")).expect_code(2);
         let refusal = format!("{workload} does not run under no-coh");
         ended.expect_error(&[&refusal, "\nhint: --allow-incoherent"]);

@@ -29,12 +29,30 @@ fn no_verb_is_bad_input() {
 #[test]
 fn lists_name_what_there_is() {
     let all = chorus("list").expect_code(0).stdout;
-    for name in ["tc", "no-l1", "no-coh", "ideal-coh", "gpu-vi", "stn", "dlb", "kmn", "hsp", "saxpy"] {
+    for name in ["tc", "no-l1", "mesi", "gpu-vini", "tc-strong", "tc-weak", "tc-weak-fixed", "bh", "sr", "saxpy"] {
         assert!(all.lines().any(|line| line.split_whitespace().next() == Some(name)), "no {name} in {all}");
     }
     let protocols = chorus("list protocols").expect_code(0).stdout;
     assert!(protocols.contains("section 4.2"), "{protocols}");
     assert!(!protocols.contains("saxpy"), "{protocols}");
+}
+
+#[test]
+fn the_list_of_protocols_shows_their_parameters() {
+    let text = chorus("list protocols").expect_code(0).stdout;
+    let row = text.lines().find(|line| line.contains("tc-strong") && line.contains("lease.cycles")).expect("a row");
+    for part in ["800", "0 to 1000000", "length of a lease, in core cycles", "section 8.3"] {
+        assert!(row.contains(part), "no `{part}` in {row}");
+    }
+    let json = chorus("list protocols --json").expect_code(0).json();
+    let protocols = json["protocols"].as_array().expect("a list");
+    let named = |name: &str| protocols.iter().find(|protocol| protocol["name"] == name).expect("a protocol");
+    let lease = &named("tc-weak-fixed")["parameters"][0];
+    assert_eq!((&lease["key"], &lease["default"]), (&"lease.cycles".into(), &3200.into()));
+    for key in ["min", "max", "meaning", "source"] {
+        assert!(!lease[key].is_null(), "{key} of {lease}");
+    }
+    assert_eq!(named("gpu-vi")["parameters"], serde_json::json!([]));
 }
 
 #[test]

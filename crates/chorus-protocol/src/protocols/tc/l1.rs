@@ -14,13 +14,13 @@
 use super::Writes;
 use super::counter::{Counter, Stamp, aged};
 use super::gwct::GwctTable;
+use super::l1_states::{Event, Kept, Line, Pending, Reader, State, VOCABULARY, unspecified};
 use super::messages::{ACK, ACK_G, ATOMIC, ATOMIC_DATA_G, DATA, DATA_G, GETS, GETX, UPGR};
 use crate::access::{CoreOp, CoreRequest, Txn};
-use crate::address::{AgentId, LineAddr, Role};
+use crate::address::{AgentId, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, HISTORY, Input, LineView, Outbox, Outcome, Passage, StateClass, StateSpec, Time,
-    Unspecified, Vocabulary,
+    Classified, Controller, HISTORY, Input, LineView, Outbox, Outcome, Passage, Time, Unspecified, Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
@@ -52,99 +52,6 @@ pub(super) enum L1Fault {
     LostRefill,
     /// Loads hit lines with pending writes.
     PendingHit,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    I,
-    V,
-    VM,
-    IV,
-    II,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
-    Load,
-    Store,
-    Atomic,
-    Eviction,
-    Expire,
-    Data,
-    WriteAck,
-    /// A message that no L1 is ever sent; every state has a hole for it.
-    Foreign,
-}
-
-impl Event {
-    fn of(kind: MsgKind) -> Event {
-        match kind {
-            DATA | DATA_G | ATOMIC_DATA_G => Event::Data,
-            ACK | ACK_G => Event::WriteAck,
-            MsgKind(_) => Event::Foreign,
-        }
-    }
-}
-
-static VOCABULARY: Vocabulary = Vocabulary {
-    role: Role::L1,
-    states: &[
-        StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy, or one whose lease has ended" },
-        StateSpec { name: "V", class: StateClass::Stable, meaning: "copy with a running lease" },
-        StateSpec {
-            name: "V_M",
-            class: StateClass::TransientCoherent,
-            meaning: "copy with a running lease, written ahead of the acknowledgement",
-        },
-        StateSpec { name: "I_V", class: StateClass::TransientCache, meaning: "read miss outstanding" },
-        StateSpec { name: "I_I", class: StateClass::TransientCache, meaning: "no copy, requests outstanding" },
-    ],
-    events: &["Load", "Store", "Atomic", "Eviction", "Expire", "Data", "WriteAck", "Foreign"],
-    expiry: Some(Event::Expire as u8),
-};
-
-/// What the place of a line is kept for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Kept {
-    /// A copy.
-    #[default]
-    Copy,
-    /// A copy with writes under way.
-    Written,
-    /// The answer to a read.
-    Awaited,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Line {
-    kept: Kept,
-    /// Until when the copy may be read.
-    lease: Stamp,
-    /// What the L2's timestamp should be if nobody else has read or written the line since.
-    stamp: Stamp,
-    /// When the last write that was not private is visible to everybody.
-    gwct: Stamp,
-}
-
-impl Line {
-    fn has_expired(&self, now: Stamp) -> bool {
-        self.kept != Kept::Awaited && self.lease < now
-    }
-}
-
-/// What is outstanding for a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Pending {
-    answers: u32,
-    gwct: Stamp,
-}
-
-/// A load that waits for a read miss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Reader {
-    txn: Txn,
-    /// When it merged; zero for the one that the request was sent for.
-    since: Stamp,
 }
 
 /// The request that merged reads wait for carries this name instead of a reader's.
@@ -544,10 +451,6 @@ impl<const W: usize> TcL1<W> {
         self.mshrs.change_targets(|reader| reader.since = reader.since.min(EARLIER_ROUND));
         self.gwct.forget_times();
     }
-}
-
-fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
-    VOCABULARY.unspecified(state as usize, event as usize, line)
 }
 
 impl<const W: usize> Controller<W> for TcL1<W> {

@@ -9,7 +9,8 @@
 //! - So does a read miss, and the line is then shared (S), even with a single reader: others have copies too.
 //! - In TC-Strong a write miss waits until the leases have ended before anything is fetched.
 //!
-//! In state E nothing is incremented: nobody has a valid copy whose timestamp could match.
+//! In state E a write clears the timestamp instead of incrementing it: nobody has a valid copy whose timestamp could match, and the predictor
+//! can tell lines whose lease has ended from lines on which none was given.
 
 use super::Writes;
 use super::counter::{Counter, Stamp, aged};
@@ -328,7 +329,9 @@ impl<const W: usize> TcL2<W> {
     }
 
     fn read(&mut self, slot: Slot, state: State, message: &Message<W>, out: &mut Outbox<W>) {
-        if message.stamp != 0 || state == State::E {
+        // A line that nobody has read since it came or was written has no lease that could have ended too early.
+        let ended = state == State::E && self.lines.meta(slot).stamp != 0;
+        if message.stamp != 0 || ended {
             self.lifetime.expired_too_early();
         }
         let end = self.lease(slot, self.counter.stamp(out.now));
@@ -367,7 +370,9 @@ impl<const W: usize> TcL2<W> {
         let unchanged = self.faulty(L2Fault::UnchangedTimestamp);
         let line = self.lines.meta_mut(slot);
         let before = line.stamp;
-        if state != State::E && !unchanged {
+        if state == State::E {
+            line.stamp = 0;
+        } else if !unchanged {
             line.stamp = latest.min(line.stamp.saturating_add(1));
         }
         if message.atomic.is_none() {

@@ -11,7 +11,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `l1.rs`, `l2.rs` | the two controllers of both protocols |
+//! | `l1.rs`, `l1_states.rs`, `l2.rs` | the two controllers of both protocols |
 //! | `messages.rs` | the messages, as Table 2 names them |
 //! | `counter.rs` | timestamps of finite width, and what happens when they begin anew |
 //! | `gwct.rs` | what fences wait for |
@@ -20,6 +20,7 @@
 mod counter;
 mod gwct;
 mod l1;
+mod l1_states;
 mod l2;
 mod lifetime;
 mod messages;

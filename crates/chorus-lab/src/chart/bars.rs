@@ -1,0 +1,139 @@
+//! Grouped bars, plain or stacked.
+
+use super::axis::{Frame, Scale, short};
+use super::legend::{Legend, text_width};
+use super::palette::{define_hatchings, fill_rect};
+use super::{Drawing, LEFT, PLOT_HEIGHT, RIGHT, WIDTH_WIDE};
+use crate::figure::{Bar, FigureData, Group};
+use crate::svg::{Anchor, Svg};
+
+/// The width of a bar with its margin, where there is room.
+const BAR_WIDTH_MAX: f64 = 34.0;
+/// The least width of a bar; a chart with more bars grows instead.
+const BAR_WIDTH_MIN: f64 = 15.0;
+/// Narrower bars carry their values turned.
+const UPRIGHT_WIDTH: f64 = 27.0;
+/// The width that bars share before the chart grows.
+const BARS_WIDTH: f64 = 860.0;
+const GROUP_GAP: f64 = 26.0;
+const WIDTH_MIN: f64 = 430.0;
+const SAMPLE_WIDTH: f64 = 14.0;
+
+/// Draws a figure of bars. `prefix` makes its pattern names unique on a page; `fills` are the fills of its series.
+pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawing {
+    let (workloads, means) = figure.shown();
+    let groups: Vec<&Group> = workloads.iter().chain(means).collect();
+    let (names, fills): (Vec<&str>, Vec<usize>) = if figure.parts.is_empty() {
+        figure.series.iter().map(|series| series.label.as_str()).zip(fills.iter().copied()).unzip()
+    } else {
+        figure.parts.iter().map(String::as_str).zip(0..).unzip()
+    };
+    let bars = (groups.len() * figure.series.len()).max(1) as f64;
+    let gaps = groups.len() as f64 * GROUP_GAP;
+    let bar_width = ((BARS_WIDTH - gaps) / bars).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX);
+    let bars_width = bars * bar_width + gaps;
+    let width = (LEFT + bars_width + RIGHT).max(WIDTH_MIN);
+    let legend = Legend::new(names, SAMPLE_WIDTH, width - LEFT - RIGHT);
+    let top = 26.0 + legend.height();
+    let room = if bar_width < UPRIGHT_WIDTH { 1.16 } else { 1.08 };
+    let scale = Scale::up_to(highest(&groups) * room);
+    let frame = Frame { left: LEFT, right: width - RIGHT, top, bottom: top + PLOT_HEIGHT, scale };
+    let plot = Plot { frame, bar_width, prefix, figure, fills: &fills };
+
+    let mut svg = Svg::default();
+    define_hatchings(&mut svg, prefix, fills.iter().copied());
+    legend
+        .draw(&mut svg, LEFT, |svg, index, corner| fill_rect(svg, prefix, fills[index], corner, (SAMPLE_WIDTH, 12.0)));
+    frame.draw(&mut svg, &figure.axis);
+    // Spare width of a small chart goes to both sides of the bars.
+    let mut left = LEFT + (width - LEFT - RIGHT - bars_width + GROUP_GAP) / 2.0;
+    for (index, group) in groups.iter().enumerate() {
+        let is_first_mean = index == workloads.len() && index > 0;
+        plot.draw_group(&mut svg, group, left, (index >= workloads.len(), is_first_mean));
+        left += group.bars.len() as f64 * bar_width + GROUP_GAP;
+    }
+    frame.draw_base(&mut svg);
+    Drawing { markup: svg.finish(&figure.title, width, plot.height()), is_wide: width > WIDTH_WIDE }
+}
+
+fn highest(groups: &[&Group]) -> f64 {
+    let values = groups.iter().flat_map(|group| &group.bars).filter_map(Bar::value);
+    values.fold(1.0, f64::max)
+}
+
+struct Plot<'a> {
+    frame: Frame,
+    bar_width: f64,
+    prefix: &'a str,
+    figure: &'a FigureData,
+    fills: &'a [usize],
+}
+
+impl Plot<'_> {
+    fn stacked(&self) -> bool {
+        !self.figure.parts.is_empty()
+    }
+
+    fn height(&self) -> f64 {
+        self.frame.bottom + 26.0 + self.names_height()
+    }
+
+    /// The height that the turned names below stacked bars take.
+    fn names_height(&self) -> f64 {
+        let longest = self.figure.series.iter().map(|series| text_width(&series.label)).fold(0.0, f64::max);
+        if self.stacked() { longest * 0.65 + 14.0 } else { 0.0 }
+    }
+
+    fn draw_group(&self, svg: &mut Svg, group: &Group, left: f64, (is_mean, is_first_mean): (bool, bool)) {
+        let bottom = self.frame.bottom;
+        let width = self.figure.series.len() as f64 * self.bar_width;
+        if is_first_mean {
+            let x = left - GROUP_GAP / 2.0;
+            svg.line("grid", (x, self.frame.top), (x, bottom));
+        }
+        for (index, (bar, series)) in group.bars.iter().zip(&self.figure.series).enumerate() {
+            let x = left + index as f64 * self.bar_width;
+            let centre = x + self.bar_width / 2.0;
+            match bar {
+                Bar::Parts(parts) => {
+                    self.draw_bar(svg, parts, (x, index), &format!("{}, {}", group.label, series.label))
+                }
+                Bar::Missing(why) => {
+                    let turned = Anchor { side: "start", turn_degrees: -90 };
+                    svg.text("missing", (centre + 4.0, bottom - 5.0), turned, why);
+                }
+            }
+            if self.stacked() {
+                let turned = Anchor { side: "end", turn_degrees: -45 };
+                svg.text("small", (centre + 4.0, bottom + 13.0), turned, &series.label);
+            }
+        }
+        let class = if is_mean { "strong" } else { "" };
+        svg.text(class, (left + width / 2.0, self.height() - 8.0), Anchor::MIDDLE, &group.label);
+    }
+
+    fn draw_bar(&self, svg: &mut Svg, parts: &[f64], (x, index): (f64, usize), name: &str) {
+        let total: f64 = parts.iter().sum();
+        let margin = self.bar_width * 0.09;
+        let (x, width) = (x + margin, self.bar_width - 2.0 * margin);
+        let y = |value| self.frame.y(value);
+        let mut below = 0.0;
+        for (part, &value) in parts.iter().enumerate() {
+            let (fill, title) = match self.figure.parts.get(part) {
+                Some(label) => (part, format!("{name}, {label}: {value:.4} of {total:.4}")),
+                None => (self.fills.get(index).copied().unwrap_or(index), format!("{name}: {value:.4}")),
+            };
+            svg.open_titled(&title);
+            fill_rect(svg, self.prefix, fill, (x, y(below + value)), (width, y(below) - y(below + value)));
+            svg.close();
+            below += value;
+        }
+        let (centre, above) = (x + width / 2.0, y(total) - 4.0);
+        if self.bar_width < UPRIGHT_WIDTH {
+            let turned = Anchor { side: "start", turn_degrees: -90 };
+            svg.text("value", (centre + 4.0, above), turned, &short(total));
+        } else {
+            svg.text("value", (centre, above), Anchor::MIDDLE, &short(total));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A line per workload over what is swept, with an arrow on each where its marker is.
+//!
+//! The points of a sweep stand at equal distances, whatever their values: sweeps double from point to point. A marker between two
+//! points stands where its value lies between theirs on a logarithmic scale.
+
+use super::axis::{Frame, Scale};
+use super::legend::Legend;
+use super::palette::{draw_mark, line_colour};
+use super::{Drawing, LEFT, RIGHT};
+use crate::figure::{Bar, FigureData, Group};
+use crate::svg::{Anchor, Svg};
+
+const WIDTH: f64 = 700.0;
+const PLOT_HEIGHT: f64 = 300.0;
+const SAMPLE_WIDTH: f64 = 26.0;
+/// The distance of the outermost points from the sides of the plot.
+const MARGIN: f64 = 34.0;
+const ARROW_HEIGHT: f64 = 26.0;
+
+/// Draws a figure of lines.
+pub(super) fn draw(figure: &FigureData) -> Drawing {
+    let (workloads, means) = figure.shown();
+    let lines: Vec<&Group> = workloads.iter().chain(means).collect();
+    let mut names: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+    names.extend(figure.markers.as_ref().map(|markers| markers.label.as_str()));
+    let legend = Legend::new(names, SAMPLE_WIDTH, WIDTH - LEFT - RIGHT);
+    let top = 26.0 + legend.height();
+    let values = || lines.iter().flat_map(|line| &line.bars).filter_map(Bar::value);
+    let (lowest, highest) = (values().fold(1.0, f64::min), values().fold(1.0, f64::max));
+    let room = (highest - lowest).max(0.1) * 0.12;
+    let scale = Scale::between((lowest - room).max(0.0), highest + room);
+    let frame = Frame { left: LEFT, right: WIDTH - RIGHT, top, bottom: top + PLOT_HEIGHT, scale };
+    let plot = Plot { frame, figure };
+
+    let mut svg = Svg::default();
+    frame.draw(&mut svg, &figure.axis);
+    for (index, series) in figure.series.iter().enumerate() {
+        let x = plot.x(index as f64);
+        svg.line("axis", (x, frame.bottom), (x, frame.bottom + 4.0));
+        svg.text("", (x, frame.bottom + 18.0), Anchor::MIDDLE, &series.label);
+    }
+    let centre = (frame.left + frame.right) / 2.0;
+    svg.text("", (centre, frame.bottom + 38.0), Anchor::MIDDLE, figure.swept.as_deref().unwrap_or_default());
+    for (index, line) in lines.iter().enumerate() {
+        plot.draw_line(&mut svg, index, line);
+    }
+    for (index, line) in workloads.iter().enumerate() {
+        plot.draw_marker(&mut svg, index, line);
+    }
+    legend.draw(&mut svg, LEFT, |svg, index, (x, y)| {
+        let centre = (x + SAMPLE_WIDTH / 2.0, y + 6.0);
+        if index < lines.len() {
+            stroke(svg, index, workloads.len(), &[(x, centre.1), (x + SAMPLE_WIDTH, centre.1)]);
+        }
+        if index < workloads.len() {
+            draw_mark(svg, index, centre);
+        } else if index >= lines.len() {
+            draw_arrow(svg, "var(--ink)", (centre.0, y + 12.0), 14.0);
+        }
+    });
+    frame.draw_base(&mut svg);
+    Drawing { markup: svg.finish(&figure.title, WIDTH, frame.bottom + 48.0), is_wide: true }
+}
+
+struct Plot<'a> {
+    frame: Frame,
+    figure: &'a FigureData,
+}
+
+impl Plot<'_> {
+    /// The place of a point, or of what lies between two.
+    fn x(&self, index: f64) -> f64 {
+        let steps = self.figure.series.len().saturating_sub(1).max(1) as f64;
+        let (left, right) = (self.frame.left + MARGIN, self.frame.right - MARGIN);
+        left + index / steps * (right - left)
+    }
+
+    fn draw_line(&self, svg: &mut Svg, index: usize, line: &Group) {
+        let workloads = self.figure.shown().0.len();
+        let point = |(index, bar): (usize, &Bar)| bar.value().map(|value| (self.x(index as f64), self.frame.y(value)));
+        let points: Vec<Option<(f64, f64)>> = line.bars.iter().enumerate().map(point).collect();
+        // A point that is missing leaves a gap.
+        for piece in points.split(Option::is_none) {
+            stroke(svg, index, workloads, &piece.iter().flatten().copied().collect::<Vec<_>>());
+        }
+        for ((place, bar), series) in points.iter().zip(&line.bars).zip(&self.figure.series) {
+            let (Some(place), Some(value)) = (place, bar.value()) else { continue };
+            svg.open_titled(&format!("{}, {}: {value:.4}", line.label, series.label));
+            if index < workloads {
+                draw_mark(svg, index, *place);
+            }
+            svg.close();
+        }
+    }
+
+    /// An arrow down to the line of a workload.
+    fn draw_marker(&self, svg: &mut Svg, index: usize, line: &Group) {
+        let Some(markers) = &self.figure.markers else { return };
+        let Some(at) = markers.at.get(index).copied().flatten() else { return };
+        let places: Vec<f64> = self.figure.series.iter().filter_map(|series| series.at).collect();
+        let place = position(&places, at);
+        let height = |index: usize| line.bars.get(index).and_then(Bar::value);
+        let (before, after) = (place.floor() as usize, place.ceil() as usize);
+        let (Some(low), Some(high)) = (height(before), height(after)) else { return };
+        let y = self.frame.y(low + (high - low) * place.fract());
+        svg.open_titled(&format!("{}, {}: {at:.0}", line.label, markers.label));
+        draw_arrow(svg, line_colour(index), (self.x(place), y - 6.0), ARROW_HEIGHT);
+        svg.close();
+    }
+}
+
+/// The stroke of a line: coloured for a workload, dashed for a mean.
+fn stroke(svg: &mut Svg, index: usize, workloads: usize, points: &[(f64, f64)]) {
+    if index < workloads {
+        svg.polyline("line", points, &format!(r#" stroke="{}""#, line_colour(index)));
+    } else {
+        svg.polyline("line mean", points, "");
+    }
+}
+
+/// An arrow from above to its tip.
+fn draw_arrow(svg: &mut Svg, colour: &str, (x, y): (f64, f64), height: f64) {
+    let shaft = height - 8.0;
+    svg.raw(&format!(
+        r#"<path class="arrow" style="fill:{colour}" d="M{x:.1} {y:.1}l-5.5-9h4v-{shaft:.1}h3v{shaft:.1}h4z"/>"#
+    ));
+}
+
+/// Where a value lies among the points of a sweep, counted from the first; outside of them, at the nearest.
+fn position(points: &[f64], value: f64) -> f64 {
+    let after = points.iter().position(|&point| point > value);
+    match after {
+        Some(0) => 0.0,
+        None => points.len().saturating_sub(1) as f64,
+        Some(after) => {
+            let (low, high) = (points[after - 1], points[after]);
+            // Nothing but zero lies infinitely far to the left.
+            let share = if low > 0.0 { (value / low).ln() / (high / low).ln() } else { (value - low) / (high - low) };
+            (after - 1) as f64 + share
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::position;
+
+    #[test]
+    fn a_value_lies_between_points_as_on_a_logarithmic_scale() {
+        let points = [0.0, 400.0, 1600.0, 6400.0];
+        for (value, expected) in [(0.0, 0.0), (200.0, 0.5), (400.0, 1.0), (800.0, 1.5), (3200.0, 2.5), (6400.0, 3.0)] {
+            assert!((position(&points, value) - expected).abs() < 1e-12, "{value}: {}", position(&points, value));
+        }
+        assert_eq!(position(&points, 100_000.0), 3.0);
+        assert_eq!(position(&[400.0, 800.0], 100.0), 0.0);
+    }
+}

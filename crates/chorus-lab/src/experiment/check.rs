@@ -1,0 +1,153 @@
+//! What an experiment must keep to, beyond the types of its keys: names that exist, and figures that make sense.
+
+use std::collections::BTreeSet;
+
+use super::{BASELINE, Chart, Experiment, Figure, KnownNames, Matrix, Measure, Series};
+use crate::document::{Document, DocumentError, Name};
+use crate::stats::Mean;
+
+impl Experiment {
+    pub(super) fn check(&self, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
+        // The name becomes that of the report's file.
+        let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.name.is_empty() || !self.name.chars().all(safe) {
+            return Err(document.mistake(0..0, "key `name`: expected lower-case letters, digits and hyphens"));
+        }
+        if !is_path(&self.system) {
+            document.check_known("system", &self.system, known.systems)?;
+        }
+        document.check_unique("matrix", self.matrices.iter().map(|matrix| &matrix.name))?;
+        document.check_unique("figure", self.figures.iter().map(|figure| &figure.id))?;
+        for matrix in &self.matrices {
+            matrix.check(document, known)?;
+        }
+        for figure in &self.figures {
+            self.check_figure(figure, document)?;
+        }
+        match self.figures.iter().filter(|figure| figure.headline).collect::<Vec<_>>().as_slice() {
+            [_] => Ok(()),
+            [] => Err(document.mistake(0..0, "no figure has `headline = true`; expected exactly one")),
+            [_, second, ..] => Err(document.mistake(
+                second.id.span(),
+                format!("figure `{}` is a second one with `headline = true`; expected exactly one", second.id),
+            )),
+        }
+    }
+
+    fn check_figure(&self, figure: &Figure, document: &Document<'_>) -> Result<(), DocumentError> {
+        self.check_names(figure, document)?;
+        let wrong =
+            |message: &str| Err(document.mistake(figure.id.span(), format!("figure `{}` {message}", figure.id)));
+        if figure.series.is_empty() {
+            return wrong("has no `series`; expected at least one");
+        }
+        if figure.matrices.is_empty() {
+            return wrong("has no `matrices`; expected at least one");
+        }
+        if let Some(workload) =
+            self.workloads_of(figure).iter().find(|workload| self.baseline_of(figure, workload).is_none())
+        {
+            return wrong(&format!("has no `baseline`, and no matrix of it has one for {workload}"));
+        }
+        match figure.chart {
+            Chart::Lines if !is_rising(&figure.series) => {
+                return wrong("has lines: each of its `series` takes `at`, in rising order");
+            }
+            Chart::Lines if figure.swept.is_none() => {
+                return wrong("has lines: it takes `swept`, which says what the horizontal axis shows");
+            }
+            Chart::Bars | Chart::StackedBars if figure.series.iter().any(|series| series.at.is_some()) => {
+                return wrong("has bars: its `series` take no `at`");
+            }
+            Chart::Bars | Chart::StackedBars if figure.marker.is_some() || figure.swept.is_some() => {
+                return wrong("has bars: it takes no `marker` and no `swept`");
+            }
+            Chart::Lines | Chart::Bars | Chart::StackedBars => {}
+        }
+        match (figure.chart, figure.measure, &figure.metric, figure.parts.len()) {
+            (Chart::Bars | Chart::Lines, Measure::SpeedUp, None, 0) => Ok(()),
+            (_, Measure::SpeedUp, ..) => {
+                wrong("is a speed-up: it takes `chart = \"bars\"` or `\"lines\"`, no `metric` and no `part`")
+            }
+            (Chart::Bars | Chart::Lines, _, Some(_), 0) => Ok(()),
+            (Chart::Bars | Chart::Lines, ..) => {
+                wrong("is a ratio that is not stacked: it takes a `metric` and no `part`")
+            }
+            (Chart::StackedBars, _, None, 1..) if figure.mean == Mean::Arithmetic => Ok(()),
+            (Chart::StackedBars, ..) => wrong(
+                "is stacked: it takes `part`s, no `metric`, and `mean = \"arithmetic\"`, under which parts add up",
+            ),
+        }
+    }
+
+    /// Every name of a figure is one of its matrices', or one of them.
+    fn check_names(&self, figure: &Figure, document: &Document<'_>) -> Result<(), DocumentError> {
+        let names: Vec<&str> = self.matrices.iter().map(|matrix| &*matrix.name).collect();
+        for matrix in &figure.matrices {
+            document.check_known("matrix", matrix, &names)?;
+        }
+        let matrices = self.matrices_of(figure);
+        let workloads: Vec<&str> = matrices.iter().flat_map(|matrix| &matrix.workloads).map(|name| &**name).collect();
+        for workload in &figure.workloads {
+            document.check_known("workload of the figure's matrices", workload, &workloads)?;
+        }
+        let protocols: BTreeSet<&str> =
+            matrices.iter().flat_map(|matrix| &matrix.protocols).map(|name| &**name).collect();
+        let protocols: Vec<&str> = protocols.into_iter().collect();
+        let drawn = figure.series.iter().map(|series| &series.protocol).filter(|name| &***name != BASELINE);
+        let marked = figure.marker.iter().map(|marker| &marker.protocol);
+        for protocol in drawn.chain(&figure.baseline).chain(marked) {
+            document.check_known("protocol of the figure's matrices", protocol, &protocols)?;
+        }
+        let variants: Vec<&str> =
+            matrices.iter().flat_map(|matrix| &matrix.variants).map(|variant| &*variant.name).collect();
+        let named = figure.series.iter().filter_map(|series| series.variant.as_ref());
+        for variant in named.chain(&figure.baseline_variant) {
+            document.check_known("variant of the figure's matrices", variant, &variants)?;
+        }
+        let of_figure: Vec<&str> = figure.matrices.iter().map(|name| &**name).collect();
+        for matrix in figure.mean_over.iter().flat_map(|over| &over.matrices) {
+            document.check_known("matrix of the figure", matrix, &of_figure)?;
+        }
+        Ok(())
+    }
+}
+
+impl Matrix {
+    fn check(&self, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
+        for (key, empty) in [
+            ("workloads", self.workloads.is_empty()),
+            ("protocols", self.protocols.is_empty()),
+            ("seeds", self.seeds.is_empty()),
+        ] {
+            if empty {
+                let message = format!("matrix `{}`: key `{key}` is empty; expected at least one", self.name);
+                return Err(document.mistake(self.name.span(), message));
+            }
+        }
+        for workload in &self.workloads {
+            document.check_known("workload", workload, known.workloads)?;
+        }
+        for protocol in &self.protocols {
+            document.check_known("protocol", protocol, known.protocols)?;
+        }
+        document.check_unique("workload", &self.workloads)?;
+        document.check_unique("protocol", &self.protocols)?;
+        if let Some(baseline) = &self.baseline {
+            let protocols: Vec<&str> = self.protocols.iter().map(|name: &Name| &**name).collect();
+            document.check_known("protocol of the matrix", baseline, &protocols)?;
+        }
+        document.check_unique("variant", self.variants.iter().map(|variant| &variant.name))
+    }
+}
+
+/// Whether every series has a place on the axis, to the right of the one before.
+fn is_rising(series: &[Series]) -> bool {
+    let places: Option<Vec<f64>> = series.iter().map(|series| series.at.filter(|at| at.is_finite())).collect();
+    places.is_some_and(|places| places.is_sorted_by(|left, right| left < right))
+}
+
+/// Whether a system is given as a file and not by name, by the rule of `chorus-system`.
+fn is_path(system: &str) -> bool {
+    system.ends_with(".toml") || system.contains(['/', '\\'])
+}

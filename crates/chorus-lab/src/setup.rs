@@ -1,0 +1,349 @@
+//! A run's machine and the parameters of its protocol, resolved from names and overrides.
+//!
+//! An override `KEY=VALUE` whose key the protocol declares as a parameter goes to the protocol, every other to the system. This is
+//! the one place that decides it, so that a single run and a planned matrix accept and refuse the same.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fmt::Write as _;
+
+use chorus_protocol::parameter::{ParameterSpec, Parameters};
+use chorus_protocol::registry::{PROTOCOLS, Protocol};
+use chorus_system::{Resolved, Scale, SystemError};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+use sha2::{Digest, Sha256};
+use toml::de::DeValue;
+
+use crate::document::{excerpt, quoted};
+use crate::run::RunSpec;
+use crate::simulate::find_protocol;
+
+/// Bytes of the SHA-256 that are kept, as for systems: 16 hexadecimal digits.
+const HASH_BYTES: usize = 8;
+
+/// What a run is made on.
+#[derive(Clone)]
+pub struct Setup {
+    /// The machine.
+    pub system: Resolved,
+    /// The protocol.
+    pub protocol: &'static dyn Protocol,
+    /// The values of its parameters.
+    pub parameters: Parameters,
+    /// 16 hexadecimal digits that change with any value of the machine or of a parameter: the system's own for a protocol
+    /// without parameters.
+    pub config_hash: String,
+    /// Machine and parameters as TOML, as stored with results.
+    pub config_text: String,
+}
+
+/// Why a run cannot be set up.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// No protocol of that name; the text says which there are.
+    UnknownProtocol(String),
+    /// The system or an override of it.
+    System(SystemError),
+    /// An override of a key that neither the system nor the protocol has, while the protocol has parameters.
+    UnknownKey {
+        /// What the system says, with the nearest key of both.
+        source: Box<SystemError>,
+        /// The protocol.
+        protocol: &'static str,
+        /// The keys of its parameters.
+        parameters: Vec<&'static str>,
+    },
+    /// A value that a parameter does not take.
+    Value {
+        /// The override.
+        text: String,
+        /// The value given.
+        given: String,
+        /// The protocol.
+        protocol: &'static str,
+        /// The parameter.
+        parameter: &'static ParameterSpec,
+    },
+    /// A parameter that only other protocols have.
+    OtherProtocols {
+        /// The override.
+        text: String,
+        /// The parameter.
+        key: &'static str,
+        /// The protocols that have it.
+        owners: Vec<&'static str>,
+        /// The protocol of the run and the keys of its parameters; none where a system alone is asked for.
+        protocol: Option<(&'static str, Vec<&'static str>)>,
+    },
+}
+
+impl std::error::Error for SetupError {}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::UnknownProtocol(message) => f.write_str(message),
+            SetupError::System(source) => source.fmt(f),
+            SetupError::UnknownKey { source, protocol, parameters } => {
+                write!(f, "{source}\nhint: the parameters of {protocol} are {}", quoted(parameters))
+            }
+            SetupError::Value { text, given, protocol, parameter } => {
+                let ParameterSpec { key, meaning, min, max, .. } = parameter;
+                write!(f, "--set {text}: parameter `{key}` of {protocol} is given as `{given}`; ")?;
+                write!(f, "expected a whole number from {min} to {max} ({meaning})")
+            }
+            SetupError::OtherProtocols { text, key, owners, protocol } => {
+                write!(f, "--set {text}: `{key}` is a parameter of {}", owners.join(", "))?;
+                match protocol {
+                    None => f.write_str(", not a key of a system"),
+                    Some((protocol, keys)) if keys.is_empty() => write!(f, "; {protocol} has none"),
+                    Some((protocol, keys)) => write!(f, "; {protocol} has {}", quoted(keys)),
+                }
+            }
+        }
+    }
+}
+
+impl SetupError {
+    fn system(&self) -> Option<&SystemError> {
+        match self {
+            SetupError::System(source) => Some(source),
+            SetupError::UnknownKey { source, .. } => Some(source),
+            SetupError::UnknownProtocol(_) | SetupError::Value { .. } | SetupError::OtherProtocols { .. } => None,
+        }
+    }
+}
+
+impl Diagnostic for SetupError {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.system()?.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.system()?.labels()
+    }
+}
+
+/// Resolves what a run asks for.
+pub fn resolve(spec: &RunSpec) -> Result<Setup, SetupError> {
+    let protocol = find_protocol(&spec.protocol).map_err(SetupError::UnknownProtocol)?;
+    let specs = protocol.parameters();
+    let mut parameters = Parameters::defaults(specs);
+    let mut of_system = Vec::new();
+    for text in &spec.set {
+        let key = key(text);
+        match specs.iter().position(|parameter| parameter.key == key) {
+            Some(index) => parameters.set(index, value(text, protocol, &specs[index])?),
+            None => of_system.push(text.clone()),
+        }
+    }
+    refuse_foreign(&of_system, Some(protocol))?;
+    let system = chorus_system::resolve(&spec.system, spec.scale, &of_system)
+        .map_err(|source| with_parameters(source, protocol))?;
+    let text = parameters_text(protocol, &parameters);
+    Ok(Setup {
+        config_hash: if text.is_empty() { system.hash.clone() } else { hash(&system.hash, &text) },
+        config_text: format!("{}{text}", system.text),
+        system,
+        protocol,
+        parameters,
+    })
+}
+
+/// Resolves a system on its own, without a protocol.
+pub fn resolve_system(system: &str, scale: Scale, set: &[String]) -> Result<Resolved, SetupError> {
+    refuse_foreign(set, None)?;
+    chorus_system::resolve(system, scale, set).map_err(SetupError::System)
+}
+
+impl Setup {
+    /// The values of the parameters by their keys.
+    pub fn parameter_values(&self) -> BTreeMap<String, u64> {
+        let specs = self.protocol.parameters().iter().enumerate();
+        specs.map(|(index, spec)| (spec.key.to_owned(), self.parameters.get(index))).collect()
+    }
+}
+
+/// The key of an override, also of one that is malformed otherwise.
+fn key(text: &str) -> &str {
+    text.split_once('=').map_or(text, |(key, _)| key).trim()
+}
+
+/// The value of an override as TOML writes whole numbers, `3_200` included.
+fn value(text: &str, protocol: &dyn Protocol, spec: &'static ParameterSpec) -> Result<u64, SetupError> {
+    let given = text.split_once('=').map_or("", |(_, value)| value).trim();
+    let whole = match DeValue::parse(given).ok().as_ref().map(|value| value.get_ref()) {
+        Some(DeValue::Integer(integer)) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
+        Some(_) | None => None,
+    };
+    whole.filter(|whole| (spec.min..=spec.max).contains(whole)).ok_or_else(|| SetupError::Value {
+        text: excerpt(text),
+        given: excerpt(given),
+        protocol: protocol.name(),
+        parameter: spec,
+    })
+}
+
+fn keys(protocol: &dyn Protocol) -> Vec<&'static str> {
+    protocol.parameters().iter().map(|parameter| parameter.key).collect()
+}
+
+/// Refuses the parameters of other protocols.
+fn refuse_foreign(set: &[String], protocol: Option<&'static dyn Protocol>) -> Result<(), SetupError> {
+    for text in set {
+        let has = |owner: &&&dyn Protocol| keys(**owner).contains(&key(text));
+        let owners: Vec<&dyn Protocol> = PROTOCOLS.iter().filter(has).copied().collect();
+        let found = owners.first().and_then(|owner| keys(*owner).into_iter().find(|found| *found == key(text)));
+        if let Some(key) = found {
+            return Err(SetupError::OtherProtocols {
+                text: excerpt(text),
+                key,
+                owners: owners.iter().map(|owner| owner.name()).collect(),
+                protocol: protocol.map(|protocol| (protocol.name(), keys(protocol))),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Adds what the protocol accepts to the message about an unknown key.
+fn with_parameters(mut source: SystemError, protocol: &'static dyn Protocol) -> SetupError {
+    let parameters = keys(protocol);
+    match &mut source {
+        SystemError::UnknownKey { place, key, nearest, .. } if place.is_override() && !parameters.is_empty() => {
+            let known = nearest.iter().map(String::as_str).chain(parameters.iter().copied());
+            if let Some(nearer) = chorus_system::nearest(key, known) {
+                *nearest = Some(nearer);
+            }
+            SetupError::UnknownKey { source: Box::new(source), protocol: protocol.name(), parameters }
+        }
+        _ => SetupError::System(source),
+    }
+}
+
+/// The parameters as a table of the stored configuration; nothing for a protocol without any.
+fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
+    let mut text = String::new();
+    for (index, spec) in protocol.parameters().iter().enumerate() {
+        if index == 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n[parameters] # of {}\n", protocol.name());
+        }
+        let _ = writeln!(text, "{} = {}", spec.key, parameters.get(index));
+    }
+    text
+}
+
+fn hash(system: &str, parameters: &str) -> String {
+    let digest = Sha256::digest(format!("{system}\n{parameters}").as_bytes());
+    digest.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(protocol: &str, set: &[&str]) -> RunSpec {
+        RunSpec {
+            system: "tc".to_owned(),
+            protocol: protocol.to_owned(),
+            workload: "stn".to_owned(),
+            scale: Scale::Quick,
+            seed: 1,
+            set: set.iter().map(|&text| text.to_owned()).collect(),
+        }
+    }
+
+    fn setup(protocol: &str, set: &[&str]) -> Setup {
+        resolve(&spec(protocol, set)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn check_message(protocol: &str, set: &str, expected: &str) {
+        assert_eq!(resolve(&spec(protocol, &[set])).err().map(|error| error.to_string()).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_parameter_goes_to_the_protocol_and_every_other_key_to_the_system() {
+        let setup = setup("tc-weak-fixed", &["lease.cycles=400", "l1.ways=8", "lease.cycles = 1_600"]);
+        assert_eq!(setup.parameter_values()["lease.cycles"], 1600, "later ones win");
+        assert_eq!(setup.system.config.l1.ways, 8);
+        assert!(
+            setup
+                .config_text
+                .ends_with("\n[parameters] # of tc-weak-fixed\nlease.cycles = 1600\ntimestamp.bits = 32\n")
+        );
+        assert!(setup.config_text.parse::<toml::Table>().is_ok(), "{}", setup.config_text);
+    }
+
+    #[test]
+    fn the_hash_of_a_configuration_follows_machine_protocol_and_parameters() {
+        let hash = |protocol, set: &[&str]| setup(protocol, set).config_hash;
+        assert_eq!(hash("gpu-vi", &[]), chorus_system::resolve("tc", Scale::Quick, &[]).unwrap().hash);
+        assert_eq!(hash("tc-strong", &[]), hash("tc-strong", &["lease.cycles=800"]), "the value that it has anyway");
+        let others = [
+            hash("tc-strong", &[]),
+            hash("tc-strong", &["lease.cycles=801"]),
+            hash("tc-strong", &["l1.ways=8"]),
+            hash("tc-weak-fixed", &["lease.cycles=800"]),
+            hash("gpu-vi", &[]),
+        ];
+        for (index, other) in others.iter().enumerate() {
+            assert!(!others[..index].contains(other), "{others:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_a_parameter_does_not_take_is_named_with_what_it_takes() {
+        for given in ["many", "-1", "1.5", "2000000", ""] {
+            check_message(
+                "tc-strong",
+                &format!("lease.cycles={given}"),
+                &format!(
+                    "--set lease.cycles={given}: parameter `lease.cycles` of tc-strong is given as `{given}`; expected a \
+                     whole number from 0 to 1000000 (length of a lease, in core cycles)"
+                ),
+            );
+        }
+    }
+
+    #[test]
+    fn a_parameter_of_other_protocols_names_them() {
+        check_message(
+            "gpu-vi",
+            "lease.cycles=1",
+            "--set lease.cycles=1: `lease.cycles` is a parameter of tc-strong, tc-weak-fixed; gpu-vi has none",
+        );
+        check_message(
+            "gpu-vini",
+            "lease.cycles=1",
+            "--set lease.cycles=1: `lease.cycles` is a parameter of tc-strong, tc-weak-fixed; gpu-vini has \
+             `directory.ratio`, `directory.ways`",
+        );
+        let error = resolve_system("tc", Scale::Quick, &["lease.cycles=1".to_owned()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--set lease.cycles=1: `lease.cycles` is a parameter of tc-strong, tc-weak-fixed, not a key of a system"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_suggests_the_nearest_of_system_and_protocol() {
+        let message = |set: &str| resolve(&spec("tc-strong", &[set])).err().expect(set).to_string();
+        let parameters = "\nhint: the parameters of tc-strong are `lease.cycles`, `timestamp.bits`";
+        for (set, nearest) in [("lease.cycle=1", "lease.cycles"), ("l1.wayz=1", "l1.ways"), ("ways=1", "l1.ways")] {
+            let message = message(set);
+            assert!(message.contains(&format!("did you mean `{nearest}`?")), "{message}");
+            assert!(message.ends_with(parameters), "{message}");
+        }
+    }
+
+    #[test]
+    fn no_parameter_is_also_a_key_of_a_system() {
+        for parameter in PROTOCOLS.iter().flat_map(|protocol| protocol.parameters()) {
+            let set = [format!("{}={}", parameter.key, parameter.default)];
+            let refused = chorus_system::resolve("tc", Scale::Quick, &set);
+            assert!(matches!(refused, Err(SystemError::UnknownKey { .. })), "{}", parameter.key);
+        }
+    }
+}
