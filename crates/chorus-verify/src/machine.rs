@@ -187,7 +187,10 @@ impl Machine {
                             break;
                         }
                     }
-                    if !moved && !(self.has_counters() && self.apply(Action::Time(Passage::Tick), &mut state)?) {
+                    if !moved && self.has_counters() {
+                        moved = self.apply(Action::Time(Passage::Tick), &mut state)?;
+                    }
+                    if !moved {
                         return Err(Violation::Deadlock("the caches cannot be warmed".to_owned()));
                     }
                 }
@@ -294,8 +297,8 @@ impl Machine {
     /// Lets time pass. Answers `false` where that changes nothing.
     fn pass_time(&mut self, passage: Passage, state: &mut State) -> Result<bool, Violation> {
         let before = state.clone();
-        for at in self.network_at..state.len() {
-            state[at] = self.nodes.aged_message(state[at], passage);
+        for number in &mut state[self.network_at..] {
+            *number = self.nodes.aged_message(*number, passage);
         }
         self.route_new_messages();
         for agent in 0..self.controllers as u16 {
