@@ -60,7 +60,7 @@ fn messages(protocol: &dyn Protocol) -> String {
 fn written<const N: usize>(block: Option<&str>, name: &str, skipped: usize) -> Option<[String; N]> {
     let row = block?.lines().find(|row| row.starts_with(&format!("| `{name}` |")))?;
     let cells: Vec<String> =
-        row.split(" | ").skip(skipped).map(|cell| cell.trim_end_matches(" |").to_owned()).collect();
+        row.split(" | ").skip(skipped).map(|cell| cell.trim_end_matches(" |").replace("\\|", "|")).collect();
     <[String; N]>::try_from(cells).ok()
 }
 

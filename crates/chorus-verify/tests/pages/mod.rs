@@ -1,7 +1,8 @@
 //! Pages of the documentation, and the blocks in them that are generated.
 //!
 //! A block lies between the lines `<!-- generated: NAME -->` and `<!-- end -->`. A page that differs from what is generated fails
-//! its test; with `CHORUS_UPDATE_DOCS=1` in the environment the page is rewritten instead.
+//! its test; with `CHORUS_UPDATE_DOCS=1` in the environment the page is rewritten instead, and with part of a page's path there only
+//! that page is.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,7 +31,8 @@ impl Page {
     /// rewritten.
     pub fn expect(&mut self, name: &str, generate: impl FnOnce(Option<&str>) -> String) {
         let (start, end) = self.place(name);
-        let updating = std::env::var_os("CHORUS_UPDATE_DOCS").is_some_and(|value| value == "1");
+        let asked = std::env::var("CHORUS_UPDATE_DOCS").unwrap_or_default();
+        let updating = asked == "1" || (!asked.is_empty() && self.path.contains(&asked));
         let generated = generate((!updating).then_some(&self.text[start..end]));
         let generated = format!("\n{}\n\n", generated.trim());
         if updating {

@@ -159,7 +159,7 @@ static FIXED: [ParameterSpec; 2] = [
         default: 3200,
         min: 0,
         max: 1_000_000,
-        explored: 0,
+        explored: 1,
     },
     TIMESTAMP_BITS,
 ];
