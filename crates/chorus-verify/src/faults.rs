@@ -53,19 +53,20 @@ pub fn find_fault(protocol: &dyn Protocol, name: &str) -> Option<u8> {
 
 /// Looks for fault number `fault` of a protocol: first in the cheapest configurations and by litmus tests from few private caches to
 /// many, then in the larger configurations. Nothing if none of them finds it. Where time counts, one program has fewer states than all
-/// short ones have, so litmus tests come first.
+/// short ones have, so litmus tests come first, those about leases before the others.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
     let in_any = |configs: &[CheckConfig]| configs.iter().find_map(|config| by_configuration(protocol, fault, config));
+    let timed = protocol.counters() == Counters::Synchronised;
     let by_tests = || {
         let mut tests = tests();
+        if timed {
+            tests.reverse();
+        }
         tests.sort_by_key(|test| test.caches.iter().max().copied());
         tests.iter().find_map(|test| by_litmus(protocol, fault, test))
     };
     let in_small = || in_any(&smoke_configurations());
-    let found = match protocol.counters() {
-        Counters::None => in_small().or_else(by_tests),
-        Counters::Synchronised => by_tests().or_else(in_small),
-    };
+    let found = if timed { by_tests().or_else(in_small) } else { in_small().or_else(by_tests) };
     found.or_else(|| in_any(&configurations(protocol)))
 }
 
