@@ -50,6 +50,7 @@ pub mod mshr;
 pub mod parameter;
 pub mod protocols;
 pub mod registry;
+pub mod seed;
 pub mod sharers;
 pub mod tally;
 pub mod write_tracker;

@@ -16,6 +16,7 @@ use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV};
 use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
 use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
 use crate::registry::BuildConfig;
+use crate::seed::{Seed, seeded};
 use crate::sharers::Sharers;
 
 /// What happens to private copies when a line is written here.
@@ -56,14 +57,8 @@ pub struct Policies {
     pub l2: L2Policy,
 }
 
-/// A fault sits in one of the two controllers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Seed {
-    /// In the private cache.
-    L1(L1Fault),
-    /// In the bank.
-    L2(L2Fault),
-}
+/// A fault of such a protocol.
+pub type HomeSeed = Seed<L1Fault, L2Fault>;
 
 /// Builds a controller of such a protocol; `seeds` are its faults in the order that it declares them.
 pub fn build_home<const W: usize>(
@@ -71,14 +66,10 @@ pub fn build_home<const W: usize>(
     index: u16,
     config: &BuildConfig,
     policies: &Policies,
-    seeds: &[Seed],
+    seeds: &[HomeSeed],
 ) -> Option<Box<dyn Controller<W>>> {
     let Policies { mut l1, mut l2 } = *policies;
-    match config.fault.and_then(|fault| seeds.get(usize::from(fault))) {
-        Some(Seed::L1(fault)) => l1.fault = Some(*fault),
-        Some(Seed::L2(fault)) => l2.fault = Some(*fault),
-        None => {}
-    }
+    (l1.fault, l2.fault) = seeded(seeds, config);
     match role {
         Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, l1))),
         Role::L2 => Some(Box::new(HomeL2::new(index, config, l2))),

@@ -6,10 +6,11 @@
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::message::{Channel, MessageSpec, Size, TrafficClass};
-use crate::protocols::home_l2::{L2Fault, L2Policy, Policies, PrivateCopies, Seed, build_home};
+use crate::protocols::home_l2::{HomeSeed, L2Fault, L2Policy, Policies, PrivateCopies, build_home};
 use crate::protocols::write_through::message_table;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::seed::Seed;
 
 static MESSAGES: [MessageSpec; 10] = message_table(&[MessageSpec {
     name: "INV",
@@ -30,7 +31,7 @@ const POLICIES: Policies = Policies {
 };
 
 /// In the order of [`FAULTS`]: what is wrong in which controller.
-const SEEDS: [Seed; 4] = [
+const SEEDS: [HomeSeed; 4] = [
     Seed::L2(L2Fault::SurvivingCopy),
     Seed::L1(L1Fault::StaleRefill),
     Seed::L1(L1Fault::PendingHit),

@@ -4,10 +4,11 @@
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::protocols::home_l2::{L2Fault, L2Policy, Policies, PrivateCopies, Seed, build_home};
+use crate::protocols::home_l2::{HomeSeed, L2Fault, L2Policy, Policies, PrivateCopies, build_home};
 use crate::protocols::write_through::COMMON_TABLE;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::seed::Seed;
 
 const POLICIES: Policies = Policies {
     l1: L1Policy {
@@ -21,7 +22,7 @@ const POLICIES: Policies = Policies {
 };
 
 /// In the order of [`FAULTS`]: what is wrong in which controller.
-const SEEDS: [Seed; 3] = [Seed::L2(L2Fault::LostAck), Seed::L2(L2Fault::WrongWord), Seed::L1(L1Fault::EmptyFence)];
+const SEEDS: [HomeSeed; 3] = [Seed::L2(L2Fault::LostAck), Seed::L2(L2Fault::WrongWord), Seed::L1(L1Fault::EmptyFence)];
 
 static FAULTS: [FaultSpec; SEEDS.len()] = [
     FaultSpec { name: "lost-ack", breaks: "writes are performed but never acknowledged" },

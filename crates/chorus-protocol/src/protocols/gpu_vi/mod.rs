@@ -11,27 +11,22 @@ use crate::controller::Controller;
 use crate::protocols::vi_protocols::{MESSAGES, VIRTUAL_NETWORKS, private_cache};
 use crate::protocols::write_through_l1::L1Fault;
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::seed::{Seed, seeded};
 use l2::{GpuViL2, L2Fault};
 
-/// A fault sits in one of the two controllers.
-enum Fault {
-    L1(L1Fault),
-    L2(L2Fault),
-}
-
 /// In the order of [`FAULTS`].
-const SEEDS: [Fault; 11] = [
-    Fault::L2(L2Fault::LostInvalidation),
-    Fault::L2(L2Fault::EarlyAck),
-    Fault::L2(L2Fault::MissingSharer),
-    Fault::L1(L1Fault::StaleRefill),
-    Fault::L2(L2Fault::WrongWord),
-    Fault::L2(L2Fault::SkippedRecall),
-    Fault::L1(L1Fault::IgnoredInvalidation),
-    Fault::L1(L1Fault::PendingHit),
-    Fault::L1(L1Fault::LostMerge),
-    Fault::L1(L1Fault::EmptyFence),
-    Fault::L2(L2Fault::LostWriteBack),
+const SEEDS: [Seed<L1Fault, L2Fault>; 11] = [
+    Seed::L2(L2Fault::LostInvalidation),
+    Seed::L2(L2Fault::EarlyAck),
+    Seed::L2(L2Fault::MissingSharer),
+    Seed::L1(L1Fault::StaleRefill),
+    Seed::L2(L2Fault::WrongWord),
+    Seed::L2(L2Fault::SkippedRecall),
+    Seed::L1(L1Fault::IgnoredInvalidation),
+    Seed::L1(L1Fault::PendingHit),
+    Seed::L1(L1Fault::LostMerge),
+    Seed::L1(L1Fault::EmptyFence),
+    Seed::L2(L2Fault::LostWriteBack),
 ];
 
 static FAULTS: [FaultSpec; SEEDS.len()] = [
@@ -69,11 +64,7 @@ pub struct GpuVi;
 
 impl<const W: usize> Build<W> for GpuVi {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = match config.fault.and_then(|index| SEEDS.get(usize::from(index))) {
-            Some(Fault::L1(fault)) => (Some(*fault), None),
-            Some(Fault::L2(fault)) => (None, Some(*fault)),
-            None => (None, None),
-        };
+        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(private_cache(index, config, l1_fault))),
             Role::L2 => Some(Box::new(GpuViL2::new(index, config, l2_fault))),

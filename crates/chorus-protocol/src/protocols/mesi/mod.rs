@@ -12,39 +12,34 @@ mod messages;
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::seed::{Seed, seeded};
 use l1::{L1Fault, MesiL1};
 use l2::{L2Fault, MesiL2};
 use messages::{MESSAGES, VIRTUAL_NETWORKS};
 
-/// A fault sits in one of the two controllers.
-enum Fault {
-    L1(L1Fault),
-    L2(L2Fault),
-}
-
 /// In the order of [`FAULTS`].
-const SEEDS: [Fault; 21] = [
-    Fault::L2(L2Fault::LostInvalidation),
-    Fault::L2(L2Fault::EarlyGrant),
-    Fault::L2(L2Fault::MissingSharer),
-    Fault::L2(L2Fault::SkippedRecall),
-    Fault::L2(L2Fault::LostRecallData),
-    Fault::L2(L2Fault::StaleForward),
-    Fault::L2(L2Fault::StaleUpgrade),
-    Fault::L2(L2Fault::OpenGrant),
-    Fault::L2(L2Fault::CrossedWriteBack),
-    Fault::L1(L1Fault::StaleFill),
-    Fault::L1(L1Fault::IgnoredInvalidation),
-    Fault::L1(L1Fault::IgnoredRecall),
-    Fault::L1(L1Fault::LostWriteBack),
-    Fault::L1(L1Fault::SilentModification),
-    Fault::L1(L1Fault::EarlyWrite),
-    Fault::L1(L1Fault::SharedAtomic),
-    Fault::L1(L1Fault::PassingLoad),
-    Fault::L1(L1Fault::LostUnblock),
-    Fault::L1(L1Fault::WrongWord),
-    Fault::L1(L1Fault::LostMerge),
-    Fault::L1(L1Fault::EmptyFence),
+const SEEDS: [Seed<L1Fault, L2Fault>; 21] = [
+    Seed::L2(L2Fault::LostInvalidation),
+    Seed::L2(L2Fault::EarlyGrant),
+    Seed::L2(L2Fault::MissingSharer),
+    Seed::L2(L2Fault::SkippedRecall),
+    Seed::L2(L2Fault::LostRecallData),
+    Seed::L2(L2Fault::StaleForward),
+    Seed::L2(L2Fault::StaleUpgrade),
+    Seed::L2(L2Fault::OpenGrant),
+    Seed::L2(L2Fault::CrossedWriteBack),
+    Seed::L1(L1Fault::StaleFill),
+    Seed::L1(L1Fault::IgnoredInvalidation),
+    Seed::L1(L1Fault::IgnoredRecall),
+    Seed::L1(L1Fault::LostWriteBack),
+    Seed::L1(L1Fault::SilentModification),
+    Seed::L1(L1Fault::EarlyWrite),
+    Seed::L1(L1Fault::SharedAtomic),
+    Seed::L1(L1Fault::PassingLoad),
+    Seed::L1(L1Fault::LostUnblock),
+    Seed::L1(L1Fault::WrongWord),
+    Seed::L1(L1Fault::LostMerge),
+    Seed::L1(L1Fault::EmptyFence),
 ];
 
 static FAULTS: [FaultSpec; SEEDS.len()] = [
@@ -101,11 +96,7 @@ pub struct Mesi;
 
 impl<const W: usize> Build<W> for Mesi {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = match config.fault.and_then(|index| SEEDS.get(usize::from(index))) {
-            Some(Fault::L1(fault)) => (Some(*fault), None),
-            Some(Fault::L2(fault)) => (None, Some(*fault)),
-            None => (None, None),
-        };
+        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(MesiL1::new(index, config, l1_fault))),
             Role::L2 => Some(Box::new(MesiL2::new(index, config, l2_fault))),

@@ -14,27 +14,22 @@ use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
-
-/// A fault sits in one of the two controllers.
-enum Fault {
-    L1(L1Fault),
-    L2(L2Fault),
-}
+use crate::seed::{Seed, seeded};
 
 /// In the order of [`FAULTS`].
-const SEEDS: [Fault; 12] = [
-    Fault::L1(L1Fault::EternalCopy),
-    Fault::L1(L1Fault::LateMerge),
-    Fault::L1(L1Fault::LostMerge),
-    Fault::L1(L1Fault::EmptyFence),
-    Fault::L1(L1Fault::SurvivingCopy),
-    Fault::L1(L1Fault::PendingHit),
-    Fault::L2(L2Fault::HastyWrite),
-    Fault::L2(L2Fault::ForgottenTimestamp),
-    Fault::L2(L2Fault::ForgetfulReadMiss),
-    Fault::L2(L2Fault::UnrecordedLease),
-    Fault::L2(L2Fault::SharedAsPrivate),
-    Fault::L2(L2Fault::LostWriteBack),
+const SEEDS: [Seed<L1Fault, L2Fault>; 12] = [
+    Seed::L1(L1Fault::EternalCopy),
+    Seed::L1(L1Fault::LateMerge),
+    Seed::L1(L1Fault::LostMerge),
+    Seed::L1(L1Fault::EmptyFence),
+    Seed::L1(L1Fault::SurvivingCopy),
+    Seed::L1(L1Fault::PendingHit),
+    Seed::L2(L2Fault::HastyWrite),
+    Seed::L2(L2Fault::ForgottenTimestamp),
+    Seed::L2(L2Fault::ForgetfulReadMiss),
+    Seed::L2(L2Fault::UnrecordedLease),
+    Seed::L2(L2Fault::SharedAsPrivate),
+    Seed::L2(L2Fault::LostWriteBack),
 ];
 
 static FAULTS: [FaultSpec; SEEDS.len()] = [
@@ -88,11 +83,7 @@ pub struct TcStrong;
 
 impl<const W: usize> Build<W> for TcStrong {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = match config.fault.and_then(|index| SEEDS.get(usize::from(index))) {
-            Some(Fault::L1(fault)) => (Some(*fault), None),
-            Some(Fault::L2(fault)) => (None, Some(*fault)),
-            None => (None, None),
-        };
+        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
         let bits = config.parameters.get(BITS);
         let lifetime = Lifetime::fixed(config.parameters.get(LEASE));
         match role {

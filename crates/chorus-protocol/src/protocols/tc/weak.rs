@@ -18,33 +18,28 @@ use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::seed::{Seed, seeded};
 use crate::tally::TallySpec;
 
-/// A fault sits in one of the two controllers.
-enum Fault {
-    L1(L1Fault),
-    L2(L2Fault),
-}
-
 /// In the order of [`FAULTS`].
-const SEEDS: [Fault; 17] = [
-    Fault::L1(L1Fault::EternalCopy),
-    Fault::L1(L1Fault::LateMerge),
-    Fault::L1(L1Fault::LostMerge),
-    Fault::L1(L1Fault::EmptyFence),
-    Fault::L1(L1Fault::TimelessFence),
-    Fault::L1(L1Fault::ForgottenCompletion),
-    Fault::L1(L1Fault::LengthenedLease),
-    Fault::L1(L1Fault::SurvivingCopy),
-    Fault::L1(L1Fault::LostRefill),
-    Fault::L2(L2Fault::ForgottenTimestamp),
-    Fault::L2(L2Fault::ForgetfulWriteMiss),
-    Fault::L2(L2Fault::ForgetfulReadMiss),
-    Fault::L2(L2Fault::UnrecordedLease),
-    Fault::L2(L2Fault::SharedAsPrivate),
-    Fault::L2(L2Fault::UnchangedTimestamp),
-    Fault::L2(L2Fault::WrongWord),
-    Fault::L2(L2Fault::LostWriteBack),
+const SEEDS: [Seed<L1Fault, L2Fault>; 17] = [
+    Seed::L1(L1Fault::EternalCopy),
+    Seed::L1(L1Fault::LateMerge),
+    Seed::L1(L1Fault::LostMerge),
+    Seed::L1(L1Fault::EmptyFence),
+    Seed::L1(L1Fault::TimelessFence),
+    Seed::L1(L1Fault::ForgottenCompletion),
+    Seed::L1(L1Fault::LengthenedLease),
+    Seed::L1(L1Fault::SurvivingCopy),
+    Seed::L1(L1Fault::LostRefill),
+    Seed::L2(L2Fault::ForgottenTimestamp),
+    Seed::L2(L2Fault::ForgetfulWriteMiss),
+    Seed::L2(L2Fault::ForgetfulReadMiss),
+    Seed::L2(L2Fault::UnrecordedLease),
+    Seed::L2(L2Fault::SharedAsPrivate),
+    Seed::L2(L2Fault::UnchangedTimestamp),
+    Seed::L2(L2Fault::WrongWord),
+    Seed::L2(L2Fault::LostWriteBack),
 ];
 
 static FAULTS: [FaultSpec; SEEDS.len()] = [
@@ -202,11 +197,7 @@ fn build<const W: usize>(
     bits: u64,
     lifetime: Lifetime,
 ) -> Option<Box<dyn Controller<W>>> {
-    let (l1_fault, l2_fault) = match config.fault.and_then(|index| SEEDS.get(usize::from(index))) {
-        Some(Fault::L1(fault)) => (Some(*fault), None),
-        Some(Fault::L2(fault)) => (None, Some(*fault)),
-        None => (None, None),
-    };
+    let (l1_fault, l2_fault) = seeded(&SEEDS, config);
     match role {
         Role::L1 => Some(Box::new(TcL1::new(index, config, Writes::GoOn, bits, l1_fault))),
         Role::L2 => Some(Box::new(TcL2::new(index, config, Writes::GoOn, bits, lifetime, l2_fault))),
