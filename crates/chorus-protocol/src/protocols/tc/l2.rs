@@ -25,7 +25,7 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::write_through_bank::{Reader, write_back};
+use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::tally::Tally;
@@ -400,23 +400,10 @@ impl<const W: usize> TcL2<W> {
     /// Changes a line's data and gives the answer: `kind` to a write, old values to an atomic.
     fn perform(&mut self, slot: Slot, message: &Message<W>, kind: MsgKind) -> Message<W> {
         self.lines.meta_mut(slot).dirty = true;
-        let further = usize::from(self.faulty(L2Fault::WrongWord));
+        let wrong_word = self.faulty(L2Fault::WrongWord);
         let data = self.lines.data_mut(slot);
-        data.0.rotate_right(further);
-        let answer = match message.atomic {
-            Some(op) => {
-                let mut answer = message.reply(ATOMIC_DATA_G);
-                (answer.mask, answer.data) = (message.mask, message.data);
-                op.perform(data, message.mask, &mut answer.data);
-                answer
-            }
-            None => {
-                data.merge(message.mask, &message.data);
-                message.reply(kind)
-            }
-        };
-        data.0.rotate_left(further);
-        answer
+        let answer = if wrong_word { perform_one_word_further(message, data) } else { perform(message, data) };
+        Message { kind: if message.atomic.is_some() { ATOMIC_DATA_G } else { kind }, ..answer }
     }
 
     /// Ends a miss: the line is resident, with the timestamp of its earlier stay. Returns what waited.
