@@ -8,10 +8,11 @@ use serde_json::Value;
 
 /// Every crate of the workspace with the crates of the workspace that it is built on. Whoever changes a line here changes the
 /// architecture, and ARCHITECTURE.md with it.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("chorus-protocol", &[]),
     ("chorus-system", &[]),
     ("chorus-sim", &["chorus-protocol", "chorus-system"]),
+    ("chorus-litmus", &["chorus-protocol"]),
     ("chorus-verify", &["chorus-protocol"]),
     ("chorus-workloads", &["chorus-protocol", "chorus-sim", "chorus-system"]),
     ("chorus-lab", &["chorus-protocol", "chorus-sim", "chorus-system", "chorus-workloads"]),
