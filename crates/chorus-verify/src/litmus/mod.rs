@@ -11,7 +11,7 @@ mod shapes;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use chorus_protocol::access::{AtomicOp, Order};
+use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::registry::{MemoryModel, Protocol};
 
 use crate::axioms::{Model, allowed};
@@ -90,6 +90,11 @@ impl LitmusTest {
             MemoryModel::Rcpc => self.rcpc,
             MemoryModel::PerLocation => self.per_location,
         }
+    }
+
+    /// The machine that it runs on.
+    pub fn machine(&self) -> MachineConfig {
+        MachineConfig::for_program(&self.program.to_litmus(&self.caches)).expect("the tests here have no loops")
     }
 
     /// Beside private caches of the given numbers instead of one for each thread.
@@ -207,7 +212,7 @@ impl LitmusResult {
 
 /// Runs a test on a protocol; `fault` indexes the protocol's faults.
 pub fn run_litmus(protocol: &'static dyn Protocol, fault: Option<u8>, test: &LitmusTest) -> LitmusResult {
-    let config = MachineConfig::for_program(&test.program, &test.caches);
+    let config = test.machine();
     let mut exploration = Exploration::new(protocol, fault, &config, OnForbidden::Collect);
     let end = exploration.run(STATE_LIMIT);
     let reached = exploration.judge().reached().into_keys().collect();
@@ -235,24 +240,26 @@ const X: Location = Location { line: 0, word: 0 };
 const X1: Location = Location { line: 0, word: 1 };
 const Y: Location = Location { line: 1, word: 0 };
 
+const FENCE: Op = Op::FENCE;
+
 fn ld(at: Location) -> Op {
-    Op::Load { at, order: Order::Relaxed }
+    Op::Load { at, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 fn acq(at: Location) -> Op {
-    Op::Load { at, order: Order::Acquire }
+    Op::Load { at, order: Order::Acquire, scope: Scope::Gpu }
 }
 
 fn st(at: Location, value: u32) -> Op {
-    Op::Store { at, value, order: Order::Relaxed }
+    Op::Store { at, value, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 fn rel(at: Location, value: u32) -> Op {
-    Op::Store { at, value, order: Order::Release }
+    Op::Store { at, value, order: Order::Release, scope: Scope::Gpu }
 }
 
 fn add(at: Location, operand: u32, order: Order) -> Op {
-    Op::Atomic { at, op: AtomicOp::Add, operand, order }
+    Op::Atomic { at, op: AtomicOp::Add, operand, order, scope: Scope::Gpu, returns: true }
 }
 
 fn registers(registers: &[(usize, usize, u32)]) -> Condition {
