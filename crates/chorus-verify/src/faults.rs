@@ -5,15 +5,16 @@
 
 use std::fmt::Write;
 
-use chorus_protocol::access::Order;
+use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::address::Topology;
 use chorus_protocol::registry::{FaultSpec, Protocol};
 
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check_bounded, configurations, smoke_configurations};
-use crate::config::{Evictions, MachineConfig};
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
 use crate::explore::STATE_LIMIT;
-use crate::litmus::{LitmusTest, tests};
-use crate::program::{Location, Op, Program};
+use crate::litmus::tests;
+use crate::program::{Location, Op, Step};
 
 /// How a fault was found.
 #[derive(Clone, Debug)]
@@ -27,20 +28,20 @@ pub struct Catch {
 }
 
 /// A check that finds faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Catcher {
     /// A configuration, by name.
     Configuration(&'static str),
     /// One of [`programs`], by name.
     Program(&'static str),
     /// A litmus test, by name.
-    Litmus(&'static str),
+    Litmus(String),
 }
 
 impl Catcher {
-    /// In words: what kind of check it is, and its name.
-    pub fn words(&self) -> (&'static str, &'static str) {
-        match *self {
+    /// What kind of check it is, and its name.
+    pub fn words(&self) -> (&'static str, &str) {
+        match self {
             Catcher::Configuration(name) => ("configuration", name),
             Catcher::Program(name) => ("program", name),
             Catcher::Litmus(name) => ("litmus test", name),
@@ -68,10 +69,26 @@ pub fn find_fault(protocol: &dyn Protocol, name: &str) -> Option<u8> {
     protocol.faults().iter().position(|fault| fault.name == name).map(|index| index as u8)
 }
 
-/// The most states to visit in each place, look by look.
-const LOOKS: [usize; 3] = [10_000, 150_000, STATE_LIMIT];
+/// Kinds of places to look into, as indices into [`places`].
+const CONFIGURATIONS: usize = 0;
+const PROGRAMS: usize = 1;
+const LITMUS: usize = 2;
+
+/// Where to look, and the most states to visit in each place.
+const LOOKS: [(usize, usize); 9] = [
+    (CONFIGURATIONS, 10_000),
+    (PROGRAMS, 10_000),
+    (PROGRAMS, 500_000),
+    (LITMUS, 10_000),
+    (LITMUS, 100_000),
+    (CONFIGURATIONS, 100_000),
+    (PROGRAMS, STATE_LIMIT),
+    (LITMUS, STATE_LIMIT),
+    (CONFIGURATIONS, STATE_LIMIT),
+];
 
 /// A place to look for a fault in.
+#[derive(Clone)]
 struct Place {
     by: Catcher,
     config: CheckConfig,
@@ -80,15 +97,10 @@ struct Place {
 /// Looks for fault number `fault` of a protocol: in the smallest configurations, the programs made for faults and the litmus tests, and last in
 /// the larger configurations. Nothing if none of them finds it.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
-    let mut places = smallest_configurations();
-    places.extend(programs().into_iter().map(|config| Place { by: Catcher::Program(config.name), config }));
-    places.extend(litmus_tests());
-    for limit in LOOKS {
-        if let Some(catch) = look(protocol, fault, &mut places, limit) {
-            return Some(catch);
-        }
-        // What the smallest configurations do not show at once, single programs show sooner.
-        places.sort_by_key(|place| matches!(place.by, Catcher::Configuration(_)));
+    let mut places = places();
+    let found = LOOKS.iter().find_map(|&(kind, limit)| look(protocol, fault, &mut places[kind], limit));
+    if found.is_some() {
+        return found;
     }
     let mut places: Vec<Place> = configurations(protocol).into_iter().map(of_configuration).collect();
     look(protocol, fault, &mut places, STATE_LIMIT)
@@ -113,22 +125,61 @@ fn of_configuration(config: CheckConfig) -> Place {
     Place { by: Catcher::Configuration(config.name), config }
 }
 
-fn smallest_configurations() -> Vec<Place> {
-    smoke_configurations().into_iter().map(of_configuration).collect()
+/// The places of each kind: the smallest configurations, the programs made for faults, the litmus tests.
+fn places() -> [Vec<Place>; 3] {
+    let programs = programs().into_iter().map(|config| Place { by: Catcher::Program(config.name), config });
+    [smoke_configurations().into_iter().map(of_configuration).collect(), programs.collect(), litmus_tests()]
 }
 
-/// The litmus tests: those of at most two private caches without evictions, and then all with evictions, from few private caches to many.
+/// The litmus tests: those of at most two private caches while shared lines stay, and then all as they are, from few private caches to many.
 fn litmus_tests() -> Vec<Place> {
-    let mut tests = tests();
-    tests.sort_by_key(|test| test.caches.iter().max().copied());
-    let place = |test: &LitmusTest, machine| {
-        let config = CheckConfig { name: test.name, description: test.question, machine };
-        Place { by: Catcher::Litmus(test.name), config }
+    let place = |name: &str, machine| {
+        let config = CheckConfig { name: "litmus", description: "a litmus test", machine };
+        Place { by: Catcher::Litmus(name.to_owned()), config }
     };
-    let small = tests.iter().filter(|test| test.caches.iter().all(|&cache| cache < 2));
-    let small = small.map(|test| place(test, without_evictions(&test.program, &test.caches)));
-    let all = tests.iter().map(|test| place(test, MachineConfig::for_program(&test.program, &test.caches)));
-    small.chain(all).collect()
+    let machine = |test: &crate::litmus::SuiteTest| MachineConfig::for_program(&test.test.program).ok();
+    let suite = tests();
+    let mut machines: Vec<_> = suite.iter().filter_map(|test| Some((test.name(), machine(test)?))).collect();
+    // The last tests are those that the others leave something to find for.
+    machines.reverse();
+    machines.sort_by_key(|(_, machine)| machine.topology.l1s);
+    let small = machines.iter().filter(|(_, machine)| machine.topology.l1s <= 2);
+    let shared_lines_stay =
+        |machine: &MachineConfig| MachineConfig { evictions: Evictions::PrivateAnytime, ..machine.clone() };
+    let small = small.map(|(name, machine)| place(name, shared_lines_stay(machine)));
+    small.chain(machines.iter().map(|(name, machine)| place(name, machine.clone()))).collect()
+}
+
+/// What the checks of each kind find within the first looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MutationScore {
+    /// Faults that the protocol has.
+    pub seeded: usize,
+    /// Those that the smallest configurations and the programs made for faults find.
+    pub by_configuration: usize,
+    /// Those that litmus tests find.
+    pub by_litmus: usize,
+    /// Those that nothing finds, however long it looks.
+    pub missed: Vec<&'static str>,
+}
+
+/// How many of a protocol's faults each kind of check finds by itself when it visits at most `limit` states in each place, and which are not
+/// found at all.
+pub fn score(protocol: &'static dyn Protocol, limit: usize) -> MutationScore {
+    let faults = protocol.faults();
+    let mut score = MutationScore { seeded: faults.len(), by_configuration: 0, by_litmus: 0, missed: Vec::new() };
+    let places = places();
+    let found = |index, kind: usize| look(protocol, index, &mut places[kind].clone(), limit).is_some();
+    for (index, fault) in (0..).zip(faults) {
+        let by_configuration = found(index, CONFIGURATIONS) || found(index, PROGRAMS);
+        let by_litmus = found(index, LITMUS);
+        score.by_configuration += usize::from(by_configuration);
+        score.by_litmus += usize::from(by_litmus);
+        if !by_configuration && !by_litmus && caught(protocol, index).is_none() {
+            score.missed.push(fault.name);
+        }
+    }
+    score
 }
 
 const X: Location = Location { line: 0, word: 0 };
@@ -136,50 +187,77 @@ const X1: Location = Location { line: 0, word: 1 };
 const Y: Location = Location { line: 1, word: 0 };
 const Z: Location = Location { line: 2, word: 0 };
 
-fn ld(at: Location) -> Op {
-    Op::Load { at, order: Order::Relaxed }
+const fn ld(at: Location) -> Op {
+    Op::Load { at, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
-fn st(at: Location) -> Op {
-    Op::Store { at, value: 1, order: Order::Relaxed }
+const fn st(at: Location) -> Op {
+    Op::Store { at, value: 1, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
-/// Programs made for faults: in which more than one write, wavefront or word takes part, and nothing is evicted. All programs of
-/// their length have more states than can be searched, and so have these with evictions.
+/// Programs made for faults: more than one write, wavefront, word or stay of a line takes part. All programs of their length have more
+/// states than can be searched.
 pub fn programs() -> Vec<CheckConfig> {
-    let program = |name, description, threads: &[&[Op]], caches: &[u16]| {
-        let program = Program { threads: threads.iter().map(|ops| ops.to_vec()).collect() };
-        CheckConfig { name, description, machine: without_evictions(&program, caches) }
+    const WRITER: &[Op] = &[st(X), Op::FENCE, st(Y)];
+    const READER: &[Op] = &[ld(Y), Op::FENCE, ld(X)];
+    let program = |name, description, threads: &[(u16, &[Op])]| {
+        let machine = machine(threads);
+        CheckConfig { name, description, machine }
     };
-    vec![
+    let mut programs = vec![
         program(
             "two-writes",
             "a fence stands behind two writes",
-            &[&[st(X), st(Y), Op::Fence, st(Z)], &[ld(X), ld(Z), Op::Fence, ld(X)]],
-            &[0, 1],
+            &[(0, &[st(X), st(Y), Op::FENCE, st(Z)]), (1, &[ld(X), ld(Z), Op::FENCE, ld(X)])],
         ),
         program(
             "two-writers",
-            "another wavefront beside the writer's private cache writes too",
-            &[&[st(Z)], &[st(X), Op::Fence, st(Y)], &[ld(Y), Op::Fence, ld(X)]],
-            &[0, 0, 1],
+            "another wavefront beside the writer writes too",
+            &[(0, &[st(Z)]), (0, WRITER), (1, READER)],
         ),
         program(
             "two-readers",
-            "another wavefront beside the reader's private cache reads too, and the writer has read before",
-            &[&[ld(X), st(X), Op::Fence, st(Y)], &[ld(X)], &[ld(Y), Op::Fence, ld(X)]],
-            &[0, 1, 1],
+            "another wavefront beside the reader reads too, and the writer has read before",
+            &[(0, &[ld(X), st(X), Op::FENCE, st(Y)]), (1, &[ld(X)]), (1, READER)],
         ),
         program(
             "two-words",
             "a word is read before and after another word of its line is written",
-            &[&[ld(X1), st(X), ld(X1)], &[st(X1)]],
-            &[0, 1],
+            &[(0, &[ld(X1), st(X), ld(X1)]), (1, &[st(X1)])],
         ),
-    ]
+        program(
+            "witness",
+            "another wavefront beside the writer has seen the write and tells of it",
+            &[(0, &[st(X)]), (0, &[ld(X), Op::FENCE, st(Y)]), (1, READER)],
+        ),
+    ];
+    let mut returning = program(
+        "two-stays",
+        "the writer has read before, and lines leave the bank and return",
+        &[(0, &[ld(X), st(X), Op::FENCE, st(Y)]), (1, READER)],
+    );
+    returning.machine.evictions = Evictions::Anytime;
+    programs.push(returning);
+    programs
 }
 
-/// The machine for a program, without evictions.
-fn without_evictions(program: &Program, caches: &[u16]) -> MachineConfig {
-    MachineConfig { evictions: Evictions::WhenNeeded, ..MachineConfig::for_program(program, caches) }
+/// The machine that a program runs on: as for litmus tests, except that no line leaves.
+fn machine(threads: &[(u16, &[Op])]) -> MachineConfig {
+    let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
+    let ops = threads.iter().flat_map(|(_, ops)| *ops);
+    let lines = ops.filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1);
+    let steps = threads.iter().map(|(_, ops)| ops.iter().map(|&op| Step::fixed(op)).collect());
+    MachineConfig {
+        topology: Topology { l1s: caches.iter().max().map_or(1, |cache| cache + 1), l2s: u16::from(lines) },
+        l1: one_set(u32::from(lines), u32::from(lines)),
+        l2: one_set(1, 1),
+        lines,
+        memory: Vec::new(),
+        threads: place_threads(&caches, steps),
+        loads: Loads::Blocking,
+        stores: Stores::Posted,
+        evictions: Evictions::WhenNeeded,
+        start: Start::ColdAndWarm,
+        ending: Ending::Complete,
+    }
 }
