@@ -16,3 +16,4 @@ pub mod race;
 mod relation;
 mod search;
 pub mod test;
+mod words;
