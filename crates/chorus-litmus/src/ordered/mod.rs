@@ -61,7 +61,7 @@ impl<'a> Combination<'a> {
             return self.finish(search);
         };
         for candidate in candidates {
-            search.spend()?;
+            search.spend(1)?;
             if self.model != Model::PerLocation {
                 let (before, after) = self.levels.split_at_mut(level + 1);
                 let graph = &mut after[0];
@@ -90,7 +90,7 @@ impl<'a> Combination<'a> {
         if !self.skeleton.meets || self.model == Model::PerLocation {
             return self.accept(&Vec::new(), outcome, search);
         }
-        for meeting in meetings(self.skeleton, &self.sources, &values).map_err(Stop::TooLarge)? {
+        for meeting in meetings(self.skeleton, &self.sources, &values, search)? {
             let mut graph = self.levels[self.chosen.len()].clone();
             for &(from, to) in &meeting {
                 let (arrives, _) = barrier_nodes(&self.layout, usize::from(from));
