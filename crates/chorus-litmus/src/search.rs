@@ -67,7 +67,8 @@ impl<'a> Search<'a> {
             return Ok(());
         };
         self.found |= self.program.holds(goal, &outcome);
-        if self.found && !self.exhaustive { Err(Stop::Found) } else { Ok(()) }
+        let decided = (self.found && !self.exhaustive) || self.race.is_some();
+        if decided { Err(Stop::Found) } else { Ok(()) }
     }
 }
 

@@ -89,7 +89,10 @@ fn irreflexive(a: &Pairs) -> bool {
 fn choices<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     let start = vec![Vec::new()];
     lists.iter().fold(start, |chosen, list| {
-        chosen.iter().flat_map(|chosen| list.iter().map(|next| [&chosen[..], &[next.clone()]].concat())).collect()
+        chosen
+            .iter()
+            .flat_map(|chosen| list.iter().map(|next| [&chosen[..], std::slice::from_ref(next)].concat()))
+            .collect()
     })
 }
 

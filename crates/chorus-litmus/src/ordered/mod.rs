@@ -6,7 +6,13 @@
 //! reader at its own time; its edges are what communicates and the part of program order that the model keeps (`preserved`).
 //!
 //! Release consistency: acquires and releases are its special accesses; relaxed and weak ones are ordinary. A fence is release and acquire
-//! at once and orders writes before reads; scopes are ignored. A barrier is a fence which is passed when all have come.
+//! at once and orders writes before reads; scopes are ignored. A barrier is a fence which is passed when all have come. Coherence of each
+//! location alone knows neither fences nor barriers.
+//!
+//! A thread that reads its own write may do so before the write is performed for others. Where writes are performed for each thread, its own
+//! included, that still is after the write is performed for itself: if the read acquires, what follows is behind that moment. So release
+//! consistency without atomic writes allows all that it allows with them, but for programs whose threads acquire from themselves.
+//!
 //! No model lets a value come out of nowhere: a write may not depend on itself through reads.
 
 mod coherence;
