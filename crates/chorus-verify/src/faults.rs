@@ -195,50 +195,68 @@ const fn st(at: Location) -> Op {
     Op::Store { at, value: 1, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
-/// Programs made for faults: more than one write, wavefront, word or stay of a line takes part. All programs of their length have more
-/// states than can be searched.
+/// Programs made for faults, each with more than one write, wavefront, word or stay of a line. All programs of their length have more states
+/// than can be searched.
 pub fn programs() -> Vec<CheckConfig> {
     const WRITER: &[Op] = &[st(X), Op::FENCE, st(Y)];
     const READER: &[Op] = &[ld(Y), Op::FENCE, ld(X)];
-    let program = |name, description, threads: &[(u16, &[Op])]| {
-        let machine = machine(threads);
+    const SECOND_WRITER: &[Op] = &[st(X1), Op::FENCE, st(Y)];
+    const SECOND_READER: &[Op] = &[ld(Y), Op::FENCE, ld(X1)];
+    const READING_WRITER: &[Op] = &[ld(X), st(X), Op::FENCE, st(Y)];
+    let program = |name, description, evictions, threads: &[(u16, &[Op])]| {
+        let machine = MachineConfig { evictions, ..machine(threads) };
         CheckConfig { name, description, machine }
     };
-    let mut programs = vec![
+    vec![
         program(
             "two-writes",
             "a fence stands behind two writes",
+            Evictions::WhenNeeded,
             &[(0, &[st(X), st(Y), Op::FENCE, st(Z)]), (1, &[ld(X), ld(Z), Op::FENCE, ld(X)])],
         ),
         program(
             "two-writers",
             "another wavefront beside the writer writes too",
+            Evictions::WhenNeeded,
             &[(0, &[st(Z)]), (0, WRITER), (1, READER)],
         ),
         program(
             "two-readers",
             "another wavefront beside the reader reads too, and the writer has read before",
-            &[(0, &[ld(X), st(X), Op::FENCE, st(Y)]), (1, &[ld(X)]), (1, READER)],
+            Evictions::WhenNeeded,
+            &[(0, READING_WRITER), (1, &[ld(X)]), (1, READER)],
         ),
         program(
             "two-words",
             "a word is read before and after another word of its line is written",
+            Evictions::WhenNeeded,
             &[(0, &[ld(X1), st(X), ld(X1)]), (1, &[st(X1)])],
         ),
         program(
             "witness",
             "another wavefront beside the writer has seen the write and tells of it",
+            Evictions::WhenNeeded,
             &[(0, &[st(X)]), (0, &[ld(X), Op::FENCE, st(Y)]), (1, READER)],
         ),
-    ];
-    let mut returning = program(
-        "two-stays",
-        "the writer has read before, and lines leave the bank and return",
-        &[(0, &[ld(X), st(X), Op::FENCE, st(Y)]), (1, READER)],
-    );
-    returning.machine.evictions = Evictions::Anytime;
-    programs.push(returning);
-    programs
+        program(
+            "line-of-the-writer",
+            "another wavefront beside the writer writes another word of the line, and private copies leave",
+            Evictions::PrivateAnytime,
+            &[(0, &[st(X)]), (0, SECOND_WRITER), (1, SECOND_READER)],
+        ),
+        program(
+            "line-of-the-reader",
+            "another wavefront beside the reader writes another word of the line, and private copies leave",
+            Evictions::PrivateAnytime,
+            &[(0, SECOND_WRITER), (1, &[st(X)]), (1, SECOND_READER)],
+        ),
+        program(
+            "two-stays",
+            "the writer has read before, and lines leave the bank and return",
+            Evictions::Anytime,
+            &[(0, READING_WRITER), (1, READER)],
+        ),
+    ]
 }
 
 /// The machine that a program runs on: as for litmus tests, except that no line leaves.

@@ -10,6 +10,9 @@ use pages::{Page, table};
 const PREDICTING: &str = "tc-weak";
 const FIXED: &str = "tc-weak-fixed";
 
+/// States that either kind of check may visit in each place to score.
+const SCORED_STATES: usize = 2_000;
+
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).unwrap()
 }
@@ -57,7 +60,7 @@ fn every_fault_of_protocols_with_leases_is_caught_as_its_page_says() {
 #[test]
 fn neither_kind_of_check_is_idle() {
     for protocol in PROTOCOLS.iter().filter(|protocol| protocol.counters() == Counters::None) {
-        let score = score(*protocol, 1000);
+        let score = score(*protocol, SCORED_STATES);
         println!("{}: {score:?}", protocol.name());
         assert!(score.missed.is_empty(), "{}: {:?}", protocol.name(), score.missed);
         assert!(score.by_configuration > 0 && score.by_litmus > 0, "{}: {score:?}", protocol.name());
