@@ -2,8 +2,8 @@
 
 mod pages;
 
-use chorus_protocol::message::{Channel, MessageSpec, Size};
 use chorus_litmus::model::Model;
+use chorus_protocol::message::{Channel, MessageSpec, Size};
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, find};
 use chorus_verify::check::{Verdict, check, configurations, find_configuration, smoke_configurations};
 use chorus_verify::faults::{Catcher, caught, find_fault};
