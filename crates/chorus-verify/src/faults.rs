@@ -150,7 +150,10 @@ fn litmus_tests() -> Vec<Place> {
     small.chain(machines.iter().map(|(name, machine)| place(name, machine.clone()))).collect()
 }
 
-/// What the checks of each kind find within the first looks.
+/// The most states that [`score`] visits in each place.
+const SCORED_STATES: usize = 10_000;
+
+/// What the checks of each kind find by themselves when they only look briefly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutationScore {
     /// Faults that the protocol has.
@@ -163,13 +166,12 @@ pub struct MutationScore {
     pub missed: Vec<&'static str>,
 }
 
-/// How many of a protocol's faults each kind of check finds by itself when it visits at most `limit` states in each place, and which are not
-/// found at all.
-pub fn score(protocol: &'static dyn Protocol, limit: usize) -> MutationScore {
+/// How many of a protocol's faults each kind of check finds by itself, and which are not found at all.
+pub fn score(protocol: &'static dyn Protocol) -> MutationScore {
     let faults = protocol.faults();
     let mut score = MutationScore { seeded: faults.len(), by_configuration: 0, by_litmus: 0, missed: Vec::new() };
     let places = places();
-    let found = |index, kind: usize| look(protocol, index, &mut places[kind].clone(), limit).is_some();
+    let found = |index, kind: usize| look(protocol, index, &mut places[kind].clone(), SCORED_STATES).is_some();
     for (index, fault) in (0..).zip(faults) {
         let by_configuration = found(index, CONFIGURATIONS) || found(index, PROGRAMS);
         let by_litmus = found(index, LITMUS);
