@@ -35,7 +35,7 @@ pub enum L2Fault {
     LostAck,
     /// A write is performed wrongly.
     Write(WriteFault),
-    /// A write that missed is performed before its line arrives and overwrites it.
+    /// A write that missed is performed before its line arrives, which overwrites it.
     OverwrittenMiss,
     /// Only the first of the readers that waited for a line is answered.
     LostReader,

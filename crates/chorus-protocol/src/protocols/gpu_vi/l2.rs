@@ -25,7 +25,7 @@ pub enum L2Fault {
     MissingSharer,
     /// A write is performed wrongly.
     Write(WriteFault),
-    /// A write that missed is performed before its line arrives and overwrites it.
+    /// A write that missed is performed before its line arrives, which overwrites it.
     OverwrittenMiss,
     /// A reader is served while a write waits for acknowledgements.
     ReadInTransit,

@@ -30,7 +30,7 @@ pub enum L2Fault {
     BlindMiss,
     /// A write is performed when its data arrives, whoever still has a copy.
     HastyFill,
-    /// A write that missed is performed before its line arrives and overwrites it.
+    /// A write that missed is performed before its line arrives, which overwrites it.
     OverwrittenMiss,
     /// A reader is served while a write waits for acknowledgements.
     ReadInTransit,

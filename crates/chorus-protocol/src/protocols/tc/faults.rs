@@ -67,7 +67,7 @@ pub(super) enum L2Fault {
     MissingTransition,
     /// A write is performed wrongly.
     Write(WriteFault),
-    /// A write that missed is performed before its line arrives and overwrites it.
+    /// A write that missed is performed before its line arrives, which overwrites it.
     OverwrittenMiss,
     /// A dirty line leaves without being written back.
     LostWriteBack,
