@@ -1,7 +1,5 @@
 //! Litmus tests from files, under protocols and under memory models.
 
-use std::fs;
-
 use crate::chorus::{Directory, chorus};
 
 const BROKEN_FENCE: &str = "\
@@ -26,8 +24,7 @@ exists (x == 2)
 #[test]
 fn a_test_of_a_file_is_run_on_a_protocol_and_judged_by_a_model() {
     let folder = Directory::new();
-    let file = folder.path().join("mine.litmus");
-    fs::write(&file, BROKEN_FENCE).expect("the file can be written");
+    let file = folder.file("mine.litmus", BROKEN_FENCE);
     let ended = chorus(&format!("litmus no-coh {}", file.display())).expect_code(0);
     for part in ["one-sided", "P1:r1=42", "allowed, reached", "1 of 1 tests pass"] {
         assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
@@ -41,9 +38,9 @@ fn a_test_of_a_file_is_run_on_a_protocol_and_judged_by_a_model() {
 #[test]
 fn tests_of_what_is_not_modelled_are_counted_with_the_reason() {
     let folder = Directory::new();
-    fs::write(folder.path().join("a.litmus"), BROKEN_FENCE).expect("the file can be written");
-    fs::write(folder.path().join("b.litmus"), PROXY).expect("the file can be written");
-    let ended = chorus(&format!("model ptx {}", folder.path().display())).expect_code(0);
+    folder.file("a.litmus", BROKEN_FENCE);
+    folder.file("b.litmus", PROXY);
+    let ended = chorus(&format!("model ptx {}", folder.join("").display())).expect_code(0);
     for part in ["1 tests", "1 not supported: proxies are not modelled"] {
         assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
     }
@@ -52,8 +49,7 @@ fn tests_of_what_is_not_modelled_are_counted_with_the_reason() {
 #[test]
 fn a_mistake_in_a_file_is_named_with_line_and_column() {
     let folder = Directory::new();
-    let file = folder.path().join("wrong.litmus");
-    fs::write(&file, BROKEN_FENCE.replace("fence.sc.gpu ", "fence.strong ")).expect("the file can be written");
+    let file = folder.file("wrong.litmus", &BROKEN_FENCE.replace("fence.sc.gpu ", "fence.strong "));
     for verb in ["litmus gpu-vi", "model ptx"] {
         let ended = chorus(&format!("{verb} {}", file.display())).expect_code(2);
         ended.expect_error(&["wrong.litmus:6:", "strong", "accepted"]);
@@ -64,7 +60,7 @@ fn a_mistake_in_a_file_is_named_with_line_and_column() {
 fn files_and_folders_that_are_not_there_are_named() {
     chorus("litmus gpu-vi missing.litmus").expect_code(2).expect_error(&["cannot read missing.litmus"]);
     let folder = Directory::new();
-    let ended = chorus(&format!("model ptx {}", folder.path().display())).expect_code(2);
+    let ended = chorus(&format!("model ptx {}", folder.join("").display())).expect_code(2);
     ended.expect_error(&["holds no file that ends in .litmus"]);
 }
 
