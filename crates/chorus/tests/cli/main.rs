@@ -3,6 +3,7 @@
 mod bad_input;
 mod checks;
 mod chorus;
+mod litmus_files;
 mod matrices;
 mod runs;
 mod text;
