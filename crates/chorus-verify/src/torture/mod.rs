@@ -39,13 +39,15 @@ pub struct Settings {
     pub seed: u64,
     /// Only this episode.
     pub episode: Option<u64>,
+    /// Whether wavefronts always wait for a load or an atomic before they go on; otherwise they do in half of the episodes.
+    pub blocking_loads: bool,
     /// Whether a failing episode is made small.
     pub shrinks: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { steps: 10_000_000, seed: 1, episode: None, shrinks: true }
+        Settings { steps: 15_000_000, seed: 1, episode: None, blocking_loads: false, shrinks: true }
     }
 }
 
@@ -56,7 +58,7 @@ pub struct TortureFailure {
     pub episode: u64,
     /// What went wrong.
     pub problem: Problem,
-    /// The machine of the episode and its program, as they were drawn.
+    /// Operations of the episode's program.
     pub operations: usize,
     /// The episode made small, where that was asked for.
     pub shrunk: Option<Shrunk>,
@@ -69,8 +71,8 @@ pub struct TortureReport {
     pub protocol: &'static str,
     /// The fault built in, if any.
     pub fault: Option<&'static str>,
-    /// The seed.
-    pub seed: u64,
+    /// What was asked for.
+    pub settings: Settings,
     /// Inputs that controllers consumed.
     pub steps: u64,
     /// Inputs that they refused for the time being.
@@ -95,8 +97,9 @@ impl TortureReport {
     pub fn command(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         let fault = self.fault.map_or(String::new(), |fault| format!(" --fault {fault}"));
-        let (protocol, seed, episode) = (self.protocol, self.seed, failure.episode);
-        Some(format!("chorus torture {protocol}{fault} --seed {seed} --episode {episode}"))
+        let blocking = if self.settings.blocking_loads { " --blocking-loads" } else { "" };
+        let (protocol, seed, episode) = (self.protocol, self.settings.seed, failure.episode);
+        Some(format!("chorus torture {protocol}{fault}{blocking} --seed {seed} --episode {episode}"))
     }
 
     /// The failure in words: what, how to repeat it, the small program and its last steps. Empty where nothing went wrong.
@@ -133,11 +136,18 @@ pub fn torture_watched(
     watch: &mut dyn FnMut(u64),
 ) -> TortureReport {
     let first = settings.episode.unwrap_or(0);
-    let mut driver = Driver::new(protocol, fault, &draw_episode(protocol, settings.seed, first));
+    let draw = |index: u64| {
+        let mut episode = draw_episode(protocol, settings.seed, index);
+        if settings.blocking_loads {
+            episode.setup.loads_in_flight = 1;
+        }
+        episode
+    };
+    let mut driver = Driver::new(protocol, fault, &draw(first));
     let (mut episodes, mut operations, mut failure) = (0, 0, None);
     loop {
         let index = first + episodes;
-        let episode = draw_episode(protocol, settings.seed, index);
+        let episode = draw(index);
         episodes += 1;
         operations += episode.program.operations() as u64;
         if let Err(problem) = driver.run(&episode) {
@@ -156,7 +166,7 @@ pub fn torture_watched(
     TortureReport {
         protocol: protocol.name(),
         fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
-        seed: settings.seed,
+        settings: *settings,
         steps: driver.steps,
         refusals: driver.refusals,
         episodes,

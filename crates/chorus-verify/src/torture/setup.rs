@@ -115,13 +115,13 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
     let (l1, l2) = (shape(), shape());
     let mut parameters = Parameters::defaults(protocol.parameters());
     for (index, spec) in protocol.parameters().iter().enumerate() {
-        // Small values stress; the default is tried where it is not so large that nothing would ever come to its end.
-        let value = match random.below(16) {
-            0..4 => spec.explored,
-            4..10 => spec.min + u64::from(random.below(5)),
-            10..15 => spec.min + u64::from(random.below(64)),
-            _ if spec.default <= 4096 => spec.default,
-            _ => spec.min,
+        // Small values stress, but copies must live long enough to be found stale.
+        let value = match random.below(8) {
+            0 => spec.explored,
+            1 | 2 => spec.min + u64::from(random.below(5)),
+            3 | 4 => spec.min + u64::from(random.below(64)),
+            7 if spec.default <= 4096 => spec.default,
+            _ => spec.min + u64::from(random.below(512)),
         };
         parameters.set(index, value.min(spec.max));
     }
@@ -133,7 +133,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         lines: random.pick(&[2, 2, 3, 3, 4, 5, 6, 8, 12, 16]),
         fences: true,
         parameters,
-        loads_in_flight: if std::env::var_os("BLOCK").is_some() { 1 } else { random.pick(&[1, 1, 2, 4]) },
+        loads_in_flight: random.pick(&[1, 1, 2, 4]),
         evict_every: random.pick(&[0, 4, 10, 30, 100]),
         delays: draw_delays(random),
     }

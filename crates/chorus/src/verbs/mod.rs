@@ -10,6 +10,7 @@ mod litmus;
 mod reproduce;
 mod run;
 mod table;
+mod torture;
 
 use clap::Subcommand;
 
@@ -31,6 +32,8 @@ pub enum Verb {
     Check(check::Arguments),
     /// Run litmus tests on a protocol and compare with its memory model.
     Litmus(litmus::Arguments),
+    /// Run millions of random steps of a protocol on random small machines.
+    Torture(torture::Arguments),
     /// Print a protocol's transition table, extracted from its running controllers.
     Table(table::Arguments),
     /// Measure how fast the simulator is.
@@ -49,6 +52,7 @@ impl Verb {
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
             Verb::Check(arguments) => check::run(arguments, session),
             Verb::Litmus(arguments) => litmus::run(arguments, session),
+            Verb::Torture(arguments) => torture::run(arguments, session),
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),
             Verb::Export(arguments) => export::run(arguments, session),

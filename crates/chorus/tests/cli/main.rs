@@ -6,3 +6,4 @@ mod chorus;
 mod matrices;
 mod runs;
 mod text;
+mod torture;
