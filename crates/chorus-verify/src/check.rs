@@ -5,12 +5,12 @@
 
 use std::fmt::Write;
 
-use chorus_protocol::access::{AtomicOp, Order};
+use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::Topology;
 use chorus_protocol::registry::{Counters, Delivery, Protocol};
 
 use crate::chart::Chart;
-use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, one_set, place_threads};
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
 use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
 use crate::program::{Location, Op, Step};
 
@@ -41,10 +41,11 @@ impl Alphabet {
         let step = |position: usize| {
             let value = (1 + thread * 4 + position) as u32;
             let order = Order::Relaxed;
-            let loads = self.loads.iter().map(|&at| Op::Load { at, order });
-            let stores = self.stores.iter().map(|&at| Op::Store { at, value, order });
-            let exchange = |&at| Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order };
-            let fence = self.fence.then_some(Op::Fence);
+            let scope = Scope::Gpu;
+            let loads = self.loads.iter().map(|&at| Op::Load { at, order, scope });
+            let stores = self.stores.iter().map(|&at| Op::Store { at, value, order, scope });
+            let exchange = |&at| Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order, scope, returns: true };
+            let fence = self.fence.then_some(Op::FENCE);
             let alternatives = loads.chain(stores).chain(self.exchanges.iter().map(exchange)).chain(fence).collect();
             Step { alternatives, implied: false }
         };
@@ -87,8 +88,10 @@ fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alp
         l1: one_set(1, 2),
         l2: one_set(1, 2),
         lines,
+        memory: Vec::new(),
         threads: place_threads(&caches, steps),
         loads: Loads::Blocking,
+        stores: Stores::Posted,
         evictions: Evictions::Anytime,
         start: Start::ColdAndWarm,
         ending: Ending::AnyPrefix,

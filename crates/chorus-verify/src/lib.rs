@@ -2,15 +2,15 @@
 //!
 //! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
 //!
-//! - [`program`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
+//! - [`program`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
 //! - [`explore`] visits every [`state`] once ([`state_set`]) and checks [`invariants`]; [`violation`] names what can be wrong.
-//! - [`axioms`] says which outcomes a memory model allows, [`judge`] asks it; [`litmus`] holds Chorus's litmus tests and compares.
+//! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] holds Chorus's litmus tests and compares.
 //! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
 //! - [`chart`] draws the shortest way to a violation; [`table`] is the transition table that the exploration saw.
 
-pub mod axioms;
 pub mod chart;
 pub mod check;
+pub mod code;
 pub mod config;
 pub mod explore;
 pub mod faults;

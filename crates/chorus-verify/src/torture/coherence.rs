@@ -44,13 +44,7 @@ const NONE: u32 = u32::MAX;
 
 impl Orders {
     /// Checks every word of an episode. `values` is one more than the largest value written.
-    pub(super) fn check(
-        &mut self,
-        log: &[Logged],
-        finals: &[u32],
-        values: u32,
-        seats: &[Seat],
-    ) -> Result<(), String> {
+    pub(super) fn check(&mut self, log: &[Logged], finals: &[u32], values: u32, seats: &[Seat]) -> Result<(), String> {
         self.writers.clear();
         self.writers.resize(values as usize, None);
         for entry in log {
@@ -68,7 +62,8 @@ impl Orders {
     fn check_word(&mut self, word: Word, log: &[Logged], last: u32, seats: &[Seat]) -> Result<(), String> {
         let values = self.writers.len();
         let known = |value: u32| {
-            value == 0 || self.writers.get(value as usize).is_some_and(|writer| writer.is_some_and(|(at, _)| at == word))
+            value == 0
+                || self.writers.get(value as usize).is_some_and(|writer| writer.is_some_and(|(at, _)| at == word))
         };
         if !known(last) {
             return Err(format!("{word} finally holds {last}, which nobody wrote there"));
@@ -190,7 +185,10 @@ impl Orders {
         if stuck.is_empty() {
             return Ok(());
         }
-        Err(format!("no order of the writes of {word} fits what was read and the final {last}; in a circle: {}", stuck.join(", ")))
+        Err(format!(
+            "no order of the writes of {word} fits what was read and the final {last}; in a circle: {}",
+            stuck.join(", ")
+        ))
     }
 }
 
@@ -251,6 +249,9 @@ mod tests {
         assert_eq!(check(&chained, 2), Ok(()));
         assert!(check(&chained, 1).is_err(), "an atomic wrote over it");
         let between = [entry(0, Some(0), Some(1)), entry(1, None, Some(3)), entry(1, Some(1), None)];
-        assert_eq!(check(&between, 1), Err("no order of the writes of a0 fits what was read and the final 1; in a circle: 0, 3".to_owned()));
+        assert_eq!(
+            check(&between, 1),
+            Err("no order of the writes of a0 fits what was read and the final 1; in a circle: 0, 3".to_owned())
+        );
     }
 }

@@ -138,7 +138,13 @@ fn draw_race_free(setup: &Setup, seats: Vec<Seat>, communicates: bool, random: &
 fn draw_wave(wave: usize, length: u32, roles: &Roles, phase: &PhaseRoles, random: &mut Random) -> Vec<Action> {
     let mut actions = Vec::new();
     for _ in 0..length {
-        actions.extend(draw_free_action(wave, roles, phase, random));
+        let Some(action) = draw_free_action(wave, roles, phase, random) else { continue };
+        // Stores in quick succession make timestamps run ahead of time.
+        let times = match action {
+            Action::Plain(Access::Store(_)) if random.once_in(4) => random.between(2, 8),
+            _ => 1,
+        };
+        actions.extend(std::iter::repeat_n(action, times as usize));
     }
     let mut publish_end = 0;
     for (flag, (producer, words)) in roles.flags.iter().zip(&phase.handed) {
@@ -164,6 +170,9 @@ fn draw_free_action(wave: usize, roles: &Roles, phase: &PhaseRoles, random: &mut
         if random.once_in(2) { Access::Load(word) } else { Access::Store(word) }
     };
     let own = &phase.own[wave];
+    if random.once_in(6) {
+        return Some(Action::Peek(random.pick(&roles.data)));
+    }
     match random.below(8) {
         0 if !phase.read_only.is_empty() => Some(Action::Plain(Access::Load(random.pick(&phase.read_only)))),
         1 if !roles.counters.is_empty() => Some(Action::Count(random.pick(&roles.counters))),

@@ -22,8 +22,11 @@ use super::setup::{Episode, Setup};
 use super::trace::Trace;
 use super::wavefront::Wavefront;
 
-/// Attempts to give an input during which no wavefront gets on before that is called a livelock.
-const PATIENCE: u64 = 30_000;
+/// Attempts to give an input during which no wavefront gets on before that is called a livelock: at least and at most so many, and so many for
+/// each operation of the program, since those who wait make attempts too.
+const PATIENCE_MIN: u64 = 4_000;
+const PATIENCE_MAX: u64 = 30_000;
+const PATIENCE_PER_OPERATION: u64 = 100;
 
 /// Lines thrown out for one input.
 const EVICTIONS_MAX: u32 = 4;
@@ -129,6 +132,8 @@ impl Driver {
     /// Runs an episode to its end.
     pub(super) fn run(&mut self, episode: &Episode) -> Result<(), Problem> {
         self.reset(episode)?;
+        let operations = episode.program.operations() as u64;
+        let patience = PATIENCE_MAX.min(PATIENCE_MIN + PATIENCE_PER_OPERATION * operations);
         while !self.is_over() {
             let Some((time, event)) = self.network.pop() else {
                 return Err(Problem::Deadlock(self.waiting()));
@@ -143,7 +148,7 @@ impl Driver {
             if self.arrived == self.waves.len() && self.beginning == 0 && self.arrived > 0 {
                 self.begin_kernel()?;
             }
-            if self.attempts > PATIENCE {
+            if self.attempts > patience {
                 return Err(Problem::Livelock { steps: self.attempts, waiting: self.waiting() });
             }
         }

@@ -10,6 +10,8 @@ use super::program::{Access, Action, Boundary, Program, Word};
 pub(super) enum Micro {
     /// Reads.
     Load(Word),
+    /// Reads whatever is there.
+    Peek(Word),
     /// Writes a value of its own.
     Store(Word),
     /// Adds one.
@@ -76,6 +78,7 @@ fn lower_access(access: &Access) -> Micro {
 fn lower_action(action: &Action, epoch: u32, raised: &dyn Fn(Word) -> bool, code: &mut Vec<Micro>) {
     match action {
         Action::Plain(access) => code.push(lower_access(access)),
+        Action::Peek(word) => code.push(Micro::Peek(*word)),
         Action::Count(word) => code.push(Micro::Count(*word)),
         Action::Exchange(word) => code.push(Micro::Exchange(*word)),
         Action::CompareExchange(word) => code.push(Micro::CompareExchange(*word)),
@@ -103,6 +106,7 @@ impl fmt::Display for Micro {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Micro::Load(word) => write!(f, "ld {word}"),
+            Micro::Peek(word) => write!(f, "peek {word}"),
             Micro::Store(word) => write!(f, "st {word}"),
             Micro::Count(word) => write!(f, "add {word},1"),
             Micro::Exchange(word) => write!(f, "exch {word}"),

@@ -2,7 +2,8 @@
 //!
 //! A data-race-free program has phases, which a barrier or the start of a new kernel separates. In each phase every word has one role: it
 //! belongs to one wavefront, nobody writes it, a lock guards it, or one wavefront hands it to others. Words of all roles share lines. So
-//! whoever may read a word knows what it holds, as in gem5's data-race-free tester (Ta et al., ISPASS 2019).
+//! whoever may read a word knows what it holds, as in gem5's data-race-free tester (Ta et al., ISPASS 2019). Wavefronts also look at words
+//! that they have no business with and forget what they saw: the copies that this leaves behind must do no harm.
 
 use std::fmt;
 
@@ -64,6 +65,8 @@ impl fmt::Display for Access {
 pub enum Action {
     /// A load or store.
     Plain(Access),
+    /// Reads without being entitled to: any value will do, but a copy may be left behind.
+    Peek(Word),
     /// Adds one, atomically.
     Count(Word),
     /// Writes a value that nobody else writes, atomically, and reads the old one.
@@ -103,8 +106,8 @@ impl Action {
     /// How many operations of the memory it stands for.
     pub fn operations(&self) -> usize {
         match self {
-            Action::Plain(_) | Action::Count(_) | Action::Exchange(_) | Action::CompareExchange(_) => 1,
-            Action::Fence => 1,
+            Action::Plain(_) | Action::Peek(_) | Action::Fence => 1,
+            Action::Count(_) | Action::Exchange(_) | Action::CompareExchange(_) => 1,
             Action::Critical { inside, .. } => 2 + inside.len(),
             Action::Publish { words, .. } | Action::Consume { words, .. } => 1 + words.len(),
         }
@@ -115,7 +118,8 @@ impl Action {
         match self {
             Action::Critical { inside, .. } => inside.len(),
             Action::Publish { words, .. } | Action::Consume { words, .. } => words.len(),
-            Action::Plain(_) | Action::Count(_) | Action::Exchange(_) | Action::CompareExchange(_) | Action::Fence => 0,
+            Action::Plain(_) | Action::Peek(_) | Action::Fence => 0,
+            Action::Count(_) | Action::Exchange(_) | Action::CompareExchange(_) => 0,
         }
     }
 
@@ -124,7 +128,8 @@ impl Action {
         match self {
             Action::Critical { inside, .. } => drop(inside.remove(part)),
             Action::Publish { words, .. } | Action::Consume { words, .. } => drop(words.remove(part)),
-            Action::Plain(_) | Action::Count(_) | Action::Exchange(_) | Action::CompareExchange(_) | Action::Fence => {}
+            Action::Plain(_) | Action::Peek(_) | Action::Fence => {}
+            Action::Count(_) | Action::Exchange(_) | Action::CompareExchange(_) => {}
         }
     }
 }
@@ -138,6 +143,7 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Action::Plain(access) => write!(f, "{access}"),
+            Action::Peek(word) => write!(f, "peek {word}"),
             Action::Count(word) => write!(f, "add {word},1"),
             Action::Exchange(word) => write!(f, "exch {word}"),
             Action::CompareExchange(word) => write!(f, "cas {word}"),

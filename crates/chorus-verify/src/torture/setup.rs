@@ -130,7 +130,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         l1,
         l2,
         waves: random.pick(&[1, 1, 2, 2, 3, 4]),
-        lines: random.pick(&[2, 2, 3, 3, 4, 5, 6, 8, 12, 16]),
+        lines: random.pick(&[2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 16]),
         fences: true,
         parameters,
         loads_in_flight: random.pick(&[1, 1, 2, 4]),
@@ -145,6 +145,6 @@ fn draw_delays(random: &mut Random) -> Delays {
         slow_networks: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
         slow_agents: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
         late_one_in: random.pick(&[0, 0, 8, 32]),
-        think: random.pick(&[0, 1, 4, 16, 64]),
+        think: random.pick(&[0, 0, 1, 4, 16, 64]),
     }
 }

@@ -11,11 +11,11 @@ use super::setup::{Delays, Episode};
 use super::trace::Trace;
 
 /// Steps spent on one smaller episode, over all its schedules.
-const STEPS_PER_CANDIDATE: u64 = 40_000;
+const STEPS_PER_CANDIDATE: u64 = 60_000;
 /// Schedules tried for one smaller episode.
 const SCHEDULES_MAX: u64 = 300;
 /// Steps spent in all.
-const STEPS_MAX: u64 = 4_000_000;
+const STEPS_MAX: u64 = 6_000_000;
 
 /// An episode made small.
 #[derive(Clone, Debug, PartialEq, Eq)]

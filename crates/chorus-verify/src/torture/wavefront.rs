@@ -68,7 +68,7 @@ impl Wavefront {
 fn request_of(micro: Micro, value: u32, seen: &[u32; 32]) -> (Word, CoreOp, u32, Order) {
     let atomic = CoreOp::Atomic;
     match micro {
-        Micro::Load(word) => (word, CoreOp::Load, 0, Order::Weak),
+        Micro::Load(word) | Micro::Peek(word) => (word, CoreOp::Load, 0, Order::Weak),
         Micro::Store(word) => (word, CoreOp::Store, value, Order::Weak),
         Micro::Count(word) => (word, atomic(AtomicOp::Add), 1, Order::Relaxed),
         Micro::Exchange(word) => (word, atomic(AtomicOp::Exchange), value, Order::Relaxed),
@@ -164,6 +164,7 @@ impl Driver {
             Micro::Unlock { lock, .. } => self.shadow[lock.index()] = 0,
             Micro::Signal { flag, value } => self.shadow[flag.index()] = value,
             Micro::Load(_)
+            | Micro::Peek(_)
             | Micro::Exchange(_)
             | Micro::CompareExchange(_)
             | Micro::Fence
@@ -238,6 +239,7 @@ impl Driver {
             }
             Micro::Await { value: least, .. } => self.release(number, value >= least),
             Micro::Load(_)
+            | Micro::Peek(_)
             | Micro::Store(_)
             | Micro::Count(_)
             | Micro::Exchange(_)
@@ -309,6 +311,7 @@ impl Driver {
                 Ok(())
             }
             Micro::Load(_)
+            | Micro::Peek(_)
             | Micro::Store(_)
             | Micro::Exchange(_)
             | Micro::CompareExchange(_)

@@ -7,6 +7,7 @@ mod explain;
 mod export;
 mod list;
 mod litmus;
+mod model;
 mod reproduce;
 mod run;
 mod table;
@@ -34,6 +35,8 @@ pub enum Verb {
     Litmus(litmus::Arguments),
     /// Run millions of random steps of a protocol on random small machines.
     Torture(torture::Arguments),
+    /// Ask a memory model what litmus tests may do.
+    Model(model::Arguments),
     /// Print a protocol's transition table, extracted from its running controllers.
     Table(table::Arguments),
     /// Measure how fast the simulator is.
@@ -53,6 +56,7 @@ impl Verb {
             Verb::Check(arguments) => check::run(arguments, session),
             Verb::Litmus(arguments) => litmus::run(arguments, session),
             Verb::Torture(arguments) => torture::run(arguments, session),
+            Verb::Model(arguments) => model::run(arguments, session),
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),
             Verb::Export(arguments) => export::run(arguments, session),

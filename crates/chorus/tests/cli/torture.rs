@@ -15,7 +15,8 @@ fn a_sound_protocol_passes_and_its_coverage_is_told() {
 #[test]
 fn a_seeded_fault_is_found_shrunk_and_repeated() {
     let ended = chorus("torture gpu-vi --fault lost-invalidation").expect_code(1);
-    for part in ["fail", "repeat with: chorus torture gpu-vi --fault lost-invalidation --seed 1 --episode", "shrunk to"] {
+    for part in ["fail", "repeat with: chorus torture gpu-vi --fault lost-invalidation --seed 1 --episode", "shrunk to"]
+    {
         assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
     }
     let command = ended.stdout.lines().find_map(|line| line.strip_prefix("repeat with: chorus ")).expect("a command");
