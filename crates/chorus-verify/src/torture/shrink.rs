@@ -147,10 +147,11 @@ impl Shrinker {
         }
     }
 
-    /// Tries no evictions, one bank, equal delays and loads that block, one after the other.
+    /// Tries no idle caches, no evictions, one bank, loads that block and equal delays, one after the other.
     fn with_a_simpler_machine(&mut self) {
         let plain = Delays { message: 8, slow_networks: 0, slow_agents: 0, late_one_in: 0, think: 4 };
-        let changes: [fn(&mut Episode, Delays); 4] = [
+        let changes: [fn(&mut Episode, Delays); 5] = [
+            |episode, _| compact(episode),
             |episode, _| episode.setup.evict_every = 0,
             |episode, _| episode.setup.topology.l2s = 1,
             |episode, _| episode.setup.loads_in_flight = 1,
@@ -159,7 +160,7 @@ impl Shrinker {
         for change in changes {
             let mut candidate = self.best.clone();
             change(&mut candidate, plain);
-            if candidate.setup != self.best.setup {
+            if candidate != self.best {
                 self.accept(candidate);
             }
         }
