@@ -1,4 +1,4 @@
-//! The exhaustive driver.
+//! The exhaustive driver, and the random one ([`torture`]).
 //!
 //! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
 //!
@@ -24,4 +24,5 @@ mod render;
 pub mod state;
 pub mod state_set;
 pub mod table;
+pub mod torture;
 pub mod violation;

@@ -7,3 +7,4 @@ mod litmus_files;
 mod matrices;
 mod runs;
 mod text;
+mod torture;
