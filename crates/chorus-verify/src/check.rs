@@ -12,6 +12,7 @@ use chorus_protocol::registry::{Counters, Delivery, Protocol};
 use crate::chart::Chart;
 use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, one_set, place_threads};
 use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
 
 /// A configuration to check.
@@ -92,6 +93,7 @@ fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alp
         evictions: Evictions::Anytime,
         start: Start::ColdAndWarm,
         ending: Ending::AnyPrefix,
+        networks: Networks::Unbounded,
     }
 }
 

@@ -5,6 +5,7 @@ use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
 
+use crate::networks::Networks;
 use crate::program::{Program, Step, lower};
 
 /// Whether a thread waits for each load before it goes on.
@@ -77,6 +78,8 @@ pub struct MachineConfig {
     pub start: Start,
     /// Where programs end.
     pub ending: Ending,
+    /// How many messages may be in flight.
+    pub networks: Networks,
 }
 
 /// A cache of one set of `ways` lines with `mshrs` miss registers.
@@ -111,6 +114,7 @@ impl MachineConfig {
             evictions: if l1s > 2 { Evictions::PrivateAnytime } else { Evictions::Anytime },
             start: Start::ColdAndWarm,
             ending: Ending::Complete,
+            networks: Networks::Unbounded,
         }
     }
 

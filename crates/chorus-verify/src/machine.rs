@@ -12,6 +12,7 @@ use chorus_protocol::message::{Channel, Message, memory};
 use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
 use crate::config::{Evictions, Loads, MachineConfig};
+use crate::networks::Networks;
 use crate::node::{Nodes, StepInput};
 use crate::program::{Location, Op, WORDS};
 use crate::state::{Progress, State};
@@ -385,6 +386,9 @@ impl Machine {
 
     /// Takes over what a step did, unless its input was refused.
     fn commit_if_done(&mut self, state: &mut State, agent: u16, result: u32) -> Result<bool, Violation> {
+        if !self.has_room(state, result) {
+            return Ok(false);
+        }
         let step = self.nodes.result(result);
         let (after, sent, completed) = (step.after, step.sent.len(), step.completions.len());
         let (outcome, honest) = (step.outcome, step.honest);
@@ -410,6 +414,27 @@ impl Machine {
             self.send(state, number)?;
         }
         Ok(true)
+    }
+
+    /// Whether everything that a step sends finds room while its input still has its place. Time does not wait for room.
+    fn has_room(&self, state: &[u32], result: u32) -> bool {
+        let Networks::Finite { capacity, .. } = self.config.networks else { return true };
+        let step = self.nodes.result(result);
+        let fits = |number: &u32| {
+            let pool = self.pool(*number);
+            let shares = |other: &&u32| self.pool(**other) == pool;
+            let occupied = self.network(state).iter().filter(shares).count() + step.sent.iter().filter(shares).count();
+            pool.is_none() || occupied <= usize::from(capacity)
+        };
+        matches!(step.input, StepInput::Time(_)) || step.sent.iter().all(fits)
+    }
+
+    /// The pool of buffers that a message takes a place in; none between a bank and its memory.
+    pub fn pool(&self, number: u32) -> Option<u8> {
+        match self.protocol.messages()[usize::from(self.nodes.message(number).kind.0)].channel {
+            Channel::Virtual(network) => Some(self.config.networks.pool(network)),
+            Channel::Memory | Channel::Instant => None,
+        }
     }
 
     fn answer(&self, state: &mut State, txn: Txn, data: &LineData<WORDS>) -> Result<(), Violation> {
@@ -470,11 +495,12 @@ impl Machine {
         while let Some(message) = self.nodes.all_messages().get(self.routes.len()) {
             let (src, dst) = (u32::from(message.src.0), u32::from(message.dst.0));
             let key = |network: u32| (src * agents + dst) * (networks + 1) + network;
+            let pool = |network: u8| u32::from(self.config.networks.pool(network));
             let in_order = self.protocol.delivery() == Delivery::InOrder;
             self.routes.push(match self.protocol.messages()[usize::from(message.kind.0)].channel {
                 _ if dst >= agents => Route::Nowhere,
-                Channel::Virtual(network) if in_order => Route::Queue(key(u32::from(network))),
-                Channel::Virtual(network) => Route::Pool(key(u32::from(network))),
+                Channel::Virtual(network) if in_order => Route::Queue(key(pool(network))),
+                Channel::Virtual(network) => Route::Pool(key(pool(network))),
                 Channel::Memory => Route::Queue(key(networks)),
                 Channel::Instant if (dst as usize) < self.controllers => Route::Instant,
                 Channel::Instant => Route::Nowhere,
