@@ -166,7 +166,7 @@ pub enum Modify {
 
 impl Modify {
     /// The operation and the operand that a cache performs, where `value` says what operands are worth.
-    pub fn resolve(self, value: impl Fn(Operand) -> u32) -> (AtomicOp, u32) {
+    pub fn resolve(self, mut value: impl FnMut(Operand) -> u32) -> (AtomicOp, u32) {
         match self {
             Modify::Add(operand) => (AtomicOp::Add, value(operand)),
             Modify::Sub(operand) => (AtomicOp::Add, value(operand).wrapping_neg()),

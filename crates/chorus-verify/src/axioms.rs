@@ -151,7 +151,7 @@ impl Enumeration<'_> {
             Model::PerLocation => false,
             Model::WriteAtomicRc | Model::Rcpc => {
                 let between = a.thread.map(|thread| &self.program.threads[thread][a.place..b.place]);
-                let fenced = between.is_some_and(|ops| ops.contains(&Op::Fence));
+                let fenced = between.is_some_and(|ops| ops.contains(&Op::FENCE));
                 let acquired = !a.write && a.op.is_some_and(|op| op.acquires());
                 let released = b.write && b.op.is_some_and(|op| op.releases());
                 let same_location = self.model == Model::WriteAtomicRc && a.at == b.at && (!a.write || b.write);
@@ -286,7 +286,7 @@ impl Enumeration<'_> {
                 Some(Op::Store { value, .. }) => value,
                 // Its read is the event before it, and that reads from a write earlier in this order.
                 Some(Op::Atomic { op, operand, .. }) => op.apply(values[sources[write - 1]], operand),
-                Some(Op::Load { .. } | Op::Fence) | None => 0,
+                Some(Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. }) | None => 0,
             };
         }
         let registers = self.reads.iter().map(|&read| values[sources[read]]).collect();
@@ -301,7 +301,7 @@ fn writes_of(order: &[usize]) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use chorus_protocol::access::{AtomicOp, Order};
+    use chorus_protocol::access::{AtomicOp, Order, Scope};
     use proptest::prelude::*;
 
     use super::*;
@@ -324,7 +324,7 @@ mod tests {
                     next.registers[earlier + done] = next.finals[at.index()];
                     next.finals[at.index()] = op.apply(next.finals[at.index()], operand);
                 }
-                Op::Fence => {}
+                Op::Fence { .. } | Op::Barrier { .. } => {}
             }
             places[thread] += 1;
             interleave(program, places, &next, found);
@@ -339,10 +339,10 @@ mod tests {
         let at = (0..WORDS).prop_map(Location::from_index);
         let order = prop_oneof![Just(Order::Relaxed), Just(Order::Acquire), Just(Order::Release)];
         (0..4, at, 1..4u32, order).prop_map(|(kind, at, value, order)| match kind {
-            0 => Op::Load { at, order },
-            1 => Op::Store { at, value, order },
-            2 => Op::Atomic { at, op: AtomicOp::Add, operand: value, order },
-            _ => Op::Fence,
+            0 => Op::Load { at, order, scope: Scope::Gpu },
+            1 => Op::Store { at, value, order, scope: Scope::Gpu },
+            2 => Op::Atomic { at, op: AtomicOp::Add, operand: value, order, scope: Scope::Gpu, returns: true },
+            _ => Op::FENCE,
         })
     }
 

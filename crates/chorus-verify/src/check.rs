@@ -5,15 +5,16 @@
 
 use std::fmt::Write;
 
-use chorus_protocol::access::{AtomicOp, Order};
+use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::Topology;
 use chorus_protocol::registry::{Counters, Delivery, Protocol};
 
 use crate::chart::Chart;
-use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, one_set, place_threads};
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
 use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
 use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
+use crate::replay::Replay;
 
 /// A configuration to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +43,11 @@ impl Alphabet {
         let step = |position: usize| {
             let value = (1 + thread * 4 + position) as u32;
             let order = Order::Relaxed;
-            let loads = self.loads.iter().map(|&at| Op::Load { at, order });
-            let stores = self.stores.iter().map(|&at| Op::Store { at, value, order });
-            let exchange = |&at| Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order };
-            let fence = self.fence.then_some(Op::Fence);
+            let scope = Scope::Gpu;
+            let loads = self.loads.iter().map(|&at| Op::Load { at, order, scope });
+            let stores = self.stores.iter().map(|&at| Op::Store { at, value, order, scope });
+            let exchange = |&at| Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order, scope, returns: true };
+            let fence = self.fence.then_some(Op::FENCE);
             let alternatives = loads.chain(stores).chain(self.exchanges.iter().map(exchange)).chain(fence).collect();
             Step { alternatives, implied: false }
         };
@@ -88,8 +90,10 @@ fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alp
         l1: one_set(1, 2),
         l2: one_set(1, 2),
         lines,
+        memory: Vec::new(),
         threads: place_threads(&caches, steps),
         loads: Loads::Blocking,
+        stores: Stores::Posted,
         evictions: Evictions::Anytime,
         start: Start::ColdAndWarm,
         ending: Ending::AnyPrefix,
@@ -303,7 +307,24 @@ impl CheckReport {
         if let Verdict::Violated(chart) = &self.verdict {
             let _ = write!(text, "\n{}", chart.to_text());
         }
+        if let Some(replay) = self.replay() {
+            let _ = writeln!(text, "{}", replay.command("check"));
+        }
         text
+    }
+
+    /// The chart of a violation.
+    pub fn chart(&self) -> Option<&Chart> {
+        match &self.verdict {
+            Verdict::Violated(chart) => Some(chart),
+            Verdict::Pass | Verdict::Bounded => None,
+        }
+    }
+
+    /// The way to a violation as text.
+    pub fn replay(&self) -> Option<Replay> {
+        let networks = Networks::Unbounded;
+        self.chart().map(|chart| Replay::of_chart(self.protocol, self.fault, self.config, networks, chart))
     }
 }
 

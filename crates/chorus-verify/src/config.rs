@@ -1,12 +1,14 @@
 //! The tiny machines that are explored: how many caches of which shape, and what their threads may do.
 
+use chorus_litmus::test::Program;
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
 
+use crate::code::{Code, NotRunnable};
 use crate::networks::Networks;
-use crate::program::{Program, Step, lower};
+use crate::program::{Location, Step, WORDS};
 
 /// Whether a thread waits for each load before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,15 @@ pub enum Loads {
     Blocking,
     /// It issues on, and waits only at fences.
     NonBlocking,
+}
+
+/// Whether a thread waits for each store before it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    /// It does not; fences do.
+    Posted,
+    /// It waits until each is performed.
+    Blocking,
 }
 
 /// When lines leave caches.
@@ -53,8 +64,10 @@ pub struct ThreadSpec {
     pub cache: u16,
     /// Wavefront slot beside it.
     pub wave: u16,
-    /// What it issues.
+    /// What it may issue in each place.
     pub steps: Vec<Step>,
+    /// What it does issue, where that follows from its code; without code it chooses freely.
+    pub code: Option<Code>,
 }
 
 /// A machine to explore.
@@ -68,10 +81,14 @@ pub struct MachineConfig {
     pub l2: CacheShape,
     /// Lines of memory, from address 0.
     pub lines: u8,
+    /// Their words in the beginning; words beyond these are zero.
+    pub memory: Vec<u32>,
     /// The threads.
     pub threads: Vec<ThreadSpec>,
     /// Whether loads block.
     pub loads: Loads,
+    /// Whether stores block.
+    pub stores: Stores,
     /// When lines leave.
     pub evictions: Evictions,
     /// Where to start.
@@ -92,30 +109,54 @@ pub fn place_threads(caches: &[u16], steps: impl IntoIterator<Item = Vec<Step>>)
     let place = |(thread, steps): (usize, Vec<Step>)| {
         let cache = caches[thread];
         let wave = caches[..thread].iter().filter(|&&earlier| earlier == cache).count() as u16;
-        ThreadSpec { cache, wave, steps }
+        ThreadSpec { cache, wave, steps, code: None }
     };
     steps.into_iter().enumerate().map(place).collect()
 }
 
+/// The private cache of each thread of a litmus test: one for each work-group, whichever GPU it is on.
+fn work_group_caches(program: &Program) -> Vec<u16> {
+    let mut groups = Vec::new();
+    let place = |thread: &chorus_litmus::test::Thread| {
+        let group = (thread.gpu, thread.cta);
+        let known = groups.iter().position(|&other| other == group);
+        known.unwrap_or_else(|| {
+            groups.push(group);
+            groups.len() - 1
+        }) as u16
+    };
+    program.threads.iter().map(place).collect()
+}
+
 impl MachineConfig {
-    /// The machine that litmus tests run on: thread `i` beside private cache `caches[i]`, one bank per line so that requests for
+    /// The machine that litmus tests run on: the threads of a work-group beside one private cache, one bank per line so that requests for
     /// different lines overtake each other, room for every line, and any eviction at any time; with more than two private caches, which
     /// have many more states, shared lines stay.
-    pub fn for_program(program: &Program, caches: &[u16]) -> MachineConfig {
-        let lines = program.lines();
-        let l1s = caches.iter().max().map_or(0, |cache| cache + 1);
-        MachineConfig {
+    pub fn for_program(program: &Program) -> Result<MachineConfig, NotRunnable> {
+        let lines = program.locations.iter().map(|at| at.line + 1).max().unwrap_or(1);
+        let caches = work_group_caches(program);
+        let l1s = caches.iter().max().map_or(1, |cache| cache + 1);
+        let (codes, steps): (Vec<_>, Vec<_>) = Code::of_program(program)?.into_iter().unzip();
+        let mut threads = place_threads(&caches, steps);
+        threads.iter_mut().zip(codes).for_each(|(thread, code)| thread.code = Some(code));
+        let mut memory = vec![0; usize::from(lines) * WORDS];
+        for at in &program.locations {
+            memory[Location { line: at.line, word: at.word }.index()] = at.initial;
+        }
+        Ok(MachineConfig {
             topology: Topology { l1s, l2s: u16::from(lines) },
             l1: one_set(u32::from(lines), u32::from(lines)),
             l2: one_set(1, 1),
             lines,
-            threads: place_threads(caches, program.threads.iter().map(|ops| lower(ops))),
+            memory,
+            threads,
             loads: Loads::Blocking,
+            stores: Stores::Posted,
             evictions: if l1s > 2 { Evictions::PrivateAnytime } else { Evictions::Anytime },
             start: Start::ColdAndWarm,
             ending: Ending::Complete,
             networks: Networks::Unbounded,
-        }
+        })
     }
 
     /// What a protocol needs to build this machine's controllers.

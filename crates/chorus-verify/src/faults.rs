@@ -7,10 +7,14 @@ use chorus_protocol::registry::{Counters, FaultSpec, Protocol};
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check, configurations, smoke_configurations};
 use crate::litmus::{LitmusTest, run_litmus, tests};
+use crate::networks::Networks;
+use crate::replay::Replay;
 
 /// How a fault was found.
 #[derive(Clone, Debug)]
 pub struct Catch {
+    /// The protocol's name.
+    pub protocol: &'static str,
     /// The fault.
     pub fault: FaultSpec,
     /// The kind of check that found it, and which.
@@ -42,7 +46,14 @@ impl Catch {
     pub fn to_text(&self) -> String {
         let mut text = self.summary();
         let _ = write!(text, "\n\n{}", self.chart.to_text());
+        let _ = writeln!(text, "{}", self.replay().command("check"));
         text
+    }
+
+    /// The way to the violation as text.
+    pub fn replay(&self) -> Replay {
+        let (Catcher::Configuration(test) | Catcher::Litmus(test)) = self.by;
+        Replay::of_chart(self.protocol, Some(self.fault.name), test, Networks::Unbounded, &self.chart)
     }
 }
 
@@ -73,7 +84,10 @@ pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
 fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckConfig) -> Option<Catch> {
     let spec = *protocol.faults().get(usize::from(fault))?;
     match check(protocol, Some(fault), config).verdict {
-        Verdict::Violated(chart) => Some(Catch { fault: spec, by: Catcher::Configuration(config.name), chart }),
+        Verdict::Violated(chart) => {
+            let by = Catcher::Configuration(config.name);
+            Some(Catch { protocol: protocol.name(), fault: spec, by, chart })
+        }
         Verdict::Pass | Verdict::Bounded => None,
     }
 }
@@ -81,5 +95,5 @@ fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckCo
 fn by_litmus(protocol: &'static dyn Protocol, fault: u8, test: &LitmusTest) -> Option<Catch> {
     let spec = *protocol.faults().get(usize::from(fault))?;
     let chart = run_litmus(protocol, Some(fault), test).failure?;
-    Some(Catch { fault: spec, by: Catcher::Litmus(test.name), chart })
+    Some(Catch { protocol: protocol.name(), fault: spec, by: Catcher::Litmus(test.name), chart })
 }

@@ -2,7 +2,7 @@
 //!
 //! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
 //!
-//! - [`program`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
+//! - [`program`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
 //! - [`explore`] visits every [`state`] once ([`state_set`]) and checks [`invariants`]; [`violation`] names what can be wrong.
 //! - [`axioms`] says which outcomes a memory model allows, [`judge`] asks it; [`litmus`] holds Chorus's litmus tests and compares.
 //! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
@@ -10,7 +10,9 @@
 
 pub mod axioms;
 pub mod chart;
+mod chart_svg;
 pub mod check;
+pub mod code;
 pub mod config;
 pub mod explore;
 pub mod faults;
@@ -23,6 +25,7 @@ pub mod node;
 pub mod pressure;
 pub mod program;
 mod render;
+pub mod replay;
 pub mod state;
 pub mod state_set;
 pub mod table;

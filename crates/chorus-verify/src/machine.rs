@@ -4,6 +4,7 @@
 //! its next operation, the oldest message of any channel may be delivered (or any message, for protocols that do not need their order), any line
 //! may be evicted, and time may pass for protocols that know it, in any order.
 
+use chorus_litmus::test::BarrierMode;
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role};
 use chorus_protocol::controller::{Outcome as StepOutcome, Passage};
@@ -11,8 +12,8 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, memory};
 use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
-use crate::config::{Evictions, Loads, MachineConfig};
-use crate::networks::Networks;
+use crate::code::Next;
+use crate::config::{Evictions, Loads, MachineConfig, Stores};
 use crate::node::{Nodes, StepInput};
 use crate::program::{Location, Op, WORDS};
 use crate::state::{Progress, State};
@@ -111,7 +112,7 @@ impl Machine {
         }
         let first_warming = requests.len() as u32;
         for line in 0..config.lines {
-            let op = Op::Load { at: Location { line, word: 0 }, order: Order::Relaxed };
+            let op = Op::Load { at: Location { line, word: 0 }, order: Order::Relaxed, scope: Scope::Gpu };
             requests.push(request(&op, 0, WARMING));
         }
         let mut nodes = Nodes::new(config.lines, requests);
@@ -127,6 +128,7 @@ impl Machine {
         let controllers = start.len();
         let ops_at = controllers + usize::from(config.lines) * WORDS;
         let network_at = ops_at + config.threads.len() * slots;
+        start.extend(&config.memory);
         start.resize(network_at, 0);
         Machine {
             protocol,
@@ -207,8 +209,13 @@ impl Machine {
             match self.progress(state, thread, slot) {
                 Progress::Waiting => return Some(slot),
                 Progress::Outstanding(choice) => match step.alternatives[usize::from(choice)] {
-                    Op::Fence => return None,
-                    Op::Load { .. } | Op::Atomic { .. } if self.config.loads == Loads::Blocking => return None,
+                    Op::Fence { .. } | Op::Barrier { .. } => return None,
+                    Op::Load { .. } | Op::Atomic { returns: true, .. } if self.config.loads == Loads::Blocking => {
+                        return None;
+                    }
+                    Op::Store { .. } | Op::Atomic { returns: false, .. } if self.config.stores == Stores::Blocking => {
+                        return None;
+                    }
                     Op::Load { .. } | Op::Atomic { .. } | Op::Store { .. } => {}
                 },
                 Progress::Answered(..) => {}
@@ -217,10 +224,49 @@ impl Machine {
         None
     }
 
-    fn awaits_value(&self, state: &[u32], thread: usize) -> bool {
+    /// The place and the operation that `thread`'s code issues next, if its earlier operations let it.
+    fn coded(&self, state: &[u32], thread: usize) -> Option<(usize, Op)> {
+        let slot = self.next_slot(state, thread)?;
+        let code = self.config.threads[thread].code.as_ref()?;
+        match code.next(|slot| self.progress(state, thread, slot)) {
+            Next::Issue { slot: next, op, .. } if next == slot => Some((slot, op)),
+            Next::Issue { .. } | Next::Await(_) | Next::End | Next::Abandon => None,
+        }
+    }
+
+    /// Whether enough threads have come to a barrier: those that have issued it, and those that would next.
+    fn complete_barrier(&self, state: &[u32], barrier: u8) -> bool {
+        let is_it = |op: Op| matches!(op, Op::Barrier { barrier: other, .. } if other == barrier);
+        let came = |thread: &usize| {
+            let spec = &self.config.threads[*thread];
+            let issued = (0..spec.steps.len()).any(|slot| {
+                let choice = self.progress(state, *thread, slot).choice();
+                choice.is_some_and(|choice| is_it(spec.steps[slot].alternatives[usize::from(choice)]))
+            });
+            issued || self.coded(state, *thread).is_some_and(|(_, op)| is_it(op))
+        };
+        let parties =
+            self.config.threads.iter().find_map(|spec| spec.code.as_ref()?.barriers().get(usize::from(barrier)));
+        let parties = parties.map_or(0, |spec| usize::from(spec.parties));
+        (0..self.config.threads.len()).filter(came).count() >= parties
+    }
+
+    /// Whether the operation may be issued now, as far as the thread's other operations and other threads are concerned.
+    fn may_issue(&self, state: &[u32], thread: usize, op: Op) -> bool {
+        match op {
+            Op::Fence { .. } => !self.awaits_answer(state, thread),
+            Op::Barrier { barrier, mode } => {
+                !self.awaits_answer(state, thread)
+                    && (mode == BarrierMode::Arrive || self.complete_barrier(state, barrier))
+            }
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => true,
+        }
+    }
+
+    fn awaits_answer(&self, state: &[u32], thread: usize) -> bool {
         let steps = self.config.threads[thread].steps.iter().enumerate();
         steps.into_iter().any(|(slot, step)| match self.progress(state, thread, slot) {
-            Progress::Outstanding(choice) => step.alternatives[usize::from(choice)].returns_value(),
+            Progress::Outstanding(choice) => step.alternatives[usize::from(choice)].reads(),
             Progress::Waiting | Progress::Answered(..) => false,
         })
     }
@@ -228,9 +274,17 @@ impl Machine {
     /// The operations that threads may issue.
     pub fn issues(&self, state: &[u32], actions: &mut Vec<Action>) {
         for (thread, spec) in self.config.threads.iter().enumerate() {
+            if spec.code.is_some() {
+                let Some((slot, op)) = self.coded(state, thread) else { continue };
+                let choice = spec.steps[slot].alternatives.iter().position(|&other| other == op);
+                if let Some(choice) = choice.filter(|_| self.may_issue(state, thread, op)) {
+                    actions.push(Action::Issue { thread: thread as u8, choice: choice as u8 });
+                }
+                continue;
+            }
             let Some(slot) = self.next_slot(state, thread) else { continue };
-            for (choice, op) in spec.steps[slot].alternatives.iter().enumerate() {
-                if *op != Op::Fence || !self.awaits_value(state, thread) {
+            for (choice, &op) in spec.steps[slot].alternatives.iter().enumerate() {
+                if self.may_issue(state, thread, op) {
                     actions.push(Action::Issue { thread: thread as u8, choice: choice as u8 });
                 }
             }
@@ -275,7 +329,12 @@ impl Machine {
                 let Some(slot) = self.next_slot(state, thread) else { return Ok(false) };
                 let index = thread * self.slots + slot;
                 let request = self.first_request[index] + u32::from(choice);
-                let cache = self.config.threads[thread].cache;
+                let spec = &self.config.threads[thread];
+                let cache = spec.cache;
+                if matches!(spec.steps[slot].alternatives[usize::from(choice)], Op::Barrier { .. }) {
+                    state[self.ops_at + index] = Progress::Answered(choice, 0).pack();
+                    return Ok(true);
+                }
                 state[self.ops_at + index] = Progress::Outstanding(choice).pack();
                 let offer = self.offer(state, cache, StepInput::Request(request))?;
                 if !matches!(offer, Offer::Consumed) {
@@ -416,27 +475,6 @@ impl Machine {
         Ok(true)
     }
 
-    /// Whether everything that a step sends finds room while its input still has its place. Time does not wait for room.
-    fn has_room(&self, state: &[u32], result: u32) -> bool {
-        let Networks::Finite { capacity, .. } = self.config.networks else { return true };
-        let step = self.nodes.result(result);
-        let fits = |number: &u32| {
-            let pool = self.pool(*number);
-            let shares = |other: &&u32| self.pool(**other) == pool;
-            let occupied = self.network(state).iter().filter(shares).count() + step.sent.iter().filter(shares).count();
-            pool.is_none() || occupied <= usize::from(capacity)
-        };
-        matches!(step.input, StepInput::Time(_)) || step.sent.iter().all(fits)
-    }
-
-    /// The pool of buffers that a message takes a place in; none between a bank and its memory.
-    pub fn pool(&self, number: u32) -> Option<u8> {
-        match self.protocol.messages()[usize::from(self.nodes.message(number).kind.0)].channel {
-            Channel::Virtual(network) => Some(self.config.networks.pool(network)),
-            Channel::Memory | Channel::Instant => None,
-        }
-    }
-
     fn answer(&self, state: &mut State, txn: Txn, data: &LineData<WORDS>) -> Result<(), Violation> {
         if txn == WARMING {
             return Ok(());
@@ -453,7 +491,7 @@ impl Machine {
             Progress::Outstanding(choice) => {
                 let value = match op(choice) {
                     Op::Load { at, .. } | Op::Atomic { at, .. } => data.0[usize::from(at.word)],
-                    Op::Store { .. } | Op::Fence => 0,
+                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } => 0,
                 };
                 *word = Progress::Answered(choice, value).pack();
                 Ok(())
@@ -539,7 +577,8 @@ fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
         Op::Load { .. } => (CoreOp::Load, 0),
         Op::Store { value, .. } => (CoreOp::Store, value),
         Op::Atomic { op, operand, .. } => (CoreOp::Atomic(op), operand),
-        Op::Fence => (CoreOp::Fence, 0),
+        // A barrier never reaches a cache.
+        Op::Fence { .. } | Op::Barrier { .. } => (CoreOp::Fence, 0),
     };
     let mut data = LineData::default();
     let (mut line, mut mask) = (LineAddr(0), ByteMask::EMPTY);
@@ -547,5 +586,5 @@ fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
         (line, mask) = (LineAddr(u64::from(at.line)), ByteMask::word(usize::from(at.word)));
         data.0[usize::from(at.word)] = value;
     }
-    CoreRequest { op: core_op, order: op.order(), scope: Scope::Gpu, line, mask, data, wave, txn }
+    CoreRequest { op: core_op, order: op.order(), scope: op.scope(), line, mask, data, wave, txn }
 }

@@ -26,6 +26,7 @@ use crate::explore::{End, Exploration, OnForbidden};
 use crate::machine::Machine;
 use crate::node::StepInput;
 use crate::pressure::configurations;
+use crate::replay::Replay;
 
 /// How many messages may be in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,29 @@ impl Networks {
         match self {
             Networks::Unbounded => network,
             Networks::Finite { pools, .. } => pools.get(usize::from(network)).copied().unwrap_or(network),
+        }
+    }
+}
+
+impl Machine {
+    /// Whether everything that a step sends finds room while its input still has its place. Time does not wait for room.
+    pub(crate) fn has_room(&self, state: &[u32], result: u32) -> bool {
+        let Networks::Finite { capacity, .. } = self.config.networks else { return true };
+        let step = self.nodes.result(result);
+        let fits = |number: &u32| {
+            let pool = self.pool(*number);
+            let shares = |other: &&u32| self.pool(**other) == pool;
+            let occupied = self.network(state).iter().filter(shares).count() + step.sent.iter().filter(shares).count();
+            pool.is_none() || occupied <= usize::from(capacity)
+        };
+        matches!(step.input, StepInput::Time(_)) || step.sent.iter().all(fits)
+    }
+
+    /// The pool of buffers that a message takes a place in; none between a bank and its memory.
+    pub fn pool(&self, number: u32) -> Option<u8> {
+        match self.protocol.messages()[usize::from(self.nodes.message(number).kind.0)].channel {
+            Channel::Virtual(network) => Some(self.config.networks.pool(network)),
+            Channel::Memory | Channel::Instant => None,
         }
     }
 }
@@ -103,14 +127,29 @@ pub struct NetworkReport {
     /// The smallest number of pools with which some assignment is free of deadlock in every configuration. None if not even the
     /// declared networks are.
     pub smallest: Option<u8>,
-    /// Every assignment that was tried, fewest pools first, up to those with the smallest number that works.
+    /// Every assignment that was tried, fewest pools first, up to those with the smallest number that works; and the declared one.
     pub attempts: Vec<Attempt>,
+}
+
+impl Deadlock {
+    /// The way to it as text.
+    pub fn replay(&self, protocol: &str) -> Replay {
+        let networks = Networks::Finite { pools: self.pools.clone(), capacity: self.capacity };
+        Replay::of_chart(protocol, None, self.config, networks, &self.chart)
+    }
 }
 
 impl NetworkReport {
     /// The assignments that are free of deadlock with the smallest number of pools.
     pub fn free(&self) -> impl Iterator<Item = &Attempt> {
-        self.attempts.iter().filter(|attempt| matches!(attempt.sharing, Sharing::Free { .. }))
+        let is_free = |attempt: &&Attempt| matches!(attempt.sharing, Sharing::Free { .. });
+        self.attempts.iter().filter(is_free).filter(|attempt| Some(pool_count(&attempt.pools)) == self.smallest)
+    }
+
+    /// Whether the networks as they are declared are free of deadlock.
+    pub fn is_declared_free(&self) -> bool {
+        let declared = self.attempts.iter().find(|attempt| pool_count(&attempt.pools) == self.declared);
+        declared.is_some_and(|attempt| matches!(attempt.sharing, Sharing::Free { .. }))
     }
 
     /// The assignments of which nothing is known, since a search met its bound.
@@ -124,38 +163,36 @@ impl NetworkReport {
             Sharing::Stuck(deadlock) => Some(&**deadlock),
             Sharing::Free { .. } | Sharing::Bounded { .. } => None,
         });
-        let fewer = |deadlock: &&Deadlock| self.smallest.is_none_or(|smallest| pool_count(&deadlock.pools) < smallest);
-        deadlocks.filter(fewer).min_by_key(|deadlock| {
-            (std::cmp::Reverse(pool_count(&deadlock.pools)), deadlock.chart.rows.len())
-        })
+        // Caches that cannot even be warmed make no chart.
+        let is_drawn = |deadlock: &&Deadlock| !deadlock.chart.sequence.rows.is_empty();
+        let order =
+            |deadlock: &&Deadlock| (std::cmp::Reverse(pool_count(&deadlock.pools)), deadlock.chart.sequence.rows.len());
+        deadlocks.filter(is_drawn).min_by_key(order)
     }
 
-    /// The report in words, with the chart of the deadlock that one network fewer leads to.
-    pub fn to_text(&self, protocol: &dyn Protocol) -> String {
-        let mut text = format!("{}: declares {} virtual networks, ", self.protocol, self.declared);
-        match self.smallest {
-            Some(smallest) => {
-                let _ = writeln!(text, "needs {smallest} to be free of deadlock");
-            }
-            None => text.push_str("which are not free of deadlock\n"),
-        }
-        for attempt in self.free() {
-            let _ = writeln!(text, "  free of deadlock: {}", describe(protocol, &attempt.pools));
-        }
-        for attempt in self.undecided() {
-            let _ = writeln!(text, "  not finished: {}", describe(protocol, &attempt.pools));
-        }
+    /// The result in words, with the chart of a deadlock that one network fewer leads to.
+    pub fn to_text(&self) -> String {
+        let needs = match self.smallest {
+            Some(smallest) => format!("needs {smallest} to be free of deadlock"),
+            None => "which are not free of deadlock".to_owned(),
+        };
+        let mut text = format!("{} declares {} virtual networks, {needs}\n", self.protocol, self.declared);
         if let Some(deadlock) = self.deadlock() {
             let Deadlock { config, pools, capacity, chart } = deadlock;
-            let shared = describe(protocol, pools);
-            let _ = writeln!(text, "  deadlock with {}: {shared}", count(usize::from(pool_count(pools)), "network"));
-            let _ = writeln!(text, "\n{config}, {} per network\n{}", count(usize::from(*capacity), "message"), chart);
+            let networks = plural(usize::from(pool_count(pools)), "network");
+            let room = plural(usize::from(*capacity), "message");
+            let _ = writeln!(
+                text,
+                "\na deadlock with {networks} ({}), room for {room} in each; {config}:",
+                describe(pools)
+            );
+            let _ = writeln!(text, "\n{chart}{}", deadlock.replay(self.protocol).command("check"));
         }
         text
     }
 }
 
-fn count(number: usize, what: &str) -> String {
+fn plural(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -164,18 +201,17 @@ pub fn pool_count(pools: &[u8]) -> u8 {
     pools.iter().max().map_or(0, |highest| highest + 1)
 }
 
-/// The messages of each pool, by name.
-pub fn describe(protocol: &dyn Protocol, pools: &[u8]) -> String {
+/// The virtual networks of each pool: `0 1+3 2`.
+pub fn describe(pools: &[u8]) -> String {
     let of_pool = |pool: u8| {
         let networks = (0..pools.len()).filter(|&network| pools[network] == pool);
-        let names = networks.map(|network| messages(protocol, network as u8).join(" "));
-        format!("[{}]", names.collect::<Vec<_>>().join(" + "))
+        networks.map(|network| network.to_string()).collect::<Vec<_>>().join("+")
     };
     (0..pool_count(pools)).map(of_pool).collect::<Vec<_>>().join(" ")
 }
 
 /// The names of the messages that travel on a virtual network.
-fn messages(protocol: &dyn Protocol, network: u8) -> Vec<&'static str> {
+pub fn messages(protocol: &dyn Protocol, network: u8) -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for spec in protocol.messages().iter().filter(|spec| spec.channel == Channel::Virtual(network)) {
         if !names.contains(&spec.name) {
@@ -204,15 +240,17 @@ pub fn assignments(networks: u8, pools: u8) -> Vec<Vec<u8>> {
 pub fn smallest(protocol: &'static dyn Protocol) -> NetworkReport {
     let declared = protocol.virtual_networks();
     let mut report = NetworkReport { protocol: protocol.name(), declared, smallest: None, attempts: Vec::new() };
+    let attempt = |pools: Vec<u8>| Attempt { sharing: try_sharing(protocol, &pools), pools };
     for pools in 1..=declared {
-        for pools in assignments(declared, pools) {
-            let sharing = try_sharing(protocol, &pools);
-            report.attempts.push(Attempt { pools, sharing });
-        }
+        report.attempts.extend(assignments(declared, pools).into_iter().map(attempt));
+        report.smallest = Some(pools);
         if report.free().next().is_some() {
-            report.smallest = Some(pools);
             break;
         }
+        report.smallest = None;
+    }
+    if report.smallest.is_some_and(|smallest| smallest < declared) {
+        report.attempts.push(attempt((0..declared).collect()));
     }
     report
 }
@@ -220,7 +258,7 @@ pub fn smallest(protocol: &'static dyn Protocol) -> NetworkReport {
 /// Looks for a deadlock of one assignment, in one configuration after the other.
 pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8]) -> Sharing {
     let mut all_states = 0;
-    for config in configurations(protocol) {
+    for config in configurations() {
         match try_configuration(protocol, pools, &config) {
             Sharing::Free { states } => all_states += states,
             sharing @ (Sharing::Stuck(_) | Sharing::Bounded { .. }) => return sharing,
@@ -290,6 +328,11 @@ mod tests {
         assert_eq!(assignments(3, 2), [vec![0, 0, 1], vec![0, 1, 0], vec![0, 1, 1]]);
         let counts = [1, 15, 25, 10, 1];
         assert_eq!((1..=5).map(|pools| assignments(5, pools).len()).collect::<Vec<_>>(), counts);
+    }
+
+    #[test]
+    fn assignments_are_described_pool_by_pool() {
+        assert_eq!(describe(&[0, 1, 2, 1]), "0 1+3 2");
     }
 
     #[test]

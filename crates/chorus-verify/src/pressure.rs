@@ -3,12 +3,11 @@
 //!
 //! Nothing is chosen freely in them: each runs one program in every order, so that many messages are in flight in few states.
 
-use chorus_protocol::access::{AtomicOp, Order};
+use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::Topology;
-use chorus_protocol::registry::Protocol;
 
 use crate::check::CheckConfig;
-use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, one_set, place_threads};
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
 use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
 
@@ -17,15 +16,16 @@ fn at(line: u8) -> Location {
 }
 
 fn load(line: u8) -> Op {
-    Op::Load { at: at(line), order: Order::Relaxed }
+    Op::Load { at: at(line), order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 fn store(line: u8, value: u32) -> Op {
-    Op::Store { at: at(line), value, order: Order::Relaxed }
+    Op::Store { at: at(line), value, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 fn exchange(line: u8, operand: u32) -> Op {
-    Op::Atomic { at: at(line), op: AtomicOp::Exchange, operand, order: Order::Relaxed }
+    let (order, scope) = (Order::Relaxed, Scope::Gpu);
+    Op::Atomic { at: at(line), op: AtomicOp::Exchange, operand, order, scope, returns: true }
 }
 
 /// One thread beside each of as many private caches, with room for every line everywhere. Lines leave only when they must.
@@ -40,8 +40,10 @@ fn machine(programs: &[&[Op]]) -> MachineConfig {
         l1: room,
         l2: room,
         lines,
+        memory: Vec::new(),
         threads: place_threads(&caches, steps),
         loads: Loads::NonBlocking,
+        stores: Stores::Posted,
         evictions: Evictions::WhenNeeded,
         start: Start::ColdAndWarm,
         ending: Ending::Complete,
@@ -49,8 +51,8 @@ fn machine(programs: &[&[Op]]) -> MachineConfig {
     }
 }
 
-/// The configurations in which `protocol` is put under pressure, cheapest first.
-pub fn configurations(_protocol: &dyn Protocol) -> Vec<CheckConfig> {
+/// The configurations in which protocols are put under pressure, cheapest first.
+pub fn configurations() -> Vec<CheckConfig> {
     let config = |name, description, machine| CheckConfig { name, description, machine };
     let crossed = machine(&[&[load(0), load(1)], &[load(1), load(0)]]);
     let same_line = machine(&[&[store(0, 1), store(0, 2)], &[store(0, 3), exchange(0, 4)]]);
@@ -62,7 +64,7 @@ pub fn configurations(_protocol: &dyn Protocol) -> Vec<CheckConfig> {
         ..machine(&[&[load(0), store(1, 1), load(1)], &[load(1), store(0, 2), load(0)]])
     };
     let narrow = machine(&[&[store(0, 1), store(1, 2), load(0)], &[store(1, 3), store(0, 4), load(1)]]);
-    let small_caches = MachineConfig { l1: one_set(1, 2), ..narrow };
+    let small_caches = MachineConfig { l1: one_set(1, 2), start: Start::Cold, ..narrow };
     vec![
         config("crossed-loads", "2 caches load 2 lines in opposite orders", crossed),
         config("same-line", "2 caches write the same line twice", same_line),

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use chorus_protocol::access::{AtomicOp, Order};
+use chorus_litmus::test::{self as litmus, BarrierMode, FenceKind, Instruction, LocationId, Modify, Operand};
+use chorus_protocol::access::{AtomicOp, Order, Scope};
 
 /// Words of a line in the exhaustive driver.
 pub const WORDS: usize = 2;
@@ -35,15 +36,17 @@ impl fmt::Display for Location {
     }
 }
 
-/// One operation of a thread.
+/// One operation of a thread, with everything known that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
     /// Reads a word.
     Load {
         /// Which.
         at: Location,
-        /// Relaxed or acquire.
+        /// Weak, relaxed or acquire.
         order: Order,
+        /// Who must agree.
+        scope: Scope,
     },
     /// Writes a word.
     Store {
@@ -51,8 +54,10 @@ pub enum Op {
         at: Location,
         /// The new value.
         value: u32,
-        /// Relaxed or release.
+        /// Weak, relaxed or release.
         order: Order,
+        /// Who must agree.
+        scope: Scope,
     },
     /// Reads and writes a word indivisibly.
     Atomic {
@@ -64,30 +69,92 @@ pub enum Op {
         operand: u32,
         /// Any order.
         order: Order,
+        /// Who must agree.
+        scope: Scope,
+        /// Whether the thread gets the old value; it does not wait for a reduction.
+        returns: bool,
     },
     /// Orders everything before it in the thread before everything after it.
-    Fence,
+    Fence {
+        /// Who must agree.
+        scope: Scope,
+    },
+    /// Meets the other threads of its work-group, away from the caches.
+    Barrier {
+        /// Index into the machine's barriers.
+        barrier: u8,
+        /// Whether it waits for the others.
+        mode: BarrierMode,
+    },
 }
 
 impl Op {
+    /// A fence for all of a GPU.
+    pub const FENCE: Op = Op::Fence { scope: Scope::Gpu };
+
     /// The word concerned.
     pub fn location(&self) -> Option<Location> {
         match *self {
             Op::Load { at, .. } | Op::Store { at, .. } | Op::Atomic { at, .. } => Some(at),
-            Op::Fence => None,
+            Op::Fence { .. } | Op::Barrier { .. } => None,
         }
     }
 
-    /// Whether a value comes back.
+    /// Whether a value comes back to the thread.
     pub fn returns_value(&self) -> bool {
+        matches!(self, Op::Load { .. } | Op::Atomic { returns: true, .. })
+    }
+
+    /// Whether the cache answers it with a value, wanted or not; a fence waits for all of these.
+    pub fn reads(&self) -> bool {
         matches!(self, Op::Load { .. } | Op::Atomic { .. })
     }
 
-    /// Memory order; fences have both.
+    /// Memory order; fences and barriers have both.
     pub fn order(&self) -> Order {
         match *self {
             Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } => order,
-            Op::Fence => Order::AcqRel,
+            Op::Fence { .. } | Op::Barrier { .. } => Order::AcqRel,
+        }
+    }
+
+    /// Who must agree on its order.
+    pub fn scope(&self) -> Scope {
+        match *self {
+            Op::Load { scope, .. } | Op::Store { scope, .. } | Op::Atomic { scope, .. } | Op::Fence { scope } => scope,
+            Op::Barrier { .. } => Scope::WorkGroup,
+        }
+    }
+
+    /// The same as an instruction of a litmus test, with `to` for the value that comes back.
+    fn to_instruction(self, to: litmus::Register) -> Instruction {
+        let location = |at: Location| LocationId(at.index() as u8);
+        match self {
+            Op::Load { at, order, scope } => Instruction::Load { to, at: location(at), order, scope },
+            Op::Store { at, value, order, scope } => {
+                Instruction::Store { at: location(at), value: Operand::Constant(value), order, scope }
+            }
+            Op::Atomic { at, op, operand, order, scope, returns } => {
+                let operand = Operand::Constant(operand);
+                let modify = match op {
+                    AtomicOp::Add => Modify::Add(operand),
+                    AtomicOp::And => Modify::And(operand),
+                    AtomicOp::Or => Modify::Or(operand),
+                    AtomicOp::Xor => Modify::Xor(operand),
+                    AtomicOp::Exchange => Modify::Exchange(operand),
+                    AtomicOp::CompareExchange { expected } => {
+                        Modify::CompareExchange { expected: Operand::Constant(expected), new: operand }
+                    }
+                    AtomicOp::Min | AtomicOp::Max | AtomicOp::AddF32 => {
+                        unreachable!("explorations issue none of these")
+                    }
+                };
+                Instruction::Atomic { to: returns.then_some(to), at: location(at), modify, order, scope }
+            }
+            Op::Fence { scope } => Instruction::Fence { kind: FenceKind::Sc, scope },
+            Op::Barrier { barrier, mode } => {
+                Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }
+            }
         }
     }
 
@@ -104,19 +171,34 @@ impl Op {
 
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let suffix = match self.order() {
-            Order::Weak | Order::Relaxed => "",
+        let order = match self.order() {
+            Order::Weak => ".weak",
+            Order::Relaxed => "",
             Order::Acquire => ".acq",
             Order::Release => ".rel",
             Order::AcqRel => ".acq_rel",
         };
+        let scope = match self.scope() {
+            Scope::WorkGroup => ".cta",
+            Scope::Gpu => "",
+            Scope::System => ".sys",
+        };
         match self {
-            Op::Load { at, .. } => write!(f, "ld{suffix} {at}"),
-            Op::Store { at, value, .. } => write!(f, "st{suffix} {at}={value}"),
-            Op::Atomic { at, op: AtomicOp::Exchange, operand, .. } => write!(f, "exch{suffix} {at},{operand}"),
-            Op::Atomic { at, op: AtomicOp::Add, operand, .. } => write!(f, "add{suffix} {at},{operand}"),
-            Op::Atomic { at, op, operand, .. } => write!(f, "{op:?}{suffix} {at},{operand}"),
-            Op::Fence => write!(f, "fence"),
+            Op::Load { at, .. } => write!(f, "ld{order}{scope} {at}"),
+            Op::Store { at, value, .. } => write!(f, "st{order}{scope} {at}={value}"),
+            Op::Atomic { at, op, operand, returns, .. } => {
+                let (name, old) = match op {
+                    AtomicOp::Exchange => ("exch".to_owned(), None),
+                    AtomicOp::CompareExchange { expected } => ("cas".to_owned(), Some(expected)),
+                    _ => (format!("{op:?}").to_lowercase(), None),
+                };
+                let old = old.map_or(String::new(), |old| format!("{old},"));
+                let kind = if *returns { "" } else { "red." };
+                write!(f, "{kind}{name}{order}{scope} {at},{old}{operand}")
+            }
+            Op::Fence { .. } => write!(f, "fence{scope}"),
+            Op::Barrier { barrier, mode: BarrierMode::Sync } => write!(f, "bar {barrier}"),
+            Op::Barrier { barrier, mode: BarrierMode::Arrive } => write!(f, "arrive {barrier}"),
         }
     }
 }
@@ -133,6 +215,29 @@ impl Program {
     pub fn lines(&self) -> u8 {
         let highest = self.threads.iter().flatten().filter_map(Op::location).map(|at| at.line).max();
         highest.map_or(0, |line| line + 1)
+    }
+
+    /// The same as a litmus test has it, each thread in a work-group of the number given for it. Every operation that returns a value has
+    /// a register of its own.
+    pub fn to_litmus(&self, groups: &[u16]) -> litmus::Program {
+        let locations = (0..usize::from(self.lines()) * WORDS).map(Location::from_index);
+        let location =
+            |at: Location| litmus::Location { name: at.to_string(), initial: 0, line: at.line, word: at.word };
+        let thread = |(ops, &group): (&Vec<Op>, &u16)| {
+            let mut thread = litmus::Thread { cta: u32::from(group), ..litmus::Thread::default() };
+            for op in ops {
+                let to = litmus::Register(thread.registers.len() as u8);
+                if op.returns_value() {
+                    thread.registers.push(litmus::RegisterSpec { name: format!("r{}", to.0), initial: 0 });
+                }
+                thread.code.push(op.to_instruction(to));
+            }
+            thread
+        };
+        litmus::Program {
+            locations: locations.map(location).collect(),
+            threads: self.threads.iter().zip(groups).map(thread).collect(),
+        }
     }
 
     /// An outcome in words: each thread's values in the order of its loads and atomics, then the final memory.
@@ -192,25 +297,17 @@ impl Step {
         Step { alternatives: vec![op], implied: false }
     }
 
-    fn implied_fence() -> Step {
-        Step { alternatives: vec![Op::Fence], implied: true }
-    }
-}
-
-/// A thread's operations as the machine issues them: an acquire is followed and a release preceded by a fence.
-pub fn lower(ops: &[Op]) -> Vec<Step> {
-    let mut steps = Vec::new();
-    for op in ops {
-        let fenced = *op != Op::Fence;
-        if fenced && op.releases() {
-            steps.push(Step::implied_fence());
-        }
-        steps.push(Step::fixed(*op));
-        if fenced && op.acquires() {
-            steps.push(Step::implied_fence());
+    /// The fences that an operation's order stands for: before it and after it.
+    pub fn implied_fences(op: &Op) -> [Option<Op>; 2] {
+        let fence = Some(Op::Fence { scope: op.scope() });
+        match op {
+            Op::Fence { .. } => [None, None],
+            Op::Barrier { .. } => [fence, None],
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
+                [fence.filter(|_| op.releases()), fence.filter(|_| op.acquires())]
+            }
         }
     }
-    steps
 }
 
 #[cfg(test)]
@@ -229,21 +326,23 @@ mod tests {
     #[test]
     fn an_acquire_is_followed_by_a_fence_and_a_release_preceded_by_one() {
         let ops = [
-            Op::Load { at: X, order: Order::Acquire },
-            Op::Store { at: X, value: 1, order: Order::Release },
-            Op::Fence,
+            Op::Load { at: X, order: Order::Acquire, scope: Scope::Gpu },
+            Op::Store { at: X, value: 1, order: Order::Release, scope: Scope::System },
+            Op::FENCE,
         ];
-        let lowered: Vec<(Op, bool)> = lower(&ops).iter().map(|step| (step.alternatives[0], step.implied)).collect();
-        let fence = (Op::Fence, true);
-        assert_eq!(lowered, [(ops[0], false), fence, fence, (ops[1], false), (Op::Fence, false)]);
+        let fence = |scope| Some(Op::Fence { scope });
+        assert_eq!(
+            ops.map(|op| Step::implied_fences(&op)),
+            [[None, fence(Scope::Gpu)], [fence(Scope::System), None], [None, None]]
+        );
     }
 
     #[test]
     fn an_outcome_is_described_thread_by_thread() {
         let program = Program {
             threads: vec![
-                vec![Op::Store { at: X, value: 1, order: Order::Relaxed }],
-                vec![Op::Load { at: X, order: Order::Relaxed }],
+                vec![Op::Store { at: X, value: 1, order: Order::Relaxed, scope: Scope::Gpu }],
+                vec![Op::Load { at: X, order: Order::Relaxed, scope: Scope::Gpu }],
             ],
         };
         assert_eq!(program.to_string(), "T0: st x=1 | T1: ld x");

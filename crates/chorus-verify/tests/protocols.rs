@@ -73,8 +73,7 @@ fn stores_of_gpu_vi_do_not_block() {
 #[test]
 fn loads_that_do_not_block_make_load_buffering_reachable() {
     let test = litmus::find("LB").unwrap();
-    let config = MachineConfig::for_program(&test.program, &test.caches);
-    let config = MachineConfig { loads: Loads::NonBlocking, ..config };
+    let config = MachineConfig { loads: Loads::NonBlocking, ..test.machine() };
     let mut exploration = Exploration::new(protocol("gpu-vi"), None, &config, OnForbidden::Collect);
     assert_eq!(exploration.run(STATE_LIMIT), End::Exhausted);
     assert!(exploration.judge().reached().keys().any(|outcome| test.telling.holds(&test.program, outcome)));

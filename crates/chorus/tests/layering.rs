@@ -13,7 +13,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("chorus-system", &[]),
     ("chorus-sim", &["chorus-protocol", "chorus-system"]),
     ("chorus-litmus", &["chorus-protocol"]),
-    ("chorus-verify", &["chorus-protocol"]),
+    ("chorus-verify", &["chorus-litmus", "chorus-protocol"]),
     ("chorus-workloads", &["chorus-protocol", "chorus-sim", "chorus-system"]),
     ("chorus-lab", &["chorus-protocol", "chorus-sim", "chorus-system", "chorus-workloads"]),
     ("chorus", &["chorus-lab", "chorus-protocol", "chorus-sim", "chorus-system", "chorus-verify", "chorus-workloads"]),

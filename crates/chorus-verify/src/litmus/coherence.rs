@@ -3,8 +3,7 @@
 use chorus_protocol::access::Order;
 
 use super::Expectation::{Forbidden, Permitted, Reachable};
-use super::{Expected, LitmusTest, X, X1, Y, add, ld, registers, st, test};
-use crate::program::Op::Fence;
+use super::{Expected, FENCE, LitmusTest, X, X1, Y, add, ld, registers, st, test};
 
 const NEVER: Expected = [Forbidden; 3];
 
@@ -22,9 +21,9 @@ fn co() -> Vec<LitmusTest> {
     let own_store = "does a load see its own thread's earlier store?";
     vec![
         test("CoRR", read_back, [&[st(X, 1)], &[ld(X), ld(X)]], registers(&[(1, 0, 1), (1, 1, 0)]), NEVER),
-        test("CoRR+fence", read_back, [&[st(X, 1)], &[ld(X), Fence, ld(X)]], registers(&[(1, 0, 1), (1, 1, 0)]), NEVER),
+        test("CoRR+fence", read_back, [&[st(X, 1)], &[ld(X), FENCE, ld(X)]], registers(&[(1, 0, 1), (1, 1, 0)]), NEVER),
         test("CoWW", own_order, [&[st(X, 1), st(X, 2)]], registers(&[]).and_finally(&[(X, 1)]), NEVER),
-        test("CoWW+fence", own_order, [&[st(X, 1), Fence, st(X, 2)]], registers(&[]).and_finally(&[(X, 1)]), NEVER),
+        test("CoWW+fence", own_order, [&[st(X, 1), FENCE, st(X, 2)]], registers(&[]).and_finally(&[(X, 1)]), NEVER),
         test("CoWR", own_store, [&[st(X, 1), ld(X)], &[st(X, 2)]], registers(&[(0, 0, 0)]), NEVER),
         test(
             "CoWR2",
@@ -55,21 +54,21 @@ fn two_words() -> Vec<LitmusTest> {
         test(
             "two-words",
             "do stores to two words of one line by two caches both survive?",
-            [&[st(X, 1), Fence, ld(X1)], &[st(X1, 1), Fence, ld(X)]],
+            [&[st(X, 1), FENCE, ld(X1)], &[st(X1, 1), FENCE, ld(X)]],
             registers(&[]).and_finally(&[(X, 0), (X1, 1)]),
             NEVER,
         ),
         test(
             "SB+one-line+fences",
             "may two threads that write two words of one line both miss the other's?",
-            [&[st(X, 1), Fence, ld(X1)], &[st(X1, 1), Fence, ld(X)]],
+            [&[st(X, 1), FENCE, ld(X1)], &[st(X1, 1), FENCE, ld(X)]],
             registers(&[(0, 0, 0), (1, 0, 0)]),
             [Forbidden, Forbidden, Permitted],
         ),
         test(
             "MP+one-line+fences",
             "is a message seen whose flag is in the same line?",
-            [&[st(X, 1), Fence, st(X1, 1)], &[ld(X1), Fence, ld(X)]],
+            [&[st(X, 1), FENCE, st(X1, 1)], &[ld(X1), FENCE, ld(X)]],
             registers(&[(1, 0, 1), (1, 1, 0)]),
             [Forbidden, Forbidden, Permitted],
         ),

@@ -11,14 +11,16 @@ mod shapes;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use chorus_protocol::access::{AtomicOp, Order};
+use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::registry::{MemoryModel, Protocol};
 
 use crate::axioms::{Model, allowed};
 use crate::chart::Chart;
 use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use crate::networks::Networks;
 use crate::program::{Location, Op, Outcome, Program};
+use crate::replay::Replay;
 
 /// What a memory model, on a machine whose loads block and whose stores do not, makes of a test's telling outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,11 @@ impl LitmusTest {
         }
     }
 
+    /// The machine that it runs on.
+    pub fn machine(&self) -> MachineConfig {
+        MachineConfig::for_program(&self.program.to_litmus(&self.caches)).expect("the tests here have no loops")
+    }
+
     /// Beside private caches of the given numbers instead of one for each thread.
     fn on_caches(mut self, caches: &[u16]) -> LitmusTest {
         self.caches = caches.to_vec();
@@ -117,6 +124,8 @@ pub fn find(name: &str) -> Option<LitmusTest> {
 pub struct LitmusResult {
     /// The protocol's name.
     pub protocol: &'static str,
+    /// The fault built in, if any.
+    pub fault: Option<&'static str>,
     /// The test.
     pub test: LitmusTest,
     /// What is expected of the telling outcome.
@@ -201,13 +210,22 @@ impl LitmusResult {
         if let Some(chart) = &self.failure {
             let _ = write!(text, "\n{}", chart.to_text());
         }
+        if let Some(replay) = self.replay() {
+            let _ = writeln!(text, "{}", replay.command("litmus"));
+        }
         text
+    }
+
+    /// The way to a violation as text.
+    pub fn replay(&self) -> Option<Replay> {
+        let replay = |chart| Replay::of_chart(self.protocol, self.fault, self.test.name, Networks::Unbounded, chart);
+        self.failure.as_ref().map(replay)
     }
 }
 
 /// Runs a test on a protocol; `fault` indexes the protocol's faults.
 pub fn run_litmus(protocol: &'static dyn Protocol, fault: Option<u8>, test: &LitmusTest) -> LitmusResult {
-    let config = MachineConfig::for_program(&test.program, &test.caches);
+    let config = test.machine();
     let mut exploration = Exploration::new(protocol, fault, &config, OnForbidden::Collect);
     let end = exploration.run(STATE_LIMIT);
     let reached = exploration.judge().reached().into_keys().collect();
@@ -219,6 +237,7 @@ pub fn run_litmus(protocol: &'static dyn Protocol, fault: Option<u8>, test: &Lit
     };
     LitmusResult {
         protocol: protocol.name(),
+        fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
         test: test.clone(),
         expectation: test.expectation(protocol.model()),
         reached,
@@ -235,24 +254,26 @@ const X: Location = Location { line: 0, word: 0 };
 const X1: Location = Location { line: 0, word: 1 };
 const Y: Location = Location { line: 1, word: 0 };
 
+const FENCE: Op = Op::FENCE;
+
 fn ld(at: Location) -> Op {
-    Op::Load { at, order: Order::Relaxed }
+    Op::Load { at, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 fn acq(at: Location) -> Op {
-    Op::Load { at, order: Order::Acquire }
+    Op::Load { at, order: Order::Acquire, scope: Scope::Gpu }
 }
 
 fn st(at: Location, value: u32) -> Op {
-    Op::Store { at, value, order: Order::Relaxed }
+    Op::Store { at, value, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 fn rel(at: Location, value: u32) -> Op {
-    Op::Store { at, value, order: Order::Release }
+    Op::Store { at, value, order: Order::Release, scope: Scope::Gpu }
 }
 
 fn add(at: Location, operand: u32, order: Order) -> Op {
-    Op::Atomic { at, op: AtomicOp::Add, operand, order }
+    Op::Atomic { at, op: AtomicOp::Add, operand, order, scope: Scope::Gpu, returns: true }
 }
 
 fn registers(registers: &[(usize, usize, u32)]) -> Condition {

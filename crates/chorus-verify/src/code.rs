@@ -1,0 +1,330 @@
+//! Threads of litmus tests as the machine runs them.
+//!
+//! What a thread issues next follows from its code and from the values that it has been given so far, so nothing but those values is kept in a
+//! state: the code is run again from its beginning whenever the next operation is asked for. Loops are bounded as the litmus tests have
+//! it: a thread that would go back is abandoned, and the execution with it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chorus_litmus::test::{Instruction, Operand, Program, Register, Thread};
+use chorus_protocol::access::Scope;
+use thiserror::Error;
+
+use crate::program::{Location, Op, Step, WORDS};
+use crate::state::Progress;
+
+/// A thread of a litmus test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    program: Arc<Program>,
+    thread: usize,
+    barriers: Arc<[BarrierSpec]>,
+}
+
+/// A barrier of a work-group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierSpec {
+    gpu: u32,
+    cta: u32,
+    instance: u32,
+    id: u32,
+    /// How many threads must have come before any goes on.
+    pub parties: u8,
+}
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Issues an operation.
+    Issue {
+        /// Its place among the operations that the thread has issued.
+        slot: usize,
+        /// The operation.
+        op: Op,
+        /// Whether it is a fence that another operation's order stands for.
+        implied: bool,
+    },
+    /// Waits for the value of the operation in this place.
+    Await(usize),
+    /// Nothing: it has ended.
+    End,
+    /// Nothing: it would go back.
+    Abandon,
+}
+
+/// Why a litmus test cannot be run on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotRunnable {
+    /// More words in a line than lines have here.
+    #[error("location {name} is word {word} of its line, and lines have {WORDS} words here")]
+    LineTooLong {
+        /// The location.
+        name: String,
+        /// Its place.
+        word: u8,
+    },
+    /// Too many operations to choose from.
+    #[error("thread {thread} has more than {limit} different courses")]
+    TooManyCourses {
+        /// Index of the thread.
+        thread: usize,
+        /// The bound.
+        limit: usize,
+    },
+}
+
+/// The most courses of one thread that are followed.
+const COURSES: usize = 20_000;
+
+/// The most different values that a program is followed with.
+const VALUES: usize = 24;
+
+/// What a register holds: a value, or that of an operation which has not been answered.
+#[derive(Clone, Copy, Debug)]
+enum Held {
+    Value(u32),
+    Awaited(usize),
+}
+
+impl Code {
+    /// The threads of a program, each with the operations that it may issue in each place.
+    pub fn of_program(program: &Program) -> Result<Vec<(Code, Vec<Step>)>, NotRunnable> {
+        if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
+            return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
+        }
+        let program = Arc::new(program.clone());
+        let mut values: BTreeSet<u32> = program.locations.iter().map(|at| at.initial).collect();
+        loop {
+            let barriers = barriers(&program, &values);
+            let code = |thread| Code { program: Arc::clone(&program), thread, barriers: Arc::clone(&barriers) };
+            let threads = (0..program.threads.len()).map(|thread| {
+                let code = code(thread);
+                let steps = code.courses(&values)?;
+                Ok((code, steps))
+            });
+            let threads = threads.collect::<Result<Vec<_>, _>>()?;
+            let ops = threads.iter().flat_map(|(_, steps)| steps).flat_map(|step| &step.alternatives);
+            let mut more = values.clone();
+            for op in ops {
+                match *op {
+                    Op::Store { value, .. } => drop(more.insert(value)),
+                    Op::Atomic { op, operand, .. } => more.extend(values.iter().map(|&old| op.apply(old, operand))),
+                    Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } => {}
+                }
+            }
+            if more == values || more.len() > VALUES {
+                return Ok(threads);
+            }
+            values = more;
+        }
+    }
+
+    /// What the thread does next, when its operations are as far as `progress` says.
+    pub fn next(&self, progress: impl Fn(usize) -> Progress) -> Next {
+        self.run(progress).0
+    }
+
+    /// What the thread's registers hold, when its operations are as far as `progress` says; registers that wait hold zero.
+    pub fn registers(&self, progress: impl Fn(usize) -> Progress) -> Vec<u32> {
+        let value = |held: &Held| match *held {
+            Held::Value(value) => value,
+            Held::Awaited(_) => 0,
+        };
+        self.run(progress).1.iter().map(value).collect()
+    }
+
+    /// The barriers of the program that this thread is part of.
+    pub fn barriers(&self) -> &[BarrierSpec] {
+        &self.barriers
+    }
+
+    fn spec(&self) -> &Thread {
+        &self.program.threads[self.thread]
+    }
+
+    fn run(&self, progress: impl Fn(usize) -> Progress) -> (Next, Vec<Held>) {
+        let mut registers: Vec<Held> =
+            self.spec().registers.iter().map(|register| Held::Value(register.initial)).collect();
+        let next = self.run_on(progress, &mut registers);
+        (next, registers)
+    }
+
+    /// Runs until something is to be issued that was not.
+    fn run_on(&self, progress: impl Fn(usize) -> Progress, registers: &mut [Held]) -> Next {
+        let (mut place, mut slot) = (0, 0);
+        while let Some(instruction) = self.spec().code.get(place) {
+            let mut target = place + 1;
+            match *instruction {
+                Instruction::Add { to, a, b } => match (held(registers, a), held(registers, b)) {
+                    (Held::Value(a), Held::Value(b)) => set(registers, to, Held::Value(a.wrapping_add(b))),
+                    (Held::Awaited(operation), _) | (_, Held::Awaited(operation)) => return Next::Await(operation),
+                },
+                Instruction::Jump { target: to } => target = usize::from(to),
+                Instruction::Branch { comparison, a, b, target: to } => {
+                    match (held(registers, a), held(registers, b)) {
+                        (Held::Value(a), Held::Value(b)) if comparison.holds(a, b) => target = usize::from(to),
+                        (Held::Value(_), Held::Value(_)) => {}
+                        (Held::Awaited(operation), _) | (_, Held::Awaited(operation)) => {
+                            return Next::Await(operation);
+                        }
+                    }
+                }
+                Instruction::Load { .. }
+                | Instruction::Store { .. }
+                | Instruction::Atomic { .. }
+                | Instruction::Fence { .. }
+                | Instruction::Barrier { .. } => {
+                    let op = match self.resolve(instruction, registers) {
+                        Ok(op) => op,
+                        Err(operation) => return Next::Await(operation),
+                    };
+                    let [before, after] = Step::implied_fences(&op);
+                    for (op, implied) in [(before, true), (Some(op), false), (after, true)] {
+                        let Some(op) = op else { continue };
+                        let held = match progress(slot) {
+                            Progress::Waiting => return Next::Issue { slot, op, implied },
+                            Progress::Outstanding(_) => Held::Awaited(slot),
+                            Progress::Answered(_, value) => Held::Value(value),
+                        };
+                        if let (false, Some(to)) = (implied, destination(instruction)) {
+                            set(registers, to, held);
+                        }
+                        slot += 1;
+                    }
+                }
+            }
+            if target <= place {
+                return Next::Abandon;
+            }
+            place = target;
+        }
+        Next::End
+    }
+
+    /// An instruction with its operands' values, or the operation that one of them waits for.
+    fn resolve(&self, instruction: &Instruction, registers: &[Held]) -> Result<Op, usize> {
+        let value = |operand: Operand| match held(registers, operand) {
+            Held::Value(value) => Ok(value),
+            Held::Awaited(operation) => Err(operation),
+        };
+        let place = |at: chorus_litmus::test::LocationId| {
+            let location = &self.program.locations[usize::from(at.0)];
+            Location { line: location.line, word: location.word }
+        };
+        Ok(match *instruction {
+            Instruction::Store { at, value: operand, order, scope } => {
+                Op::Store { at: place(at), value: value(operand)?, order, scope }
+            }
+            Instruction::Atomic { to, at, modify, order, scope } => {
+                let mut awaited = None;
+                let known = |operand| value(operand).map_err(|operation| awaited = Some(operation)).unwrap_or(0);
+                let (op, operand) = modify.resolve(known);
+                if let Some(operation) = awaited {
+                    return Err(operation);
+                }
+                Op::Atomic { at: place(at), op, operand, order, scope, returns: to.is_some() }
+            }
+            Instruction::Barrier { mode, instance, id, .. } => {
+                let id = id.map_or(Ok(0), value)?;
+                let Thread { gpu, cta, .. } = *self.spec();
+                let same =
+                    |spec: &BarrierSpec| (spec.gpu, spec.cta, spec.instance, spec.id) == (gpu, cta, instance, id);
+                let barrier = self.barriers.iter().position(same).unwrap_or(self.barriers.len());
+                Op::Barrier { barrier: barrier as u8, mode }
+            }
+            Instruction::Load { at, order, scope, .. } => Op::Load { at: place(at), order, scope },
+            Instruction::Fence { scope, .. } => Op::Fence { scope },
+            Instruction::Add { .. } | Instruction::Branch { .. } | Instruction::Jump { .. } => {
+                Op::Fence { scope: Scope::WorkGroup }
+            }
+        })
+    }
+
+    /// The operations that the thread may issue in each place, if reads return any of `values`.
+    fn courses(&self, values: &BTreeSet<u32>) -> Result<Vec<Step>, NotRunnable> {
+        let mut steps = Vec::new();
+        let mut left = vec![Vec::new()];
+        let mut followed = 0;
+        while let Some(mut course) = left.pop() {
+            followed += 1;
+            if followed > COURSES {
+                return Err(NotRunnable::TooManyCourses { thread: self.thread, limit: COURSES });
+            }
+            match self.next(|slot| course.get(slot).copied().unwrap_or(Progress::Waiting)) {
+                Next::Issue { slot, op, implied } => {
+                    if steps.len() == slot {
+                        steps.push(Step { alternatives: Vec::new(), implied });
+                    }
+                    let step: &mut Step = &mut steps[slot];
+                    if !step.alternatives.contains(&op) {
+                        step.alternatives.push(op);
+                    }
+                    course.push(Progress::Outstanding(0));
+                    left.push(course);
+                }
+                Next::Await(slot) => left.extend(values.iter().map(|&value| {
+                    let mut course = course.clone();
+                    course[slot] = Progress::Answered(0, value);
+                    course
+                })),
+                Next::End | Next::Abandon => {}
+            }
+        }
+        Ok(steps)
+    }
+}
+
+fn held(registers: &[Held], operand: Operand) -> Held {
+    match operand {
+        Operand::Constant(value) => Held::Value(value),
+        Operand::Register(register) => registers[usize::from(register.0)],
+    }
+}
+
+fn set(registers: &mut [Held], to: Register, held: Held) {
+    registers[usize::from(to.0)] = held;
+}
+
+/// The register that an instruction's answer goes to.
+fn destination(instruction: &Instruction) -> Option<Register> {
+    match *instruction {
+        Instruction::Load { to, .. } => Some(to),
+        Instruction::Atomic { to, .. } => to,
+        _ => None,
+    }
+}
+
+/// Every barrier that a thread may come to. Threads that name it in any place are parties, unless a quorum says how many are.
+fn barriers(program: &Program, values: &BTreeSet<u32>) -> Arc<[BarrierSpec]> {
+    let worth = |operand: Option<Operand>| match operand {
+        None => vec![0],
+        Some(Operand::Constant(value)) => vec![value],
+        Some(Operand::Register(_)) => values.iter().copied().collect(),
+    };
+    let mut specs: Vec<BarrierSpec> = Vec::new();
+    for thread in &program.threads {
+        let mut met: BTreeSet<(u32, u32)> = BTreeSet::new();
+        for instruction in &thread.code {
+            let Instruction::Barrier { instance, id, quorum, .. } = *instruction else { continue };
+            for id in worth(id) {
+                let (gpu, cta) = (thread.gpu, thread.cta);
+                let same =
+                    |spec: &&mut BarrierSpec| (spec.gpu, spec.cta, spec.instance, spec.id) == (gpu, cta, instance, id);
+                let fixed = quorum.and_then(|quorum| match quorum {
+                    Operand::Constant(parties) => Some(parties as u8),
+                    Operand::Register(_) => None,
+                });
+                match specs.iter_mut().find(same) {
+                    Some(spec) if fixed.is_none() && met.insert((instance, id)) => spec.parties += 1,
+                    Some(_) => {}
+                    None => {
+                        met.insert((instance, id));
+                        specs.push(BarrierSpec { gpu, cta, instance, id, parties: fixed.unwrap_or(1) });
+                    }
+                }
+            }
+        }
+    }
+    specs.into()
+}
