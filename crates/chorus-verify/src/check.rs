@@ -323,8 +323,7 @@ impl CheckReport {
 
     /// The way to a violation as text.
     pub fn replay(&self) -> Option<Replay> {
-        let networks = Networks::Unbounded;
-        self.chart().map(|chart| Replay::of_chart(self.protocol, self.fault, self.config, networks, chart))
+        self.chart().map(|chart| Replay::of_chart(self.protocol, self.fault, self.config, chart))
     }
 }
 

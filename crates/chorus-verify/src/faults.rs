@@ -7,7 +7,6 @@ use chorus_protocol::registry::{Counters, FaultSpec, Protocol};
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check, configurations, smoke_configurations};
 use crate::litmus::{LitmusTest, run_litmus, tests};
-use crate::networks::Networks;
 use crate::replay::Replay;
 
 /// How a fault was found.
@@ -53,7 +52,7 @@ impl Catch {
     /// The way to the violation as text.
     pub fn replay(&self) -> Replay {
         let (Catcher::Configuration(test) | Catcher::Litmus(test)) = self.by;
-        Replay::of_chart(self.protocol, Some(self.fault.name), test, Networks::Unbounded, &self.chart)
+        Replay::of_chart(self.protocol, Some(self.fault.name), test, &self.chart)
     }
 }
 

@@ -135,7 +135,7 @@ impl Deadlock {
     /// The way to it as text.
     pub fn replay(&self, protocol: &str) -> Replay {
         let networks = Networks::Finite { pools: self.pools.clone(), capacity: self.capacity };
-        Replay::of_chart(protocol, None, self.config, networks, &self.chart)
+        Replay { networks, ..Replay::of_chart(protocol, None, self.config, &self.chart) }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A way through a machine as one line of text, to be walked again: `gpu-vi+early-ack/smoke:w:i0.2,d0,e1.0`.
 //!
-//! It names the protocol, the fault built in (if any), the configuration or litmus test, the networks (if they are finite: `@0112x2` is
-//! the pool of each virtual network, and how many messages a pool holds), whether the caches were cold (`c`) or warm (`w`), and the moves.
+//! It names the protocol, the fault built in (if any), the configuration or litmus test, the networks (if they are finite: `@0.1.1.2x2` is
+//! the pool of each virtual network, and how many messages a pool holds), whether the caches were cold (`c`) or warm (`w`), with a `b` if
+//! stores block, and the moves.
 //!
 //! | move | what happens |
 //! |---|---|
@@ -23,7 +24,7 @@ use thiserror::Error;
 
 use crate::chart::{Chart, Sequence};
 use crate::check::find_configuration;
-use crate::config::MachineConfig;
+use crate::config::{MachineConfig, Stores};
 use crate::invariants::{Promised, clean};
 use crate::judge::Judge;
 use crate::litmus;
@@ -44,6 +45,8 @@ pub struct Replay {
     pub test: String,
     /// The networks.
     pub networks: Networks,
+    /// Whether stores block.
+    pub stores: Stores,
     /// Whether every private cache has loaded every line before the first move.
     pub warm: bool,
     /// The moves, with messages numbered as in the module's description.
@@ -124,7 +127,11 @@ impl fmt::Display for Replay {
             let pools: Vec<String> = pools.iter().map(u8::to_string).collect();
             write!(f, "@{}x{capacity}", pools.join("."))?;
         }
-        write!(f, ":{}:", if self.warm { "w" } else { "c" })?;
+        let stores = match self.stores {
+            Stores::Posted => "",
+            Stores::Blocking => "b",
+        };
+        write!(f, ":{}{stores}:", if self.warm { "w" } else { "c" })?;
         let moves: Vec<String> = self.moves.iter().map(|&action| Move(action).to_string()).collect();
         f.write_str(&moves.join(","))
     }
@@ -181,7 +188,9 @@ impl FromStr for Replay {
             Some((protocol, fault)) => (protocol, Some(fault)),
             None => (protocol, None),
         };
-        let (test, networks) = match test.split_last('@') {
+        // Names of tests may hold an @, but no number follows it.
+        let is_number = |piece: &Piece<'_>| piece.text.starts_with(|first: char| first.is_ascii_digit());
+        let (test, networks) = match test.split_last('@').filter(|(_, networks)| is_number(networks)) {
             Some((test, networks)) => {
                 (test, parse_networks(networks).map_err(|problem| networks.error(whole, problem))?)
             }
@@ -192,12 +201,14 @@ impl FromStr for Replay {
                 return Err(piece.error(whole, format!("the name of the {what} is missing; {SHAPE}")));
             }
         }
-        let warm = match start.text {
-            "w" => true,
-            "c" => false,
+        let (warm, stores) = match start.text {
+            "c" => (false, Stores::Posted),
+            "w" => (true, Stores::Posted),
+            "cb" => (false, Stores::Blocking),
+            "wb" => (true, Stores::Blocking),
             other => {
-                let problem = format!("`{other}` is not a start; accepted are c (cold caches) and w (warm caches)");
-                return Err(start.error(whole, problem));
+                let accepted = "accepted are c (cold caches) and w (warm caches), with a b where stores block";
+                return Err(start.error(whole, format!("`{other}` is not a start; {accepted}")));
             }
         };
         Ok(Replay {
@@ -205,6 +216,7 @@ impl FromStr for Replay {
             fault: fault.map(|fault| fault.text.to_owned()),
             test: test.text.to_owned(),
             networks,
+            stores,
             warm,
             moves: parse_moves(moves, whole)?,
         })
@@ -260,13 +272,14 @@ fn parse_networks(piece: Piece<'_>) -> Result<Networks, String> {
 }
 
 impl Replay {
-    /// The replay of a chart.
-    pub fn of_chart(protocol: &str, fault: Option<&str>, test: &str, networks: Networks, chart: &Chart) -> Replay {
+    /// The replay of a chart, on networks without bound and beside cores that post their stores.
+    pub fn of_chart(protocol: &str, fault: Option<&str>, test: &str, chart: &Chart) -> Replay {
         Replay {
             protocol: protocol.to_owned(),
             fault: fault.map(str::to_owned),
             test: test.to_owned(),
-            networks,
+            networks: Networks::Unbounded,
+            stores: Stores::Posted,
             warm: chart.sequence.warm,
             moves: chart.sequence.moves.clone(),
         }
@@ -274,14 +287,16 @@ impl Replay {
 
     /// The line that tells how to walk the way again with a verb of the command line.
     pub fn command(&self, verb: &str) -> String {
-        format!("replay: chorus {verb} {} --replay '{self}'", self.protocol)
+        let quoted = self.to_string().replace('\'', r"'\''");
+        format!("replay: chorus {verb} {} --replay '{quoted}'", self.protocol)
     }
 
     /// The machine on which the test called `name` runs.
     pub fn machine_of(protocol: &dyn Protocol, name: &str) -> Option<MachineConfig> {
         let found = find_configuration(protocol, name);
         let found = found.or_else(|| pressure::configurations().into_iter().find(|config| config.name == name));
-        found.map(|config| config.machine).or_else(|| litmus::find(name).map(|test| test.machine()))
+        let of_litmus = || litmus::find(name).map(|test| test.machine());
+        found.map(|config| config.machine).or_else(of_litmus)
     }
 
     /// Makes the moves on a machine, one after the other, up to the first violation. `fault` indexes the protocol's faults.
@@ -291,7 +306,7 @@ impl Replay {
         fault: Option<u8>,
         config: &MachineConfig,
     ) -> Result<Replayed, Impossible> {
-        let config = MachineConfig { networks: self.networks.clone(), ..config.clone() };
+        let config = MachineConfig { networks: self.networks.clone(), stores: self.stores, ..config.clone() };
         let mut machine = Machine::new(protocol, fault, &config);
         let mut sequence = Sequence::new(&machine, self.warm);
         let violation = self.walk(&mut machine, &mut sequence)?.err();

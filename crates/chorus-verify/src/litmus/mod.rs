@@ -18,7 +18,6 @@ use crate::axioms::{Model, allowed};
 use crate::chart::Chart;
 use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
-use crate::networks::Networks;
 use crate::program::{Location, Op, Outcome, Program};
 use crate::replay::Replay;
 
@@ -218,7 +217,7 @@ impl LitmusResult {
 
     /// The way to a violation as text.
     pub fn replay(&self) -> Option<Replay> {
-        let replay = |chart| Replay::of_chart(self.protocol, self.fault, self.test.name, Networks::Unbounded, chart);
+        let replay = |chart| Replay::of_chart(self.protocol, self.fault, self.test.name, chart);
         self.failure.as_ref().map(replay)
     }
 }
