@@ -21,8 +21,10 @@ mod failure;
 mod interrupt;
 mod names;
 mod output;
+mod replays;
 mod session;
 mod verbs;
+mod virtual_networks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

@@ -1,8 +1,10 @@
 //! `chorus litmus`: small programs with one telling outcome each, in every order, against the protocol's memory model.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use chorus_lab::simulate::unknown;
+use chorus_verify::chart::Chart;
 use chorus_verify::litmus::{Expectation, LitmusResult, LitmusTest, run_litmus, tests};
 use chorus_verify::program::Outcome;
 use clap::Args;
@@ -12,6 +14,7 @@ use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
 use crate::names;
 use crate::output::{align_right, count, table};
+use crate::replays;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -31,6 +34,12 @@ pub struct Arguments {
     /// Build in one of the protocol's seeded faults.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
+    /// Walk the way to a violation again, from the line that was printed under its chart.
+    #[arg(long, value_name = "STRING", conflicts_with_all = ["fault", "tests"])]
+    replay: Option<String>,
+    /// Draw the first violation as an SVG document.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -38,6 +47,10 @@ pub struct Arguments {
 /// Runs `chorus litmus`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = names::protocol(&arguments.protocol)?;
+    let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
+    if let Some(replay) = &arguments.replay {
+        return replays::run(replay, protocol, svg, as_json, session);
+    }
     let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
     let tests = chosen(&arguments.tests)?;
     let activity = session.activity(Some(tests.len()));
@@ -51,7 +64,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
     drop(activity);
     let passed = results.iter().all(LitmusResult::passed);
-    if arguments.form.json {
+    if as_json {
         session.output.json(&json!({
             "schema_version": JSON_SCHEMA_VERSION,
             "protocol": protocol.name(),
@@ -65,6 +78,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         session.output.line(&model)?;
         print(&results, !arguments.tests.is_empty(), session)?;
     }
+    let drawn = results.iter().find_map(|result| result.failure.as_ref()).map(Chart::to_svg);
+    replays::write_first(svg, drawn, as_json, session)?;
     Ok(Verdict::of(passed))
 }
 
@@ -118,6 +133,7 @@ fn to_json(result: &LitmusResult) -> Value {
         "depth": result.depth,
         "verdict": verdict(result),
         "chart": result.failure.as_ref().map(|chart| chart.to_text()),
+        "replay": result.replay().map(|replay| replay.to_string()),
     })
 }
 
