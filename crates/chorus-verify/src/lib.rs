@@ -6,7 +6,8 @@
 //! - [`explore`] visits every [`state`] once ([`state_set`]) and checks [`invariants`]; [`violation`] names what can be wrong.
 //! - [`axioms`] says which outcomes a memory model allows, [`judge`] asks it; [`litmus`] holds Chorus's litmus tests and compares.
 //! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
-//! - [`chart`] draws the shortest way to a violation; [`table`] is the transition table that the exploration saw.
+//! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
+//! - [`chart`] draws the shortest way to a violation, [`replay`] walks it again; [`table`] is the transition table that the exploration saw.
 
 pub mod axioms;
 pub mod chart;
