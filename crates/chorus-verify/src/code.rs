@@ -134,6 +134,11 @@ impl Code {
         self.run(progress).1.iter().map(value).collect()
     }
 
+    /// The program that the thread is part of.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// The barriers of the program that this thread is part of.
     pub fn barriers(&self) -> &[BarrierSpec] {
         &self.barriers

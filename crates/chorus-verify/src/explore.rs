@@ -11,7 +11,7 @@ use chorus_protocol::registry::Protocol;
 
 use crate::config::{MachineConfig, Start};
 use crate::invariants::{Promised, clean};
-use crate::judge::Judge;
+use crate::judge::{Judge, provided};
 use crate::machine::{Action, Machine};
 use crate::state::State;
 use crate::state_set::StateSet;
@@ -78,7 +78,7 @@ impl Exploration {
             seen: StateSet::default(),
             parents: Vec::new(),
             promised: Promised::of(protocol.promises()),
-            judge: Judge::new(protocol.model()),
+            judge: Judge::new(provided(protocol.model(), config)),
             on_forbidden,
             transitions: 0,
             depth: 0,

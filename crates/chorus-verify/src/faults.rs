@@ -6,7 +6,8 @@ use chorus_protocol::registry::{Counters, FaultSpec, Protocol};
 
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check, configurations, smoke_configurations};
-use crate::litmus::{LitmusTest, run_litmus, tests};
+use crate::config::Stores;
+use crate::litmus::{SuiteTest, run_litmus, tests};
 use crate::replay::Replay;
 
 /// How a fault was found.
@@ -28,13 +29,13 @@ pub enum Catcher {
     /// A configuration, by name.
     Configuration(&'static str),
     /// A litmus test, by name.
-    Litmus(&'static str),
+    Litmus(String),
 }
 
 impl Catch {
     /// One line: what was wrong, what found it, and how it showed.
     pub fn summary(&self) -> String {
-        let by = match self.by {
+        let by = match &self.by {
             Catcher::Configuration(name) => format!("configuration {name}"),
             Catcher::Litmus(name) => format!("litmus test {name}"),
         };
@@ -51,7 +52,10 @@ impl Catch {
 
     /// The way to the violation as text.
     pub fn replay(&self) -> Replay {
-        let (Catcher::Configuration(test) | Catcher::Litmus(test)) = self.by;
+        let test = match &self.by {
+            Catcher::Configuration(name) => name,
+            Catcher::Litmus(name) => name.as_str(),
+        };
         Replay::of_chart(self.protocol, Some(self.fault.name), test, &self.chart)
     }
 }
@@ -72,7 +76,7 @@ pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
         if timed {
             tests.reverse();
         }
-        tests.sort_by_key(|test| test.caches.iter().max().copied());
+        tests.sort_by_key(|test| test.test.program.threads.iter().map(|thread| (thread.gpu, thread.cta)).max());
         tests.iter().find_map(|test| by_litmus(protocol, fault, test))
     };
     let in_small = || in_any(&smoke_configurations());
@@ -91,8 +95,9 @@ fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckCo
     }
 }
 
-fn by_litmus(protocol: &'static dyn Protocol, fault: u8, test: &LitmusTest) -> Option<Catch> {
+fn by_litmus(protocol: &'static dyn Protocol, fault: u8, test: &SuiteTest) -> Option<Catch> {
     let spec = *protocol.faults().get(usize::from(fault))?;
-    let chart = run_litmus(protocol, Some(fault), test).failure?;
-    Some(Catch { protocol: protocol.name(), fault: spec, by: Catcher::Litmus(test.name), chart })
+    let chart = run_litmus(protocol, Some(fault), test, Stores::Posted).ok()?.failure?;
+    let by = Catcher::Litmus(test.name().to_owned());
+    Some(Catch { protocol: protocol.name(), fault: spec, by, chart })
 }

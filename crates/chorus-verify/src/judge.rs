@@ -2,31 +2,43 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use chorus_litmus::judge::{TooLarge, allowed};
+use chorus_litmus::model::Model;
+use chorus_litmus::test::{Outcome, Program};
 use chorus_protocol::registry::MemoryModel;
 
-use crate::axioms::{Model, allowed};
-use crate::config::Ending;
+use crate::config::{Ending, Loads, MachineConfig, Stores};
 use crate::machine::Machine;
-use crate::program::{Outcome, Program};
 use crate::violation::Violation;
+
+/// The model that a protocol provides to a machine's threads: where every write is seen by all at once and threads wait for each of their
+/// accesses, they see sequential consistency.
+pub fn provided(protocol: MemoryModel, config: &MachineConfig) -> Model {
+    match protocol {
+        MemoryModel::WriteAtomicRc if config.loads == Loads::Blocking && config.stores == Stores::Blocking => Model::Sc,
+        MemoryModel::WriteAtomicRc => Model::RcPc,
+        MemoryModel::Rcpc => Model::RcPcNonAtomic,
+        MemoryModel::PerLocation => Model::PerLocation,
+    }
+}
 
 struct Judged {
     program: Program,
-    allowed: BTreeSet<Outcome>,
+    allowed: Result<BTreeSet<Outcome>, TooLarge>,
     /// The outcomes reached, each with the first state that showed it.
     reached: BTreeMap<Outcome, u32>,
 }
 
 /// Every program that ran to its end, with what came of it.
 pub struct Judge {
-    model: MemoryModel,
+    model: Model,
     programs: HashMap<Vec<u8>, Judged>,
     key: Vec<u8>,
 }
 
 impl Judge {
     /// No program yet.
-    pub fn new(model: MemoryModel) -> Judge {
+    pub fn new(model: Model) -> Judge {
         Judge { model, programs: HashMap::new(), key: Vec::new() }
     }
 
@@ -47,22 +59,24 @@ impl Judge {
 
     /// Judges a state in which everything issued is answered and delivered.
     pub fn judge(&mut self, machine: &Machine, state: &[u32], number: u32) -> Result<(), Violation> {
-        if machine.config().ending == Ending::Complete && !machine.all_issued(state) {
+        if machine.config().ending == Ending::Complete && !machine.ended(state) {
             return Ok(());
         }
         machine.choices(state, &mut self.key);
         if !self.programs.contains_key(&self.key) {
             let program = machine.program(state);
-            let allowed = allowed(&program, Model::from(self.model), machine.config().lines);
+            let allowed = allowed(&program, self.model).map(|allowed| allowed.outcomes);
             self.programs.insert(self.key.clone(), Judged { program, allowed, reached: BTreeMap::new() });
         }
         let Some(judged) = self.programs.get_mut(&self.key) else { return Ok(()) };
         let outcome = machine.outcome(state);
-        let verdict = if judged.allowed.contains(&outcome) {
-            Ok(())
-        } else {
-            let (program, outcome) = (judged.program.to_string(), judged.program.describe(&outcome));
-            Err(Violation::Forbidden { program, outcome, model: self.model })
+        let verdict = match &judged.allowed {
+            Ok(allowed) if allowed.contains(&outcome) => Ok(()),
+            Ok(_) => {
+                let (program, outcome) = (judged.program.to_string(), judged.program.describe(&outcome));
+                Err(Violation::Forbidden { program, outcome, model: self.model.title() })
+            }
+            Err(reason) => Err(Violation::Unjudged { program: judged.program.to_string(), reason: *reason }),
         };
         judged.reached.entry(outcome).or_insert(number);
         verdict

@@ -26,8 +26,8 @@ use crate::chart::{Chart, Sequence};
 use crate::check::find_configuration;
 use crate::config::{MachineConfig, Stores};
 use crate::invariants::{Promised, clean};
-use crate::judge::Judge;
-use crate::litmus;
+use crate::judge::{Judge, provided};
+use crate::litmus::{self, SuiteTest};
 use crate::machine::{Action, Machine};
 use crate::networks::Networks;
 use crate::pressure;
@@ -291,11 +291,14 @@ impl Replay {
         format!("replay: chorus {verb} {} --replay '{quoted}'", self.protocol)
     }
 
-    /// The machine on which the test called `name` runs.
-    pub fn machine_of(protocol: &dyn Protocol, name: &str) -> Option<MachineConfig> {
+    /// The machine on which the configuration or litmus test called `name` runs, one of `tests` or of Chorus's own.
+    pub fn machine_of(protocol: &dyn Protocol, name: &str, tests: &[SuiteTest]) -> Option<MachineConfig> {
         let found = find_configuration(protocol, name);
         let found = found.or_else(|| pressure::configurations().into_iter().find(|config| config.name == name));
-        let of_litmus = || litmus::find(name).map(|test| test.machine());
+        let of_litmus = || {
+            let test = tests.iter().find(|test| test.name() == name).cloned().or_else(|| litmus::find(name))?;
+            MachineConfig::for_program(&test.test.program).ok()
+        };
         found.map(|config| config.machine).or_else(of_litmus)
     }
 
@@ -414,7 +417,10 @@ struct Examiner {
 impl Examiner {
     fn new(machine: &Machine) -> Examiner {
         let protocol = machine.protocol();
-        Examiner { promised: Promised::of(protocol.promises()), judge: Judge::new(protocol.model()) }
+        Examiner {
+            promised: Promised::of(protocol.promises()),
+            judge: Judge::new(provided(protocol.model(), machine.config())),
+        }
     }
 
     fn examine(&mut self, machine: &mut Machine, state: &State) -> Result<(), Violation> {

@@ -21,7 +21,7 @@ fn violations_of_the_smallest_configurations_replay_to_themselves() {
             let Some(replay) = report.replay() else { continue };
             let again: Replay = replay.to_string().parse().unwrap();
             assert_eq!(again, replay);
-            let machine = Replay::machine_of(*protocol, &again.test).unwrap();
+            let machine = Replay::machine_of(*protocol, &again.test, &[]).unwrap();
             let replayed = again.run(*protocol, Some(fault), &machine).unwrap();
             let chart = report.chart().unwrap();
             assert_eq!(replayed.violation.as_ref(), Some(&chart.violation), "{replay}");
@@ -47,7 +47,7 @@ fn no_configuration_is_named_like_another_or_like_a_litmus_test() {
 fn a_replay_without_its_fault_violates_nothing() {
     let protocol = find("gpu-vi").unwrap();
     let replay: Replay = "gpu-vi/smoke:w:i0.2,d0".parse().unwrap();
-    let replayed = replay.run(protocol, None, &Replay::machine_of(protocol, "smoke").unwrap()).unwrap();
+    let replayed = replay.run(protocol, None, &Replay::machine_of(protocol, "smoke", &[]).unwrap()).unwrap();
     assert_eq!(replayed.violation, None);
     assert!(replayed.to_text().contains("nothing is violated after 2 moves"), "{}", replayed.to_text());
 }
@@ -56,7 +56,7 @@ fn a_replay_without_its_fault_violates_nothing() {
 fn check_impossible(moves: &str, expected: &str) {
     let protocol = find("gpu-vi").unwrap();
     let replay: Replay = format!("gpu-vi/smoke:c:{moves}").parse().unwrap();
-    let machine = Replay::machine_of(protocol, "smoke").unwrap();
+    let machine = Replay::machine_of(protocol, "smoke", &[]).unwrap();
     let message = replay.run(protocol, None, &machine).unwrap_err().to_string();
     assert_eq!(message, expected);
 }
@@ -162,7 +162,7 @@ proptest! {
         });
         let mut replay: Replay = "tc-weak/smoke:c:".parse().unwrap();
         replay.moves = likely.chain(moves).collect();
-        let machine = Replay::machine_of(protocol, "smoke").unwrap();
+        let machine = Replay::machine_of(protocol, "smoke", &[]).unwrap();
         if let Ok(replayed) = replay.run(protocol, None, &machine) {
             prop_assert_eq!(replayed.violation, None);
         }

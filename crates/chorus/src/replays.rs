@@ -7,7 +7,7 @@ use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::Protocol;
 use chorus_verify::check::configurations;
 use chorus_verify::config::MachineConfig;
-use chorus_verify::litmus;
+use chorus_verify::litmus::{self, SuiteTest};
 use chorus_verify::networks::Networks;
 use chorus_verify::pressure;
 use chorus_verify::replay::{Replay, Replayed};
@@ -18,15 +18,16 @@ use crate::session::Session;
 use crate::verbs::arguments::JSON_SCHEMA_VERSION;
 use crate::verbs::check::fault;
 
-/// Walks the way that `text` names, draws it, and says no if it ends in a violation.
+/// Walks the way that `text` names, through one of `tests` or something that Chorus has itself; draws it, and says no if it ends in a violation.
 pub fn run(
     text: &str,
     protocol: &'static dyn Protocol,
+    tests: &[SuiteTest],
     svg: Option<&Path>,
     as_json: bool,
     session: &mut Session,
 ) -> Result<Verdict, Failure> {
-    let replayed = replayed(text, protocol)?;
+    let replayed = replayed(text, protocol, tests)?;
     if let Some(path) = svg {
         write_svg(path, &replayed.to_svg())?;
     }
@@ -45,7 +46,7 @@ pub fn run(
     Ok(Verdict::of(replayed.violation.is_none()))
 }
 
-fn replayed(text: &str, protocol: &'static dyn Protocol) -> Result<Replayed, Failure> {
+fn replayed(text: &str, protocol: &'static dyn Protocol, tests: &[SuiteTest]) -> Result<Replayed, Failure> {
     let replay: Replay = text.parse().map_err(|error| Failure::bad_input(format!("{error}")))?;
     if replay.protocol != protocol.name() {
         let (given, asked) = (&replay.protocol, protocol.name());
@@ -60,16 +61,16 @@ fn replayed(text: &str, protocol: &'static dyn Protocol) -> Result<Replayed, Fai
         }
     }
     let fault = replay.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
-    let machine = machine(protocol, &replay.test)?;
+    let machine = machine(protocol, &replay.test, tests)?;
     replay.run(protocol, fault, &machine).map_err(|impossible| Failure::bad_input(impossible.to_string()))
 }
 
-fn machine(protocol: &dyn Protocol, test: &str) -> Result<MachineConfig, Failure> {
-    Replay::machine_of(protocol, test).ok_or_else(|| {
+fn machine(protocol: &dyn Protocol, test: &str, tests: &[SuiteTest]) -> Result<MachineConfig, Failure> {
+    Replay::machine_of(protocol, test, tests).ok_or_else(|| {
         let litmus_tests = litmus::tests();
         let (own, pressing) = (configurations(protocol), pressure::configurations());
         let names = own.iter().chain(&pressing).map(|config| config.name);
-        let known: Vec<&str> = names.chain(litmus_tests.iter().map(|test| test.name)).collect();
+        let known: Vec<&str> = names.chain(litmus_tests.iter().map(SuiteTest::name)).collect();
         Failure::bad_input(unknown("configuration or litmus test", test, &known))
     })
 }
