@@ -4,5 +4,6 @@ mod bad_input;
 mod checks;
 mod chorus;
 mod matrices;
+mod replays;
 mod runs;
 mod text;
