@@ -14,11 +14,15 @@ use crate::check::{CheckConfig, Verdict, check_bounded, configurations, smoke_co
 use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
 use crate::explore::STATE_LIMIT;
 use crate::litmus::tests;
+use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
+use crate::replay::Replay;
 
 /// How a fault was found.
 #[derive(Clone, Debug)]
 pub struct Catch {
+    /// The protocol's name.
+    pub protocol: &'static str,
     /// The fault.
     pub fault: FaultSpec,
     /// The kind of check that found it, and which.
@@ -60,7 +64,13 @@ impl Catch {
     pub fn to_text(&self) -> String {
         let mut text = self.summary();
         let _ = write!(text, "\n\n{}", self.chart.to_text());
+        let _ = writeln!(text, "{}", self.replay().command("check"));
         text
+    }
+
+    /// The way to the violation as text.
+    pub fn replay(&self) -> Replay {
+        Replay::of_chart(self.protocol, Some(self.fault.name), self.by.words().1, &self.chart)
     }
 }
 
@@ -112,7 +122,9 @@ fn look(protocol: &'static dyn Protocol, fault: u8, places: &mut Vec<Place>, lim
     let mut unfinished = Vec::new();
     for place in places.drain(..) {
         match check_bounded(protocol, Some(fault), &place.config, limit).verdict {
-            Verdict::Violated(chart) => return Some(Catch { fault: spec, by: place.by, chart }),
+            Verdict::Violated(chart) => {
+                return Some(Catch { protocol: protocol.name(), fault: spec, by: place.by, chart });
+            }
             Verdict::Bounded => unfinished.push(place),
             Verdict::Pass => {}
         }
@@ -229,7 +241,7 @@ pub fn programs() -> Vec<CheckConfig> {
             &[(0, READING_WRITER), (1, &[ld(X)]), (1, READER)],
         ),
         program(
-            "two-words",
+            "both-words",
             "a word is read before and after another word of its line is written",
             Evictions::WhenNeeded,
             &[(0, &[ld(X1), st(X), ld(X1)]), (1, &[st(X1)])],
@@ -279,5 +291,6 @@ fn machine(threads: &[(u16, &[Op])]) -> MachineConfig {
         evictions: Evictions::WhenNeeded,
         start: Start::ColdAndWarm,
         ending: Ending::Complete,
+        networks: Networks::Unbounded,
     }
 }

@@ -8,6 +8,7 @@ use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, find};
 use chorus_verify::check::{Verdict, check, configurations, find_configuration, smoke_configurations};
 use chorus_verify::faults::find_fault;
 use chorus_verify::litmus;
+use chorus_verify::networks::{describe, smallest};
 use chorus_verify::table::TransitionTable;
 use pages::{Page, table};
 
@@ -139,6 +140,34 @@ fn the_page_on_memory_models_lists_every_litmus_test() {
     });
     let head = ["test", "program", "telling outcome", "SC", "RC, write-atomic", "RCpc", "per location", "PTX"];
     Page::read("docs/concepts/memory-models.md").expect("litmus", |_| table(head, rows));
+}
+
+#[test]
+fn the_page_on_virtual_networks_says_how_few_each_protocol_needs() {
+    let rows = PROTOCOLS.iter().map(|protocol| {
+        let report = smallest(*protocol);
+        let free: Vec<String> = report.free().map(|attempt| describe(&attempt.pools)).collect();
+        let tried = report.attempts.len();
+        let deadlock = report.deadlock().map_or(String::new(), |deadlock| {
+            format!(
+                "`{}` in `{}`, {} moves",
+                describe(&deadlock.pools),
+                deadlock.config,
+                deadlock.chart.sequence.moves.len()
+            )
+        });
+        let smallest = report.smallest.map_or("none".to_owned(), |smallest| smallest.to_string());
+        [
+            format!("`{}`", protocol.name()),
+            report.declared.to_string(),
+            tried.to_string(),
+            smallest,
+            free.join("; "),
+            deadlock,
+        ]
+    });
+    let head = ["protocol", "declared", "tried", "needed", "free of deadlock", "shortest deadlock with one fewer"];
+    Page::read("docs/concepts/virtual-networks.md").expect("networks", |_| table(head, rows));
 }
 
 /// A block of code after `<!-- from: PATH -->` is quoted from that file.

@@ -23,8 +23,10 @@ mod interrupt;
 mod litmus_input;
 mod names;
 mod output;
+mod replays;
 mod session;
 mod verbs;
+mod virtual_networks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

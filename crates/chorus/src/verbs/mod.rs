@@ -1,8 +1,8 @@
 //! The verbs, one file each.
 
-mod arguments;
+pub mod arguments;
 mod bench;
-mod check;
+pub mod check;
 mod explain;
 mod export;
 mod list;
