@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chorus_litmus::test::{Instruction, Operand, Program, Register, Thread};
+use chorus_litmus::test::{Instruction, LocationId, Operand, Program, Register, Thread};
 use chorus_protocol::access::Scope;
 use thiserror::Error;
 
@@ -18,6 +18,8 @@ use crate::state::Progress;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     program: Arc<Program>,
+    /// Where each location lies on the machine; nowhere, if no thread uses it.
+    places: Arc<[Option<Location>]>,
     thread: usize,
     barriers: Arc<[BarrierSpec]>,
 }
@@ -93,11 +95,15 @@ impl Code {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
         }
+        let places = places(program);
         let program = Arc::new(program.clone());
         let mut values: BTreeSet<u32> = program.locations.iter().map(|at| at.initial).collect();
         loop {
             let barriers = barriers(&program, &values);
-            let code = |thread| Code { program: Arc::clone(&program), thread, barriers: Arc::clone(&barriers) };
+            let code = |thread| {
+                let (program, places, barriers) = (Arc::clone(&program), Arc::clone(&places), Arc::clone(&barriers));
+                Code { program, places, thread, barriers }
+            };
             let threads = (0..program.threads.len()).map(|thread| {
                 let code = code(thread);
                 let steps = code.courses(&values)?;
@@ -137,6 +143,11 @@ impl Code {
     /// The program that the thread is part of.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Where each location of the program lies on the machine; nowhere, if no thread uses it.
+    pub fn places(&self) -> &[Option<Location>] {
+        &self.places
     }
 
     /// The barriers of the program that this thread is part of.
@@ -213,10 +224,8 @@ impl Code {
             Held::Value(value) => Ok(value),
             Held::Awaited(operation) => Err(operation),
         };
-        let place = |at: chorus_litmus::test::LocationId| {
-            let location = &self.program.locations[usize::from(at.0)];
-            Location { line: location.line, word: location.word }
-        };
+        // An instruction that names a location uses it.
+        let place = |at: LocationId| self.places[usize::from(at.0)].unwrap_or(Location { line: 0, word: 0 });
         Ok(match *instruction {
             Instruction::Store { at, value: operand, order, scope } => {
                 Op::Store { at: place(at), value: value(operand)?, order, scope }
@@ -298,6 +307,22 @@ fn destination(instruction: &Instruction) -> Option<Register> {
         Instruction::Atomic { to, .. } => to,
         _ => None,
     }
+}
+
+/// Where each location lies on the machine. Lines without a location that is used are left out: they would only be evicted.
+fn places(program: &Program) -> Arc<[Option<Location>]> {
+    let used = |index: usize| program.uses(LocationId(index as u8));
+    let mut lines: Vec<u8> = Vec::new();
+    for (_, at) in program.locations.iter().enumerate().filter(|(index, _)| used(*index)) {
+        if !lines.contains(&at.line) {
+            lines.push(at.line);
+        }
+    }
+    let place = |(index, at): (usize, &chorus_litmus::test::Location)| {
+        let line = lines.iter().position(|&line| line == at.line).filter(|_| used(index))?;
+        Some(Location { line: line as u8, word: at.word })
+    };
+    program.locations.iter().enumerate().map(place).collect()
 }
 
 /// Every barrier that a thread may come to. Threads that name it in any place are parties, unless a quorum says how many are.

@@ -1,4 +1,4 @@
-//! The exhaustive driver.
+//! The exhaustive driver, and the random one ([`torture`]).
 //!
 //! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
 //!
@@ -29,4 +29,5 @@ pub mod replay;
 pub mod state;
 pub mod state_set;
 pub mod table;
+pub mod torture;
 pub mod violation;

@@ -25,6 +25,7 @@ use thiserror::Error;
 use crate::chart::{Chart, Sequence};
 use crate::check::find_configuration;
 use crate::config::{MachineConfig, Stores};
+use crate::faults::programs;
 use crate::invariants::{Promised, clean};
 use crate::judge::{Judge, provided};
 use crate::litmus::{self, SuiteTest};
@@ -294,7 +295,8 @@ impl Replay {
     /// The machine on which the configuration or litmus test called `name` runs, one of `tests` or of Chorus's own.
     pub fn machine_of(protocol: &dyn Protocol, name: &str, tests: &[SuiteTest]) -> Option<MachineConfig> {
         let found = find_configuration(protocol, name);
-        let found = found.or_else(|| pressure::configurations().into_iter().find(|config| config.name == name));
+        let mut others = pressure::configurations().into_iter().chain(programs());
+        let found = found.or_else(|| others.find(|config| config.name == name));
         let of_litmus = || {
             let test = tests.iter().find(|test| test.name() == name).cloned().or_else(|| litmus::find(name))?;
             MachineConfig::for_program(&test.test.program).ok()

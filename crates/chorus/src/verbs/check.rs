@@ -184,10 +184,10 @@ fn check_all(
     all
 }
 
-/// Looks for a fault that the small configurations do not show: by litmus tests and in the larger configurations.
+/// Looks for a fault that the small configurations do not show: by single programs, litmus tests and in the larger configurations.
 fn catch(protocol: &'static dyn Protocol, fault: u8, session: &Session) -> Option<Catch> {
     let activity = session.activity(None);
-    activity.begin("litmus tests and larger configurations");
+    activity.begin("single programs, litmus tests and larger configurations");
     caught(protocol, fault)
 }
 
