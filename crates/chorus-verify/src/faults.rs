@@ -74,7 +74,7 @@ fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckCo
     let spec = *protocol.faults().get(usize::from(fault))?;
     match check(protocol, Some(fault), config).verdict {
         Verdict::Violated(chart) => Some(Catch { fault: spec, by: Catcher::Configuration(config.name), chart }),
-        Verdict::Pass | Verdict::Bounded => None,
+        Verdict::Pass | Verdict::Bounded(_) => None,
     }
 }
 

@@ -9,20 +9,26 @@
 //! - [`chart`] draws the shortest way to a violation; [`table`] is the transition table that the exploration saw.
 
 pub mod axioms;
+mod canonical;
 pub mod chart;
 pub mod check;
 pub mod code;
 pub mod config;
 pub mod explore;
+mod expand;
 pub mod faults;
+mod hashing;
 pub mod invariants;
 pub mod judge;
 pub mod litmus;
 pub mod machine;
+mod mirror;
 pub mod node;
 pub mod program;
 mod render;
+pub mod settings;
 pub mod state;
 pub mod state_set;
+pub mod symmetry;
 pub mod table;
 pub mod violation;

@@ -124,6 +124,19 @@ impl Machine {
         };
         let registers = self.issued(state).filter_map(value).collect();
         let mut finals = Vec::new();
+        self.finals(state, &mut finals);
+        Outcome { registers, finals }
+    }
+
+    /// What tells the execution that an idle state ends from every other: the progress of all operations and the memory in the end.
+    pub(crate) fn execution(&self, state: &[u32], execution: &mut Vec<u32>) {
+        execution.clear();
+        execution.extend_from_slice(&state[self.ops_at..self.network_at]);
+        self.finals(state, execution);
+    }
+
+    /// Appends the words of memory as anybody would find them in the end.
+    fn finals(&self, state: &[u32], finals: &mut Vec<u32>) {
         for line in 0..usize::from(self.config.lines) {
             let mut data = self.memory_line(state, line);
             for agent in (0..self.controllers).rev() {
@@ -132,7 +145,6 @@ impl Machine {
             }
             finals.extend(data.0);
         }
-        Outcome { registers, finals }
     }
 
     pub(crate) fn memory_line(&self, state: &[u32], line: usize) -> LineData<WORDS> {

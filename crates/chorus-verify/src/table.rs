@@ -10,9 +10,10 @@ use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage
 use chorus_protocol::registry::Protocol;
 
 use crate::check::table_configurations;
-use crate::explore::{Exploration, OnForbidden, STATE_LIMIT};
+use crate::explore::{Exploration, OnForbidden};
 use crate::machine::Machine;
 use crate::node::{NOW, Node, StepInput};
+use crate::settings::Settings;
 
 /// What a controller did in one state on one event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,7 +129,7 @@ impl TransitionTable {
         };
         for config in table_configurations(protocol) {
             let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
-            exploration.run(STATE_LIMIT);
+            exploration.run(&Settings::default());
             table.absorb(exploration.machine());
             table.explored += exploration.states();
         }

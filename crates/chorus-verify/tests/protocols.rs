@@ -5,9 +5,10 @@ use chorus_verify::check::{
     CheckReport, Verdict, check, check_bounded, configurations, find_configuration, smoke_configurations,
 };
 use chorus_verify::config::{Loads, MachineConfig};
-use chorus_verify::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::{Catcher, caught, find_fault};
 use chorus_verify::litmus::{self, LitmusResult, LitmusTest, run_litmus};
+use chorus_verify::settings::{Bound, Settings};
 
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).unwrap()
@@ -75,7 +76,7 @@ fn loads_that_do_not_block_make_load_buffering_reachable() {
     let test = litmus::find("LB").unwrap();
     let config = MachineConfig { loads: Loads::NonBlocking, ..test.machine() };
     let mut exploration = Exploration::new(protocol("gpu-vi"), None, &config, OnForbidden::Collect);
-    assert_eq!(exploration.run(STATE_LIMIT), End::Exhausted);
+    assert_eq!(exploration.run(&Settings::default()), End::Exhausted);
     assert!(exploration.judge().reached().keys().any(|outcome| test.telling.holds(&test.program, outcome)));
 }
 
@@ -129,7 +130,7 @@ fn each_rule_catches_the_fault_that_breaks_it() {
 fn a_search_that_meets_its_bound_is_not_a_pass() {
     let config = &smoke_configurations()[0];
     let report = check_bounded(protocol("gpu-vi"), None, config, 1000);
-    assert_eq!(report.verdict, Verdict::Bounded);
+    assert_eq!(report.verdict, Verdict::Bounded(Bound::States(1000)));
     assert!(!report.passed() && report.to_text().contains("nothing is shown"), "{}", report.to_text());
 }
 

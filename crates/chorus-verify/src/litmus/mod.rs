@@ -17,8 +17,9 @@ use chorus_protocol::registry::{MemoryModel, Protocol};
 use crate::axioms::{Model, allowed};
 use crate::chart::Chart;
 use crate::config::MachineConfig;
-use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use crate::explore::{End, Exploration, OnForbidden};
 use crate::program::{Location, Op, Outcome, Program};
+use crate::settings::Settings;
 
 /// What a memory model, on a machine whose loads block and whose stores do not, makes of a test's telling outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,13 +215,13 @@ impl LitmusResult {
 pub fn run_litmus(protocol: &'static dyn Protocol, fault: Option<u8>, test: &LitmusTest) -> LitmusResult {
     let config = test.machine();
     let mut exploration = Exploration::new(protocol, fault, &config, OnForbidden::Collect);
-    let end = exploration.run(STATE_LIMIT);
+    let end = exploration.run(&Settings::default());
     let reached = exploration.judge().reached().into_keys().collect();
     let (states, transitions, depth) = (exploration.states(), exploration.transitions(), exploration.depth());
-    let bounded = end == End::Bounded;
+    let bounded = matches!(end, End::Bounded(_));
     let failure = match end {
         End::Violated(failure) => Some(Chart::of_failure(&mut exploration, &failure)),
-        End::Exhausted | End::Bounded => None,
+        End::Exhausted | End::Bounded(_) => None,
     };
     LitmusResult {
         protocol: protocol.name(),

@@ -54,7 +54,7 @@ impl Checked {
         match self.report.verdict {
             Finding::Pass => "pass",
             Finding::Violated(_) => "violated",
-            Finding::Bounded => "bounded",
+            Finding::Bounded(_) => "bounded",
         }
     }
 
@@ -62,7 +62,7 @@ impl Checked {
         let report = &self.report;
         let chart = match &report.verdict {
             Finding::Violated(chart) => Some(chart),
-            Finding::Pass | Finding::Bounded => None,
+            Finding::Pass | Finding::Bounded(_) => None,
         };
         json!({
             "name": report.config,

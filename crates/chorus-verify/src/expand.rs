@@ -1,0 +1,231 @@
+//! The moves from a state, and the states that they lead to.
+
+use chorus_protocol::controller::Passage;
+
+use crate::canonical::{Canonical, Scratch};
+use crate::hashing::fingerprint;
+use crate::machine::{Action, Halt, Machine, Unknown};
+use crate::state::State;
+use crate::state_set::{SHARDS, StateSet, encode, shard_of};
+
+/// The moves that may be possible in a state.
+#[derive(Default)]
+pub(crate) struct Moves {
+    /// One of these must be possible, or the machine is stuck.
+    pub progress: Vec<Action>,
+    /// Nothing may wait for these.
+    pub others: Vec<Action>,
+    /// Whether nothing is left to do.
+    pub finished: bool,
+}
+
+impl Moves {
+    /// Finds the moves of `state`.
+    pub fn find(&mut self, machine: &Machine, state: &State) {
+        let Moves { progress, others, finished } = self;
+        progress.clear();
+        others.clear();
+        machine.deliveries(state, progress);
+        let idle = machine.idle(state);
+        machine.issues(state, if idle { progress } else { others });
+        machine.evictions(state, others);
+        if machine.has_counters() {
+            (if idle { &mut *others } else { &mut *progress }).push(Action::Time(Passage::Tick));
+            others.push(Action::Time(Passage::RollOver));
+        }
+        *finished = idle && progress.is_empty();
+    }
+
+    /// All of them, in the order in which they are tried.
+    pub fn all(&self) -> impl Iterator<Item = Action> {
+        self.progress.iter().chain(&self.others).copied()
+    }
+}
+
+/// What is wrong with a state that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// Something waits in it and nothing can move.
+    Stuck,
+    /// A rule is broken in it.
+    State,
+    /// A move from it breaks a rule.
+    Move,
+}
+
+/// A fault and where it is. Those fewer moves from the start come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Found {
+    /// Moves from the start.
+    pub length: u32,
+    pub state: u32,
+    pub fault: Fault,
+}
+
+/// Keeps the first of what was found.
+pub(crate) fn keep_first(found: &mut Option<Found>, other: Option<Found>) {
+    *found = found.iter().copied().chain(other).min();
+}
+
+/// States that may be new, of one shard.
+#[derive(Default)]
+pub(crate) struct Bucket {
+    bytes: Vec<u8>,
+    /// Fingerprint, the state it was reached from, and where its bytes end.
+    entries: Vec<(u64, u32, u32)>,
+}
+
+impl Bucket {
+    fn push(&mut self, fingerprint: u64, parent: u32, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.entries.push((fingerprint, parent, self.bytes.len() as u32));
+    }
+
+    /// Fingerprint, origin and encoding of each state.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u32, &[u8])> {
+        let mut start = 0;
+        self.entries.iter().map(move |&(fingerprint, parent, end)| {
+            let bytes = &self.bytes[start..end as usize];
+            start = end as usize;
+            (fingerprint, parent, bytes)
+        })
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+    }
+}
+
+/// What following the moves of some states came to.
+pub(crate) struct Expansion {
+    pub buckets: Vec<Bucket>,
+    pub transitions: u64,
+    pub found: Option<Found>,
+    /// States with moves that need something which is not known.
+    pub unfinished: Vec<u32>,
+    unknown: Vec<Unknown>,
+    moves: Moves,
+    state: State,
+    next: State,
+    scratch: Scratch,
+    /// Encodings of the states that the moves of one state lead to, with their fingerprints.
+    encoded: Vec<u8>,
+    reached: Vec<(u64, u32)>,
+    word: Vec<u8>,
+}
+
+/// What moves are made on.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub machine: &'a Machine,
+    pub canonical: &'a Canonical,
+    pub seen: &'a StateSet,
+    /// Moves from the start to the states that are expanded.
+    pub depth: u32,
+}
+
+impl Expansion {
+    /// Nothing yet.
+    pub fn new() -> Expansion {
+        Expansion {
+            buckets: (0..SHARDS).map(|_| Bucket::default()).collect(),
+            transitions: 0,
+            found: None,
+            unfinished: Vec::new(),
+            unknown: Vec::new(),
+            moves: Moves::default(),
+            state: State::new(),
+            next: State::new(),
+            scratch: Scratch::default(),
+            encoded: Vec::new(),
+            reached: Vec::new(),
+            word: Vec::new(),
+        }
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.buckets.iter_mut().for_each(Bucket::clear);
+        (self.transitions, self.found) = (0, None);
+        self.unfinished.clear();
+    }
+
+    /// Follows the moves of states that need nothing unknown, and notes the others.
+    pub fn expand_known(&mut self, ground: Ground<'_>, numbers: &[u32]) {
+        for &number in numbers {
+            if !self.expand(ground, number) {
+                self.unfinished.push(number);
+            }
+        }
+    }
+
+    /// What the state that was expanded last needs.
+    pub fn unknown(&self) -> &[Unknown] {
+        &self.unknown
+    }
+
+    /// Follows the moves of a state; if they need something unknown, only notes what.
+    pub fn expand(&mut self, ground: Ground<'_>, number: u32) -> bool {
+        let Ground { machine, seen, depth, .. } = ground;
+        seen.get(number, &mut self.state);
+        self.moves.find(machine, &self.state);
+        self.unknown.clear();
+        self.encoded.clear();
+        self.reached.clear();
+        let (mut stuck, mut wrong) = (!self.moves.finished, false);
+        for index in 0..self.moves.progress.len() + self.moves.others.len() {
+            let must = self.moves.progress.get(index).copied();
+            let action = must.unwrap_or_else(|| self.moves.others[index - self.moves.progress.len()]);
+            self.next.clone_from(&self.state);
+            let moved = match machine.attempt(action, &mut self.next) {
+                Ok(moved) => moved,
+                Err(Halt::Wrong(_)) => {
+                    (stuck, wrong) = (false, true);
+                    continue;
+                }
+                Err(Halt::Unknown(unknown)) => {
+                    self.unknown.push(unknown);
+                    continue;
+                }
+            };
+            if moved {
+                stuck &= must.is_none();
+                self.reach(ground);
+            }
+        }
+        if !self.unknown.is_empty() {
+            return false;
+        }
+        let fault = |fault, length| Some(Found { length, state: number, fault });
+        if stuck {
+            keep_first(&mut self.found, fault(Fault::Stuck, depth));
+        }
+        if wrong {
+            keep_first(&mut self.found, fault(Fault::Move, depth + 1));
+        }
+        self.commit(seen, number);
+        true
+    }
+
+    /// Notes the state that a move led to.
+    fn reach(&mut self, ground: Ground<'_>) {
+        ground.canonical.canonicalise(ground.machine, &mut self.next, &mut self.scratch);
+        encode(&self.next, &mut self.word);
+        self.encoded.extend_from_slice(&self.word);
+        self.reached.push((fingerprint(&self.word), self.encoded.len() as u32));
+    }
+
+    /// Takes over the states noted that have not been seen.
+    fn commit(&mut self, seen: &StateSet, number: u32) {
+        self.transitions += self.reached.len() as u64;
+        let mut start = 0;
+        for &(fingerprint, end) in &self.reached {
+            let bytes = &self.encoded[start..end as usize];
+            start = end as usize;
+            if seen.find(fingerprint, bytes).is_none() {
+                self.buckets[shard_of(fingerprint)].push(fingerprint, number, bytes);
+            }
+        }
+    }
+}
