@@ -6,7 +6,7 @@ use crate::canonical::{Canonical, Scratch};
 use crate::hashing::fingerprint;
 use crate::machine::{Action, Halt, Machine, Unknown};
 use crate::state::State;
-use crate::state_set::{SHARDS, StateSet, encode, shard_of};
+use crate::state_set::{Candidate, Guess, SHARDS, StateSet, encode, shard_of};
 
 /// The moves that may be possible in a state.
 #[derive(Default)]
@@ -109,11 +109,15 @@ pub(crate) struct Expansion {
     state: State,
     next: State,
     scratch: Scratch,
-    /// Encodings of the states that the moves of one state lead to, with their fingerprints.
+    /// The states that moves lead to, and their encodings.
+    reached: Vec<Candidate>,
     encoded: Vec<u8>,
-    reached: Vec<(u64, u32)>,
-    word: Vec<u8>,
+    guesses: Vec<Guess>,
+    bytes: Vec<u8>,
 }
+
+/// Lookups that are done together.
+const LOOKUPS: usize = 64;
 
 /// What moves are made on.
 #[derive(Clone, Copy)]
@@ -138,9 +142,10 @@ impl Expansion {
             state: State::new(),
             next: State::new(),
             scratch: Scratch::default(),
-            encoded: Vec::new(),
             reached: Vec::new(),
-            word: Vec::new(),
+            encoded: Vec::new(),
+            guesses: Vec::new(),
+            bytes: Vec::new(),
         }
     }
 
@@ -149,6 +154,8 @@ impl Expansion {
         self.buckets.iter_mut().for_each(Bucket::clear);
         (self.transitions, self.found) = (0, None);
         self.unfinished.clear();
+        self.reached.clear();
+        self.encoded.clear();
     }
 
     /// Follows the moves of states that need nothing unknown, and notes the others.
@@ -158,6 +165,7 @@ impl Expansion {
                 self.unfinished.push(number);
             }
         }
+        self.flush(ground.seen);
     }
 
     /// What the state that was expanded last needs.
@@ -171,8 +179,7 @@ impl Expansion {
         seen.get(number, &mut self.state);
         self.moves.find(machine, &self.state);
         self.unknown.clear();
-        self.encoded.clear();
-        self.reached.clear();
+        let (reached, encoded) = (self.reached.len(), self.encoded.len());
         let (mut stuck, mut wrong) = (!self.moves.finished, false);
         for index in 0..self.moves.progress.len() + self.moves.others.len() {
             let must = self.moves.progress.get(index).copied();
@@ -191,12 +198,15 @@ impl Expansion {
             };
             if moved {
                 stuck &= must.is_none();
-                self.reach(ground);
+                self.reach(ground, number);
             }
         }
         if !self.unknown.is_empty() {
+            self.reached.truncate(reached);
+            self.encoded.truncate(encoded);
             return false;
         }
+        self.transitions += (self.reached.len() - reached) as u64;
         let fault = |fault, length| Some(Found { length, state: number, fault });
         if stuck {
             keep_first(&mut self.found, fault(Fault::Stuck, depth));
@@ -204,28 +214,29 @@ impl Expansion {
         if wrong {
             keep_first(&mut self.found, fault(Fault::Move, depth + 1));
         }
-        self.commit(seen, number);
+        if self.reached.len() >= LOOKUPS {
+            self.flush(seen);
+        }
         true
     }
 
     /// Notes the state that a move led to.
-    fn reach(&mut self, ground: Ground<'_>) {
+    fn reach(&mut self, ground: Ground<'_>, parent: u32) {
         ground.canonical.canonicalise(ground.machine, &mut self.next, &mut self.scratch);
-        encode(&self.next, &mut self.word);
-        self.encoded.extend_from_slice(&self.word);
-        self.reached.push((fingerprint(&self.word), self.encoded.len() as u32));
+        encode(&self.next, &mut self.bytes);
+        let start = self.encoded.len() as u32;
+        self.encoded.extend_from_slice(&self.bytes);
+        let fingerprint = fingerprint(&self.bytes);
+        self.reached.push(Candidate { fingerprint, start, end: self.encoded.len() as u32, parent });
     }
 
     /// Takes over the states noted that have not been seen.
-    fn commit(&mut self, seen: &StateSet, number: u32) {
-        self.transitions += self.reached.len() as u64;
-        let mut start = 0;
-        for &(fingerprint, end) in &self.reached {
-            let bytes = &self.encoded[start..end as usize];
-            start = end as usize;
-            if seen.find(fingerprint, bytes).is_none() {
-                self.buckets[shard_of(fingerprint)].push(fingerprint, number, bytes);
-            }
+    pub fn flush(&mut self, seen: &StateSet) {
+        seen.keep_new(&mut self.reached, &self.encoded, &mut self.guesses);
+        for candidate in self.reached.drain(..) {
+            let Candidate { fingerprint, start, end, parent } = candidate;
+            self.buckets[shard_of(fingerprint)].push(fingerprint, parent, &self.encoded[start as usize..end as usize]);
         }
+        self.encoded.clear();
     }
 }

@@ -383,6 +383,7 @@ impl Exploration {
                 self.symmetric()?;
             }
         }
+        rest.flush(&self.seen);
         for expansion in expansions.iter().chain([&*rest]) {
             self.transitions += expansion.transitions;
             keep_first(&mut self.found, expansion.found);

@@ -4,6 +4,8 @@
 //! come. A state is a sequence of integers, kept in as many bytes as each integer needs, and compared by all of them; or, if asked for, only
 //! its fingerprint is kept, and its bytes no longer than until the next level of the search is complete.
 
+use std::ops::Range;
+
 use crate::settings::Storage;
 
 /// Shards of a set; a power of two.
@@ -30,6 +32,27 @@ pub fn number_of(shard: usize, local: usize) -> u32 {
 
 fn place_of(number: u32) -> (usize, usize) {
     (number as usize & (SHARDS - 1), number as usize >> SHARD_BITS)
+}
+
+/// A state that may be new: where its encoding lies among those of others, and the state it was reached from.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Of its encoding.
+    pub fingerprint: u64,
+    /// Where its encoding begins.
+    pub start: u32,
+    /// Where its encoding ends.
+    pub end: u32,
+    /// The state it was reached from.
+    pub parent: u32,
+}
+
+/// Where a candidate would be, if it is in the set.
+#[derive(Clone, Copy, Debug)]
+pub struct Guess {
+    entry: u32,
+    start: u32,
+    end: u32,
 }
 
 /// States in shards.
@@ -78,6 +101,35 @@ impl StateSet {
     pub fn find(&self, fingerprint: u64, bytes: &[u8]) -> Option<u32> {
         let shard = shard_of(fingerprint);
         self.shards[shard].find(fingerprint, bytes).map(|local| number_of(shard, local))
+    }
+
+    /// Leaves those of several candidates that are not in the set. Each lookup waits for memory three times; the lookups of many are done
+    /// side by side, one kind of waiting after the other, so that they wait together.
+    pub fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>) {
+        guesses.clear();
+        guesses.extend(candidates.iter().map(|candidate| {
+            let index = &self.shards[shard_of(candidate.fingerprint)].index;
+            Guess { entry: index[candidate.fingerprint as usize & (index.len() - 1)], start: 0, end: 0 }
+        }));
+        for (candidate, guess) in candidates.iter().zip(guesses.iter_mut()) {
+            let shard = &self.shards[shard_of(candidate.fingerprint)];
+            if shard.storage == Storage::Exact && alike(guess.entry, candidate.fingerprint) {
+                let range = shard.range(local_of(guess.entry));
+                (guess.start, guess.end) = (range.start as u32, range.end as u32);
+            }
+        }
+        let mut guesses = guesses.iter();
+        candidates.retain(|candidate| {
+            let bytes = &encoded[candidate.start as usize..candidate.end as usize];
+            let shard = &self.shards[shard_of(candidate.fingerprint)];
+            match guesses.next() {
+                Some(guess) if guess.entry == EMPTY => true,
+                Some(&Guess { start, end, .. }) if end > 0 && shard.bytes[start as usize..end as usize] == *bytes => {
+                    false
+                }
+                Some(_) | None => shard.find(candidate.fingerprint, bytes).is_none(),
+            }
+        });
     }
 
     /// Reads a state back, if it is still kept.
@@ -182,8 +234,7 @@ impl Shard {
         let mut position = fingerprint as usize & mask;
         loop {
             let found = self.index[position];
-            let alike = found ^ entry(fingerprint, 0);
-            if found == EMPTY || (alike >> NUMBER_BITS == 0 && self.equals(local_of(found), fingerprint, bytes)) {
+            if found == EMPTY || (alike(found, fingerprint) && self.equals(local_of(found), fingerprint, bytes)) {
                 return position;
             }
             position = (position + 1) & mask;
@@ -203,9 +254,13 @@ impl Shard {
     }
 
     fn slice(&self, local: usize) -> &[u8] {
+        &self.bytes[self.range(local)]
+    }
+
+    fn range(&self, local: usize) -> Range<usize> {
         let place = local - self.first_kept;
         let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
-        &self.bytes[start..self.ends[place] as usize]
+        start..self.ends[place] as usize
     }
 
     fn forget_before(&mut self, first: usize) {
@@ -241,6 +296,11 @@ impl Shard {
 fn entry(fingerprint: u64, local: usize) -> u32 {
     let tag = (fingerprint >> (u64::BITS - SHARD_BITS - 8)) as u32 & 0xFF;
     tag << NUMBER_BITS | local as u32
+}
+
+/// Whether an entry may stand for a state with this fingerprint.
+fn alike(found: u32, fingerprint: u64) -> bool {
+    found != EMPTY && (found ^ entry(fingerprint, 0)) >> NUMBER_BITS == 0
 }
 
 fn local_of(entry: u32) -> usize {
