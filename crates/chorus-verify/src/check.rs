@@ -331,7 +331,10 @@ impl CheckReport {
         }
         text.push('\n');
         if let Some(probability) = self.omission_probability() {
-            let _ = writeln!(text, "  only fingerprints were kept: a state was missed with a probability below {probability:.1e}");
+            let _ = writeln!(
+                text,
+                "  only fingerprints were kept: a state was missed with a probability below {probability:.1e}"
+            );
         }
         if let Verdict::Violated(chart) = &self.verdict {
             let _ = write!(text, "\n{}", chart.to_text());

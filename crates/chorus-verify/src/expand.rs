@@ -42,15 +42,17 @@ impl Moves {
     }
 }
 
-/// What is wrong with a state that was reached.
+/// What is wrong with a state that was reached; what says more about the cause comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
     /// Something waits in it and nothing can move.
     Stuck,
-    /// A rule is broken in it.
-    State,
     /// A move from it breaks a rule.
     Move,
+    /// A rule is broken in it.
+    State,
+    /// The memory model forbids what came of the program.
+    Values,
 }
 
 /// A fault and where it is. Those fewer moves from the start come first.
@@ -58,8 +60,8 @@ pub(crate) enum Fault {
 pub(crate) struct Found {
     /// Moves from the start.
     pub length: u32,
-    pub state: u32,
     pub fault: Fault,
+    pub state: u32,
 }
 
 /// Keeps the first of what was found.

@@ -23,7 +23,7 @@ use crate::judge::Judge;
 use crate::machine::{Action, Halt, Machine};
 use crate::settings::{Bound, Reduction, Settings, Storage};
 use crate::state::State;
-use crate::state_set::{Shard, StateSet, encode, number_of, shard_of};
+use crate::state_set::{Shard, StateSet, decode, encode, number_of, shard_of};
 use crate::symmetry::Group;
 use crate::violation::Violation;
 
@@ -132,7 +132,8 @@ impl Exploration {
 
     /// Visits every state that the settings allow.
     pub fn run(&mut self, settings: &Settings) -> End {
-        let pool = settings.threads.and_then(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok());
+        let pool =
+            settings.threads.and_then(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok());
         match pool {
             Some(pool) => pool.install(|| self.run_here(settings)),
             None => self.run_here(settings),
@@ -266,7 +267,7 @@ impl Exploration {
         let stuck = Violation::Deadlock(self.machine.waiting(&state));
         match found.fault {
             Fault::Stuck => failure(stuck, None),
-            Fault::State => failure(self.check(&state, found.state).err().unwrap_or(stuck), None),
+            Fault::State | Fault::Values => failure(self.check(&state, found.state).err().unwrap_or(stuck), None),
             Fault::Move => {
                 let mut moves = Moves::default();
                 moves.find(&self.machine, &state);
@@ -368,8 +369,7 @@ impl Exploration {
         expansions.resize_with(chunks.len() + 1, Expansion::new);
         expansions.iter_mut().for_each(Expansion::clear);
         let Some((rest, expansions)) = expansions.split_last_mut() else { return Ok(()) };
-        let ground =
-            Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
+        let ground = Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
         expansions.par_iter_mut().zip(&chunks).for_each(|(expansion, chunk)| expansion.expand_known(ground, chunk));
         let unfinished: Vec<u32> = expansions.iter().flat_map(|expansion| &expansion.unfinished).copied().collect();
         for &number in if chunks.is_empty() { batch } else { &unfinished } {
@@ -417,7 +417,7 @@ impl Exploration {
         let mut state = State::new();
         self.seen.get(number, &mut state);
         let length = if self.starts.is_empty() { 0 } else { self.depth + 1 };
-        let found = Some(Found { length, state: number, fault: Fault::State });
+        let found = |fault| Some(Found { length, fault, state: number });
         let mut wrong = self.promised.check(&self.machine, &state).is_err();
         if self.machine.idle(&state) {
             wrong |= match self.settled(&state) {
@@ -426,22 +426,28 @@ impl Exploration {
             };
             if self.judge.judge(&self.machine, &self.canonical, &state, number).is_err() {
                 match self.on_forbidden {
-                    OnForbidden::Stop => wrong = true,
-                    OnForbidden::Collect => keep_first(&mut self.forbidden, found),
+                    OnForbidden::Stop => keep_first(&mut self.found, found(Fault::Values)),
+                    OnForbidden::Collect => keep_first(&mut self.forbidden, found(Fault::Values)),
                 }
             }
         }
         if wrong {
-            keep_first(&mut self.found, found);
+            keep_first(&mut self.found, found(Fault::State));
         }
         self.symmetric()
     }
 }
 
-/// The states of a level, shard by shard.
+/// The states of a level, about in the order in which they were reached: neighbours need the same steps.
 fn level(first: &[usize], last: &[usize]) -> Vec<u32> {
-    let shards = first.iter().zip(last).enumerate();
-    shards.flat_map(|(shard, (&first, &last))| (first..last).map(move |local| number_of(shard, local))).collect()
+    let longest = first.iter().zip(last).map(|(first, last)| last - first).max().unwrap_or(0);
+    let shards = || first.iter().zip(last).enumerate();
+    let at = |offset: usize| {
+        shards().filter_map(move |(shard, (first, last))| {
+            (first + offset < *last).then(|| number_of(shard, first + offset))
+        })
+    };
+    (0..longest).flat_map(at).collect()
 }
 
 /// Checks new states as far as everything is known that it needs.
@@ -459,7 +465,7 @@ impl Checker<'_> {
         for expansion in expansions {
             for (fingerprint, parent, bytes) in expansion.buckets[shard].entries() {
                 let Some(local) = states.insert(fingerprint, bytes, parent) else { continue };
-                states.get(local, &mut state);
+                decode(bytes, &mut state);
                 let number = number_of(shard, local);
                 match self.check(&state, &mut execution) {
                     Some(true) => {}

@@ -191,11 +191,11 @@ impl Machine {
     }
 
     /// The order of a message among those in flight, before its age.
-    pub(crate) fn channel(&self, number: u32) -> (u32, u32) {
+    pub(crate) fn channel(&self, number: u32) -> (u32, (u64, u32)) {
         match self.routes[number as usize] {
-            Route::Queue(key) => (key, 0),
-            Route::Pool(key) => (key, number),
-            Route::Instant | Route::Nowhere => (u32::MAX, 0),
+            Route::Queue(key) => (key, (0, 0)),
+            Route::Pool(key) => (key, self.nodes.rank(number)),
+            Route::Instant | Route::Nowhere => (u32::MAX, (0, 0)),
         }
     }
 
@@ -529,6 +529,23 @@ impl Machine {
 
     /// Takes over what a step did, unless its input was refused.
     fn commit_if_done(&self, state: &mut State, agent: u16, result: u32) -> Result<bool, Halt> {
+        let effect = self.nodes.effect(result);
+        if !effect.done {
+            return self.refused(agent, result);
+        }
+        self.note(Happening::Step(result));
+        state[usize::from(agent)] = effect.after;
+        for completion in self.nodes.completions(effect) {
+            self.answer(state, completion.txn, &completion.data)?;
+        }
+        for &number in self.nodes.sent(effect) {
+            self.send(state, number)?;
+        }
+        Ok(true)
+    }
+
+    /// What it means that a step did not consume its input.
+    fn refused(&self, agent: u16, result: u32) -> Result<bool, Halt> {
         let step = self.nodes.result(result);
         if step.outcome != Ok(StepOutcome::Stall) {
             self.note(Happening::Step(result));
@@ -536,17 +553,8 @@ impl Machine {
         if !step.honest {
             return Err(Violation::RefusalWithEffects { agent: self.config.topology.name(AgentId(agent)) }.into());
         }
-        if step.outcome.map_err(Violation::from)? != StepOutcome::Done {
-            return Ok(false);
-        }
-        state[usize::from(agent)] = step.after;
-        for completion in &step.completions {
-            self.answer(state, completion.txn, &completion.data)?;
-        }
-        for &number in &step.sent {
-            self.send(state, number)?;
-        }
-        Ok(true)
+        step.outcome.map_err(Violation::from)?;
+        Ok(false)
     }
 
     fn note(&self, happening: Happening) {
@@ -592,12 +600,9 @@ impl Machine {
         let dst = message.dst;
         let name = || self.protocol.messages()[usize::from(message.kind.0)].name;
         match self.routes[number as usize] {
-            Route::Queue(key) | Route::Pool(key) => {
-                let pooled = matches!(self.routes[number as usize], Route::Pool(_));
-                let behind = |&other: &u32| match self.routes[other as usize] {
-                    Route::Queue(k) | Route::Pool(k) => k > key || (pooled && k == key && other > number),
-                    Route::Instant | Route::Nowhere => false,
-                };
+            Route::Queue(_) | Route::Pool(_) => {
+                let channel = self.channel(number);
+                let behind = |&other: &u32| self.channel(other) > channel;
                 let position = self.network(state).iter().position(behind).unwrap_or(state.len() - self.network_at);
                 state.insert(self.network_at + position, number);
                 Ok(())

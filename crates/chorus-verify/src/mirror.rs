@@ -50,12 +50,8 @@ impl Mirrors {
     /// The images under `group`, beginning with the initial states of the controllers.
     pub fn new(group: Group, nodes: &Nodes, initial: &[u32], specs: &'static [MessageSpec]) -> Mirrors {
         let order = group.order();
-        let mut mirrors = Mirrors {
-            specs,
-            nodes: vec![Vec::new(); order],
-            messages: vec![Vec::new(); order],
-            ..Mirrors::default()
-        };
+        let mut mirrors =
+            Mirrors { specs, nodes: vec![Vec::new(); order], messages: vec![Vec::new(); order], ..Mirrors::default() };
         for (index, permutation) in (0..order).map(|index| (index, group.element(index))) {
             let requests = nodes.requests();
             let image = |number: usize| {
@@ -206,7 +202,9 @@ impl Mirrors {
         let outcome = match (step.outcome, image.outcome) {
             (Ok(Outcome::Evict(from)), Ok(Outcome::Evict(to))) => permutation.line(from) == to,
             (Ok(from), Ok(to)) => from == to,
-            (Err(from), Err(to)) => (from.state, from.event, permutation.line(from.line)) == (to.state, to.event, to.line),
+            (Err(from), Err(to)) => {
+                (from.state, from.event, permutation.line(from.line)) == (to.state, to.event, to.line)
+            }
             (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
         };
         let key = |completion: &Completion<WORDS>| (completion.txn, completion.data.0);

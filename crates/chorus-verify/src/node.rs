@@ -4,6 +4,8 @@
 //! state. So a controller's state is kept once and named by a number, equal numbers exactly for equal encodings, and each step is run once and
 //! remembered. A state of the whole machine is then a short sequence of numbers.
 
+use std::hash::BuildHasher;
+
 use chorus_protocol::access::{Completion, CoreRequest};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::controller::{
@@ -81,6 +83,18 @@ pub struct StepResult {
     pub completions: Vec<Completion<WORDS>>,
 }
 
+/// What a step did, as far as the machine goes on with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect {
+    /// The controller's state after.
+    pub after: u32,
+    /// Whether the input was consumed as the contract has it.
+    pub done: bool,
+    /// Where its messages and completions lie among those of all steps, and how many they are.
+    sent: (u32, u8),
+    completions: (u32, u8),
+}
+
 /// All that were seen so far.
 #[derive(Debug, Default)]
 pub struct Nodes {
@@ -88,12 +102,18 @@ pub struct Nodes {
     nodes: Vec<Node>,
     node_numbers: FastMap<Vec<u8>, u32>,
     messages: Vec<Message<WORDS>>,
+    /// What orders messages by their contents.
+    ranks: Vec<u64>,
     message_numbers: FastMap<Message<WORDS>, u32>,
     /// What messages are after time has passed.
     aged: FastMap<(u32, Passage), u32>,
     requests: Vec<CoreRequest<WORDS>>,
     results: Vec<StepResult>,
     result_numbers: FastMap<u64, u32>,
+    /// What each step did, apart from the rest, since it is asked so often.
+    effects: Vec<Effect>,
+    sent: Vec<u32>,
+    completions: Vec<Completion<WORDS>>,
     out: Outbox<WORDS>,
 }
 
@@ -118,6 +138,11 @@ impl Nodes {
         &self.messages[number as usize]
     }
 
+    /// What orders messages, the same on every machine where their numbers depend on what was sent before.
+    pub fn rank(&self, number: u32) -> (u64, u32) {
+        (self.ranks[number as usize], number)
+    }
+
     /// Every message ever sent.
     pub fn all_messages(&self) -> &[Message<WORDS>] {
         &self.messages
@@ -136,6 +161,21 @@ impl Nodes {
     /// A step.
     pub fn result(&self, number: u32) -> &StepResult {
         &self.results[number as usize]
+    }
+
+    /// What a step did.
+    pub fn effect(&self, number: u32) -> Effect {
+        self.effects[number as usize]
+    }
+
+    /// The messages that a step sent.
+    pub fn sent(&self, effect: Effect) -> &[u32] {
+        &self.sent[effect.sent.0 as usize..][..usize::from(effect.sent.1)]
+    }
+
+    /// The operations that a step ended.
+    pub fn completions(&self, effect: Effect) -> &[Completion<WORDS>] {
+        &self.completions[effect.completions.0 as usize..][..usize::from(effect.completions.1)]
     }
 
     /// Every step that was ever run.
@@ -168,6 +208,7 @@ impl Nodes {
         }
         let number = self.messages.len() as u32;
         self.messages.push(*message);
+        self.ranks.push(self.message_numbers.hasher().hash_one(message));
         self.message_numbers.insert(*message, number);
         number
     }
@@ -219,6 +260,14 @@ impl Nodes {
         let sent = out.messages.iter().map(|message| self.add_message(message)).collect();
         let result = StepResult { before, input, outcome, honest, after, sent, completions: out.completions.clone() };
         self.out = out;
+        self.effects.push(Effect {
+            after,
+            done: honest && outcome == Ok(Outcome::Done),
+            sent: (self.sent.len() as u32, result.sent.len() as u8),
+            completions: (self.completions.len() as u32, result.completions.len() as u8),
+        });
+        self.sent.extend(&result.sent);
+        self.completions.extend(&result.completions);
         let number = self.results.len() as u32;
         self.results.push(result);
         self.result_numbers.insert(input.key(before), number);

@@ -108,8 +108,8 @@ impl StateSet {
     pub fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>) {
         guesses.clear();
         guesses.extend(candidates.iter().map(|candidate| {
-            let index = &self.shards[shard_of(candidate.fingerprint)].index;
-            Guess { entry: index[candidate.fingerprint as usize & (index.len() - 1)], start: 0, end: 0 }
+            let shard = &self.shards[shard_of(candidate.fingerprint)];
+            Guess { entry: shard.guess(candidate.fingerprint), start: 0, end: 0 }
         }));
         for (candidate, guess) in candidates.iter().zip(guesses.iter_mut()) {
             let shard = &self.shards[shard_of(candidate.fingerprint)];
@@ -225,6 +225,19 @@ impl Shard {
         match self.index[self.position(fingerprint, bytes)] {
             EMPTY => None,
             entry => Some(local_of(entry)),
+        }
+    }
+
+    /// The first entry that may stand for a state with this fingerprint, or an empty one.
+    fn guess(&self, fingerprint: u64) -> u32 {
+        let mask = self.index.len() - 1;
+        let mut position = fingerprint as usize & mask;
+        loop {
+            let found = self.index[position];
+            if found == EMPTY || alike(found, fingerprint) {
+                return found;
+            }
+            position = (position + 1) & mask;
         }
     }
 

@@ -119,14 +119,15 @@ pub struct TransitionTable {
 }
 
 impl TransitionTable {
+    /// A table that nothing was seen for.
+    pub fn empty(protocol: &dyn Protocol) -> TransitionTable {
+        let (title, citation) = (protocol.title(), protocol.citation());
+        TransitionTable { title, citation, explored: 0, roles: BTreeMap::new() }
+    }
+
     /// Explores a protocol in enough configurations to meet everything it does.
     pub fn extract(protocol: &'static dyn Protocol) -> TransitionTable {
-        let mut table = TransitionTable {
-            title: protocol.title(),
-            citation: protocol.citation(),
-            explored: 0,
-            roles: BTreeMap::new(),
-        };
+        let mut table = TransitionTable::empty(protocol);
         for config in table_configurations(protocol) {
             let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
             exploration.run(&Settings::default());
