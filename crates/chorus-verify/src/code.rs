@@ -156,6 +156,11 @@ impl Code {
         Location { line: location.line, word: location.word }
     }
 
+    /// The program that the thread is part of.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// The barriers of the program that this thread is part of.
     pub fn barriers(&self) -> &[BarrierSpec] {
         &self.barriers

@@ -19,7 +19,7 @@ use crate::config::{MachineConfig, Start};
 use crate::expand::{Expansion, Fault, Found, Ground, Moves, keep_first};
 use crate::hashing::fingerprint;
 use crate::invariants::{Promised, clean};
-use crate::judge::Judge;
+use crate::judge::{Judge, provided};
 use crate::machine::{Action, Halt, Machine};
 use crate::settings::{Bound, Reduction, Settings, Storage};
 use crate::state::State;
@@ -120,7 +120,7 @@ impl Exploration {
             seen: StateSet::new(Storage::Exact),
             starts: Vec::new(),
             promised: Promised::of(protocol.promises()),
-            judge: Judge::new(protocol.model()),
+            judge: Judge::new(provided(protocol.model(), config)),
             on_forbidden,
             transitions: 0,
             depth: 0,

@@ -2,28 +2,40 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chorus_litmus::judge::{TooLarge, allowed};
+use chorus_litmus::model::Model;
+use chorus_litmus::test::{Outcome, Program};
 use chorus_protocol::registry::MemoryModel;
 
-use crate::axioms::{Model, allowed};
 use crate::canonical::Canonical;
-use crate::config::Ending;
+use crate::config::{Ending, Loads, MachineConfig, Stores};
 use crate::hashing::FastMap;
 use crate::machine::Machine;
-use crate::program::{Outcome, Program};
 use crate::state::State;
 use crate::violation::Violation;
+
+/// The model that a protocol provides to a machine's threads: where every write is seen by all at once and threads wait for each of their
+/// accesses, they see sequential consistency.
+pub fn provided(protocol: MemoryModel, config: &MachineConfig) -> Model {
+    match protocol {
+        MemoryModel::WriteAtomicRc if config.loads == Loads::Blocking && config.stores == Stores::Blocking => Model::Sc,
+        MemoryModel::WriteAtomicRc => Model::RcPc,
+        MemoryModel::Rcpc => Model::RcPcNonAtomic,
+        MemoryModel::PerLocation => Model::PerLocation,
+    }
+}
 
 struct Judged {
     program: Program,
     /// What the model allows, once it was asked.
-    allowed: Option<BTreeSet<Outcome>>,
+    allowed: Option<Result<BTreeSet<Outcome>, TooLarge>>,
     /// The outcomes reached, each with the first state that showed it.
     reached: BTreeMap<Outcome, u32>,
 }
 
 /// Every program that ran to its end, with what came of it.
 pub struct Judge {
-    model: MemoryModel,
+    model: Model,
     programs: FastMap<Vec<u8>, Judged>,
     /// The executions judged: the progress of all operations and the memory in the end.
     executions: FastMap<Vec<u32>, ()>,
@@ -31,7 +43,7 @@ pub struct Judge {
 
 impl Judge {
     /// No program yet.
-    pub fn new(model: MemoryModel) -> Judge {
+    pub fn new(model: Model) -> Judge {
         Judge { model, programs: FastMap::default(), executions: FastMap::default() }
     }
 
@@ -53,7 +65,7 @@ impl Judge {
 
     /// Whether nothing new is to be judged in a state in which everything issued is answered and delivered.
     pub(crate) fn knows(&self, machine: &Machine, state: &[u32], execution: &mut Vec<u32>) -> bool {
-        if machine.config().ending == Ending::Complete && !machine.all_issued(state) {
+        if machine.config().ending == Ending::Complete && !machine.ended(state) {
             return true;
         }
         machine.execution(state, execution);
@@ -87,21 +99,22 @@ impl Judge {
 
     /// What the model makes of a state in which everything issued is answered and delivered.
     pub(crate) fn verdict(&mut self, machine: &Machine, state: &State, number: u32) -> Result<(), Violation> {
-        if machine.config().ending == Ending::Complete && !machine.all_issued(state) {
+        if machine.config().ending == Ending::Complete && !machine.ended(state) {
             return Ok(());
         }
         let (model, outcome) = (self.model, machine.outcome(state));
         let judged = self.judged(machine, state);
         judged.reached.entry(outcome.clone()).or_insert(number);
-        let permitted = judged
-            .allowed
-            .get_or_insert_with(|| allowed(&judged.program, Model::from(model), machine.config().lines))
-            .contains(&outcome);
-        if permitted {
-            return Ok(());
+        let Judged { program, .. } = judged;
+        let allowed = || allowed(program, model).map(|allowed| allowed.outcomes);
+        match judged.allowed.get_or_insert_with(allowed) {
+            Ok(allowed) if allowed.contains(&outcome) => Ok(()),
+            Ok(_) => {
+                let (program, outcome) = (program.to_string(), program.describe(&outcome));
+                Err(Violation::Forbidden { program, outcome, model: model.title() })
+            }
+            Err(reason) => Err(Violation::Unjudged { program: program.to_string(), reason: *reason }),
         }
-        let (program, outcome) = (judged.program.to_string(), judged.program.describe(&outcome));
-        Err(Violation::Forbidden { program, outcome, model })
     }
 
     fn judged(&mut self, machine: &Machine, state: &[u32]) -> &mut Judged {

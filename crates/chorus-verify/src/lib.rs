@@ -4,11 +4,10 @@
 //!
 //! - [`program`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
 //! - [`explore`] visits every [`state`] once ([`state_set`]) and checks [`invariants`]; [`violation`] names what can be wrong.
-//! - [`axioms`] says which outcomes a memory model allows, [`judge`] asks it; [`litmus`] holds Chorus's litmus tests and compares.
+//! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] holds Chorus's litmus tests and compares.
 //! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
 //! - [`chart`] draws the shortest way to a violation; [`table`] is the transition table that the exploration saw.
 
-pub mod axioms;
 mod canonical;
 pub mod chart;
 pub mod check;

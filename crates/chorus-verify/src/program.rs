@@ -1,6 +1,6 @@
-//! Programs of a few operations per thread, and what came of running one.
+//! Operations of threads, and the programs that they make.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use chorus_litmus::test::{self as litmus, BarrierMode, FenceKind, Instruction, LocationId, Modify, Operand};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
@@ -203,83 +203,26 @@ impl fmt::Display for Op {
     }
 }
 
-/// What threads do, each in its order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Program {
-    /// Operations of each thread.
-    pub threads: Vec<Vec<Op>>,
-}
-
-impl Program {
-    /// Number of lines that the program's locations need.
-    pub fn lines(&self) -> u8 {
-        let highest = self.threads.iter().flatten().filter_map(Op::location).map(|at| at.line).max();
-        highest.map_or(0, |line| line + 1)
-    }
-
-    /// The same as a litmus test has it, each thread in a work-group of the number given for it. Every operation that returns a value has
-    /// a register of its own.
-    pub fn to_litmus(&self, groups: &[u16]) -> litmus::Program {
-        let locations = (0..usize::from(self.lines()) * WORDS).map(Location::from_index);
-        let location =
-            |at: Location| litmus::Location { name: at.to_string(), initial: 0, line: at.line, word: at.word };
-        let thread = |(ops, &group): (&Vec<Op>, &u16)| {
-            let mut thread = litmus::Thread { cta: u32::from(group), ..litmus::Thread::default() };
-            for op in ops {
-                let to = litmus::Register(thread.registers.len() as u8);
-                if op.returns_value() {
-                    thread.registers.push(litmus::RegisterSpec { name: format!("r{}", to.0), initial: 0 });
-                }
-                thread.code.push(op.to_instruction(to));
+/// Threads that issue the given operations, as a litmus test has them: each in a work-group of its own, on a memory of `lines` lines.
+/// Every operation that returns a value has a register of its own.
+pub fn straight_line(threads: &[Vec<Op>], lines: u8) -> litmus::Program {
+    let locations = (0..usize::from(lines) * WORDS).map(Location::from_index);
+    let location = |at: Location| litmus::Location { name: at.to_string(), initial: 0, line: at.line, word: at.word };
+    let thread = |(group, ops): (usize, &Vec<Op>)| {
+        let mut thread = litmus::Thread { cta: group as u32, ..litmus::Thread::default() };
+        for op in ops {
+            let to = litmus::Register(thread.registers.len() as u8);
+            if op.returns_value() {
+                thread.registers.push(litmus::RegisterSpec { name: format!("r{}", to.0), initial: 0 });
             }
-            thread
-        };
-        litmus::Program {
-            locations: locations.map(location).collect(),
-            threads: self.threads.iter().zip(groups).map(thread).collect(),
+            thread.code.push(op.to_instruction(to));
         }
+        thread
+    };
+    litmus::Program {
+        locations: locations.map(location).collect(),
+        threads: threads.iter().enumerate().map(thread).collect(),
     }
-
-    /// An outcome in words: each thread's values in the order of its loads and atomics, then the final memory.
-    pub fn describe(&self, outcome: &Outcome) -> String {
-        let mut text = String::new();
-        let mut values = outcome.registers.iter();
-        for (thread, ops) in self.threads.iter().enumerate() {
-            for (register, value) in
-                ops.iter().filter(|op| op.returns_value()).zip(&mut values).map(|p| p.1).enumerate()
-            {
-                let _ = write!(text, "T{thread}:r{register}={value} ");
-            }
-        }
-        text.push_str("finally");
-        for (index, value) in outcome.finals.iter().enumerate() {
-            let at = Location::from_index(index);
-            if self.threads.iter().flatten().any(|op| op.location() == Some(at)) {
-                let _ = write!(text, " {at}={value}");
-            }
-        }
-        text
-    }
-}
-
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (thread, ops) in self.threads.iter().enumerate() {
-            let ops: Vec<String> = ops.iter().map(Op::to_string).collect();
-            let separator = if thread == 0 { "" } else { " | " };
-            write!(f, "{separator}T{thread}: {}", if ops.is_empty() { "-".to_owned() } else { ops.join("; ") })?;
-        }
-        Ok(())
-    }
-}
-
-/// What an execution returned and left behind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Outcome {
-    /// The values of all loads and atomics, thread by thread, in program order.
-    pub registers: Vec<u32>,
-    /// The final value of every word, by [`Location::index`].
-    pub finals: Vec<u32>,
 }
 
 /// One position of a thread as the machine issues it.
@@ -338,14 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_is_described_thread_by_thread() {
-        let program = Program {
-            threads: vec![
-                vec![Op::Store { at: X, value: 1, order: Order::Relaxed, scope: Scope::Gpu }],
-                vec![Op::Load { at: X, order: Order::Relaxed, scope: Scope::Gpu }],
-            ],
-        };
-        assert_eq!(program.to_string(), "T0: st x=1 | T1: ld x");
-        assert_eq!(program.describe(&Outcome { registers: vec![0], finals: vec![1, 0] }), "T1:r0=0 finally x=1");
+    fn operations_become_instructions_with_registers_for_what_comes_back() {
+        let (order, scope) = (Order::Relaxed, Scope::Gpu);
+        let threads = [vec![Op::Store { at: X, value: 1, order, scope }], vec![Op::Load { at: Y1, order, scope }]];
+        let program = straight_line(&threads, 2);
+        assert_eq!(program.locations.iter().map(|at| &*at.name).collect::<Vec<_>>(), ["x", "x1", "y", "y1"]);
+        assert_eq!(program.threads.iter().map(|thread| thread.registers.len()).collect::<Vec<_>>(), [0, 1]);
+        let loaded = Instruction::Load { to: litmus::Register(0), at: LocationId(3), order, scope };
+        assert_eq!(program.threads[1].code, [loaded]);
     }
 }

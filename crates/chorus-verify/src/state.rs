@@ -9,7 +9,10 @@ use chorus_protocol::message::memory;
 
 use crate::machine::Machine;
 use crate::node::Node;
-use crate::program::{Outcome, Program, Step, WORDS};
+use chorus_litmus::test::{Outcome, Program};
+
+use crate::code::Next;
+use crate::program::{Location, Step, WORDS, straight_line};
 
 /// A state of the whole machine.
 pub type State = Vec<u32>;
@@ -93,57 +96,80 @@ impl Machine {
             && state[self.ops_at..].iter().all(|&word| !matches!(Progress::unpack(word), Progress::Outstanding(_)))
     }
 
-    /// Whether every thread has issued everything.
-    pub fn all_issued(&self, state: &[u32]) -> bool {
-        self.config.threads.iter().enumerate().all(|(thread, spec)| {
-            spec.steps.is_empty() || self.progress(state, thread, spec.steps.len() - 1) != Progress::Waiting
+    /// Whether every thread has come to the end of its program.
+    pub fn ended(&self, state: &[u32]) -> bool {
+        self.config.threads.iter().enumerate().all(|(thread, spec)| match &spec.code {
+            Some(code) => code.next(|slot| self.progress(state, thread, slot)) == Next::End,
+            None => spec.steps.is_empty() || self.progress(state, thread, spec.steps.len() - 1) != Progress::Waiting,
         })
+    }
+
+    /// The program whose code the threads run, if they do not choose their operations.
+    fn code(&self) -> Option<&Program> {
+        self.config.threads.first()?.code.as_ref().map(|code| code.program())
     }
 
     /// Which alternatives the threads chose: equal exactly for equal programs.
     pub fn choices(&self, state: &[u32], key: &mut Vec<u8>) {
         key.clear();
+        if self.code().is_some() {
+            return;
+        }
         let words = &state[self.ops_at..self.network_at];
         key.extend(words.iter().map(|&word| Progress::unpack(word).choice().map_or(0, |choice| choice + 1)));
     }
 
-    /// The operations issued so far.
+    /// The program that runs: the threads' code, or the operations issued so far.
     pub fn program(&self, state: &[u32]) -> Program {
+        if let Some(program) = self.code() {
+            return program.clone();
+        }
         let mut threads = vec![Vec::new(); self.config.threads.len()];
         for (thread, step, choice, _) in self.issued(state).filter(|(_, step, ..)| !step.implied) {
             threads[thread].push(step.alternatives[usize::from(choice)]);
         }
-        Program { threads }
+        straight_line(&threads, self.config.lines)
     }
 
     /// The values returned so far and the contents of memory as anybody would find them in the end.
     pub fn outcome(&self, state: &[u32]) -> Outcome {
-        let value = |(_, step, choice, progress): (usize, &Step, u8, Progress)| match progress {
-            Progress::Answered(_, value) if step.alternatives[usize::from(choice)].returns_value() => Some(value),
-            Progress::Waiting | Progress::Outstanding(_) | Progress::Answered(..) => None,
+        let words = self.final_words(state);
+        let Some(program) = self.code() else {
+            let value = |(_, step, choice, progress): (usize, &Step, u8, Progress)| match progress {
+                Progress::Answered(_, value) if step.alternatives[usize::from(choice)].returns_value() => Some(value),
+                Progress::Waiting | Progress::Outstanding(_) | Progress::Answered(..) => None,
+            };
+            return Outcome { registers: self.issued(state).filter_map(value).collect(), finals: words };
         };
-        let registers = self.issued(state).filter_map(value).collect();
-        let mut finals = Vec::new();
-        self.finals(state, &mut finals);
-        Outcome { registers, finals }
+        let codes = self.config.threads.iter().enumerate().filter_map(|(thread, spec)| Some((thread, spec.code.as_ref()?)));
+        let registers = codes.flat_map(|(thread, code)| code.registers(|slot| self.progress(state, thread, slot)));
+        let place = |at: &chorus_litmus::test::Location| Location { line: at.line, word: at.word }.index();
+        let finals = program.locations.iter().map(|at| words[place(at)]).collect();
+        Outcome { registers: registers.collect(), finals }
     }
 
     /// What tells the execution that an idle state ends from every other: the progress of all operations and the memory in the end.
     pub(crate) fn execution(&self, state: &[u32], execution: &mut Vec<u32>) {
         execution.clear();
         execution.extend_from_slice(&state[self.ops_at..self.network_at]);
-        self.finals(state, execution);
+        self.add_final_words(state, execution);
     }
 
-    /// Appends the words of memory as anybody would find them in the end.
-    fn finals(&self, state: &[u32], finals: &mut Vec<u32>) {
+    fn final_words(&self, state: &[u32]) -> Vec<u32> {
+        let mut words = Vec::new();
+        self.add_final_words(state, &mut words);
+        words
+    }
+
+    /// Appends every word of memory with what caches hold that is newer.
+    fn add_final_words(&self, state: &[u32], words: &mut Vec<u32>) {
         for line in 0..usize::from(self.config.lines) {
             let mut data = self.memory_line(state, line);
             for agent in (0..self.controllers).rev() {
                 let view = &self.nodes.node(state[agent]).views[line];
                 data.merge(view.dirty, &view.data);
             }
-            finals.extend(data.0);
+            words.extend(data.0);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What can be wrong with a protocol.
 
+use chorus_litmus::judge::TooLarge;
 use chorus_protocol::controller::Unspecified;
-use chorus_protocol::registry::MemoryModel;
 use thiserror::Error;
 
 use crate::program::Location;
@@ -94,13 +94,21 @@ pub enum Violation {
         reason: String,
     },
     /// An execution that the memory model forbids.
-    #[error("wrong values: {program} gave {outcome}, which the model ({}) forbids", model.name())]
+    #[error("wrong values: {program} gave {outcome}, which the model ({model}) forbids")]
     Forbidden {
         /// What the threads did.
         program: String,
         /// What came of it.
         outcome: String,
-        /// The protocol's model.
-        model: MemoryModel,
+        /// The model.
+        model: &'static str,
+    },
+    /// A program that is too large for the memory model.
+    #[error("nobody can say whether {program} went well: {reason}")]
+    Unjudged {
+        /// What the threads did.
+        program: String,
+        /// Why not.
+        reason: TooLarge,
     },
 }

@@ -9,6 +9,7 @@
 //! | `activity.rs` | progress of a verb that takes long |
 //! | `interrupt.rs` | Ctrl-C while a matrix runs |
 //! | `names.rs` | what exists: systems, protocols, workloads |
+//! | `litmus_input.rs` | which litmus tests are meant: names, files, folders |
 //! | `facts.rs` | what Chorus counts in its own controllers and machines, for the claims of the papers |
 //! | `definitions.rs` | what the metrics mean |
 //! | `date.rs` | today |
@@ -19,6 +20,7 @@ mod definitions;
 mod facts;
 mod failure;
 mod interrupt;
+mod litmus_input;
 mod names;
 mod output;
 mod session;

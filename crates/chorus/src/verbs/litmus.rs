@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use chorus_lab::simulate::unknown;
-use chorus_verify::litmus::{Expectation, LitmusResult, LitmusTest, run_litmus, tests};
-use chorus_verify::program::Outcome;
-use clap::Args;
+use chorus_litmus::test::Outcome;
+use chorus_verify::code::NotRunnable;
+use chorus_verify::config::Stores;
+use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus};
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
+use crate::litmus_input::{self, LitmusInput};
 use crate::names;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
@@ -17,8 +19,12 @@ use crate::session::Session;
 const EXAMPLES: &str = "\
 Examples:
   chorus litmus gpu-vi
-  chorus litmus gpu-vi MP MP+fences     two tests, with every outcome
-  chorus litmus no-coh --json";
+  chorus litmus gpu-vi MP MP+fences        two tests, with every outcome
+  chorus litmus tc-weak my-test.litmus     tests of a file, or of every file in a folder
+  chorus litmus mesi --core blocking       beside cores that wait for their stores
+  chorus litmus no-coh --json
+
+Threads of one CTA share a private cache; threads of different CTAs have one each.";
 
 /// Arguments of `chorus litmus`.
 #[derive(Debug, Args)]
@@ -26,28 +32,59 @@ Examples:
 pub struct Arguments {
     /// The protocol.
     protocol: String,
-    /// The tests, in any case; without any, all.
+    /// The tests: names, in any case, or files and folders; without any, all of Chorus's own.
     tests: Vec<String>,
     /// Build in one of the protocol's seeded faults.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
+    /// The cores: whether they wait for their stores.
+    #[arg(long, value_name = "KIND", default_value = "posted")]
+    core: Core,
     #[command(flatten)]
     form: JsonArgument,
 }
+
+/// A kind of core. Loads block in either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Core {
+    /// Stores are posted; fences wait for them.
+    Posted,
+    /// Every store is waited for.
+    Blocking,
+}
+
+impl From<Core> for Stores {
+    fn from(core: Core) -> Stores {
+        match core {
+            Core::Posted => Stores::Posted,
+            Core::Blocking => Stores::Blocking,
+        }
+    }
+}
+
+/// Tests that cannot be run on the machine, with the reason.
+type NotRun = Vec<(String, NotRunnable)>;
 
 /// Runs `chorus litmus`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = names::protocol(&arguments.protocol)?;
     let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
-    let tests = chosen(&arguments.tests)?;
-    let activity = session.activity(Some(tests.len()));
-    let mut results = Vec::new();
-    for test in &tests {
-        activity.begin(format!("{}: {}", test.name, test.question));
-        let result = run_litmus(protocol, fault, test);
-        let (verdict, states) = (verdict(&result), count(result.states as u64));
-        activity.finish(&format!("{}: {verdict}, {states} states", test.name));
-        results.push(result);
+    let input = litmus_input::read(&arguments.tests)?;
+    let activity = session.activity(Some(input.tests.len()));
+    let (mut results, mut not_run) = (Vec::new(), NotRun::new());
+    for test in &input.tests {
+        activity.begin(format!("{}: {}", test.name(), test.question()));
+        match run_litmus(protocol, fault, test, arguments.core.into()) {
+            Ok(result) => {
+                let (verdict, states) = (verdict(&result), count(result.states as u64));
+                activity.finish(&format!("{}: {verdict}, {states} states", test.name()));
+                results.push(result);
+            }
+            Err(reason) => {
+                activity.finish(&format!("{}: not run: {reason}", test.name()));
+                not_run.push((test.name().to_owned(), reason));
+            }
+        }
     }
     drop(activity);
     let passed = results.iter().all(LitmusResult::passed);
@@ -59,25 +96,19 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             "memory_model": protocol.model().name(),
             "passed": passed,
             "tests": results.iter().map(to_json).collect::<Vec<_>>(),
+            "unsupported": unsupported_json(&input, &not_run),
         }))?;
     } else {
         let model = format!("{}: {}\n", protocol.title(), protocol.model().name());
         session.output.line(&model)?;
-        print(&results, !arguments.tests.is_empty(), session)?;
+        print(&results, !arguments.tests.is_empty() && results.len() <= IN_DETAIL, session)?;
+        print_unsupported(&input, &not_run, session)?;
     }
     Ok(Verdict::of(passed))
 }
 
-/// The tests of these names, or all.
-fn chosen(names: &[String]) -> Result<Vec<LitmusTest>, Failure> {
-    let all = tests();
-    let known: Vec<&str> = all.iter().map(|test| test.name).collect();
-    let find = |name: &String| {
-        let found = all.iter().find(|test| test.name.eq_ignore_ascii_case(name)).cloned();
-        found.ok_or_else(|| Failure::bad_input(unknown("litmus test", name, &known)))
-    };
-    if names.is_empty() { Ok(all) } else { names.iter().map(find).collect() }
-}
+/// Tests named are shown with every outcome, unless they are more than this.
+const IN_DETAIL: usize = 8;
 
 fn verdict(result: &LitmusResult) -> &'static str {
     match () {
@@ -89,24 +120,22 @@ fn verdict(result: &LitmusResult) -> &'static str {
 }
 
 fn expectation(result: &LitmusResult) -> &'static str {
-    match result.expectation {
-        Expectation::Forbidden => "forbidden",
-        Expectation::Reachable => "must be seen",
-        Expectation::Permitted => "allowed",
-    }
+    result.expectation.map_or("", Expectation::text)
 }
 
 fn to_json(result: &LitmusResult) -> Value {
+    let test = &result.test.test;
     let outcomes = |outcomes: &BTreeSet<Outcome>| -> Vec<String> {
-        outcomes.iter().map(|outcome| result.test.program.describe(outcome)).collect()
+        outcomes.iter().map(|outcome| test.program.describe(outcome)).collect()
     };
     let forbidden: BTreeSet<Outcome> = result.forbidden_reached().cloned().collect();
     json!({
-        "name": result.test.name,
-        "question": result.test.question,
-        "program": result.test.program.to_string(),
-        "telling_outcome": result.test.telling.to_string(),
-        "expected": expectation(result),
+        "name": test.name,
+        "question": result.test.question(),
+        "program": test.program.to_string(),
+        "model": result.model.name(),
+        "telling_outcome": test.condition_text(),
+        "expected": result.expectation.map(Expectation::text),
         "telling_outcome_reached": result.telling_reached(),
         "reached": outcomes(&result.reached),
         "allowed": outcomes(&result.allowed),
@@ -119,6 +148,12 @@ fn to_json(result: &LitmusResult) -> Value {
         "verdict": verdict(result),
         "chart": result.failure.as_ref().map(|chart| chart.to_text()),
     })
+}
+
+fn unsupported_json(input: &LitmusInput, not_run: &NotRun) -> Vec<Value> {
+    let unsupported = input.unsupported.iter().map(|(name, reason)| json!({ "name": name, "reason": reason }));
+    let not_run = not_run.iter().map(|(name, reason)| json!({ "name": name, "reason": reason.to_string() }));
+    unsupported.chain(not_run).collect()
 }
 
 fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Result<(), Failure> {
@@ -137,13 +172,13 @@ fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Re
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     for result in results {
         table.add_row([
-            result.test.name.to_owned(),
+            result.test.name().to_owned(),
             count(result.states as u64),
             result.reached.len().to_string(),
             result.allowed.len().to_string(),
             result.forbidden_reached().count().to_string(),
             yes_or_no(result.vacuous()),
-            result.test.telling.to_string(),
+            result.test.test.condition_text(),
             expectation(result).to_owned(),
             yes_or_no(result.telling_reached()),
             verdict(result).to_owned(),
@@ -157,4 +192,15 @@ fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Re
     }
     let passed = results.iter().filter(|result| result.passed()).count();
     session.output.line(&format!("\n{passed} of {} tests pass", results.len()))
+}
+
+/// What was not run, counted by reason.
+fn print_unsupported(input: &LitmusInput, not_run: &NotRun, session: &mut Session) -> Result<(), Failure> {
+    for (reason, count) in input.reasons() {
+        session.output.line(&format!("{count} not supported: {reason}"))?;
+    }
+    for (name, reason) in not_run {
+        session.output.line(&format!("{name} not run: {reason}"))?;
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ mod explain;
 mod export;
 mod list;
 mod litmus;
+mod model;
 mod reproduce;
 mod run;
 mod table;
@@ -31,6 +32,8 @@ pub enum Verb {
     Check(check::Arguments),
     /// Run litmus tests on a protocol and compare with its memory model.
     Litmus(litmus::Arguments),
+    /// Ask a memory model what litmus tests may do.
+    Model(model::Arguments),
     /// Print a protocol's transition table, extracted from its running controllers.
     Table(table::Arguments),
     /// Measure how fast the simulator is.
@@ -49,6 +52,7 @@ impl Verb {
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
             Verb::Check(arguments) => check::run(arguments, session),
             Verb::Litmus(arguments) => litmus::run(arguments, session),
+            Verb::Model(arguments) => model::run(arguments, session),
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),
             Verb::Export(arguments) => export::run(arguments, session),

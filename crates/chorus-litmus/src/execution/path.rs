@@ -1,0 +1,224 @@
+//! The ways through a thread's code.
+//!
+//! A path is a choice for each branch that the thread meets. Loops are not followed: no path jumps back, so that each body is executed at most
+//! once, as bounded model checkers do with bound one.
+
+use chorus_protocol::access::{AtomicOp, Order, Scope};
+
+use crate::execution::linear::Linear;
+use crate::judge::TooLarge;
+use crate::test::{BarrierMode, Comparison, FenceKind, Instruction, Modify, Operand, Thread};
+
+/// Most paths of a thread.
+const MAX_PATHS: usize = 4096;
+/// Most events of a thread, so that they fit into a word of bits.
+pub(crate) const MAX_EVENTS: usize = 64;
+
+/// What an event does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    Fence(FenceKind),
+    Barrier(BarrierMode),
+}
+
+/// What a write stores.
+#[derive(Clone, Debug)]
+pub(crate) enum Stored {
+    Value(Linear),
+    /// What an atomic makes of the value that the event before has read.
+    Modified {
+        modify: Modify,
+        /// The operand; for compare-exchange the expected value and the new one.
+        operands: [Linear; 2],
+    },
+}
+
+impl Stored {
+    /// The operation and operand of an atomic whose operands are worth `operands`.
+    pub fn operation(modify: Modify, operands: [u32; 2]) -> (AtomicOp, u32) {
+        match modify {
+            Modify::CompareExchange { .. } => (AtomicOp::CompareExchange { expected: operands[0] }, operands[1]),
+            _ => modify.resolve(|_| operands[0]),
+        }
+    }
+}
+
+/// Which barrier, as far as its operands say.
+#[derive(Clone, Debug)]
+pub(crate) struct BarrierName {
+    pub instance: u32,
+    pub id: Option<Linear>,
+    pub quorum: Option<Linear>,
+}
+
+/// An event of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct PathEvent {
+    /// Its instruction.
+    pub place: u16,
+    pub kind: Kind,
+    /// The location of reads and writes.
+    pub at: u8,
+    pub order: Order,
+    pub scope: Scope,
+    /// Half of an atomic: the read, directly followed by the write.
+    pub atomic: bool,
+    /// Half of an atomic without a result.
+    pub reduction: bool,
+    pub stored: Option<Stored>,
+    pub barrier: Option<BarrierName>,
+    /// The reads of the path that it depends on, by value or by control, as bits.
+    pub depends_on: u64,
+}
+
+/// A branch that went one way.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    comparison: Comparison,
+    a: Linear,
+    b: Linear,
+    taken: bool,
+}
+
+impl Guard {
+    /// Whether the branch goes this way, where `read` says what the path's events read.
+    pub fn holds(&self, read: impl Fn(usize) -> u32) -> bool {
+        let value = |side: &Linear| side.value(|event| Some(read(event))).unwrap_or(0);
+        self.comparison.holds(value(&self.a), value(&self.b)) == self.taken
+    }
+}
+
+/// A way through a thread's code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Path {
+    pub events: Vec<PathEvent>,
+    pub guards: Vec<Guard>,
+    /// The registers in the end.
+    pub registers: Vec<Linear>,
+    /// The reads that branches so far depend on.
+    controlled_by: u64,
+}
+
+/// Every way through a thread's code.
+pub(crate) fn paths(thread: &Thread) -> Result<Vec<Path>, TooLarge> {
+    let registers = thread.registers.iter().map(|register| Linear::constant(register.initial)).collect();
+    let mut open = vec![(0, Path { registers, ..Path::default() })];
+    let mut done = Vec::new();
+    while let Some((mut place, mut path)) = open.pop() {
+        let finished = loop {
+            let Some(instruction) = thread.code.get(place) else { break true };
+            let target = match *instruction {
+                Instruction::Jump { target } => usize::from(target),
+                Instruction::Branch { comparison, a, b, target } => {
+                    let (a, b) = (Linear::operand(a, &path.registers), Linear::operand(b, &path.registers));
+                    let target = usize::from(target);
+                    match (a.known(), b.known()) {
+                        (Some(a), Some(b)) if comparison.holds(a, b) => target,
+                        (Some(_), Some(_)) => place + 1,
+                        _ => {
+                            path.controlled_by |= a.events() | b.events();
+                            if target > place {
+                                let mut other = path.clone();
+                                other.guards.push(Guard { comparison, a: a.clone(), b: b.clone(), taken: true });
+                                open.push((target, other));
+                            }
+                            path.guards.push(Guard { comparison, a, b, taken: false });
+                            place + 1
+                        }
+                    }
+                }
+                // An instruction makes at most two events.
+                _ if path.events.len() + 2 > MAX_EVENTS => return Err(TooLarge::Events { limit: MAX_EVENTS }),
+                _ => {
+                    path.execute(place, instruction);
+                    place + 1
+                }
+            };
+            if target <= place {
+                break false;
+            }
+            place = target;
+        };
+        if finished {
+            done.push(path);
+        }
+        if done.len() + open.len() > MAX_PATHS {
+            return Err(TooLarge::Paths { limit: MAX_PATHS });
+        }
+    }
+    Ok(done)
+}
+
+impl Path {
+    fn push(&mut self, mut event: PathEvent) {
+        event.depends_on |= self.controlled_by;
+        self.events.push(event);
+    }
+
+    /// Adds what an instruction does, which is no branch.
+    fn execute(&mut self, place: usize, instruction: &Instruction) {
+        let event = |kind, at: u8, order, scope| PathEvent {
+            place: place as u16,
+            kind,
+            at,
+            order,
+            scope,
+            atomic: false,
+            reduction: false,
+            stored: None,
+            barrier: None,
+            depends_on: 0,
+        };
+        match *instruction {
+            Instruction::Load { to, at, order, scope } => {
+                self.registers[usize::from(to.0)] = Linear::read(self.events.len());
+                self.push(event(Kind::Read, at.0, order, scope));
+            }
+            Instruction::Store { at, value, order, scope } => {
+                let value = Linear::operand(value, &self.registers);
+                let depends_on = value.events();
+                let stored = Some(Stored::Value(value));
+                self.push(PathEvent { stored, depends_on, ..event(Kind::Write, at.0, order, scope) });
+            }
+            Instruction::Atomic { to, at, modify, order, scope } => {
+                let operands = operands_of(modify).map(|operand| Linear::operand(operand, &self.registers));
+                let read = self.events.len();
+                let depends_on = operands[0].events() | operands[1].events() | 1 << read;
+                let reduction = to.is_none();
+                if let Some(to) = to {
+                    self.registers[usize::from(to.0)] = Linear::read(read);
+                }
+                let half = PathEvent { atomic: true, reduction, ..event(Kind::Read, at.0, order, scope) };
+                let stored = Some(Stored::Modified { modify, operands });
+                self.push(half.clone());
+                self.push(PathEvent { kind: Kind::Write, stored, depends_on, ..half });
+            }
+            Instruction::Fence { kind, scope } => self.push(event(Kind::Fence(kind), 0, Order::AcqRel, scope)),
+            Instruction::Barrier { mode, instance, id, quorum } => {
+                let linear = |operand: Operand| Linear::operand(operand, &self.registers);
+                let barrier = Some(BarrierName { instance, id: id.map(linear), quorum: quorum.map(linear) });
+                self.push(PathEvent { barrier, ..event(Kind::Barrier(mode), 0, Order::AcqRel, Scope::WorkGroup) });
+            }
+            Instruction::Add { to, a, b } => {
+                let sum = Linear::operand(a, &self.registers).plus(&Linear::operand(b, &self.registers));
+                self.registers[usize::from(to.0)] = sum;
+            }
+            Instruction::Branch { .. } | Instruction::Jump { .. } => {}
+        }
+    }
+}
+
+/// The operands of an atomic; those with one have it twice.
+fn operands_of(modify: Modify) -> [Operand; 2] {
+    match modify {
+        Modify::Add(operand)
+        | Modify::Sub(operand)
+        | Modify::And(operand)
+        | Modify::Or(operand)
+        | Modify::Xor(operand)
+        | Modify::Exchange(operand) => [operand; 2],
+        Modify::CompareExchange { expected, new } => [expected, new],
+    }
+}

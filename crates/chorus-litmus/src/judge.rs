@@ -1,0 +1,138 @@
+//! What a memory model allows a program to do.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use thiserror::Error;
+
+use crate::execution::path::{Path, paths};
+use crate::execution::skeleton::Skeleton;
+use crate::model::Model;
+use crate::ordered;
+use crate::ptx;
+use crate::race::Race;
+use crate::search::{Search, Stop};
+use crate::test::{Condition, LitmusTest, Outcome, Program, Quantifier};
+
+/// Candidate executions that are looked at before a search gives up.
+pub const BUDGET: u64 = 1 << 22;
+
+/// Why a program cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum TooLarge {
+    /// Too many events for the bits of a word.
+    #[error("the program has more than {limit} events in one execution, initial writes included")]
+    Events {
+        /// Most events.
+        limit: usize,
+    },
+    /// Too many branches.
+    #[error("a thread has more than {limit} ways through its code")]
+    Paths {
+        /// Most ways.
+        limit: usize,
+    },
+    /// Too many threads at barriers with a quorum.
+    #[error("there are more than {limit} ways in which threads can meet at barriers")]
+    Meetings {
+        /// Most ways.
+        limit: usize,
+    },
+    /// Too many moments at which writes are performed for threads.
+    #[error("the program has more than {limit} moments at which something is performed")]
+    Moments {
+        /// Most moments.
+        limit: usize,
+    },
+    /// Too many candidate executions.
+    #[error("the program has more than {limit} candidate executions")]
+    Candidates {
+        /// Most candidates.
+        limit: u64,
+    },
+}
+
+/// What a model allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// Every outcome. If there is a race, the outcomes of sequential consistency: nothing is promised then.
+    pub outcomes: BTreeSet<Outcome>,
+    /// A race, where the model speaks of programs without races only.
+    pub race: Option<Race>,
+    /// Executions that the model allows.
+    pub executions: u64,
+}
+
+/// The answer to a test's question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// What the test says is so.
+    Holds,
+    /// It is not.
+    Fails,
+    /// The program races, and the model promises nothing.
+    Racy(Race),
+}
+
+/// Every outcome that `model` allows `program` to have. Loops are left before their second round.
+///
+/// Registers, locations and targets that the program names must be there, as they are in programs that were parsed.
+pub fn allowed(program: &Program, model: Model) -> Result<Allowed, TooLarge> {
+    let mut search = Search::new(program, None);
+    run(program, model, &mut search)?;
+    Ok(Allowed { outcomes: search.outcomes, race: search.race, executions: search.executions })
+}
+
+/// Whether what a test says is so under a model.
+pub fn decide(test: &LitmusTest, model: Model) -> Result<Verdict, TooLarge> {
+    let negated = || Condition::Not(Box::new(test.condition.clone()));
+    let asked = if test.quantifier == Quantifier::Forall { negated() } else { test.condition.clone() };
+    let goal = match &test.filter {
+        Some(filter) => Condition::And(Box::new(filter.clone()), Box::new(asked)),
+        None => asked,
+    };
+    let mut search = Search::new(&test.program, Some(goal));
+    search.exhaustive = model.needs_race_freedom();
+    run(&test.program, model, &mut search)?;
+    if let Some(race) = search.race {
+        return Ok(Verdict::Racy(race));
+    }
+    let holds = search.found == (test.quantifier == Quantifier::Exists);
+    Ok(if holds { Verdict::Holds } else { Verdict::Fails })
+}
+
+/// Searches the executions of every combination of paths.
+fn run(program: &Program, model: Model, search: &mut Search) -> Result<(), TooLarge> {
+    let ways: Vec<Vec<Path>> = program.threads.iter().map(paths).collect::<Result<_, _>>()?;
+    let result = for_each_combination(&ways, &mut Vec::new(), &mut |chosen| {
+        let result = Skeleton::new(program, chosen).map_err(Stop::TooLarge).and_then(|skeleton| match model {
+            Model::Ptx => ptx::search(&skeleton, &ptx::rules::Rules::default(), search),
+            _ => ordered::search(&skeleton, model, search),
+        });
+        match result {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(stop) => ControlFlow::Break(stop),
+        }
+    });
+    match result {
+        ControlFlow::Break(Stop::TooLarge(too_large)) => Err(too_large),
+        ControlFlow::Break(Stop::Found) | ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// Calls `visit` with one path of each thread, in every combination.
+pub(crate) fn for_each_combination<'a>(
+    ways: &'a [Vec<Path>],
+    chosen: &mut Vec<&'a Path>,
+    visit: &mut impl FnMut(Vec<&'a Path>) -> ControlFlow<Stop>,
+) -> ControlFlow<Stop> {
+    let Some(paths) = ways.get(chosen.len()) else {
+        return visit(chosen.clone());
+    };
+    for path in paths {
+        chosen.push(path);
+        for_each_combination(ways, chosen, visit)?;
+        chosen.pop();
+    }
+    ControlFlow::Continue(())
+}

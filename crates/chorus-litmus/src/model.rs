@@ -1,0 +1,135 @@
+//! The memory models by name.
+
+/// A memory model: which executions of a program it allows.
+///
+/// Notation: `po` program order, `rf` reads-from, `co` the order of a location's writes, `fr` from a read to the writes that overwrite what it
+/// read, `rfe` the part of `rf` between threads, `loc` same location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Model {
+    /// Sequential consistency: acyclic(po | rf | co | fr) (Lamport 1979).
+    Sc,
+    /// Total store order: as SC, but a read may pass earlier writes of its thread, and sees its own early. Fences and atomics let
+    /// nothing pass (Owens, Sarkar and Sewell 2009).
+    Tso,
+    /// Release consistency with atomic writes, in which acquires and releases are sequentially consistent among themselves (Gharachorloo
+    /// et al. 1990).
+    RcSc,
+    /// The same, but an acquire may pass an earlier release.
+    RcPc,
+    /// [`Model::RcSc`] in which a write is performed with respect to each thread at a time of its own.
+    RcScNonAtomic,
+    /// [`Model::RcPc`] in which a write is performed with respect to each thread at a time of its own: what TC-Weak provides.
+    RcPcNonAtomic,
+    /// Coherence of each location: acyclic((po & loc) | rf | co | fr).
+    PerLocation,
+    /// SC for programs without data races (Adve and Hill 1990).
+    ScForDrf,
+    /// SC for programs without heterogeneous races, where a chain of synchronisation stays in one scope (Hower et al. 2014).
+    ScForHrfDirect,
+    /// SC for programs without heterogeneous races, where a chain may change its scope (Hower et al. 2014).
+    ScForHrfIndirect,
+    /// The scoped model of PTX 7.5 (PTX ISA, "Memory Consistency Model"; Lustig et al. 2019).
+    Ptx,
+}
+
+impl Model {
+    /// All of them.
+    pub const ALL: [Model; 11] = [
+        Model::Sc,
+        Model::Tso,
+        Model::RcSc,
+        Model::RcPc,
+        Model::RcScNonAtomic,
+        Model::RcPcNonAtomic,
+        Model::PerLocation,
+        Model::ScForDrf,
+        Model::ScForHrfDirect,
+        Model::ScForHrfIndirect,
+        Model::Ptx,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Sc => "sc",
+            Model::Tso => "tso",
+            Model::RcSc => "rc-sc",
+            Model::RcPc => "rc-pc",
+            Model::RcScNonAtomic => "rc-sc-non-atomic",
+            Model::RcPcNonAtomic => "rc-pc-non-atomic",
+            Model::PerLocation => "per-location",
+            Model::ScForDrf => "sc-for-drf",
+            Model::ScForHrfDirect => "sc-for-hrf-direct",
+            Model::ScForHrfIndirect => "sc-for-hrf-indirect",
+            Model::Ptx => "ptx",
+        }
+    }
+
+    /// What it promises, in one sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Model::Sc => "All threads take turns at one memory.",
+            Model::Tso => {
+                "A thread's writes wait in order in a queue of its own, which only it can read, and its reads pass them."
+            }
+            Model::RcSc => {
+                "Accesses stay behind earlier acquires and before later releases, acquires and releases keep their order, and a \
+                 write is seen by all other threads at once."
+            }
+            Model::RcPc => {
+                "Accesses stay behind earlier acquires and before later releases, an acquire may pass a release, and a write is seen \
+                 by all other threads at once."
+            }
+            Model::RcScNonAtomic => {
+                "Accesses stay behind earlier acquires and before later releases, acquires and releases keep their order, and \
+                 threads may see a write at different times."
+            }
+            Model::RcPcNonAtomic => {
+                "Accesses stay behind earlier acquires and before later releases, an acquire may pass a release, and threads may see \
+                 a write at different times."
+            }
+            Model::PerLocation => {
+                "All threads agree on the order of the accesses of each location, and on nothing else."
+            }
+            Model::ScForDrf => {
+                "A program without data races behaves as if threads took turns; others are promised nothing."
+            }
+            Model::ScForHrfDirect => {
+                "A program that synchronises every conflict within one scope behaves as if threads took turns; others are \
+                 promised nothing."
+            }
+            Model::ScForHrfIndirect => {
+                "A program that synchronises every conflict, through chains of scopes if need be, behaves as if threads took turns; \
+                 others are promised nothing."
+            }
+            Model::Ptx => {
+                "Synchronisation at scopes that include each other's threads orders what is before it and what is after it; racing \
+                 accesses are ordered by nothing."
+            }
+        }
+    }
+
+    /// The model of that name.
+    pub fn from_name(name: &str) -> Option<Model> {
+        Model::ALL.into_iter().find(|model| model.name() == name)
+    }
+
+    /// Whether it promises something to programs without races only.
+    pub fn needs_race_freedom(self) -> bool {
+        matches!(self, Model::ScForDrf | Model::ScForHrfDirect | Model::ScForHrfIndirect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_models() {
+        for model in Model::ALL {
+            assert_eq!(Model::from_name(model.name()), Some(model));
+            assert!(model.meaning().ends_with('.'));
+        }
+        assert_eq!(Model::from_name("strong"), None);
+    }
+}

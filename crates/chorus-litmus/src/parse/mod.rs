@@ -1,0 +1,178 @@
+//! Litmus files: the dialect of PTX tests that herd and Dat3M read, without what only they need.
+//!
+//! A file is a header `PTX name`, comments in quotes, initial values in braces, a row of threads with their places, rows of
+//! instructions, and a condition. In braces, Chorus knows one thing more: `x1 @ line x;` puts the word `x1` into the cache line of `x`,
+//! at its next free place. Every other location has a line of its own.
+//!
+//! Texts come from anywhere: whatever is wrong with one is an error with a place, and sizes are limited before anything is built.
+
+mod condition;
+mod instruction;
+mod lexer;
+mod names;
+mod reader;
+
+use crate::error::{LitmusError, Position};
+use crate::parse::condition::{condition, quantifier};
+use crate::parse::instruction::Cells;
+use crate::parse::lexer::{Pieces, TokenKind, pieces};
+use crate::parse::names::Names;
+use crate::parse::reader::Reader;
+use crate::test::{LitmusTest, Program};
+
+/// Most bytes of a file.
+pub const MAX_BYTES: usize = 64 * 1024;
+/// Most threads of a test.
+pub const MAX_THREADS: usize = 16;
+/// Most locations of a test.
+pub const MAX_LOCATIONS: usize = 32;
+/// Most instructions of a thread.
+pub const MAX_INSTRUCTIONS: usize = 64;
+/// Most registers of a thread.
+pub const MAX_REGISTERS: usize = 64;
+/// Most comparisons in a condition.
+pub const MAX_COMPARISONS: usize = 256;
+/// How deep conditions may be nested.
+pub const MAX_NESTING: usize = 32;
+
+/// What a well-formed file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A test.
+    Test(LitmusTest),
+    /// A test of something that Chorus does not model.
+    Unsupported {
+        /// The test's name.
+        name: String,
+        /// What it uses.
+        reason: String,
+    },
+}
+
+/// Reads a litmus file.
+pub fn parse(text: &str) -> Result<Parsed, LitmusError> {
+    if text.len() > MAX_BYTES {
+        let start = Position { line: 1, column: 1 };
+        let found = format!("{} bytes", text.len());
+        return Err(LitmusError::new(start, "the file is too large", found, format!("at most {MAX_BYTES} bytes")));
+    }
+    let Pieces { name, comments, tokens } = pieces(text)?;
+    let mut reader = Reader::new(tokens);
+    let mut names = Names::default();
+    declarations(&mut reader, &mut names)?;
+    let mut cells = Cells::new(places(&mut reader)?);
+    names.give_registers(&mut cells.threads)?;
+    while !at_question(&reader) {
+        cells.row(&mut reader, &mut names)?;
+    }
+    cells.resolve_targets()?;
+    let program = Program { locations: names.locations, threads: cells.threads };
+    let filter = if reader.accept_word("filter") { Some(condition(&mut reader, &program)?) } else { None };
+    let quantifier = quantifier(&mut reader)?;
+    let condition = condition(&mut reader, &program)?;
+    if reader.peek().kind != TokenKind::End {
+        return Err(reader.error("there is more behind the condition", "the end of the file"));
+    }
+    Ok(match names.unsupported {
+        Some(reason) => Parsed::Unsupported { name, reason },
+        None => Parsed::Test(LitmusTest { name, comments, program, filter, quantifier, condition }),
+    })
+}
+
+/// Whether the rows of instructions are over.
+fn at_question(reader: &Reader) -> bool {
+    ["exists", "forall", "filter", "not"].iter().any(|word| reader.at_word(word))
+        || reader.at_symbol("~")
+        || reader.peek().kind == TokenKind::End
+}
+
+/// The initial values and lines in braces.
+fn declarations(reader: &mut Reader, names: &mut Names) -> Result<(), LitmusError> {
+    reader.expect("{", "initial values are missing")?;
+    while !reader.accept("}") {
+        if reader.accept(";") {
+            continue;
+        }
+        declaration(reader, names)?;
+        if !reader.at_symbol("}") {
+            reader.expect(";", "a declaration does not end")?;
+        }
+    }
+    Ok(())
+}
+
+fn declaration(reader: &mut Reader, names: &mut Names) -> Result<(), LitmusError> {
+    let (name, position) = match reader.peek().kind {
+        TokenKind::Number(thread) => {
+            let position = reader.position();
+            reader.take();
+            (thread.to_string(), position)
+        }
+        _ => reader.name("a location or a register")?,
+    };
+    if reader.accept(":") {
+        let (register, _) = reader.name("a register")?;
+        reader.expect("=", "a register has no value")?;
+        let value = reader.number("the initial value")?;
+        return names.initial_register(&name, register, value, position);
+    }
+    if reader.accept("@") {
+        return placement(reader, names, name, position);
+    }
+    reader.expect("=", "a location has no value")?;
+    let value = reader.number("the initial value")?;
+    names.declare(name, value, None, position)
+}
+
+/// What follows `@`: a line, or an alias through a proxy.
+fn placement(reader: &mut Reader, names: &mut Names, name: String, position: Position) -> Result<(), LitmusError> {
+    const PROXIES: [&str; 4] = ["generic", "surface", "texture", "constant"];
+    if reader.accept_word("line") {
+        let (other, other_position) = reader.name("a location")?;
+        let line = names.line_of(&other, other_position)?;
+        let value = if reader.accept("=") { reader.number("the initial value")? } else { 0 };
+        return names.declare(name, value, Some(line), position);
+    }
+    let Some(proxy) = PROXIES.into_iter().find(|proxy| reader.at_word(proxy)) else {
+        return Err(reader.error("a location lies nowhere known", "`line` and a location, or a proxy and `aliases`"));
+    };
+    reader.take();
+    if !reader.accept_word("aliases") {
+        return Err(reader.error("an alias of nothing", "`aliases` and a location"));
+    }
+    let (other, other_position) = reader.name("a location")?;
+    names.alias(name, position, &other, other_position)?;
+    names.unsupported(format!("proxies are not modelled: a {proxy} alias in line {}", position.line));
+    Ok(())
+}
+
+/// The row of threads: `P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;`.
+fn places(reader: &mut Reader) -> Result<Vec<(u32, u32)>, LitmusError> {
+    let mut places = Vec::new();
+    loop {
+        let expected = format!("P{}", places.len());
+        if !reader.at_word(&expected) {
+            return Err(reader.error("a thread is missing", format!("`{expected}@cta 0,gpu 0`")));
+        }
+        if places.len() == MAX_THREADS {
+            return Err(reader.error("too many threads", format!("at most {MAX_THREADS}")));
+        }
+        reader.take();
+        reader.expect("@", "the thread has no place")?;
+        let cta = place(reader, "cta")?;
+        reader.expect(",", "the place ends too early")?;
+        let gpu = place(reader, "gpu")?;
+        places.push((cta, gpu));
+        if reader.accept(";") {
+            return Ok(places);
+        }
+        reader.expect("|", "the row of threads does not end")?;
+    }
+}
+
+fn place(reader: &mut Reader, level: &str) -> Result<u32, LitmusError> {
+    if !reader.accept_word(level) {
+        return Err(reader.error(format!("the thread's {level} is missing"), format!("`{level}` and a number")));
+    }
+    reader.number(level)
+}

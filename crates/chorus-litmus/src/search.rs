@@ -1,0 +1,104 @@
+//! What a search through candidate executions looks for, and what it has found.
+
+use std::collections::BTreeSet;
+
+use crate::judge::{BUDGET, TooLarge};
+use crate::race::Race;
+use crate::test::{Condition, Outcome, Program, Term};
+
+/// Why a search ends early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// What it looks for is found.
+    Found,
+    /// It would take too long.
+    TooLarge(TooLarge),
+}
+
+/// A search for all outcomes, or for one.
+pub(crate) struct Search<'a> {
+    program: &'a Program,
+    /// Looks for an outcome that meets this condition; without it, for all.
+    goal: Option<Condition>,
+    /// Whether every execution must be seen even if only one outcome is looked for.
+    pub exhaustive: bool,
+    pub outcomes: BTreeSet<Outcome>,
+    pub found: bool,
+    pub executions: u64,
+    pub race: Option<Race>,
+    spent: u64,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(program: &'a Program, goal: Option<Condition>) -> Search<'a> {
+        Search {
+            program,
+            goal,
+            exhaustive: false,
+            outcomes: BTreeSet::new(),
+            found: false,
+            executions: 0,
+            race: None,
+            spent: 0,
+        }
+    }
+
+    /// Counts a candidate against the budget.
+    pub fn spend(&mut self) -> Result<(), Stop> {
+        self.spent += 1;
+        if self.spent > BUDGET { Err(Stop::TooLarge(TooLarge::Candidates { limit: BUDGET })) } else { Ok(()) }
+    }
+
+    /// Whether an execution that ends with these registers is of interest, whatever memory holds.
+    pub fn wants(&self, registers: &[u32]) -> bool {
+        let goal = self.goal.as_ref().filter(|_| !self.exhaustive && !self.found);
+        goal.is_none_or(|goal| possible(self.program, goal, registers).0)
+    }
+
+    /// Counts an execution that the model allows.
+    pub fn count(&mut self) {
+        self.executions += 1;
+    }
+
+    /// Takes the outcome of an execution that the model allows.
+    pub fn offer(&mut self, outcome: Outcome) -> Result<(), Stop> {
+        let Some(goal) = &self.goal else {
+            self.outcomes.insert(outcome);
+            return Ok(());
+        };
+        self.found |= self.program.holds(goal, &outcome);
+        if self.found && !self.exhaustive { Err(Stop::Found) } else { Ok(()) }
+    }
+}
+
+/// Whether a condition can hold, and whether it can fail, if the registers are these and memory is not known.
+fn possible(program: &Program, condition: &Condition, registers: &[u32]) -> (bool, bool) {
+    match condition {
+        Condition::True => (true, false),
+        Condition::Compare(a, comparison, b) => {
+            let value = |term: &Term| match *term {
+                Term::Constant(value) => Some(value),
+                Term::Register { thread, register } => {
+                    Some(registers[program.register_index(usize::from(thread), register)])
+                }
+                Term::Final(_) => None,
+            };
+            match (value(a), value(b)) {
+                (Some(a), Some(b)) => (comparison.holds(a, b), !comparison.holds(a, b)),
+                _ => (true, true),
+            }
+        }
+        Condition::And(a, b) => {
+            let (a, b) = (possible(program, a, registers), possible(program, b, registers));
+            (a.0 && b.0, a.1 || b.1)
+        }
+        Condition::Or(a, b) => {
+            let (a, b) = (possible(program, a, registers), possible(program, b, registers));
+            (a.0 || b.0, a.1 && b.1)
+        }
+        Condition::Not(a) => {
+            let a = possible(program, a, registers);
+            (a.1, a.0)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Which litmus tests are meant: Chorus's own by name, or those of files and folders.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chorus_lab::simulate::unknown;
+use chorus_litmus::parse::{Parsed, parse_all};
+use chorus_verify::litmus::{SuiteTest, tests};
+
+use crate::failure::Failure;
+
+/// The tests to run, and those that cannot be.
+#[derive(Debug, Default)]
+pub struct LitmusInput {
+    /// Tests.
+    pub tests: Vec<SuiteTest>,
+    /// Tests that use what Chorus does not model: the name and why.
+    pub unsupported: Vec<(String, String)>,
+}
+
+/// The ending of a file with litmus tests.
+const ENDING: &str = "litmus";
+
+/// The tests of these names, files and folders; without any, all of Chorus's own.
+pub fn read(names: &[String]) -> Result<LitmusInput, Failure> {
+    let own = tests();
+    if names.is_empty() {
+        return Ok(LitmusInput { tests: own, unsupported: Vec::new() });
+    }
+    let known: Vec<&str> = own.iter().map(SuiteTest::name).collect();
+    let mut input = LitmusInput::default();
+    for name in names {
+        let path = Path::new(name);
+        let is_path = path.extension().is_some_and(|ending| ending == ENDING) || name.contains('/') || path.is_dir();
+        if is_path {
+            files(path)?.iter().try_for_each(|file| input.add_file(file))?;
+        } else {
+            let found = own.iter().find(|test| test.name().eq_ignore_ascii_case(name)).cloned();
+            let hint = "\nhint: files end in .litmus, folders hold such files";
+            let missing = || Failure::bad_input(unknown("litmus test", name, &known) + hint);
+            input.tests.push(found.ok_or_else(missing)?);
+        }
+    }
+    Ok(input)
+}
+
+impl LitmusInput {
+    fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
+        let shown = path.display();
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        let parsed = parse_all(&text).map_err(|error| Failure::bad_input(error.render(&shown.to_string())))?;
+        for parsed in parsed {
+            match parsed {
+                Parsed::Test(test) => self.tests.push(SuiteTest::new(test)),
+                Parsed::Unsupported { name, reason } => self.unsupported.push((name, reason)),
+            }
+        }
+        Ok(())
+    }
+
+    /// How many tests are unsupported for each reason, the most frequent first.
+    pub fn reasons(&self) -> Vec<(String, usize)> {
+        let mut counts: Vec<(String, usize)> = Vec::new();
+        for (_, reason) in &self.unsupported {
+            match counts.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((reason.clone(), 1)),
+            }
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
+    }
+}
+
+/// The files meant by a path: itself, or those of a folder and the folders in it, in the order of their names.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let (mut found, mut folders) = (Vec::new(), vec![path.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| unreadable(&folder, &error))?;
+            let path = entry.path();
+            // A link is not followed: it may lead back.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == ENDING) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(Failure::bad_input(format!("{} holds no file that ends in .{ENDING}", path.display())));
+    }
+    Ok(found)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::bad_input(format!("cannot read {}: {}", path.display(), error.to_string().to_lowercase()))
+}

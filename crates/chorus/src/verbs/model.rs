@@ -1,0 +1,144 @@
+//! `chorus model`: what a memory model makes of litmus tests, without any protocol.
+
+use chorus_lab::simulate::unknown;
+use chorus_litmus::judge::{Allowed, TooLarge, Verdict as Answer, allowed, decide};
+use chorus_litmus::model::Model;
+use chorus_litmus::test::{LitmusTest, Quantifier};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
+use crate::failure::{Failure, Verdict};
+use crate::litmus_input::{self, LitmusInput};
+use crate::output::table;
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus model                              the models
+  chorus model ptx                          Chorus's own tests under a model
+  chorus model sc-for-drf MP SB+ra          two of them, with every outcome that is allowed
+  chorus model ptx my-test.litmus folder/   tests of files and folders
+  chorus model tso --json";
+
+/// Arguments of `chorus model`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The memory model; without one, all are listed.
+    model: Option<String>,
+    /// The tests: names, in any case, or files and folders; without any, all of Chorus's own.
+    tests: Vec<String>,
+    #[command(flatten)]
+    form: JsonArgument,
+}
+
+/// Tests named are shown with every outcome, unless they are more than this.
+const IN_DETAIL: usize = 8;
+
+/// A test and what the model makes of it.
+struct Judged<'a> {
+    test: &'a LitmusTest,
+    answer: Result<Answer, TooLarge>,
+}
+
+impl Judged<'_> {
+    /// The answer to the test's question.
+    fn answer(&self) -> String {
+        match (&self.answer, self.test.quantifier) {
+            (Ok(Answer::Holds), Quantifier::Exists) => "allowed".to_owned(),
+            (Ok(Answer::Fails), Quantifier::Exists) => "forbidden".to_owned(),
+            (Ok(Answer::Holds), Quantifier::NotExists) => "forbidden, as the test says".to_owned(),
+            (Ok(Answer::Fails), Quantifier::NotExists) => "allowed, against the test".to_owned(),
+            (Ok(Answer::Holds), Quantifier::Forall) => "holds always".to_owned(),
+            (Ok(Answer::Fails), Quantifier::Forall) => "does not hold always".to_owned(),
+            (Ok(Answer::Racy(race)), _) => format!("race: {}", race.describe(&self.test.program)),
+            (Err(reason), _) => format!("not judged: {reason}"),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let holds = match self.answer {
+            Ok(Answer::Holds) => Some(true),
+            Ok(Answer::Fails) => Some(false),
+            Ok(Answer::Racy(_)) | Err(_) => None,
+        };
+        json!({
+            "name": self.test.name,
+            "condition": self.test.condition_text(),
+            "holds": holds,
+            "answer": self.answer(),
+        })
+    }
+}
+
+/// Runs `chorus model`.
+pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let Some(name) = &arguments.model else { return list(arguments, session) };
+    let known: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
+    let model = Model::from_name(name).ok_or_else(|| Failure::bad_input(unknown("memory model", name, &known)))?;
+    let input = litmus_input::read(&arguments.tests)?;
+    let activity = session.activity(Some(input.tests.len()));
+    let judge = |test| {
+        activity.begin(&test.test.name);
+        let judged = Judged { test: &test.test, answer: decide(&test.test, model) };
+        activity.finish(&test.test.name);
+        judged
+    };
+    let judged: Vec<Judged<'_>> = input.tests.iter().map(judge).collect();
+    drop(activity);
+    if arguments.form.json {
+        session.output.json(&json!({
+            "schema_version": JSON_SCHEMA_VERSION,
+            "model": model.name(),
+            "meaning": model.meaning(),
+            "tests": judged.iter().map(Judged::to_json).collect::<Vec<_>>(),
+            "unsupported": input.unsupported.iter().map(|(name, reason)| json!({ "name": name, "reason": reason })).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        print(model, &judged, &input, !arguments.tests.is_empty() && judged.len() <= IN_DETAIL, session)?;
+    }
+    Ok(Verdict::Good)
+}
+
+fn list(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    if arguments.form.json {
+        let model = |model: Model| json!({ "name": model.name(), "meaning": model.meaning() });
+        let models: Vec<Value> = Model::ALL.into_iter().map(model).collect();
+        session.output.json(&json!({ "schema_version": JSON_SCHEMA_VERSION, "models": models }))?;
+    } else {
+        let mut table = table(["model", "what it promises"]);
+        for model in Model::ALL {
+            table.add_row([model.name(), model.meaning()]);
+        }
+        session.output.table(&table)?;
+    }
+    Ok(Verdict::Good)
+}
+
+fn print(
+    model: Model,
+    judged: &[Judged<'_>],
+    input: &LitmusInput,
+    in_detail: bool,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    session.output.line(&format!("{}: {}\n", model.name(), model.meaning()))?;
+    let mut table = table(["test", "outcome asked for", "answer"]);
+    for judged in judged {
+        table.add_row([judged.test.name.clone(), judged.test.condition_text(), judged.answer()]);
+    }
+    session.output.table(&table)?;
+    for judged in judged.iter().filter(|_| in_detail) {
+        session.output.line(&format!("\n{}", judged.test))?;
+        let Ok(Allowed { outcomes, race: None, .. }) = allowed(&judged.test.program, model) else { continue };
+        for outcome in &outcomes {
+            session.output.line(&format!("  {}", judged.test.program.describe(outcome)))?;
+        }
+    }
+    session.output.line(&format!("\n{} tests", judged.len()))?;
+    for (reason, count) in input.reasons() {
+        session.output.line(&format!("{count} not supported: {reason}"))?;
+    }
+    Ok(())
+}
