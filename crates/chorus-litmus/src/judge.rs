@@ -10,12 +10,16 @@ use crate::execution::skeleton::Skeleton;
 use crate::model::Model;
 use crate::ordered;
 use crate::ptx;
+use crate::ptx::rules::Rules;
 use crate::race::Race;
 use crate::search::{Search, Stop};
 use crate::test::{Condition, LitmusTest, Outcome, Program, Quantifier};
 
-/// Candidate executions that are looked at before a search gives up.
-pub const BUDGET: u64 = 1 << 22;
+/// Steps after which a search gives up: a second or two.
+pub const BUDGET: u64 = 1 << 21;
+
+/// Steps that it takes to put together one path of each thread.
+const COMBINATION_STEPS: u64 = 32;
 
 /// Why a program cannot be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -45,9 +49,9 @@ pub enum TooLarge {
         limit: usize,
     },
     /// Too many candidate executions.
-    #[error("the program has more than {limit} candidate executions")]
-    Candidates {
-        /// Most candidates.
+    #[error("the program has too many executions to look at in {limit} steps")]
+    Steps {
+        /// Most steps.
         limit: u64,
     },
 }
@@ -105,8 +109,10 @@ pub fn decide(test: &LitmusTest, model: Model) -> Result<Verdict, TooLarge> {
 fn run(program: &Program, model: Model, search: &mut Search) -> Result<(), TooLarge> {
     let ways: Vec<Vec<Path>> = program.threads.iter().map(paths).collect::<Result<_, _>>()?;
     let result = for_each_combination(&ways, &mut Vec::new(), &mut |chosen| {
-        let result = Skeleton::new(program, chosen).map_err(Stop::TooLarge).and_then(|skeleton| match model {
-            Model::Ptx => ptx::search(&skeleton, &ptx::rules::Rules::default(), search),
+        let skeleton =
+            search.spend(COMBINATION_STEPS).and_then(|()| Skeleton::new(program, chosen).map_err(Stop::TooLarge));
+        let result = skeleton.and_then(|skeleton| match model {
+            Model::Ptx => ptx::search(&skeleton, &Rules::default(), search),
             _ => ordered::search(&skeleton, model, search),
         });
         match result {

@@ -1,7 +1,7 @@
 //! Litmus tests: small concurrent programs, each with a question about what may come of it.
 //!
-//! - [`test`] is a test as data: threads placed in work-groups and GPUs, their instructions, and a condition on the end.
-//! - [`mod@parse`] reads tests, [`print`] writes them, [`error`] says what is wrong with a file.
+//! - [`mod@test`] is a test as data: threads placed in work-groups and GPUs, their instructions, and a condition on the end.
+//! - [`mod@parse`] reads tests, [`mod@print`] writes them, [`error`] says what is wrong with a file.
 //! - [`model`] names the memory models, [`judge`] says what they allow a program to do, [`race`] what a race is.
 
 pub mod error;
@@ -16,3 +16,4 @@ pub mod race;
 mod relation;
 mod search;
 pub mod test;
+mod words;

@@ -65,6 +65,23 @@ impl Model {
         }
     }
 
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Model::Sc => "sequential consistency",
+            Model::Tso => "total store order",
+            Model::RcSc => "release consistency (RCsc), write-atomic",
+            Model::RcPc => "release consistency, write-atomic",
+            Model::RcScNonAtomic => "release consistency (RCsc), not write-atomic",
+            Model::RcPcNonAtomic => "release consistency (RCpc), not write-atomic",
+            Model::PerLocation => "per-location coherence only",
+            Model::ScForDrf => "SC for programs without data races",
+            Model::ScForHrfDirect => "SC for programs without heterogeneous races, direct",
+            Model::ScForHrfIndirect => "SC for programs without heterogeneous races, indirect",
+            Model::Ptx => "PTX",
+        }
+    }
+
     /// What it promises, in one sentence.
     pub fn meaning(self) -> &'static str {
         match self {

@@ -190,6 +190,17 @@ fn branch_name(comparison: Comparison) -> &'static str {
     }
 }
 
+/// A condition in the words of a litmus file.
+pub fn condition_text(program: &Program, shown: &Condition) -> String {
+    struct Shown<'a>(&'a Program, &'a Condition);
+    impl Display for Shown<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            condition(f, self.0, self.1)
+        }
+    }
+    Shown(program, shown).to_string()
+}
+
 fn condition(f: &mut fmt::Formatter<'_>, program: &Program, shown: &Condition) -> fmt::Result {
     match shown {
         Condition::True => write!(f, "true"),

@@ -43,10 +43,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Counts a candidate against the budget.
-    pub fn spend(&mut self) -> Result<(), Stop> {
-        self.spent += 1;
-        if self.spent > BUDGET { Err(Stop::TooLarge(TooLarge::Candidates { limit: BUDGET })) } else { Ok(()) }
+    /// Counts steps against the budget. A step takes well under a microsecond, and leaves little behind.
+    pub fn spend(&mut self, steps: u64) -> Result<(), Stop> {
+        self.spent += steps;
+        if self.spent > BUDGET { Err(Stop::TooLarge(TooLarge::Steps { limit: BUDGET })) } else { Ok(()) }
     }
 
     /// Whether an execution that ends with these registers is of interest, whatever memory holds.
@@ -67,7 +67,8 @@ impl<'a> Search<'a> {
             return Ok(());
         };
         self.found |= self.program.holds(goal, &outcome);
-        if self.found && !self.exhaustive { Err(Stop::Found) } else { Ok(()) }
+        let decided = (self.found && !self.exhaustive) || self.race.is_some();
+        if decided { Err(Stop::Found) } else { Ok(()) }
     }
 }
 

@@ -6,7 +6,8 @@ use chorus_protocol::registry::{Counters, FaultSpec, Protocol};
 
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check, configurations, smoke_configurations};
-use crate::litmus::{LitmusTest, run_litmus, tests};
+use crate::config::Stores;
+use crate::litmus::{SuiteTest, run_litmus, tests};
 
 /// How a fault was found.
 #[derive(Clone, Debug)]
@@ -25,13 +26,13 @@ pub enum Catcher {
     /// A configuration, by name.
     Configuration(&'static str),
     /// A litmus test, by name.
-    Litmus(&'static str),
+    Litmus(String),
 }
 
 impl Catch {
     /// One line: what was wrong, what found it, and how it showed.
     pub fn summary(&self) -> String {
-        let by = match self.by {
+        let by = match &self.by {
             Catcher::Configuration(name) => format!("configuration {name}"),
             Catcher::Litmus(name) => format!("litmus test {name}"),
         };
@@ -62,7 +63,7 @@ pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
         if timed {
             tests.reverse();
         }
-        tests.sort_by_key(|test| test.caches.iter().max().copied());
+        tests.sort_by_key(|test| test.test.program.threads.iter().map(|thread| (thread.gpu, thread.cta)).max());
         tests.iter().find_map(|test| by_litmus(protocol, fault, test))
     };
     let in_small = || in_any(&smoke_configurations());
@@ -78,8 +79,8 @@ fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckCo
     }
 }
 
-fn by_litmus(protocol: &'static dyn Protocol, fault: u8, test: &LitmusTest) -> Option<Catch> {
+fn by_litmus(protocol: &'static dyn Protocol, fault: u8, test: &SuiteTest) -> Option<Catch> {
     let spec = *protocol.faults().get(usize::from(fault))?;
-    let chart = run_litmus(protocol, Some(fault), test).failure?;
-    Some(Catch { fault: spec, by: Catcher::Litmus(test.name), chart })
+    let chart = run_litmus(protocol, Some(fault), test, Stores::Posted).ok()?.failure?;
+    Some(Catch { fault: spec, by: Catcher::Litmus(test.name().to_owned()), chart })
 }

@@ -141,7 +141,8 @@ impl Machine {
             };
             return Outcome { registers: self.issued(state).filter_map(value).collect(), finals: words };
         };
-        let codes = self.config.threads.iter().enumerate().filter_map(|(thread, spec)| Some((thread, spec.code.as_ref()?)));
+        let codes =
+            self.config.threads.iter().enumerate().filter_map(|(thread, spec)| Some((thread, spec.code.as_ref()?)));
         let registers = codes.flat_map(|(thread, code)| code.registers(|slot| self.progress(state, thread, slot)));
         let place = |at: &chorus_litmus::test::Location| Location { line: at.line, word: at.word }.index();
         let finals = program.locations.iter().map(|at| words[place(at)]).collect();

@@ -406,9 +406,9 @@ mod tests {
     #[test]
     fn fingerprints_stay_when_states_are_let_go() {
         let mut set = StateSet::new(Storage::Fingerprints);
-        (0..1000).for_each(|value| drop(insert(&mut set, &[value; 20], 0)));
+        assert!((0..1000).all(|value| insert(&mut set, &[value; 20], 0).1));
         let (level, before) = (set.lengths(), set.bytes());
-        (1000..1010).for_each(|value| drop(insert(&mut set, &[value; 20], 0)));
+        assert!((1000..1010).all(|value| insert(&mut set, &[value; 20], 0).1));
         set.forget_before(&level);
         assert!(set.bytes() <= before + 64 * 64 * 24);
         let (number, new) = insert(&mut set, &[1005; 20], 0);

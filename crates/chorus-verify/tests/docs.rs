@@ -2,6 +2,7 @@
 
 mod pages;
 
+use chorus_litmus::model::Model;
 use chorus_protocol::message::{Channel, MessageSpec, Size};
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, find};
 use chorus_verify::check::{Verdict, check, configurations, find_configuration, smoke_configurations};
@@ -146,24 +147,15 @@ fn the_counterexample_of_the_tutorial_is_the_one_that_the_check_prints() {
 
 #[test]
 fn the_page_on_memory_models_lists_every_litmus_test() {
-    let expected = |expectation| match expectation {
-        litmus::Expectation::Forbidden => "forbidden",
-        litmus::Expectation::Reachable => "must be seen",
-        litmus::Expectation::Permitted => "allowed",
-    };
+    let models = [Model::Sc, Model::RcPc, Model::RcPcNonAtomic, Model::PerLocation, Model::Ptx];
     let rows = litmus::tests().into_iter().map(|test| {
-        let [rc, rcpc, per_location] = [test.write_atomic_rc, test.rcpc, test.per_location].map(expected);
-        let program = format!("`{}`", test.program).replace(" | ", "` · `");
-        [
-            test.name.to_owned(),
-            program,
-            format!("`{}`", test.telling),
-            rc.to_owned(),
-            rcpc.to_owned(),
-            per_location.to_owned(),
-        ]
+        let expected = models.map(|model| test.expectation(model).map_or("", litmus::Expectation::text).to_owned());
+        let program = format!("`{}`", test.test.program).replace(" | ", "` · `");
+        let [sc, rc, rcpc, per_location, ptx] = expected;
+        let condition = format!("`{}`", test.test.condition_text());
+        [test.name().to_owned(), program, condition, sc, rc, rcpc, per_location, ptx]
     });
-    let head = ["test", "program", "telling outcome", "write-atomic", "RCpc", "per location"];
+    let head = ["test", "program", "telling outcome", "SC", "RC, write-atomic", "RCpc", "per location", "PTX"];
     Page::read("docs/concepts/memory-models.md").expect("litmus", |_| table(head, rows));
 }
 

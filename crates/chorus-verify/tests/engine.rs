@@ -2,8 +2,10 @@
 
 use chorus_protocol::registry::{PROTOCOLS, Protocol, find};
 use chorus_verify::check::{CheckConfig, CheckReport, Verdict, check_with, find_configuration, smoke_configurations};
+use chorus_verify::config::MachineConfig;
 use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::find_fault;
+use chorus_verify::litmus;
 use chorus_verify::machine::Machine;
 use chorus_verify::settings::{Bound, Reduction, Settings, Storage};
 use chorus_verify::table::TransitionTable;
@@ -47,6 +49,25 @@ fn caches_lines_banks_and_words_are_exchanged() {
         assert!(full.states <= symmetry * reduced.states, "{name}: {} and {}", full.states, reduced.states);
         assert_eq!((full.programs, full.executions), (reduced.programs, reduced.executions));
     }
+}
+
+#[test]
+fn litmus_tests_reach_the_same_outcomes_with_mirror_images_counted_once() {
+    let mut symmetric = 0;
+    for test in litmus::tests().iter().filter(|test| test.test.program.threads.len() <= 3) {
+        let config = MachineConfig::for_program(&test.test.program).unwrap();
+        let [full, reduced] = [UNREDUCED, Settings::default()].map(|settings| {
+            let mut exploration = Exploration::new(protocol("no-coh"), None, &config, OnForbidden::Collect);
+            exploration.run(&settings);
+            exploration
+        });
+        let [outcomes, reduced_outcomes] =
+            [&full, &reduced].map(|exploration| exploration.judge().reached().into_keys().collect::<Vec<_>>());
+        assert_eq!(outcomes, reduced_outcomes, "{}", test.test.name);
+        assert!(full.states() <= reduced.symmetry() * reduced.states(), "{}", test.test.name);
+        symmetric += usize::from(reduced.symmetry() > 1);
+    }
+    assert!(symmetric >= 5, "{symmetric} tests have symmetries");
 }
 
 /// Everything that the cells of the table of a search say.

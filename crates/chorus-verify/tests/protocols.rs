@@ -1,13 +1,14 @@
 //! Every registered protocol against its checks, its litmus tests and its seeded faults.
 
-use chorus_protocol::registry::{Delivery, MemoryModel, PROTOCOLS, Protocol, find};
+use chorus_litmus::model::Model;
+use chorus_protocol::registry::{Delivery, PROTOCOLS, Protocol, find};
 use chorus_verify::check::{
     CheckReport, Verdict, check, check_bounded, configurations, find_configuration, smoke_configurations,
 };
-use chorus_verify::config::{Loads, MachineConfig};
+use chorus_verify::config::{Loads, MachineConfig, Stores};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::{Catcher, caught, find_fault};
-use chorus_verify::litmus::{self, LitmusResult, LitmusTest, run_litmus};
+use chorus_verify::litmus::{self, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::settings::{Bound, Settings};
 
 fn protocol(name: &str) -> &'static dyn Protocol {
@@ -15,7 +16,7 @@ fn protocol(name: &str) -> &'static dyn Protocol {
 }
 
 fn litmus_on(protocol_name: &str, test: &str) -> LitmusResult {
-    run_litmus(protocol(protocol_name), None, &litmus::find(test).unwrap())
+    run_litmus(protocol(protocol_name), None, &litmus::find(test).unwrap(), Stores::Posted).unwrap()
 }
 
 fn check_named(protocol_name: &str, config: &str) -> CheckReport {
@@ -44,16 +45,16 @@ fn gpu_vi_passes_its_checks_of_medium_size() {
 
 /// Where messages arrive in any order or leases change their length, tests with four private caches have millions of states and take
 /// minutes; `chorus litmus` runs them.
-fn too_large(protocol: &dyn Protocol, test: &LitmusTest) -> bool {
+fn too_large(protocol: &dyn Protocol, test: &SuiteTest) -> bool {
     let many_states = protocol.delivery() == Delivery::AnyOrder || protocol.name() == "tc-weak";
-    many_states && test.caches.iter().any(|&cache| cache > 2)
+    many_states && test.test.program.threads.iter().any(|thread| thread.cta > 2)
 }
 
 #[test]
 fn every_protocol_passes_the_litmus_tests() {
     for protocol in PROTOCOLS {
         for test in litmus::tests().into_iter().filter(|test| !too_large(*protocol, test)) {
-            let result = run_litmus(*protocol, None, &test);
+            let result = run_litmus(*protocol, None, &test, Stores::Posted).unwrap();
             assert!(result.passed(), "{}", result.to_text());
         }
     }
@@ -74,17 +75,18 @@ fn stores_of_gpu_vi_do_not_block() {
 #[test]
 fn loads_that_do_not_block_make_load_buffering_reachable() {
     let test = litmus::find("LB").unwrap();
-    let config = MachineConfig { loads: Loads::NonBlocking, ..test.machine() };
+    let program = &test.test.program;
+    let config = MachineConfig { loads: Loads::NonBlocking, ..MachineConfig::for_program(program).unwrap() };
     let mut exploration = Exploration::new(protocol("gpu-vi"), None, &config, OnForbidden::Collect);
     assert_eq!(exploration.run(&Settings::default()), End::Exhausted);
-    assert!(exploration.judge().reached().keys().any(|outcome| test.telling.holds(&test.program, outcome)));
+    assert!(exploration.judge().reached().keys().any(|outcome| program.holds(&test.test.condition, outcome)));
 }
 
 #[test]
 fn an_outcome_that_must_be_seen_and_is_not_fails_its_test() {
     let mut test = litmus::find("LB").unwrap();
-    test.write_atomic_rc = litmus::Expectation::Reachable;
-    let result = run_litmus(protocol("gpu-vi"), None, &test);
+    test.expected = vec![(Model::RcPc, litmus::Expectation::Reachable)];
+    let result = run_litmus(protocol("gpu-vi"), None, &test, Stores::Posted).unwrap();
     assert!(result.vacuous() && !result.passed());
     assert!(result.to_text().contains("vacuous"), "{}", result.to_text());
 }
@@ -147,25 +149,4 @@ fn configuration_names_are_unique() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), all);
-}
-
-#[test]
-fn litmus_names_are_unique() {
-    let mut names: Vec<_> = litmus::tests().iter().map(|test| test.name).collect();
-    let all = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), all);
-}
-
-#[test]
-fn telling_outcomes_are_expected_to_be_forbidden_exactly_where_the_model_forbids_them() {
-    for test in litmus::tests() {
-        for model in [MemoryModel::WriteAtomicRc, MemoryModel::Rcpc, MemoryModel::PerLocation] {
-            let allowed = chorus_verify::axioms::allowed(&test.program, model.into(), test.program.lines());
-            let permitted = allowed.iter().any(|outcome| test.telling.holds(&test.program, outcome));
-            let forbidden = test.expectation(model) == litmus::Expectation::Forbidden;
-            assert_ne!(permitted, forbidden, "{} under {}", test.name, model.name());
-        }
-    }
 }

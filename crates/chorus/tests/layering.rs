@@ -16,7 +16,18 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("chorus-verify", &["chorus-litmus", "chorus-protocol"]),
     ("chorus-workloads", &["chorus-protocol", "chorus-sim", "chorus-system"]),
     ("chorus-lab", &["chorus-protocol", "chorus-sim", "chorus-system", "chorus-workloads"]),
-    ("chorus", &["chorus-lab", "chorus-litmus", "chorus-protocol", "chorus-sim", "chorus-system", "chorus-verify", "chorus-workloads"]),
+    (
+        "chorus",
+        &[
+            "chorus-lab",
+            "chorus-litmus",
+            "chorus-protocol",
+            "chorus-sim",
+            "chorus-system",
+            "chorus-verify",
+            "chorus-workloads",
+        ],
+    ),
 ];
 
 /// A dependency as a manifest declares it.

@@ -8,10 +8,14 @@ use crate::execution::path::{BarrierName, Kind};
 use crate::execution::skeleton::Skeleton;
 use crate::execution::values::{Sources, Values};
 use crate::judge::TooLarge;
+use crate::search::{Search, Stop};
 use crate::test::BarrierMode;
 
 /// Most ways in which threads can meet.
 const MAX_MEETINGS: usize = 1024;
+
+/// The refusal of more.
+const TOO_MANY: Stop = Stop::TooLarge(TooLarge::Meetings { limit: MAX_MEETINGS });
 
 /// Pairs of barrier events: the first arrives before the second is passed.
 pub(crate) type Meeting = Vec<(u8, u8)>;
@@ -26,7 +30,12 @@ struct Name {
 }
 
 /// Every way in which threads can meet; none if some would wait for ever.
-pub(crate) fn meetings(skeleton: &Skeleton, sources: &Sources, values: &Values) -> Result<Vec<Meeting>, TooLarge> {
+pub(crate) fn meetings(
+    skeleton: &Skeleton,
+    sources: &Sources,
+    values: &Values,
+    search: &mut Search,
+) -> Result<Vec<Meeting>, Stop> {
     let mut groups: Vec<(Name, Vec<u8>)> = Vec::new();
     for (index, event) in skeleton.events.iter().enumerate() {
         let (Some(thread), Some(barrier)) =
@@ -47,13 +56,14 @@ pub(crate) fn meetings(skeleton: &Skeleton, sources: &Sources, values: &Values) 
             None => ways.push(pairs(skeleton, &members)),
             Some(quorum) => {
                 let quorum = (quorum.max(1) as usize).min(members.len() + 1);
-                Quorum { skeleton, quorum, ways: &mut ways }.form(&members, &mut Vec::new(), &mut Vec::new())?;
+                let mut parties = Quorum { skeleton, quorum, ways: &mut ways, search };
+                parties.form(&members, &mut Vec::new(), &mut Vec::new())?;
             }
         }
         let combined = all.iter().flat_map(|known| ways.iter().map(|way| [known.as_slice(), way].concat()));
         all = combined.take(MAX_MEETINGS + 1).collect();
         if all.len() > MAX_MEETINGS {
-            return Err(TooLarge::Meetings { limit: MAX_MEETINGS });
+            return Err(TOO_MANY);
         }
     }
     Ok(all)
@@ -86,16 +96,17 @@ fn pairs(skeleton: &Skeleton, members: &[u8]) -> Meeting {
 
 /// The ways in which the members of a group can meet, as many at a time as the quorum says.
 struct Quorum<'a, 'b> {
-    skeleton: &'a Skeleton<'b>,
+    skeleton: &'a Skeleton<'a>,
     quorum: usize,
     ways: &'a mut Vec<Meeting>,
+    search: &'a mut Search<'b>,
 }
 
 impl Quorum<'_, '_> {
     /// `left` have not met yet, `over` never will, `met` are the pairs so far.
-    fn form(&mut self, left: &[u8], over: &mut Vec<u8>, met: &mut Meeting) -> Result<(), TooLarge> {
+    fn form(&mut self, left: &[u8], over: &mut Vec<u8>, met: &mut Meeting) -> Result<(), Stop> {
         if self.ways.len() > MAX_MEETINGS {
-            return Err(TooLarge::Meetings { limit: MAX_MEETINGS });
+            return Err(TOO_MANY);
         }
         let Some((&first, rest)) = left.split_first() else {
             self.ways.push(met.clone());
@@ -117,7 +128,8 @@ impl Quorum<'_, '_> {
         next: usize,
         over: &mut Vec<u8>,
         met: &mut Meeting,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), Stop> {
+        self.search.spend(1)?;
         if party.len() == self.quorum {
             let left: Vec<u8> = rest.iter().copied().filter(|member| !party.contains(member)).collect();
             let before = met.len();
@@ -127,6 +139,9 @@ impl Quorum<'_, '_> {
             return Ok(());
         }
         for index in next..rest.len() {
+            if party.len() + rest.len() - index < self.quorum {
+                break;
+            }
             let thread = |member: u8| self.skeleton.events[usize::from(member)].thread;
             if party.iter().any(|&member| thread(member) == thread(rest[index])) {
                 continue;

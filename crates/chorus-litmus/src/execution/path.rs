@@ -10,7 +10,7 @@ use crate::judge::TooLarge;
 use crate::test::{BarrierMode, Comparison, FenceKind, Instruction, Modify, Operand, Thread};
 
 /// Most paths of a thread.
-const MAX_PATHS: usize = 4096;
+const MAX_PATHS: usize = 256;
 /// Most events of a thread, so that they fit into a word of bits.
 pub(crate) const MAX_EVENTS: usize = 64;
 

@@ -66,6 +66,9 @@ pub(crate) struct Skeleton<'a> {
 
 impl<'a> Skeleton<'a> {
     pub fn new(program: &'a Program, paths: Vec<&'a Path>) -> Result<Skeleton<'a>, TooLarge> {
+        if program.locations.len() > MAX_EVENTS {
+            return Err(TooLarge::Events { limit: MAX_EVENTS });
+        }
         let accessed = paths.iter().flat_map(|path| &path.events).filter(|event| is_memory(event));
         let accessed = accessed.fold(0u64, |bits, event| bits | 1 << event.at);
         let mut events = Vec::with_capacity(MAX_EVENTS);

@@ -7,6 +7,9 @@
 use crate::execution::skeleton::Skeleton;
 use crate::search::{Search, Stop};
 
+/// Steps that a choice counts for, since it is kept until all are made.
+const STEPS_TO_KEEP: u64 = 4;
+
 /// An order of a location's writes, and where its reads take their values.
 #[derive(Clone, Debug)]
 pub(super) struct Coherence {
@@ -61,7 +64,7 @@ impl Enumeration<'_> {
             if index > 0 && self.thread(left[index - 1]) == self.thread(write) {
                 continue;
             }
-            search.spend()?;
+            search.spend(1)?;
             self.position[usize::from(write)] = self.order.len() as u8;
             self.order.push(write);
             let mut rest = left.to_vec();
@@ -75,7 +78,7 @@ impl Enumeration<'_> {
     /// Chooses the sources of reads from number `next` on; the thread of that access has seen the write at place `seen`.
     fn read(&mut self, next: usize, seen: u8, search: &mut Search) -> Result<(), Stop> {
         let Some(&access) = self.accesses.get(next) else {
-            search.spend()?;
+            search.spend(STEPS_TO_KEEP)?;
             self.found.push(Coherence { order: self.order.clone(), sources: self.sources.clone() });
             return Ok(());
         };

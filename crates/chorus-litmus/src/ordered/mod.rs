@@ -6,7 +6,13 @@
 //! reader at its own time; its edges are what communicates and the part of program order that the model keeps (`preserved`).
 //!
 //! Release consistency: acquires and releases are its special accesses; relaxed and weak ones are ordinary. A fence is release and acquire
-//! at once and orders writes before reads; scopes are ignored. A barrier is a fence which is passed when all have come.
+//! at once and orders writes before reads; scopes are ignored. A barrier is a fence which is passed when all have come. Coherence of each
+//! location alone knows neither fences nor barriers.
+//!
+//! A thread that reads its own write may do so before the write is performed for others. Where writes are performed for each thread, its own
+//! included, that still is after the write is performed for itself: if the read acquires, what follows is behind that moment. So release
+//! consistency without atomic writes allows all that it allows with them, but for programs whose threads acquire from themselves.
+//!
 //! No model lets a value come out of nowhere: a write may not depend on itself through reads.
 
 mod coherence;
@@ -61,7 +67,7 @@ impl<'a> Combination<'a> {
             return self.finish(search);
         };
         for candidate in candidates {
-            search.spend()?;
+            search.spend(1)?;
             if self.model != Model::PerLocation {
                 let (before, after) = self.levels.split_at_mut(level + 1);
                 let graph = &mut after[0];
@@ -90,7 +96,7 @@ impl<'a> Combination<'a> {
         if !self.skeleton.meets || self.model == Model::PerLocation {
             return self.accept(&Vec::new(), outcome, search);
         }
-        for meeting in meetings(self.skeleton, &self.sources, &values).map_err(Stop::TooLarge)? {
+        for meeting in meetings(self.skeleton, &self.sources, &values, search)? {
             let mut graph = self.levels[self.chosen.len()].clone();
             for &(from, to) in &meeting {
                 let (arrives, _) = barrier_nodes(&self.layout, usize::from(from));

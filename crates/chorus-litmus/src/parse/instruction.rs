@@ -12,7 +12,8 @@ use crate::parse::reader::Reader;
 use crate::test::{BarrierMode, Comparison, FenceKind, Instruction, LocationId, Modify, Operand, Register, Thread};
 
 /// Mnemonics that start an instruction.
-const ACCEPTED: &str = "ld, st, atom, red, fence, bar.cta, add, goto, beq, bne, blt, ble, bgt, bge, or a label";
+const ACCEPTED: &str = "ld, st, atom, red, fence, bar.cta, add, goto, beq, bne, blt, ble, bgt, bge, a label, \
+                        or exists, ~exists or forall behind the last row";
 
 /// The threads as their instructions come in, row by row.
 pub(crate) struct Cells {

@@ -11,7 +11,9 @@ mod instruction;
 mod lexer;
 mod names;
 mod reader;
+mod several;
 
+pub use self::several::{MAX_FILE_BYTES, parse_all};
 use crate::error::{LitmusError, Position};
 use crate::parse::condition::{condition, quantifier};
 use crate::parse::instruction::Cells;

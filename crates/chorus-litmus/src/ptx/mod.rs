@@ -23,6 +23,9 @@ use crate::relation::{Relation, bits};
 use crate::search::{Search, Stop};
 use crate::test::Outcome;
 
+/// Steps that it takes to check the axioms once.
+const ORDER_STEPS: u64 = 4;
+
 /// Searches the executions of a skeleton.
 pub(crate) fn search(skeleton: &Skeleton, rules: &Rules, search: &mut Search) -> Result<(), Stop> {
     let fixed = Fixed::new(skeleton, rules);
@@ -58,7 +61,7 @@ impl Executions<'_, '_> {
             if !possible || self.stale(read, write) || self.taken(next, write) {
                 continue;
             }
-            self.search.spend()?;
+            self.search.spend(1)?;
             self.sources[read] = write as u8;
             self.choose_sources(next + 1)?;
         }
@@ -109,7 +112,7 @@ impl Executions<'_, '_> {
         }
         let observed = self.observed(&reads_from);
         let meetings = if self.skeleton.meets {
-            meetings(self.skeleton, &self.sources, &values).map_err(Stop::TooLarge)?
+            meetings(self.skeleton, &self.sources, &values, self.search)?
         } else {
             vec![Vec::new()]
         };
@@ -158,7 +161,7 @@ impl Executions<'_, '_> {
         values: &Values,
         registers: &[u32],
     ) -> Result<(), Stop> {
-        self.search.spend()?;
+        self.search.spend(ORDER_STEPS)?;
         if self.rules.fence_sc {
             let fences = &self.fixed.strong_fences;
             if fences.iter().any(|&(a, b)| base.has(a, b) && base.has(b, a)) {
@@ -206,7 +209,7 @@ impl Executions<'_, '_> {
         values: &Values,
         registers: &[u32],
     ) -> Result<(), Stop> {
-        self.search.spend()?;
+        self.search.spend(ORDER_STEPS)?;
         if !order.irreflexive() || !self.consistent(&order, caused) {
             return Ok(());
         }
@@ -261,7 +264,7 @@ impl Executions<'_, '_> {
         let at = usize::from(self.skeleton.events[usize::from(initial)].at);
         let last = self.fixed.same_location.successors(usize::from(initial)) & self.last_writes(order);
         for write in bits(last) {
-            self.search.spend()?;
+            self.search.spend(1)?;
             let mut finals = finals.clone();
             finals[at] = values.written(write);
             self.offer_finals(order, values, registers, next + 1, finals)?;

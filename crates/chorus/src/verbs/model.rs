@@ -79,13 +79,12 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let model = Model::from_name(name).ok_or_else(|| Failure::bad_input(unknown("memory model", name, &known)))?;
     let input = litmus_input::read(&arguments.tests)?;
     let activity = session.activity(Some(input.tests.len()));
-    let judge = |test| {
-        activity.begin(&test.test.name);
-        let judged = Judged { test: &test.test, answer: decide(&test.test, model) };
-        activity.finish(&test.test.name);
-        judged
-    };
-    let judged: Vec<Judged<'_>> = input.tests.iter().map(judge).collect();
+    let mut judged = Vec::new();
+    for test in &input.tests {
+        activity.begin(test.name());
+        judged.push(Judged { test: &test.test, answer: decide(&test.test, model) });
+        activity.finish(test.name());
+    }
     drop(activity);
     if arguments.form.json {
         session.output.json(&json!({
