@@ -450,6 +450,7 @@ impl Machine {
             let unknown = Unknown::Aged(*number, passage);
             *number = self.nodes.known_aged(*number, passage).ok_or(Halt::Unknown(unknown))?;
         }
+        state[self.network_at..].sort_by_key(|&number| self.channel(number));
         for agent in 0..self.controllers as u16 {
             let result = self.step(state[usize::from(agent)], StepInput::Time(passage))?;
             self.commit_if_done(state, agent, result)?;
