@@ -305,6 +305,20 @@ pub struct Outcome {
 }
 
 impl Program {
+    /// Whether an instruction names the location.
+    pub fn uses(&self, location: LocationId) -> bool {
+        self.threads.iter().flat_map(|thread| &thread.code).any(|instruction| match *instruction {
+            Instruction::Load { at, .. } | Instruction::Store { at, .. } | Instruction::Atomic { at, .. } => {
+                at == location
+            }
+            Instruction::Fence { .. }
+            | Instruction::Barrier { .. }
+            | Instruction::Add { .. }
+            | Instruction::Branch { .. }
+            | Instruction::Jump { .. } => false,
+        })
+    }
+
     /// The place of a thread's register in [`Outcome::registers`].
     pub fn register_index(&self, thread: usize, register: Register) -> usize {
         let earlier: usize = self.threads[..thread].iter().map(|thread| thread.registers.len()).sum();

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use crate::print::{condition_text, instruction};
-use crate::test::{Instruction, LitmusTest, Outcome, Program};
+use crate::test::{LitmusTest, LocationId, Outcome, Program};
 
 impl LitmusTest {
     /// The condition as the test writes it.
@@ -24,25 +24,11 @@ impl Program {
         }
         text.push_str("finally");
         for (index, (location, value)) in self.locations.iter().zip(&outcome.finals).enumerate() {
-            if self.mentions(index) {
+            if self.uses(LocationId(index as u8)) {
                 let _ = write!(text, " {}={value}", location.name);
             }
         }
         text
-    }
-
-    /// Whether an instruction names the location.
-    fn mentions(&self, location: usize) -> bool {
-        self.threads.iter().flat_map(|thread| &thread.code).any(|instruction| match instruction {
-            Instruction::Load { at, .. } | Instruction::Store { at, .. } | Instruction::Atomic { at, .. } => {
-                usize::from(at.0) == location
-            }
-            Instruction::Fence { .. }
-            | Instruction::Barrier { .. }
-            | Instruction::Add { .. }
-            | Instruction::Branch { .. }
-            | Instruction::Jump { .. } => false,
-        })
     }
 }
 

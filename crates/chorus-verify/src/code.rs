@@ -18,6 +18,8 @@ use crate::state::Progress;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     program: Arc<Program>,
+    /// Where each location lies on the machine; nowhere, if no thread uses it.
+    places: Arc<[Option<Location>]>,
     thread: usize,
     barriers: Arc<[BarrierSpec]>,
 }
@@ -93,11 +95,15 @@ impl Code {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
         }
+        let places = places(program);
         let program = Arc::new(program.clone());
         let mut values: BTreeSet<u32> = program.locations.iter().map(|at| at.initial).collect();
         loop {
             let barriers = barriers(&program, &values);
-            let code = |thread| Code { program: Arc::clone(&program), thread, barriers: Arc::clone(&barriers) };
+            let code = |thread| {
+                let (program, places, barriers) = (Arc::clone(&program), Arc::clone(&places), Arc::clone(&barriers));
+                Code { program, places, thread, barriers }
+            };
             let threads = (0..program.threads.len()).map(|thread| {
                 let code = code(thread);
                 let steps = code.courses(&values)?;
@@ -151,14 +157,19 @@ impl Code {
             && from.code.iter().zip(&to.code).all(|(from, to)| same(from, to))
     }
 
+    /// Where a location lies that an instruction names, and thereby uses.
     fn place(&self, at: LocationId) -> Location {
-        let location = &self.program.locations[usize::from(at.0)];
-        Location { line: location.line, word: location.word }
+        self.places[usize::from(at.0)].unwrap_or(Location { line: 0, word: 0 })
     }
 
     /// The program that the thread is part of.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Where each location of the program lies on the machine; nowhere, if no thread uses it.
+    pub fn places(&self) -> &[Option<Location>] {
+        &self.places
     }
 
     /// The barriers of the program that this thread is part of.
@@ -333,6 +344,22 @@ fn destination(instruction: &Instruction) -> Option<Register> {
         Instruction::Atomic { to, .. } => to,
         _ => None,
     }
+}
+
+/// Where each location lies on the machine. Lines without a location that is used are left out: they would only be evicted.
+fn places(program: &Program) -> Arc<[Option<Location>]> {
+    let used = |index: usize| program.uses(LocationId(index as u8));
+    let mut lines: Vec<u8> = Vec::new();
+    for (_, at) in program.locations.iter().enumerate().filter(|(index, _)| used(*index)) {
+        if !lines.contains(&at.line) {
+            lines.push(at.line);
+        }
+    }
+    let place = |(index, at): (usize, &chorus_litmus::test::Location)| {
+        let line = lines.iter().position(|&line| line == at.line).filter(|_| used(index))?;
+        Some(Location { line: line as u8, word: at.word })
+    };
+    program.locations.iter().enumerate().map(place).collect()
 }
 
 /// Every barrier that a thread may come to. Threads that name it in any place are parties, unless a quorum says how many are.

@@ -131,15 +131,18 @@ impl MachineConfig {
     /// different lines overtake each other, room for every line, and any eviction at any time; with more than two private caches, which
     /// have many more states, shared lines stay.
     pub fn for_program(program: &Program) -> Result<MachineConfig, NotRunnable> {
-        let lines = program.locations.iter().map(|at| at.line + 1).max().unwrap_or(1);
         let caches = work_group_caches(program);
         let l1s = caches.iter().max().map_or(1, |cache| cache + 1);
         let (codes, steps): (Vec<_>, Vec<_>) = Code::of_program(program)?.into_iter().unzip();
+        let places: Vec<Option<Location>> = codes.first().map_or(Vec::new(), |code: &Code| code.places().to_vec());
+        let lines = places.iter().flatten().map(|at| at.line + 1).max().unwrap_or(1);
         let mut threads = place_threads(&caches, steps);
         threads.iter_mut().zip(codes).for_each(|(thread, code)| thread.code = Some(code));
         let mut memory = vec![0; usize::from(lines) * WORDS];
-        for at in &program.locations {
-            memory[Location { line: at.line, word: at.word }.index()] = at.initial;
+        for (location, place) in program.locations.iter().zip(places) {
+            if let Some(at) = place {
+                memory[at.index()] = location.initial;
+            }
         }
         Ok(MachineConfig {
             topology: Topology { l1s, l2s: u16::from(lines) },

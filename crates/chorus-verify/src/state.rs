@@ -9,10 +9,10 @@ use chorus_protocol::message::memory;
 
 use crate::machine::Machine;
 use crate::node::Node;
-use chorus_litmus::test::{Outcome, Program};
+use chorus_litmus::test::{Location, Outcome, Program};
 
 use crate::code::Next;
-use crate::program::{Location, Step, WORDS, straight_line};
+use crate::program::{self, Step, WORDS, straight_line};
 
 /// A state of the whole machine.
 pub type State = Vec<u32>;
@@ -144,8 +144,12 @@ impl Machine {
         let codes =
             self.config.threads.iter().enumerate().filter_map(|(thread, spec)| Some((thread, spec.code.as_ref()?)));
         let registers = codes.flat_map(|(thread, code)| code.registers(|slot| self.progress(state, thread, slot)));
-        let place = |at: &chorus_litmus::test::Location| Location { line: at.line, word: at.word }.index();
-        let finals = program.locations.iter().map(|at| words[place(at)]).collect();
+        let places =
+            self.config.threads.iter().find_map(|spec| spec.code.as_ref()).map_or(&[][..], |code| code.places());
+        let last = |(location, place): (&Location, &Option<program::Location>)| {
+            place.map_or(location.initial, |at| words[at.index()])
+        };
+        let finals = program.locations.iter().zip(places).map(last).collect();
         Outcome { registers: registers.collect(), finals }
     }
 

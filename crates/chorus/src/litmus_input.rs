@@ -62,9 +62,11 @@ impl LitmusInput {
     pub fn reasons(&self) -> Vec<(String, usize)> {
         let mut counts: Vec<(String, usize)> = Vec::new();
         for (_, reason) in &self.unsupported {
+            // Where in the file it is does not make it another reason.
+            let reason = reason.split(" in line ").next().unwrap_or(reason);
             match counts.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, count)) => *count += 1,
-                None => counts.push((reason.clone(), 1)),
+                None => counts.push((reason.to_owned(), 1)),
             }
         }
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
