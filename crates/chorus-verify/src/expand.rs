@@ -61,6 +61,8 @@ pub(crate) struct Found {
     /// Moves from the start.
     pub length: u32,
     pub fault: Fault,
+    /// The place among the states of its distance.
+    pub rank: u64,
     pub state: u32,
 }
 
@@ -73,23 +75,34 @@ pub(crate) fn keep_first(found: &mut Option<Found>, other: Option<Found>) {
 #[derive(Default)]
 pub(crate) struct Bucket {
     bytes: Vec<u8>,
-    /// Fingerprint, the state it was reached from, and where its bytes end.
-    entries: Vec<(u64, u32, u32)>,
+    entries: Vec<Entry>,
+}
+
+/// One of them.
+struct Entry {
+    fingerprint: u64,
+    /// The state it was reached from.
+    parent: u32,
+    /// Where its bytes end.
+    end: u32,
+    /// Its place among all states of the expansion.
+    place: u32,
 }
 
 impl Bucket {
-    fn push(&mut self, fingerprint: u64, parent: u32, bytes: &[u8]) {
+    fn push(&mut self, candidate: &Candidate, bytes: &[u8], place: u32) {
         self.bytes.extend_from_slice(bytes);
-        self.entries.push((fingerprint, parent, self.bytes.len() as u32));
+        let Candidate { fingerprint, parent, .. } = *candidate;
+        self.entries.push(Entry { fingerprint, parent, end: self.bytes.len() as u32, place });
     }
 
-    /// Fingerprint, origin and encoding of each state.
-    pub fn entries(&self) -> impl Iterator<Item = (u64, u32, &[u8])> {
+    /// Fingerprint, origin, place and encoding of each state.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u32, u32, &[u8])> {
         let mut start = 0;
-        self.entries.iter().map(move |&(fingerprint, parent, end)| {
+        self.entries.iter().map(move |&Entry { fingerprint, parent, end, place }| {
             let bytes = &self.bytes[start..end as usize];
             start = end as usize;
-            (fingerprint, parent, bytes)
+            (fingerprint, parent, place, bytes)
         })
     }
 
@@ -102,10 +115,12 @@ impl Bucket {
 /// What following the moves of some states came to.
 pub(crate) struct Expansion {
     pub buckets: Vec<Bucket>,
+    /// How many states the buckets hold together.
+    pub count: u32,
     pub transitions: u64,
     pub found: Option<Found>,
-    /// States with moves that need something which is not known.
-    pub unfinished: Vec<u32>,
+    /// States with moves that need something which is not known, with their ranks.
+    pub unfinished: Vec<(u64, u32)>,
     unknown: Vec<Unknown>,
     moves: Moves,
     state: State,
@@ -136,6 +151,7 @@ impl Expansion {
     pub fn new() -> Expansion {
         Expansion {
             buckets: (0..SHARDS).map(|_| Bucket::default()).collect(),
+            count: 0,
             transitions: 0,
             found: None,
             unfinished: Vec::new(),
@@ -154,17 +170,17 @@ impl Expansion {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.buckets.iter_mut().for_each(Bucket::clear);
-        (self.transitions, self.found) = (0, None);
+        (self.count, self.transitions, self.found) = (0, 0, None);
         self.unfinished.clear();
         self.reached.clear();
         self.encoded.clear();
     }
 
     /// Follows the moves of states that need nothing unknown, and notes the others.
-    pub fn expand_known(&mut self, ground: Ground<'_>, numbers: &[u32]) {
-        for &number in numbers {
-            if !self.expand(ground, number) {
-                self.unfinished.push(number);
+    pub fn expand_known(&mut self, ground: Ground<'_>, states: &[(u64, u32)]) {
+        for &(rank, number) in states {
+            if !self.expand(ground, rank, number) {
+                self.unfinished.push((rank, number));
             }
         }
         self.flush(ground.seen);
@@ -176,7 +192,7 @@ impl Expansion {
     }
 
     /// Follows the moves of a state; if they need something unknown, only notes what.
-    pub fn expand(&mut self, ground: Ground<'_>, number: u32) -> bool {
+    pub fn expand(&mut self, ground: Ground<'_>, rank: u64, number: u32) -> bool {
         let Ground { machine, seen, depth, .. } = ground;
         seen.get(number, &mut self.state);
         self.moves.find(machine, &self.state);
@@ -209,7 +225,7 @@ impl Expansion {
             return false;
         }
         self.transitions += (self.reached.len() - reached) as u64;
-        let fault = |fault, length| Some(Found { length, state: number, fault });
+        let fault = |fault, length| Some(Found { length, fault, rank, state: number });
         if stuck {
             keep_first(&mut self.found, fault(Fault::Stuck, depth));
         }
@@ -236,8 +252,9 @@ impl Expansion {
     pub fn flush(&mut self, seen: &StateSet) {
         seen.keep_new(&mut self.reached, &self.encoded, &mut self.guesses);
         for candidate in self.reached.drain(..) {
-            let Candidate { fingerprint, start, end, parent } = candidate;
-            self.buckets[shard_of(fingerprint)].push(fingerprint, parent, &self.encoded[start as usize..end as usize]);
+            let bytes = &self.encoded[candidate.start as usize..candidate.end as usize];
+            self.buckets[shard_of(candidate.fingerprint)].push(&candidate, bytes, self.count);
+            self.count += 1;
         }
         self.encoded.clear();
     }

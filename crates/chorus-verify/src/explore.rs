@@ -100,8 +100,9 @@ const FEW: usize = 256;
 #[derive(Default)]
 struct Added {
     found: Option<Found>,
-    /// States whose check needs something that is not known.
-    deferred: Vec<u32>,
+    /// New states, and among them those whose check needs something that is not known; with their ranks.
+    new: Vec<(u64, u32)>,
+    deferred: Vec<(u64, u32)>,
 }
 
 impl Exploration {
@@ -302,27 +303,21 @@ impl Exploration {
     }
 
     fn search(&mut self, settings: &Settings) -> Result<(), Stop> {
-        self.begin()?;
         let byte_limit = settings.byte_limit();
         let mut expansions: Vec<Expansion> = Vec::new();
-        let mut first = vec![0; self.seen.lengths().len()];
-        loop {
-            let last = self.seen.lengths();
-            let level: Vec<u32> = level(&first, &last);
-            if level.is_empty() || self.found.is_some() {
-                return Ok(());
-            }
+        let mut level = self.begin()?;
+        while !level.is_empty() && self.found.is_none() {
+            let (expanded, mut next) = (self.seen.lengths(), Vec::new());
             for batch in level.chunks(CHUNK * CHUNKS) {
                 self.bounded(settings, byte_limit)?;
                 self.expand(batch, &mut expansions)?;
-                self.add(&expansions)?;
+                self.add(&expansions, &mut next)?;
             }
-            self.seen.forget_before(&last);
-            first = last;
-            if self.seen.lengths() != first {
-                self.depth += 1;
-            }
+            self.seen.forget_before(&expanded);
+            self.depth += u32::from(!next.is_empty());
+            level = next;
         }
+        Ok(())
     }
 
     fn bounded(&self, settings: &Settings, byte_limit: usize) -> Result<(), Stop> {
@@ -336,15 +331,16 @@ impl Exploration {
         Ok(())
     }
 
-    /// Adds the starts.
-    fn begin(&mut self) -> Result<(), Stop> {
+    /// Adds the starts: the first level.
+    fn begin(&mut self) -> Result<Vec<(u64, u32)>, Stop> {
         self.machine.complete().map_err(Stop::Begin)?;
         let mut starts = vec![self.machine.cold()];
         if self.machine.config().start == Start::ColdAndWarm {
             starts.push(self.machine.warm().map_err(Stop::Begin)?);
         }
         self.symmetric()?;
-        for start in &starts {
+        let mut level = Vec::new();
+        for (start, rank) in starts.iter().zip(0..) {
             let (mut state, mut bytes) = (start.clone(), Vec::new());
             self.canonical.canonicalise(&self.machine, &mut state, &mut Scratch::default());
             encode(&state, &mut bytes);
@@ -352,11 +348,12 @@ impl Exploration {
             let shard = shard_of(fingerprint);
             let number = number_of(shard, self.seen.shards_mut()[shard].len());
             if self.seen.shards_mut()[shard].insert(fingerprint, &bytes, number).is_some() {
-                self.check_new(number)?;
+                self.check_new(rank, number)?;
+                level.push((rank, number));
             }
         }
         self.starts = starts;
-        Ok(())
+        Ok(level)
     }
 
     fn symmetric(&self) -> Result<(), Stop> {
@@ -364,19 +361,20 @@ impl Exploration {
     }
 
     /// Follows the moves of a batch of states.
-    fn expand(&mut self, batch: &[u32], expansions: &mut Vec<Expansion>) -> Result<(), Stop> {
-        let chunks: Vec<&[u32]> = if batch.len() <= FEW { Vec::new() } else { batch.chunks(CHUNK).collect() };
+    fn expand(&mut self, batch: &[(u64, u32)], expansions: &mut Vec<Expansion>) -> Result<(), Stop> {
+        let chunks: Vec<&[(u64, u32)]> = if batch.len() <= FEW { Vec::new() } else { batch.chunks(CHUNK).collect() };
         expansions.resize_with(chunks.len() + 1, Expansion::new);
         expansions.iter_mut().for_each(Expansion::clear);
         let Some((rest, expansions)) = expansions.split_last_mut() else { return Ok(()) };
         let ground = Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
         expansions.par_iter_mut().zip(&chunks).for_each(|(expansion, chunk)| expansion.expand_known(ground, chunk));
-        let unfinished: Vec<u32> = expansions.iter().flat_map(|expansion| &expansion.unfinished).copied().collect();
-        for &number in if chunks.is_empty() { batch } else { &unfinished } {
+        let unfinished: Vec<(u64, u32)> =
+            expansions.iter().flat_map(|expansion| &expansion.unfinished).copied().collect();
+        for &(rank, number) in if chunks.is_empty() { batch } else { &unfinished } {
             loop {
                 let ground =
                     Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
-                if rest.expand(ground, number) {
+                if rest.expand(ground, rank, number) {
                     break;
                 }
                 rest.unknown().iter().for_each(|&unknown| self.machine.learn(unknown));
@@ -391,10 +389,11 @@ impl Exploration {
         Ok(())
     }
 
-    /// Adds what was reached to the set, and checks what is new.
-    fn add(&mut self, expansions: &[Expansion]) -> Result<(), Stop> {
+    /// Adds what was reached to the set, checks what is new, and appends it to the next level.
+    fn add(&mut self, expansions: &[Expansion], next: &mut Vec<(u64, u32)>) -> Result<(), Stop> {
         let Exploration { machine, seen, judge, promised, depth, .. } = self;
-        let checker = Checker { machine, judge, promised: *promised, length: *depth + 1 };
+        let first_rank = next.last().map_or(0, |(rank, _)| rank + 1);
+        let checker = Checker { machine, judge, promised: *promised, length: *depth + 1, first_rank };
         let shards = seen.shards_mut();
         let mut added: Vec<Added> = Vec::new();
         let add = |(shard, states): (usize, &mut Shard)| checker.add(shard, states, expansions);
@@ -403,21 +402,24 @@ impl Exploration {
         } else {
             shards.par_iter_mut().enumerate().map(add).collect_into_vec(&mut added);
         }
-        for Added { found, deferred } in added {
-            keep_first(&mut self.found, found);
-            for number in deferred {
-                self.check_new(number)?;
-            }
+        let count: usize = expansions.iter().map(|expansion| expansion.count as usize).sum();
+        let mut ranked = vec![None; count];
+        for &(rank, number) in added.iter().flat_map(|added| &added.new) {
+            ranked[(rank - first_rank) as usize] = Some((rank, number));
         }
-        Ok(())
+        next.extend(ranked.into_iter().flatten());
+        added.iter().for_each(|added| keep_first(&mut self.found, added.found));
+        let mut deferred: Vec<(u64, u32)> = added.into_iter().flat_map(|added| added.deferred).collect();
+        deferred.sort_unstable();
+        deferred.into_iter().try_for_each(|(rank, number)| self.check_new(rank, number))
     }
 
     /// Checks a new state, finding out whatever is unknown.
-    fn check_new(&mut self, number: u32) -> Result<(), Stop> {
+    fn check_new(&mut self, rank: u64, number: u32) -> Result<(), Stop> {
         let mut state = State::new();
         self.seen.get(number, &mut state);
         let length = if self.starts.is_empty() { 0 } else { self.depth + 1 };
-        let found = |fault| Some(Found { length, fault, state: number });
+        let found = |fault| Some(Found { length, fault, rank, state: number });
         let mut wrong = self.promised.check(&self.machine, &state).is_err();
         if self.machine.idle(&state) {
             wrong |= match self.settled(&state) {
@@ -438,44 +440,37 @@ impl Exploration {
     }
 }
 
-/// The states of a level, about in the order in which they were reached: neighbours need the same steps.
-fn level(first: &[usize], last: &[usize]) -> Vec<u32> {
-    let longest = first.iter().zip(last).map(|(first, last)| last - first).max().unwrap_or(0);
-    let shards = || first.iter().zip(last).enumerate();
-    let at = |offset: usize| {
-        shards().filter_map(move |(shard, (first, last))| {
-            (first + offset < *last).then(|| number_of(shard, first + offset))
-        })
-    };
-    (0..longest).flat_map(at).collect()
-}
-
 /// Checks new states as far as everything is known that it needs.
 struct Checker<'a> {
     machine: &'a Machine,
     judge: &'a Judge,
     promised: Promised,
     length: u32,
+    /// The rank of the first state that is added.
+    first_rank: u64,
 }
 
 impl Checker<'_> {
     /// Adds to one shard.
     fn add(&self, shard: usize, states: &mut Shard, expansions: &[Expansion]) -> Added {
         let (mut added, mut state, mut execution) = (Added::default(), State::new(), Vec::new());
+        let mut first_rank = self.first_rank;
         for expansion in expansions {
-            for (fingerprint, parent, bytes) in expansion.buckets[shard].entries() {
+            for (fingerprint, parent, place, bytes) in expansion.buckets[shard].entries() {
                 let Some(local) = states.insert(fingerprint, bytes, parent) else { continue };
                 decode(bytes, &mut state);
-                let number = number_of(shard, local);
+                let (rank, number) = (first_rank + u64::from(place), number_of(shard, local));
+                added.new.push((rank, number));
                 match self.check(&state, &mut execution) {
                     Some(true) => {}
                     Some(false) => {
-                        let found = Found { length: self.length, state: number, fault: Fault::State };
+                        let found = Found { length: self.length, fault: Fault::State, rank, state: number };
                         keep_first(&mut added.found, Some(found));
                     }
-                    None => added.deferred.push(number),
+                    None => added.deferred.push((rank, number)),
                 }
             }
+            first_rank += u64::from(expansion.count);
         }
         added
     }
