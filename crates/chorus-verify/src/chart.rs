@@ -8,9 +8,11 @@ use chorus_protocol::message::{Channel, Message, Size};
 
 use crate::config::Start;
 use crate::explore::{Exploration, Failure};
-use crate::machine::{Happening, Machine};
+use crate::machine::{Action, Happening, Machine};
 use crate::node::{NOW, StepInput, StepResult};
 use crate::program::{Location, WORDS};
+use crate::replay;
+use crate::state::State;
 use crate::violation::Violation;
 
 /// One thing that happened.
@@ -24,39 +26,58 @@ pub struct Row {
     pub instant: bool,
     /// What arrived, with its line and values.
     pub label: String,
-    /// What it did there: the change of state, and what was sent and answered.
-    pub effect: String,
+    /// What it did to the state of each line concerned there.
+    pub states: Vec<String>,
+    /// What was answered and sent.
+    pub follows: Vec<String>,
 }
 
-/// A violation and the way to it.
+impl Row {
+    /// What it did, in words.
+    fn effect(&self, columns: &[String]) -> String {
+        let agent = columns.get(self.to).map_or("", String::as_str);
+        let states = self.states.iter().map(|state| format!("{agent} {state}"));
+        states.chain(self.follows.iter().cloned()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Moves of a machine and what happened in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chart {
+pub struct Sequence {
     /// Names of the agents.
     pub columns: Vec<String>,
     /// Whether the caches had loaded every line before the first row.
     pub warm: bool,
     /// What happened, in order.
     pub rows: Vec<Row>,
+    /// The moves, as a replay names them.
+    pub moves: Vec<Action>,
+}
+
+/// A violation and the way to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// The way.
+    pub sequence: Sequence,
     /// What is wrong in the end.
     pub violation: Violation,
 }
 
-impl Chart {
-    /// Replays the way to a failure.
-    pub fn of_failure(exploration: &mut Exploration, failure: &Failure) -> Chart {
-        let (mut state, mut actions) = exploration.path_to(failure.state);
-        actions.extend(failure.last);
-        let machine = exploration.machine_mut();
-        let warm = machine.config().start == Start::ColdAndWarm && state != machine.cold();
-        let mut rows = Vec::new();
-        for action in actions {
-            let (_, happenings) = machine.replay(action, &mut state);
-            rows.extend(happenings.iter().filter_map(|happening| row(machine, &state, *happening)));
-        }
-        Chart { columns: columns(machine), warm, rows, violation: failure.violation.clone() }
+impl Sequence {
+    /// No moves yet.
+    pub fn new(machine: &Machine, warm: bool) -> Sequence {
+        Sequence { columns: columns(machine), warm, rows: Vec::new(), moves: Vec::new() }
     }
 
-    /// The chart as text.
+    /// Makes a move and notes what happens; whether it was possible.
+    pub fn make(&mut self, machine: &mut Machine, action: Action, state: &mut State) -> Result<bool, Violation> {
+        self.moves.push(replay::named(machine, action, state));
+        let (moved, happenings) = machine.replay(action, state);
+        self.rows.extend(happenings.iter().filter_map(|happening| row(machine, state, *happening)));
+        moved
+    }
+
+    /// The sequence as text.
     pub fn to_text(&self) -> String {
         let width = self.columns.iter().map(String::len).max().unwrap_or(0) + 2;
         let label_width = self.rows.iter().map(|row| row.label.len()).max().unwrap_or(0);
@@ -71,11 +92,36 @@ impl Chart {
         }
         for (number, row) in self.rows.iter().enumerate() {
             let lanes = lanes(row, self.columns.len(), width);
-            let line = format!("{:>3} {lanes} {:<label_width$}  {}", number + 1, row.label, row.effect);
+            let line = format!("{:>3} {lanes} {:<label_width$}  {}", number + 1, row.label, row.effect(&self.columns));
             let _ = writeln!(text, "{}", line.trim_end());
         }
-        let _ = writeln!(text, "violated: {}", self.violation);
         text
+    }
+}
+
+impl Chart {
+    /// Replays the way to a failure.
+    pub fn of_failure(exploration: &mut Exploration, failure: &Failure) -> Chart {
+        let (mut state, mut actions) = exploration.path_to(failure.state);
+        actions.extend(failure.last);
+        let machine = exploration.machine_mut();
+        let warm = machine.config().start == Start::ColdAndWarm && state != machine.cold();
+        let mut sequence = Sequence::new(machine, warm);
+        for action in actions {
+            // What the last move answers is the violation, which is known.
+            let _ = sequence.make(machine, action, &mut state);
+        }
+        Chart { sequence, violation: failure.violation.clone() }
+    }
+
+    /// The chart as text.
+    pub fn to_text(&self) -> String {
+        format!("{}violated: {}\n", self.sequence.to_text(), self.violation)
+    }
+
+    /// The chart as an SVG document.
+    pub fn to_svg(&self) -> String {
+        self.sequence.to_svg(Some(&self.violation))
     }
 }
 
@@ -119,7 +165,8 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
         Happening::Memory(number) => {
             let message = machine.nodes().message(number);
             let (from, to) = (Some(column(message.src)), column(message.dst));
-            Some(Row { from, to, instant: false, label: label(machine, message), effect: String::new() })
+            let (states, follows) = (Vec::new(), Vec::new());
+            Some(Row { from, to, instant: false, label: label(machine, message), states, follows })
         }
         Happening::Step(number) => {
             let step = machine.nodes().result(number);
@@ -142,7 +189,8 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
                 StepInput::Time(Passage::RollOver) => (None, false, "roll-over".to_owned()),
                 StepInput::Time(Passage::Tick | Passage::Wake) => (None, false, "a tick passes".to_owned()),
             };
-            Some(Row { from, to, instant, label, effect: effect(machine, state, step) })
+            let (states, follows) = (states(machine, step), follows(machine, state, step));
+            Some(Row { from, to, instant, label, states, follows })
         }
     }
 }
@@ -158,22 +206,27 @@ fn label(machine: &Machine, message: &Message<WORDS>) -> String {
     message.mask.words().fold(spec.name.to_owned(), |label, word| label + &value(word))
 }
 
-/// What a step did to its controller, and what followed.
-fn effect(machine: &Machine, state: &[u32], step: &StepResult) -> String {
+/// What a step did to the state of each line that it changed or was about.
+fn states(machine: &Machine, step: &StepResult) -> Vec<String> {
     let nodes = machine.nodes();
     let (before, after) = (nodes.node(step.before), nodes.node(step.after));
-    let mut parts = Vec::new();
     let class = before.controller.classify(&nodes.input(step.input), NOW);
-    let agent = machine.config().topology.name(AgentId(before.agent));
     let states = before.controller.vocabulary().states;
     let name = |state: u8| states[usize::from(state)].name;
+    let mut parts = Vec::new();
     for (line, (old, new)) in before.views.iter().zip(&after.views).enumerate() {
         if old.state != new.state {
-            parts.push(format!("{agent} {} -> {}", name(old.state), name(new.state)));
+            parts.push(format!("{} -> {}", name(old.state), name(new.state)));
         } else if class.is_some_and(|class| class.line == LineAddr(line as u64)) {
-            parts.push(format!("{agent} in {}", name(old.state)));
+            parts.push(format!("in {}", name(old.state)));
         }
     }
+    parts
+}
+
+/// What a step answered and sent.
+fn follows(machine: &Machine, state: &[u32], step: &StepResult) -> Vec<String> {
+    let mut parts = Vec::new();
     for completion in &step.completions {
         if let Some((thread, op)) = machine.op_of_txn(state, completion.txn) {
             parts.push(match op.location().filter(|_| op.returns_value()) {
@@ -183,7 +236,7 @@ fn effect(machine: &Machine, state: &[u32], step: &StepResult) -> String {
         }
     }
     for &number in &step.sent {
-        let message = nodes.message(number);
+        let message = machine.nodes().message(number);
         let name = machine.protocol().messages()[usize::from(message.kind.0)].name;
         let column = machine.config().threads.len() + usize::from(message.dst.0);
         parts.push(match columns(machine).get(column) {
@@ -191,5 +244,5 @@ fn effect(machine: &Machine, state: &[u32], step: &StepResult) -> String {
             None => format!("sends {name} to nobody"),
         });
     }
-    parts.join(", ")
+    parts
 }

@@ -12,7 +12,9 @@ use chorus_protocol::registry::{Counters, Delivery, Protocol};
 use crate::chart::Chart;
 use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
 use crate::explore::{End, Exploration, OnForbidden};
+use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
+use crate::replay::Replay;
 use crate::settings::{Bound, Settings, Storage};
 
 /// A configuration to check.
@@ -96,6 +98,7 @@ fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alp
         evictions: Evictions::Anytime,
         start: Start::ColdAndWarm,
         ending: Ending::AnyPrefix,
+        networks: Networks::Unbounded,
     }
 }
 
@@ -339,7 +342,23 @@ impl CheckReport {
         if let Verdict::Violated(chart) = &self.verdict {
             let _ = write!(text, "\n{}", chart.to_text());
         }
+        if let Some(replay) = self.replay() {
+            let _ = writeln!(text, "{}", replay.command("check"));
+        }
         text
+    }
+
+    /// The chart of a violation.
+    pub fn chart(&self) -> Option<&Chart> {
+        match &self.verdict {
+            Verdict::Violated(chart) => Some(chart),
+            Verdict::Pass | Verdict::Bounded(_) => None,
+        }
+    }
+
+    /// The way to a violation as text.
+    pub fn replay(&self) -> Option<Replay> {
+        self.chart().map(|chart| Replay::of_chart(self.protocol, self.fault, self.config, chart))
     }
 }
 

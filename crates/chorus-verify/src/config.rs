@@ -1,13 +1,13 @@
 //! The tiny machines that are explored: how many caches of which shape, and what their threads may do.
 
+use chorus_litmus::test::Program;
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
 
-use chorus_litmus::test::Program;
-
 use crate::code::{Code, NotRunnable};
+use crate::networks::Networks;
 use crate::program::{Location, Step, WORDS};
 
 /// Whether a thread waits for each load before it goes on.
@@ -95,6 +95,8 @@ pub struct MachineConfig {
     pub start: Start,
     /// Where programs end.
     pub ending: Ending,
+    /// How many messages may be in flight.
+    pub networks: Networks,
 }
 
 /// A cache of one set of `ways` lines with `mshrs` miss registers.
@@ -156,6 +158,7 @@ impl MachineConfig {
             evictions: if l1s > 2 { Evictions::PrivateAnytime } else { Evictions::Anytime },
             start: Start::ColdAndWarm,
             ending: Ending::Complete,
+            networks: Networks::Unbounded,
         })
     }
 

@@ -1,17 +1,28 @@
 //! Seeded faults: mistakes built into a protocol on request, which the checks must find.
+//!
+//! A search finds the shortest way to a violation first, so most faults show within a few thousand states somewhere. Every place is therefore
+//! looked into briefly before any of them is searched to its end.
 
 use std::fmt::Write;
 
-use chorus_protocol::registry::{Counters, FaultSpec, Protocol};
+use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::address::Topology;
+use chorus_protocol::registry::{FaultSpec, Protocol};
 
 use crate::chart::Chart;
-use crate::check::{CheckConfig, Verdict, check, configurations, smoke_configurations};
-use crate::config::Stores;
-use crate::litmus::{SuiteTest, run_litmus, tests};
+use crate::check::{CheckConfig, Verdict, check_bounded, configurations, smoke_configurations};
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
+use crate::explore::STATE_LIMIT;
+use crate::litmus::tests;
+use crate::networks::Networks;
+use crate::program::{Location, Op, Step};
+use crate::replay::Replay;
 
 /// How a fault was found.
 #[derive(Clone, Debug)]
 pub struct Catch {
+    /// The protocol's name.
+    pub protocol: &'static str,
     /// The fault.
     pub fault: FaultSpec,
     /// The kind of check that found it, and which.
@@ -25,25 +36,41 @@ pub struct Catch {
 pub enum Catcher {
     /// A configuration, by name.
     Configuration(&'static str),
+    /// One of [`programs`], by name.
+    Program(&'static str),
     /// A litmus test, by name.
     Litmus(String),
+}
+
+impl Catcher {
+    /// What kind of check it is, and its name.
+    pub fn words(&self) -> (&'static str, &str) {
+        match self {
+            Catcher::Configuration(name) => ("configuration", name),
+            Catcher::Program(name) => ("program", name),
+            Catcher::Litmus(name) => ("litmus test", name),
+        }
+    }
 }
 
 impl Catch {
     /// One line: what was wrong, what found it, and how it showed.
     pub fn summary(&self) -> String {
-        let by = match &self.by {
-            Catcher::Configuration(name) => format!("configuration {name}"),
-            Catcher::Litmus(name) => format!("litmus test {name}"),
-        };
-        format!("{} ({}): caught by {by}: {}", self.fault.name, self.fault.breaks, self.chart.violation)
+        let (kind, name) = self.by.words();
+        format!("{} ({}): caught by {kind} {name}: {}", self.fault.name, self.fault.breaks, self.chart.violation)
     }
 
     /// The line and the chart.
     pub fn to_text(&self) -> String {
         let mut text = self.summary();
         let _ = write!(text, "\n\n{}", self.chart.to_text());
+        let _ = writeln!(text, "{}", self.replay().command("check"));
         text
+    }
+
+    /// The way to the violation as text.
+    pub fn replay(&self) -> Replay {
+        Replay::of_chart(self.protocol, Some(self.fault.name), self.by.words().1, &self.chart)
     }
 }
 
@@ -52,35 +79,218 @@ pub fn find_fault(protocol: &dyn Protocol, name: &str) -> Option<u8> {
     protocol.faults().iter().position(|fault| fault.name == name).map(|index| index as u8)
 }
 
-/// Looks for fault number `fault` of a protocol: first in the cheapest configurations and by litmus tests from few private caches to
-/// many, then in the larger configurations. Nothing if none of them finds it. Where time counts, one program has fewer states than all
-/// short ones have, so litmus tests come first, those about leases before the others.
+/// Kinds of places to look into, as indices into [`places`].
+const CONFIGURATIONS: usize = 0;
+const PROGRAMS: usize = 1;
+const LITMUS: usize = 2;
+
+/// Where to look, and the most states to visit in each place.
+const LOOKS: [(usize, usize); 9] = [
+    (CONFIGURATIONS, 10_000),
+    (PROGRAMS, 10_000),
+    (PROGRAMS, 500_000),
+    (LITMUS, 10_000),
+    (LITMUS, 100_000),
+    (CONFIGURATIONS, 100_000),
+    (PROGRAMS, STATE_LIMIT),
+    (LITMUS, STATE_LIMIT),
+    (CONFIGURATIONS, STATE_LIMIT),
+];
+
+/// A place to look for a fault in.
+#[derive(Clone)]
+struct Place {
+    by: Catcher,
+    config: CheckConfig,
+}
+
+/// Looks for fault number `fault` of a protocol: in the smallest configurations, the programs made for faults and the litmus tests, and last in
+/// the larger configurations. Nothing if none of them finds it.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
-    let in_any = |configs: &[CheckConfig]| configs.iter().find_map(|config| by_configuration(protocol, fault, config));
-    let timed = protocol.counters() == Counters::Synchronised;
-    let by_tests = || {
-        let mut tests = tests();
-        if timed {
-            tests.reverse();
-        }
-        tests.sort_by_key(|test| test.test.program.threads.iter().map(|thread| (thread.gpu, thread.cta)).max());
-        tests.iter().find_map(|test| by_litmus(protocol, fault, test))
-    };
-    let in_small = || in_any(&smoke_configurations());
-    let found = if timed { by_tests().or_else(in_small) } else { in_small().or_else(by_tests) };
-    found.or_else(|| in_any(&configurations(protocol)))
-}
-
-fn by_configuration(protocol: &'static dyn Protocol, fault: u8, config: &CheckConfig) -> Option<Catch> {
-    let spec = *protocol.faults().get(usize::from(fault))?;
-    match check(protocol, Some(fault), config).verdict {
-        Verdict::Violated(chart) => Some(Catch { fault: spec, by: Catcher::Configuration(config.name), chart }),
-        Verdict::Pass | Verdict::Bounded(_) => None,
+    let mut places = places();
+    let found = LOOKS.iter().find_map(|&(kind, limit)| look(protocol, fault, &mut places[kind], limit));
+    if found.is_some() {
+        return found;
     }
+    let mut places: Vec<Place> = configurations(protocol).into_iter().map(of_configuration).collect();
+    look(protocol, fault, &mut places, STATE_LIMIT)
 }
 
-fn by_litmus(protocol: &'static dyn Protocol, fault: u8, test: &SuiteTest) -> Option<Catch> {
+/// Looks into every place, visiting at most `limit` states in each, and leaves those that were not searched to their end.
+fn look(protocol: &'static dyn Protocol, fault: u8, places: &mut Vec<Place>, limit: usize) -> Option<Catch> {
     let spec = *protocol.faults().get(usize::from(fault))?;
-    let chart = run_litmus(protocol, Some(fault), test, Stores::Posted).ok()?.failure?;
-    Some(Catch { fault: spec, by: Catcher::Litmus(test.name().to_owned()), chart })
+    let mut unfinished = Vec::new();
+    for place in places.drain(..) {
+        match check_bounded(protocol, Some(fault), &place.config, limit).verdict {
+            Verdict::Violated(chart) => {
+                return Some(Catch { protocol: protocol.name(), fault: spec, by: place.by, chart });
+            }
+            Verdict::Bounded(_) => unfinished.push(place),
+            Verdict::Pass => {}
+        }
+    }
+    *places = unfinished;
+    None
+}
+
+fn of_configuration(config: CheckConfig) -> Place {
+    Place { by: Catcher::Configuration(config.name), config }
+}
+
+/// The places of each kind: the smallest configurations, the programs made for faults, the litmus tests.
+fn places() -> [Vec<Place>; 3] {
+    let programs = programs().into_iter().map(|config| Place { by: Catcher::Program(config.name), config });
+    [smoke_configurations().into_iter().map(of_configuration).collect(), programs.collect(), litmus_tests()]
+}
+
+/// The litmus tests: those of at most two private caches while shared lines stay, and then all as they are, from few private caches to many.
+fn litmus_tests() -> Vec<Place> {
+    let place = |name: &str, machine| {
+        let config = CheckConfig { name: "litmus", description: "a litmus test", machine };
+        Place { by: Catcher::Litmus(name.to_owned()), config }
+    };
+    let machine = |test: &crate::litmus::SuiteTest| MachineConfig::for_program(&test.test.program).ok();
+    let suite = tests();
+    let mut machines: Vec<_> = suite.iter().filter_map(|test| Some((test.name(), machine(test)?))).collect();
+    // The last tests are those that the others leave something to find for.
+    machines.reverse();
+    machines.sort_by_key(|(_, machine)| machine.topology.l1s);
+    let small = machines.iter().filter(|(_, machine)| machine.topology.l1s <= 2);
+    let shared_lines_stay =
+        |machine: &MachineConfig| MachineConfig { evictions: Evictions::PrivateAnytime, ..machine.clone() };
+    let small = small.map(|(name, machine)| place(name, shared_lines_stay(machine)));
+    small.chain(machines.iter().map(|(name, machine)| place(name, machine.clone()))).collect()
+}
+
+/// The most states that [`score`] visits in each place.
+const SCORED_STATES: usize = 10_000;
+
+/// What the checks of each kind find by themselves when they only look briefly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MutationScore {
+    /// Faults that the protocol has.
+    pub seeded: usize,
+    /// Those that the smallest configurations and the programs made for faults find.
+    pub by_configuration: usize,
+    /// Those that litmus tests find.
+    pub by_litmus: usize,
+    /// Those that nothing finds, however long it looks.
+    pub missed: Vec<&'static str>,
+}
+
+/// How many of a protocol's faults each kind of check finds by itself, and which are not found at all.
+pub fn score(protocol: &'static dyn Protocol) -> MutationScore {
+    let faults = protocol.faults();
+    let mut score = MutationScore { seeded: faults.len(), by_configuration: 0, by_litmus: 0, missed: Vec::new() };
+    let places = places();
+    let found = |index, kind: usize| look(protocol, index, &mut places[kind].clone(), SCORED_STATES).is_some();
+    for (index, fault) in (0..).zip(faults) {
+        let by_configuration = found(index, CONFIGURATIONS) || found(index, PROGRAMS);
+        let by_litmus = found(index, LITMUS);
+        score.by_configuration += usize::from(by_configuration);
+        score.by_litmus += usize::from(by_litmus);
+        if !by_configuration && !by_litmus && caught(protocol, index).is_none() {
+            score.missed.push(fault.name);
+        }
+    }
+    score
+}
+
+const X: Location = Location { line: 0, word: 0 };
+const X1: Location = Location { line: 0, word: 1 };
+const Y: Location = Location { line: 1, word: 0 };
+const Z: Location = Location { line: 2, word: 0 };
+
+const fn ld(at: Location) -> Op {
+    Op::Load { at, order: Order::Relaxed, scope: Scope::Gpu }
+}
+
+const fn st(at: Location) -> Op {
+    Op::Store { at, value: 1, order: Order::Relaxed, scope: Scope::Gpu }
+}
+
+/// Programs made for faults, each with more than one write, wavefront, word or stay of a line. All programs of their length have more states
+/// than can be searched.
+pub fn programs() -> Vec<CheckConfig> {
+    const WRITER: &[Op] = &[st(X), Op::FENCE, st(Y)];
+    const READER: &[Op] = &[ld(Y), Op::FENCE, ld(X)];
+    const SECOND_WRITER: &[Op] = &[st(X1), Op::FENCE, st(Y)];
+    const SECOND_READER: &[Op] = &[ld(Y), Op::FENCE, ld(X1)];
+    const READING_WRITER: &[Op] = &[ld(X), st(X), Op::FENCE, st(Y)];
+    let program = |name, description, evictions, threads: &[(u16, &[Op])]| {
+        let machine = MachineConfig { evictions, ..machine(threads) };
+        CheckConfig { name, description, machine }
+    };
+    vec![
+        program(
+            "two-writes",
+            "a fence stands behind two writes",
+            Evictions::WhenNeeded,
+            &[(0, &[st(X), st(Y), Op::FENCE, st(Z)]), (1, &[ld(X), ld(Z), Op::FENCE, ld(X)])],
+        ),
+        program(
+            "two-writers",
+            "another wavefront beside the writer writes too",
+            Evictions::WhenNeeded,
+            &[(0, &[st(Z)]), (0, WRITER), (1, READER)],
+        ),
+        program(
+            "two-readers",
+            "another wavefront beside the reader reads too, and the writer has read before",
+            Evictions::WhenNeeded,
+            &[(0, READING_WRITER), (1, &[ld(X)]), (1, READER)],
+        ),
+        program(
+            "both-words",
+            "a word is read before and after another word of its line is written",
+            Evictions::WhenNeeded,
+            &[(0, &[ld(X1), st(X), ld(X1)]), (1, &[st(X1)])],
+        ),
+        program(
+            "witness",
+            "another wavefront beside the writer has seen the write and tells of it",
+            Evictions::WhenNeeded,
+            &[(0, &[st(X)]), (0, &[ld(X), Op::FENCE, st(Y)]), (1, READER)],
+        ),
+        program(
+            "line-of-the-writer",
+            "another wavefront beside the writer writes another word of the line, and private copies leave",
+            Evictions::PrivateAnytime,
+            &[(0, &[st(X)]), (0, SECOND_WRITER), (1, SECOND_READER)],
+        ),
+        program(
+            "line-of-the-reader",
+            "another wavefront beside the reader writes another word of the line, and private copies leave",
+            Evictions::PrivateAnytime,
+            &[(0, SECOND_WRITER), (1, &[st(X)]), (1, SECOND_READER)],
+        ),
+        program(
+            "two-stays",
+            "the writer has read before, and lines leave the bank and return",
+            Evictions::Anytime,
+            &[(0, READING_WRITER), (1, READER)],
+        ),
+    ]
+}
+
+/// The machine that a program runs on: as for litmus tests, except that no line leaves.
+fn machine(threads: &[(u16, &[Op])]) -> MachineConfig {
+    let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
+    let ops = threads.iter().flat_map(|(_, ops)| *ops);
+    let lines = ops.filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1);
+    let steps = threads.iter().map(|(_, ops)| ops.iter().map(|&op| Step::fixed(op)).collect());
+    MachineConfig {
+        topology: Topology { l1s: caches.iter().max().map_or(1, |cache| cache + 1), l2s: u16::from(lines) },
+        l1: one_set(u32::from(lines), u32::from(lines)),
+        l2: one_set(1, 1),
+        lines,
+        memory: Vec::new(),
+        threads: place_threads(&caches, steps),
+        loads: Loads::Blocking,
+        stores: Stores::Posted,
+        evictions: Evictions::WhenNeeded,
+        start: Start::ColdAndWarm,
+        ending: Ending::Complete,
+        networks: Networks::Unbounded,
+    }
 }

@@ -1,4 +1,4 @@
-//! The exhaustive driver.
+//! The exhaustive driver, and the random one ([`torture`]).
 //!
 //! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
 //!
@@ -6,10 +6,12 @@
 //! - [`explore`] visits every [`state`] once ([`state_set`]) and checks [`invariants`]; [`violation`] names what can be wrong.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] holds Chorus's litmus tests and compares.
 //! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
-//! - [`chart`] draws the shortest way to a violation; [`table`] is the transition table that the exploration saw.
+//! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
+//! - [`chart`] draws the shortest way to a violation, [`replay`] walks it again; [`table`] is the transition table that the exploration saw.
 
 mod canonical;
 pub mod chart;
+mod chart_svg;
 pub mod check;
 pub mod code;
 pub mod config;
@@ -22,13 +24,17 @@ pub mod judge;
 pub mod litmus;
 pub mod machine;
 mod mirror;
+pub mod networks;
 pub mod node;
+pub mod pressure;
 pub mod program;
 mod render;
+pub mod replay;
 pub mod scaling;
 pub mod settings;
 pub mod state;
 pub mod state_set;
 pub mod symmetry;
 pub mod table;
+pub mod torture;
 pub mod violation;

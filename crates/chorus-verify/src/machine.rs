@@ -530,6 +530,9 @@ impl Machine {
 
     /// Takes over what a step did, unless its input was refused.
     fn commit_if_done(&self, state: &mut State, agent: u16, result: u32) -> Result<bool, Halt> {
+        if !self.has_room(state, result) {
+            return Ok(false);
+        }
         let effect = self.nodes.effect(result);
         if !effect.done {
             return self.refused(agent, result);
@@ -626,11 +629,12 @@ impl Machine {
         while let Some(message) = self.nodes.all_messages().get(self.routes.len()) {
             let (src, dst) = (u32::from(message.src.0), u32::from(message.dst.0));
             let key = |network: u32| (src * agents + dst) * (networks + 1) + network;
+            let pool = |network: u8| u32::from(self.config.networks.pool(network));
             let in_order = self.protocol.delivery() == Delivery::InOrder;
             self.routes.push(match self.protocol.messages()[usize::from(message.kind.0)].channel {
                 _ if dst >= agents => Route::Nowhere,
-                Channel::Virtual(network) if in_order => Route::Queue(key(u32::from(network))),
-                Channel::Virtual(network) => Route::Pool(key(u32::from(network))),
+                Channel::Virtual(network) if in_order => Route::Queue(key(pool(network))),
+                Channel::Virtual(network) => Route::Pool(key(pool(network))),
                 Channel::Memory => Route::Queue(key(networks)),
                 Channel::Instant if (dst as usize) < self.controllers => Route::Instant,
                 Channel::Instant => Route::Nowhere,

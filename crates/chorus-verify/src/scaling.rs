@@ -8,6 +8,7 @@ use chorus_protocol::registry::Protocol;
 
 use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
 use crate::explore::{Exploration, OnForbidden};
+use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
 use crate::settings::{Reduction, Settings};
 
@@ -122,6 +123,7 @@ fn machine(extent: Extent) -> MachineConfig {
         evictions: Evictions::Anytime,
         start: Start::ColdAndWarm,
         ending: Ending::AnyPrefix,
+        networks: Networks::Unbounded,
     }
 }
 

@@ -202,11 +202,15 @@ impl Machine {
             .filter(|(.., progress)| matches!(progress, Progress::Outstanding(_)))
             .map(|(thread, step, choice, _)| format!("T{thread} waits for {}", step.alternatives[usize::from(choice)]))
             .collect();
-        waiting.extend(self.network(state).iter().map(|&number| {
+        let in_flight = self.network(state).iter().map(|&number| {
             let message = self.nodes.message(number);
             let name = self.protocol.messages()[usize::from(message.kind.0)].name;
             format!("{name} for line {:#x} waits at {}", message.line.0, self.config.topology.name(message.dst))
-        }));
+        });
+        // Channels that keep no order are in the order in which a search met their messages.
+        let mut in_flight: Vec<String> = in_flight.collect();
+        in_flight.sort();
+        waiting.append(&mut in_flight);
         waiting.join(", ")
     }
 }

@@ -6,8 +6,9 @@ use chorus_litmus::model::Model;
 use chorus_protocol::message::{Channel, MessageSpec, Size};
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, find};
 use chorus_verify::check::{Verdict, check, configurations, find_configuration, smoke_configurations};
-use chorus_verify::faults::{Catcher, caught, find_fault};
+use chorus_verify::faults::find_fault;
 use chorus_verify::litmus;
+use chorus_verify::networks::{describe, smallest};
 use chorus_verify::table::TransitionTable;
 use pages::{Page, table};
 
@@ -65,23 +66,6 @@ fn written<const N: usize>(block: Option<&str>, name: &str, skipped: usize) -> O
     <[String; N]>::try_from(cells).ok()
 }
 
-/// Rows of all faults. What catches them is taken over from the page, since looking for them takes minutes and `protocols.rs` does it;
-/// they are caught anew when pages are rewritten.
-fn faults(protocol: &'static dyn Protocol, block: Option<&str>) -> String {
-    let rows = protocol.faults().iter().enumerate().map(|(index, fault)| {
-        let [by, shows_as] = written(block, fault.name, 2).unwrap_or_else(|| {
-            let catch = caught(protocol, index as u8).unwrap_or_else(|| panic!("{} is not caught", fault.name));
-            let by = match catch.by {
-                Catcher::Configuration(name) => format!("configuration `{name}`"),
-                Catcher::Litmus(name) => format!("litmus test `{name}`"),
-            };
-            [by, catch.chart.violation.to_string()]
-        });
-        [format!("`{}`", fault.name), fault.breaks.to_owned(), by, shows_as]
-    });
-    table(["fault", "what the faulty controller does", "caught by", "shows as"], rows)
-}
-
 /// Rows of all configurations. The numbers of the larger ones are taken over from the page, since counting them takes minutes;
 /// they are counted anew when pages are rewritten.
 fn explorations(protocol: &'static dyn Protocol, block: Option<&str>) -> String {
@@ -129,7 +113,6 @@ fn every_protocols_page_declares_what_the_protocol_declares() {
         let mut page = page_of(*protocol);
         page.expect("declaration", |_| declaration(*protocol));
         page.expect("messages", |_| messages(*protocol));
-        page.expect("faults", |block| faults(*protocol, block));
         page.expect("configurations", |block| explorations(*protocol, block));
         page.expect("table", |_| transitions(*protocol));
     }
@@ -157,6 +140,34 @@ fn the_page_on_memory_models_lists_every_litmus_test() {
     });
     let head = ["test", "program", "telling outcome", "SC", "RC, write-atomic", "RCpc", "per location", "PTX"];
     Page::read("docs/concepts/memory-models.md").expect("litmus", |_| table(head, rows));
+}
+
+#[test]
+fn the_page_on_virtual_networks_says_how_few_each_protocol_needs() {
+    let rows = PROTOCOLS.iter().map(|protocol| {
+        let report = smallest(*protocol);
+        let free: Vec<String> = report.free().map(|attempt| describe(&attempt.pools)).collect();
+        let tried = report.attempts.len();
+        let deadlock = report.deadlock().map_or(String::new(), |deadlock| {
+            format!(
+                "`{}` in `{}`, {} moves",
+                describe(&deadlock.pools),
+                deadlock.config,
+                deadlock.chart.sequence.moves.len()
+            )
+        });
+        let smallest = report.smallest.map_or("none".to_owned(), |smallest| smallest.to_string());
+        [
+            format!("`{}`", protocol.name()),
+            report.declared.to_string(),
+            tried.to_string(),
+            smallest,
+            free.join("; "),
+            deadlock,
+        ]
+    });
+    let head = ["protocol", "declared", "tried", "needed", "free of deadlock", "shortest deadlock with one fewer"];
+    Page::read("docs/concepts/virtual-networks.md").expect("networks", |_| table(head, rows));
 }
 
 /// A block of code after `<!-- from: PATH -->` is quoted from that file.

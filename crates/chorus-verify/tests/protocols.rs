@@ -1,4 +1,4 @@
-//! Every registered protocol against its checks, its litmus tests and its seeded faults.
+//! Every registered protocol against its checks and its litmus tests.
 
 use chorus_litmus::model::Model;
 use chorus_protocol::registry::{Delivery, PROTOCOLS, Protocol, find};
@@ -7,7 +7,6 @@ use chorus_verify::check::{
 };
 use chorus_verify::config::{Loads, MachineConfig, Stores};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
-use chorus_verify::faults::{Catcher, caught, find_fault};
 use chorus_verify::litmus::{self, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::settings::{Bound, Settings};
 
@@ -89,43 +88,6 @@ fn an_outcome_that_must_be_seen_and_is_not_fails_its_test() {
     let result = run_litmus(protocol("gpu-vi"), None, &test, Stores::Posted).unwrap();
     assert!(result.vacuous() && !result.passed());
     assert!(result.to_text().contains("vacuous"), "{}", result.to_text());
-}
-
-/// TC-Weak's faults are looked for under fixed leases: the controllers and the faults are the same, and fewer states are to be searched.
-#[test]
-fn every_seeded_fault_of_every_protocol_is_caught() {
-    let (weak, fixed) = (protocol("tc-weak"), protocol("tc-weak-fixed"));
-    assert_eq!(weak.faults(), fixed.faults());
-    for protocol in PROTOCOLS.iter().filter(|protocol| protocol.name() != weak.name()) {
-        for (index, fault) in protocol.faults().iter().enumerate() {
-            let catch = caught(*protocol, index as u8);
-            let catch = catch.unwrap_or_else(|| panic!("{}: {} is not caught", protocol.name(), fault.name));
-            println!("{}: {}", protocol.name(), catch.summary());
-        }
-    }
-}
-
-#[test]
-fn faults_that_break_no_invariant_are_caught_by_the_memory_model() {
-    for (protocol_name, fault) in [("gpu-vi", "empty-fence"), ("gpu-vi", "pending-hit"), ("no-l1", "empty-fence")] {
-        let protocol = protocol(protocol_name);
-        let catch = caught(protocol, find_fault(protocol, fault).unwrap()).unwrap();
-        assert!(matches!(catch.by, Catcher::Litmus(_)), "{}", catch.summary());
-    }
-}
-
-#[test]
-fn each_rule_catches_the_fault_that_breaks_it() {
-    let shows_as = |protocol_name, fault, words: &str| {
-        let protocol = protocol(protocol_name);
-        let catch = caught(protocol, find_fault(protocol, fault).unwrap()).unwrap();
-        assert!(catch.chart.violation.to_string().contains(words), "{}", catch.summary());
-    };
-    shows_as("ideal-coh", "surviving-copy", "single writer broken");
-    shows_as("gpu-vi", "skipped-recall", "inclusion broken");
-    shows_as("gpu-vi", "lost-write-back", "wrong values");
-    shows_as("no-l1", "lost-ack", "deadlock");
-    shows_as("no-coh", "stale-store-hit", "a hole in the table");
 }
 
 #[test]

@@ -23,8 +23,10 @@ mod interrupt;
 mod litmus_input;
 mod names;
 mod output;
+mod replays;
 mod session;
 mod verbs;
+mod virtual_networks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -42,6 +44,7 @@ Examples:
   chorus reproduce                                           the headline figure of each paper, as a report
   chorus check gpu-vi                                        every interleaving of tiny machines
   chorus litmus gpu-vi MP SB                                 litmus tests against the memory model
+  chorus torture gpu-vi                                      millions of random steps, with coverage
 
 Exit codes: 0 good; 1 a check failed (wrong result, violation, stuck program); 2 bad input; 130 stopped by Ctrl-C.
 Data goes to stdout; progress and errors go to stderr. NO_COLOR is respected.";

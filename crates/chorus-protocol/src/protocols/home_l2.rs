@@ -13,7 +13,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV};
-use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
+use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
 use crate::registry::BuildConfig;
 use crate::seed::{Seed, seeded};
@@ -33,8 +33,20 @@ pub enum PrivateCopies {
 pub enum L2Fault {
     /// Writes are performed but not acknowledged.
     LostAck,
-    /// A write lands one word further.
-    WrongWord,
+    /// A write is performed wrongly.
+    Write(WriteFault),
+    /// A write that missed is performed before its line arrives, which overwrites it.
+    OverwrittenMiss,
+    /// Only the first of the readers that waited for a line is answered.
+    LostReader,
+    /// There is no transition for a write to a line that a write has missed in.
+    MissingTransition,
+    /// A dirty line leaves without being written back.
+    LostWriteBack,
+    /// A reader is not recorded.
+    MissingSharer,
+    /// Nobody is taken to have a copy of a line that comes back.
+    ForgottenSharers,
     /// The first other private copy survives a write.
     SurvivingCopy,
 }
@@ -163,6 +175,10 @@ impl<const W: usize> HomeL2<W> {
         (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)
     }
 
+    fn faulty(&self, fault: L2Fault) -> bool {
+        self.policy.fault == Some(fault)
+    }
+
     fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
             Input::Core(_) | Input::Time(_) => None,
@@ -179,7 +195,9 @@ impl<const W: usize> HomeL2<W> {
             (Event::GetX | Event::Atomic, State::I, _) => return Ok(self.miss(message, State::IM, out)),
             (Event::GetS, State::V, Some(slot)) => {
                 self.lines.touch(slot);
-                self.lines.meta_mut(slot).sharers.insert(message.src);
+                if !self.faulty(L2Fault::MissingSharer) {
+                    self.lines.meta_mut(slot).sharers.insert(message.src);
+                }
                 out.send(message.reply_line(DATA, self.lines.data(slot)));
             }
             (Event::GetX | Event::Atomic, State::V, Some(slot)) => {
@@ -187,6 +205,9 @@ impl<const W: usize> HomeL2<W> {
                 self.perform(slot, message, out);
             }
             (Event::GetS, State::IS, _) => self.merge(message),
+            (Event::GetX | Event::Atomic, State::IM, _) if self.faulty(L2Fault::MissingTransition) => {
+                return Err(unspecified(state, event, message.line));
+            }
             (Event::GetX | Event::Atomic, State::IS | State::IM, _) | (Event::GetS, State::IM, _) => {
                 return Ok(Outcome::Stall);
             }
@@ -228,16 +249,24 @@ impl<const W: usize> HomeL2<W> {
     fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         *self.lines.data_mut(slot) = message.data;
         // Whoever got a copy before the line left this bank may still have it.
-        let sharers = Sharers::first(self.config.topology.l1s);
+        let forgotten = self.faulty(L2Fault::ForgottenSharers);
+        let sharers = if forgotten { Sharers::NONE } else { Sharers::first(self.config.topology.l1s) };
         *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
         let Some(register) = self.mshrs.find(message.line) else { return };
         let write = *self.mshrs.payload(register);
+        let mut answered = 0;
         while let Some(reader) = self.mshrs.pop_target(register) {
-            out.send(reader.answer(message));
+            if answered == 0 || !self.faulty(L2Fault::LostReader) {
+                out.send(reader.answer(message));
+            }
+            answered += 1;
         }
         self.mshrs.release(register);
         if let Some(write) = write {
             self.perform(slot, &write, out);
+            if self.faulty(L2Fault::OverwrittenMiss) {
+                *self.lines.data_mut(slot) = message.data;
+            }
         }
     }
 
@@ -247,16 +276,13 @@ impl<const W: usize> HomeL2<W> {
         line.dirty = true;
         let stale = line.sharers.without(message.src);
         line.sharers = line.sharers.only(message.src);
-        let data = self.lines.data_mut(slot);
-        match self.policy.fault {
-            Some(L2Fault::WrongWord) => out.send(perform_one_word_further(message, data)),
-            Some(L2Fault::LostAck) => {
-                perform(message, data);
-            }
-            Some(L2Fault::SurvivingCopy) | None => out.send(perform(message, data)),
+        let fault = if let Some(L2Fault::Write(fault)) = self.policy.fault { Some(fault) } else { None };
+        let answer = perform_with(fault, message, self.lines.data_mut(slot));
+        if !self.faulty(L2Fault::LostAck) {
+            out.send(answer);
         }
         if self.policy.private_copies == PrivateCopies::Vanish {
-            let spared = usize::from(self.policy.fault == Some(L2Fault::SurvivingCopy));
+            let spared = usize::from(self.faulty(L2Fault::SurvivingCopy));
             for agent in stale.iter().skip(spared) {
                 out.send(Message::control(INV, message.line, self.me, agent));
             }
@@ -266,7 +292,7 @@ impl<const W: usize> HomeL2<W> {
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
             (State::V, Some(slot)) => {
-                if self.lines.meta(slot).dirty {
+                if self.lines.meta(slot).dirty && !self.faulty(L2Fault::LostWriteBack) {
                     out.send(write_back(line, self.lines.data(slot), self.me, self.memory));
                 }
                 self.lines.remove(slot);

@@ -8,9 +8,11 @@ use crate::controller::Controller;
 use crate::message::{Channel, MessageSpec, Size, TrafficClass};
 use crate::protocols::home_l2::{HomeSeed, L2Fault, L2Policy, Policies, PrivateCopies, build_home};
 use crate::protocols::write_through::message_table;
+use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
-use crate::seed::Seed;
+use crate::seed::{in_l1, in_l2, specs};
+use crate::write_tracker::FenceFault;
 
 static MESSAGES: [MessageSpec; 10] = message_table(&[MessageSpec {
     name: "INV",
@@ -30,20 +32,39 @@ const POLICIES: Policies = Policies {
     l2: L2Policy { private_copies: PrivateCopies::Vanish, fault: None },
 };
 
-/// In the order of [`FAULTS`]: what is wrong in which controller.
-const SEEDS: [HomeSeed; 4] = [
-    Seed::L2(L2Fault::SurvivingCopy),
-    Seed::L1(L1Fault::StaleRefill),
-    Seed::L1(L1Fault::PendingHit),
-    Seed::L2(L2Fault::WrongWord),
+/// What is wrong in which controller.
+const SEEDS: [HomeSeed; 12] = [
+    in_l2(L2Fault::SurvivingCopy, "surviving-copy", "the first other private copy survives a write"),
+    in_l1(L1Fault::StaleRefill, "stale-refill", "a read miss that was invalidated still caches its refill"),
+    in_l1(L1Fault::PendingHit, "pending-hit", "loads hit lines whose writes are not performed yet"),
+    in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
+    in_l2(L2Fault::MissingSharer, "missing-sharer", "a reader of a resident line is not recorded"),
+    in_l2(
+        L2Fault::ForgottenSharers,
+        "forgotten-sharers",
+        "a line that comes back to the L2 is taken to have no private copies",
+    ),
+    in_l1(
+        L1Fault::MissingTransition,
+        "missing-transition",
+        "an invalidation that finds requests outstanding but no copy has no transition",
+    ),
+    in_l1(L1Fault::WholeCopy, "whole-copy", "a store hit writes the whole private copy, not only its bytes"),
+    in_l1(L1Fault::OldAnswer, "old-answer", "loads are answered with what their place held before the refill"),
+    in_l1(
+        L1Fault::Fence(FenceFault::AnyWavefront),
+        "common-fence",
+        "the acknowledgement of any wavefront's last write passes the fences of all wavefronts of the core",
+    ),
+    in_l2(
+        L2Fault::Write(WriteFault::NewValue),
+        "new-value",
+        "an atomic answers with what it has written, not with what it found",
+    ),
+    in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back"),
 ];
 
-static FAULTS: [FaultSpec; SEEDS.len()] = [
-    FaultSpec { name: "surviving-copy", breaks: "the first other private copy survives a write" },
-    FaultSpec { name: "stale-refill", breaks: "a read miss that was invalidated still caches its refill" },
-    FaultSpec { name: "pending-hit", breaks: "loads hit lines whose writes are not performed yet" },
-    FaultSpec { name: "wrong-word", breaks: "a store lands one word further" },
-];
+static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
 static DECLARATION: Declaration = Declaration {
     name: "ideal-coh",

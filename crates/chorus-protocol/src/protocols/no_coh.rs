@@ -7,9 +7,10 @@ use crate::address::Role;
 use crate::controller::Controller;
 use crate::protocols::home_l2::{HomeSeed, L2Fault, L2Policy, Policies, PrivateCopies, build_home};
 use crate::protocols::write_through::COMMON_TABLE;
+use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol};
-use crate::seed::Seed;
+use crate::seed::{in_l1, in_l2, specs};
 
 const POLICIES: Policies = Policies {
     l1: L1Policy {
@@ -22,15 +23,31 @@ const POLICIES: Policies = Policies {
     l2: L2Policy { private_copies: PrivateCopies::GoStale, fault: None },
 };
 
-/// In the order of [`FAULTS`]: what is wrong in which controller.
-const SEEDS: [HomeSeed; 3] =
-    [Seed::L1(L1Fault::StaleStoreHit), Seed::L1(L1Fault::LostMerge), Seed::L2(L2Fault::WrongWord)];
-
-static FAULTS: [FaultSpec; SEEDS.len()] = [
-    FaultSpec { name: "stale-store-hit", breaks: "a store leaves the old private copy readable" },
-    FaultSpec { name: "lost-merge", breaks: "only the first of several merged loads is answered" },
-    FaultSpec { name: "wrong-word", breaks: "a store lands one word further" },
+/// What is wrong in which controller.
+const SEEDS: [HomeSeed; 12] = [
+    in_l1(L1Fault::StaleStoreHit, "stale-store-hit", "a store leaves the old private copy readable"),
+    in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered"),
+    in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
+    in_l1(L1Fault::StaleAtomic, "stale-atomic", "an atomic leaves the old private copy readable"),
+    in_l1(
+        L1Fault::PendingStore,
+        "pending-store",
+        "a store to a line that is being fetched leaves the refill to be cached",
+    ),
+    in_l1(L1Fault::OldAnswer, "old-answer", "loads are answered with what their place held before the refill"),
+    in_l1(L1Fault::UncountedRequest, "uncounted-request", "a request that joins others of its line is not counted"),
+    in_l1(L1Fault::LeakedRegister, "leaked-register", "a miss register is not freed with the last answer"),
+    in_l2(L2Fault::LostAck, "lost-ack", "writes are performed but never acknowledged"),
+    in_l2(L2Fault::Write(WriteFault::WholeLine), "whole-line", "a store replaces the whole line, not only its bytes"),
+    in_l2(
+        L2Fault::OverwrittenMiss,
+        "overwritten-miss",
+        "a line that arrives overwrites the write that it was fetched for",
+    ),
+    in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back"),
 ];
+
+static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
 static DECLARATION: Declaration = Declaration {
     name: "no-coh",

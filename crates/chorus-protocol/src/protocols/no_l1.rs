@@ -6,9 +6,11 @@ use crate::address::Role;
 use crate::controller::Controller;
 use crate::protocols::home_l2::{HomeSeed, L2Fault, L2Policy, Policies, PrivateCopies, build_home};
 use crate::protocols::write_through::COMMON_TABLE;
+use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
-use crate::seed::Seed;
+use crate::seed::{in_l1, in_l2, specs};
+use crate::write_tracker::FenceFault;
 
 const POLICIES: Policies = Policies {
     l1: L1Policy {
@@ -21,14 +23,39 @@ const POLICIES: Policies = Policies {
     l2: L2Policy { private_copies: PrivateCopies::GoStale, fault: None },
 };
 
-/// In the order of [`FAULTS`]: what is wrong in which controller.
-const SEEDS: [HomeSeed; 3] = [Seed::L2(L2Fault::LostAck), Seed::L2(L2Fault::WrongWord), Seed::L1(L1Fault::EmptyFence)];
-
-static FAULTS: [FaultSpec; SEEDS.len()] = [
-    FaultSpec { name: "lost-ack", breaks: "writes are performed but never acknowledged" },
-    FaultSpec { name: "wrong-word", breaks: "a store lands one word further" },
-    FaultSpec { name: "empty-fence", breaks: "a fence does not wait for acknowledgements" },
+/// What is wrong in which controller.
+const SEEDS: [HomeSeed; 12] = [
+    in_l2(L2Fault::LostAck, "lost-ack", "writes are performed but never acknowledged"),
+    in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
+    in_l1(L1Fault::Fence(FenceFault::Nothing), "empty-fence", "a fence does not wait for acknowledgements"),
+    in_l1(L1Fault::Fence(FenceFault::NextAck), "hasty-fence", "a fence waits for one acknowledgement, not for all"),
+    in_l1(
+        L1Fault::Fence(FenceFault::AnyWavefront),
+        "common-fence",
+        "the acknowledgement of any wavefront's last write passes the fences of all wavefronts of the core",
+    ),
+    in_l2(L2Fault::Write(WriteFault::WholeLine), "whole-line", "a store replaces the whole line, not only its bytes"),
+    in_l2(
+        L2Fault::Write(WriteFault::NewValue),
+        "new-value",
+        "an atomic answers with what it has written, not with what it found",
+    ),
+    in_l2(
+        L2Fault::OverwrittenMiss,
+        "overwritten-miss",
+        "a line that arrives overwrites the write that it was fetched for",
+    ),
+    in_l2(L2Fault::LostReader, "lost-reader", "only the first of the readers that wait for memory is answered"),
+    in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back"),
+    in_l2(
+        L2Fault::MissingTransition,
+        "missing-transition",
+        "a write that meets an outstanding write miss of its line has no transition",
+    ),
+    in_l1(L1Fault::UncountedRequest, "uncounted-request", "a request that joins others of its line is not counted"),
 ];
+
+static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
 static DECLARATION: Declaration = Declaration {
     name: "no-l1",

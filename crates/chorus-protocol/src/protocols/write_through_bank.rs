@@ -46,12 +46,41 @@ pub fn perform<const W: usize>(message: &Message<W>, data: &mut LineData<W>) -> 
     }
 }
 
-/// As [`perform`], with the mistake that everything lands one word further.
-pub fn perform_one_word_further<const W: usize>(message: &Message<W>, data: &mut LineData<W>) -> Message<W> {
-    data.0.rotate_right(1);
-    let answer = perform(message, data);
-    data.0.rotate_left(1);
-    answer
+/// A mistake in performing a write or an atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WriteFault {
+    /// Everything lands one word further.
+    WrongWord,
+    /// The whole line is replaced, not only the bytes concerned.
+    WholeLine,
+    /// An atomic answers with what it has written, not with what it found.
+    NewValue,
+}
+
+/// As [`perform`], with a mistake if there is one to build in.
+pub fn perform_with<const W: usize>(
+    fault: Option<WriteFault>,
+    message: &Message<W>,
+    data: &mut LineData<W>,
+) -> Message<W> {
+    match fault {
+        None => perform(message, data),
+        Some(WriteFault::WrongWord) => {
+            data.0.rotate_right(1);
+            let answer = perform(message, data);
+            data.0.rotate_left(1);
+            answer
+        }
+        Some(WriteFault::WholeLine) => {
+            let mask = ByteMask::full::<W>();
+            perform(&Message { mask, ..*message }, data)
+        }
+        Some(WriteFault::NewValue) => {
+            let mut answer = perform(message, data);
+            answer.data.merge(answer.mask, data);
+            answer
+        }
+    }
 }
 
 /// The message that writes a whole line back to memory.

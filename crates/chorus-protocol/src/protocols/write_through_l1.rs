@@ -17,7 +17,7 @@ use crate::mshr::{Mshrs, Register};
 use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
-use crate::write_tracker::WriteTracker;
+use crate::write_tracker::{FenceFault, WriteTracker};
 
 /// Whether loads may leave lines behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,12 @@ pub enum Invalidation {
 pub enum L1Fault {
     /// A store hit keeps the old copy readable.
     StaleStoreHit,
+    /// An atomic keeps the old copy readable.
+    StaleAtomic,
+    /// A store hit writes the whole copy, not only the bytes concerned.
+    WholeCopy,
+    /// A store to a line that is being fetched leaves the refill to be cached.
+    PendingStore,
     /// An invalidated read miss still caches the refill.
     StaleRefill,
     /// An invalidation is acknowledged and ignored.
@@ -68,8 +74,20 @@ pub enum L1Fault {
     PendingHit,
     /// Only the first of merged loads is answered.
     LostMerge,
-    /// Fences do not wait.
-    EmptyFence,
+    /// Loads are answered with what their place held before the refill.
+    OldAnswer,
+    /// A request that joins others of its line is not counted.
+    UncountedRequest,
+    /// A miss register is not freed with the last answer.
+    LeakedRegister,
+    /// An invalidation that finds no copy is not acknowledged.
+    LostInvAck,
+    /// An invalidation that finds a read miss is acknowledged twice.
+    DoubleInvAck,
+    /// There is no transition for an invalidation that finds requests outstanding but no copy.
+    MissingTransition,
+    /// Fences wait for something else.
+    Fence(FenceFault),
 }
 
 /// What distinguishes the private caches of the write-through protocols.
@@ -149,13 +167,14 @@ pub struct WriteThroughL1<const W: usize> {
 impl<const W: usize> WriteThroughL1<W> {
     /// An empty cache.
     pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
+        let fence_fault = if let Some(L1Fault::Fence(fault)) = policy.fault { Some(fault) } else { None };
         WriteThroughL1 {
             me: config.topology.l1(index),
             config: *config,
             policy,
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
-            writes: WriteTracker::new(config.waves),
+            writes: WriteTracker::new(config.waves, fence_fault),
         }
     }
 
@@ -200,11 +219,7 @@ impl<const W: usize> WriteThroughL1<W> {
             CoreOp::Store => self.store(request, state, slot, out),
             CoreOp::Atomic(_) => self.atomic(request, state, slot, out),
             CoreOp::Fence => {
-                if self.faulty(L1Fault::EmptyFence) {
-                    out.complete_empty(request.txn);
-                } else {
-                    self.writes.fence(request.wave, request.txn, out);
-                }
+                self.writes.fence(request.wave, request.txn, out);
                 Outcome::Done
             }
             CoreOp::KernelBegin => {
@@ -261,7 +276,7 @@ impl<const W: usize> WriteThroughL1<W> {
     /// A request whose answer is used once.
     fn uncached(&mut self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         if let Some(register) = self.mshrs.find(request.line) {
-            *self.mshrs.payload_mut(register) += 1;
+            *self.mshrs.payload_mut(register) += u32::from(!self.faulty(L1Fault::UncountedRequest));
         } else if self.mshrs.is_full() {
             return Outcome::Stall;
         } else {
@@ -278,8 +293,11 @@ impl<const W: usize> WriteThroughL1<W> {
         self.writes.sent(request.wave);
         match (state, slot) {
             (State::V | State::VM, Some(_)) if self.faulty(L1Fault::StaleStoreHit) => {}
+            (State::IV, Some(_)) if self.faulty(L1Fault::PendingStore) => {}
             (State::V | State::VM, Some(slot)) if self.policy.store_hit == StoreHit::Update => {
-                self.lines.data_mut(slot).merge(request.mask, &request.data);
+                let whole = self.faulty(L1Fault::WholeCopy);
+                let mask = if whole { ByteMask::full::<W>() } else { request.mask };
+                self.lines.data_mut(slot).merge(mask, &request.data);
                 *self.lines.meta_mut(slot) = State::VM;
             }
             (State::V | State::VM | State::IV, Some(slot)) => self.lines.remove(slot),
@@ -294,6 +312,7 @@ impl<const W: usize> WriteThroughL1<W> {
         }
         self.writes.sent(request.wave);
         match (state, slot) {
+            (State::V, Some(_)) if self.faulty(L1Fault::StaleAtomic) => {}
             (State::V | State::VM | State::IV, Some(slot)) => self.lines.remove(slot),
             (State::I | State::II, _) | (State::V | State::VM | State::IV, None) => {}
         }
@@ -305,19 +324,20 @@ impl<const W: usize> WriteThroughL1<W> {
         let event = Event::of(message.kind);
         match (event, state) {
             (Event::Data, State::IV) => {
+                let old = slot.filter(|_| self.faulty(L1Fault::OldAnswer)).map(|slot| *self.lines.data(slot));
                 if let Some(slot) = slot {
                     *self.lines.data_mut(slot) = message.data;
                     *self.lines.meta_mut(slot) = State::V;
                 }
                 if let Some(register) = self.mshrs.find(message.line) {
-                    self.answer_merged(register, message, out);
+                    self.answer_merged(register, old.as_ref().unwrap_or(&message.data), out);
                     self.mshrs.release(register);
                 }
             }
             (Event::Data, State::II | State::VM) => {
                 if message.txn == MERGED {
                     if let Some(register) = self.mshrs.find(message.line) {
-                        self.answer_merged(register, message, out);
+                        self.answer_merged(register, &message.data, out);
                     }
                 } else {
                     out.complete(message.txn, &message.data);
@@ -334,6 +354,10 @@ impl<const W: usize> WriteThroughL1<W> {
                 self.writes.acknowledged(message.wave, out);
                 self.answered(message.line, slot);
             }
+            (Event::Inv | Event::Rcl, State::II) if self.faulty(L1Fault::MissingTransition) => {
+                return Err(unspecified(state, event, message.line));
+            }
+            (Event::Inv | Event::Rcl, State::I) if self.faulty(L1Fault::LostInvAck) => {}
             (Event::Inv | Event::Rcl, State::I | State::II) => self.acknowledge(event, message, out),
             (Event::Inv | Event::Rcl, State::V | State::VM | State::IV) => {
                 let keeps = self.faulty(L1Fault::IgnoredInvalidation)
@@ -342,6 +366,9 @@ impl<const W: usize> WriteThroughL1<W> {
                     self.lines.remove(slot);
                 }
                 self.acknowledge(event, message, out);
+                if state == State::IV && self.faulty(L1Fault::DoubleInvAck) {
+                    self.acknowledge(event, message, out);
+                }
             }
             (Event::Data | Event::Ack, State::I | State::V)
             | (Event::Ack, State::IV)
@@ -353,11 +380,11 @@ impl<const W: usize> WriteThroughL1<W> {
         Ok(Outcome::Done)
     }
 
-    fn answer_merged(&mut self, register: Register, message: &Message<W>, out: &mut Outbox<W>) {
+    fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
         let mut answered = 0;
         while let Some(txn) = self.mshrs.pop_target(register) {
             if answered == 0 || !self.faulty(L1Fault::LostMerge) {
-                out.complete(txn, &message.data);
+                out.complete(txn, data);
             }
             answered += 1;
         }
@@ -369,7 +396,9 @@ impl<const W: usize> WriteThroughL1<W> {
         let outstanding = self.mshrs.payload_mut(register);
         *outstanding -= 1;
         if *outstanding == 0 {
-            self.mshrs.release(register);
+            if !self.faulty(L1Fault::LeakedRegister) {
+                self.mshrs.release(register);
+            }
             if let Some(slot) = slot {
                 *self.lines.meta_mut(slot) = State::V;
             }

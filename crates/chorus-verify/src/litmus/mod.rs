@@ -21,6 +21,7 @@ use crate::code::NotRunnable;
 use crate::config::{MachineConfig, Stores};
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::judge::provided;
+use crate::replay::Replay;
 use crate::settings::Settings;
 
 /// What a memory model, on a machine whose loads block, makes of a test's telling outcome.
@@ -64,8 +65,12 @@ impl Expectation {
 pub struct LitmusResult {
     /// The protocol's name.
     pub protocol: &'static str,
+    /// The fault built in, if any.
+    pub fault: Option<&'static str>,
     /// The test.
     pub test: SuiteTest,
+    /// Whether stores blocked.
+    pub stores: Stores,
     /// The model that the protocol provides on this machine.
     pub model: Model,
     /// What is expected of the telling outcome; nothing where the test does not say.
@@ -160,7 +165,17 @@ impl LitmusResult {
         if let Some(chart) = &self.failure {
             let _ = write!(text, "\n{}", chart.to_text());
         }
+        if let Some(replay) = self.replay() {
+            let _ = writeln!(text, "{}", replay.command("litmus"));
+        }
         text
+    }
+
+    /// The way to a violation as text.
+    pub fn replay(&self) -> Option<Replay> {
+        let stores = self.stores;
+        let replay = |chart| Replay { stores, ..Replay::of_chart(self.protocol, self.fault, self.test.name(), chart) };
+        self.failure.as_ref().map(replay)
     }
 }
 
@@ -184,7 +199,9 @@ pub fn run_litmus(
     };
     Ok(LitmusResult {
         protocol: protocol.name(),
+        fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
         test: test.clone(),
+        stores,
         model,
         expectation: test.expectation(model),
         reached,

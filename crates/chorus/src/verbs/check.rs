@@ -1,9 +1,11 @@
 //! `chorus check`: a protocol in every order of issuing, delivery and eviction, on tiny machines.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::Protocol;
+use chorus_verify::chart::Chart;
 use chorus_verify::check::{
     CheckConfig, CheckReport, Verdict as Finding, check, configurations, find_configuration, smoke_configurations,
 };
@@ -16,13 +18,17 @@ use crate::failure::{Failure, Verdict};
 use crate::names;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
+use crate::{replays, virtual_networks};
 
 const EXAMPLES: &str = "\
 Examples:
   chorus check gpu-vi
   chorus check gpu-vi --smoke
   chorus check gpu-vi --config lines
-  chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find";
+  chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find
+  chorus check gpu-vi --fault early-ack --svg violation.svg
+  chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
+  chorus check mesi --networks                     how few virtual networks are free of deadlock";
 
 /// Arguments of `chorus check`.
 #[derive(Debug, Args)]
@@ -39,6 +45,15 @@ pub struct Arguments {
     /// Only this configuration.
     #[arg(long, value_name = "NAME", conflicts_with = "smoke")]
     config: Option<String>,
+    /// Let virtual networks share finite buffers, and find the smallest number that is free of deadlock.
+    #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "replay"])]
+    networks: bool,
+    /// Walk the way to a violation again, from the line that was printed under its chart.
+    #[arg(long, value_name = "STRING", conflicts_with_all = ["fault", "smoke", "config"])]
+    replay: Option<String>,
+    /// Draw the first violation as an SVG document.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -60,10 +75,7 @@ impl Checked {
 
     fn to_json(&self) -> Value {
         let report = &self.report;
-        let chart = match &report.verdict {
-            Finding::Violated(chart) => Some(chart),
-            Finding::Pass | Finding::Bounded(_) => None,
-        };
+        let chart = report.chart();
         json!({
             "name": report.config,
             "description": report.description,
@@ -76,6 +88,7 @@ impl Checked {
             "verdict": self.verdict(),
             "violation": chart.map(|chart| chart.violation.to_string()),
             "chart": chart.map(|chart| chart.to_text()),
+            "replay": report.replay().map(|replay| replay.to_string()),
         })
     }
 }
@@ -83,6 +96,13 @@ impl Checked {
 /// Runs `chorus check`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = names::protocol(&arguments.protocol)?;
+    let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
+    if arguments.networks {
+        return virtual_networks::run(protocol, svg, as_json, session);
+    }
+    if let Some(replay) = &arguments.replay {
+        return replays::run(replay, protocol, &[], svg, as_json, session);
+    }
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
     // A seeded fault is looked for where it shows soonest.
     let only_small = arguments.smoke || fault.is_some();
@@ -98,7 +118,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         Some(_) | None => None,
     };
     let passed = passed && catch.is_none();
-    if arguments.form.json {
+    if as_json {
         session.output.json(&json!({
             "schema_version": JSON_SCHEMA_VERSION,
             "protocol": protocol.name(),
@@ -107,15 +127,22 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             "states": checked.iter().map(|checked| checked.report.states).sum::<usize>(),
             "configurations": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
             "caught_elsewhere": catch.as_ref().map(|catch| {
-                json!({ "summary": catch.summary(), "chart": catch.chart.to_text() })
+                json!({
+                    "summary": catch.summary(),
+                    "chart": catch.chart.to_text(),
+                    "replay": catch.replay().to_string(),
+                })
             }),
         }))?;
     } else {
         print(&checked, session)?;
-        if let Some(catch) = catch {
+        if let Some(catch) = &catch {
             session.output.print(&format!("\n{}", catch.to_text()))?;
         }
     }
+    let first = checked.iter().find_map(|checked| checked.report.chart());
+    let drawn = first.or(catch.as_ref().map(|catch| &catch.chart)).map(Chart::to_svg);
+    replays::write_first(svg, drawn, as_json, session)?;
     Ok(Verdict::of(passed))
 }
 
@@ -157,10 +184,10 @@ fn check_all(
     all
 }
 
-/// Looks for a fault that the small configurations do not show: by litmus tests and in the larger configurations.
+/// Looks for a fault that the small configurations do not show: by single programs, litmus tests and in the larger configurations.
 fn catch(protocol: &'static dyn Protocol, fault: u8, session: &Session) -> Option<Catch> {
     let activity = session.activity(None);
-    activity.begin("litmus tests and larger configurations");
+    activity.begin("single programs, litmus tests and larger configurations");
     caught(protocol, fault)
 }
 

@@ -1,8 +1,10 @@
 //! `chorus litmus`: small programs with one telling outcome each, in every order, against the protocol's memory model.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use chorus_litmus::test::Outcome;
+use chorus_verify::chart::Chart;
 use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
 use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus};
@@ -14,6 +16,7 @@ use crate::failure::{Failure, Verdict};
 use crate::litmus_input::{self, LitmusInput};
 use crate::names;
 use crate::output::{align_right, count, table};
+use crate::replays;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -37,6 +40,12 @@ pub struct Arguments {
     /// Build in one of the protocol's seeded faults.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
+    /// Walk the way to a violation again, from the line that was printed under its chart; with its file, if the test is of one.
+    #[arg(long, value_name = "STRING", conflicts_with_all = ["fault", "core"])]
+    replay: Option<String>,
+    /// Draw the first violation as an SVG document.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// The cores: whether they wait for their stores.
     #[arg(long, value_name = "KIND", default_value = "posted")]
     core: Core,
@@ -68,6 +77,11 @@ type NotRun = Vec<(String, NotRunnable)>;
 /// Runs `chorus litmus`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = names::protocol(&arguments.protocol)?;
+    let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
+    if let Some(replay) = &arguments.replay {
+        let tests = litmus_input::read(&arguments.tests)?.tests;
+        return replays::run(replay, protocol, &tests, svg, as_json, session);
+    }
     let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
     let input = litmus_input::read(&arguments.tests)?;
     let activity = session.activity(Some(input.tests.len()));
@@ -88,7 +102,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
     drop(activity);
     let passed = results.iter().all(LitmusResult::passed);
-    if arguments.form.json {
+    if as_json {
         session.output.json(&json!({
             "schema_version": JSON_SCHEMA_VERSION,
             "protocol": protocol.name(),
@@ -104,6 +118,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         print(&results, !arguments.tests.is_empty() && results.len() <= IN_DETAIL, session)?;
         print_unsupported(&input, &not_run, session)?;
     }
+    let drawn = results.iter().find_map(|result| result.failure.as_ref()).map(Chart::to_svg);
+    replays::write_first(svg, drawn, as_json, session)?;
     Ok(Verdict::of(passed))
 }
 
@@ -147,6 +163,7 @@ fn to_json(result: &LitmusResult) -> Value {
         "depth": result.depth,
         "verdict": verdict(result),
         "chart": result.failure.as_ref().map(|chart| chart.to_text()),
+        "replay": result.replay().map(|replay| replay.to_string()),
     })
 }
 

@@ -1,8 +1,8 @@
 //! The verbs, one file each.
 
-mod arguments;
+pub mod arguments;
 mod bench;
-mod check;
+pub mod check;
 mod explain;
 mod export;
 mod list;
@@ -11,6 +11,7 @@ mod model;
 mod reproduce;
 mod run;
 mod table;
+mod torture;
 
 use clap::Subcommand;
 
@@ -32,6 +33,8 @@ pub enum Verb {
     Check(check::Arguments),
     /// Run litmus tests on a protocol and compare with its memory model.
     Litmus(litmus::Arguments),
+    /// Run millions of random steps of a protocol on random small machines.
+    Torture(torture::Arguments),
     /// Ask a memory model what litmus tests may do.
     Model(model::Arguments),
     /// Print a protocol's transition table, extracted from its running controllers.
@@ -52,6 +55,7 @@ impl Verb {
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
             Verb::Check(arguments) => check::run(arguments, session),
             Verb::Litmus(arguments) => litmus::run(arguments, session),
+            Verb::Torture(arguments) => torture::run(arguments, session),
             Verb::Model(arguments) => model::run(arguments, session),
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),

@@ -29,9 +29,9 @@ fn a_seeded_fault_is_drawn_and_fails() {
 }
 
 #[test]
-fn a_fault_that_small_configurations_miss_is_caught_by_litmus_tests() {
+fn a_fault_that_small_configurations_miss_is_caught_by_single_programs() {
     let ended = chorus("check no-l1 --fault empty-fence").expect_code(1);
-    assert!(ended.stdout.contains("empty-fence") && ended.stdout.contains("caught by litmus test"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("empty-fence") && ended.stdout.contains("caught by program"), "{}", ended.stdout);
 }
 
 #[test]

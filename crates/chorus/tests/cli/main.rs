@@ -3,6 +3,9 @@
 mod bad_input;
 mod checks;
 mod chorus;
+mod litmus_files;
 mod matrices;
+mod replays;
 mod runs;
 mod text;
+mod torture;

@@ -5,7 +5,8 @@ use std::process::Stdio;
 
 use crate::chorus::{chorus, command, end};
 
-const VERBS: [&str; 9] = ["list", "explain", "run", "reproduce", "check", "litmus", "table", "bench", "export"];
+const VERBS: [&str; 10] =
+    ["list", "explain", "run", "reproduce", "check", "litmus", "model", "table", "bench", "export"];
 
 #[test]
 fn every_help_has_examples_that_name_the_verb() {

@@ -10,7 +10,7 @@ use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::vi_protocols::send_to_all;
 use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
-use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
+use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -23,10 +23,20 @@ pub enum L2Fault {
     EarlyAck,
     /// A second reader is not recorded.
     MissingSharer,
-    /// A store lands one word further.
-    WrongWord,
+    /// A write is performed wrongly.
+    Write(WriteFault),
+    /// A write that missed is performed before its line arrives, which overwrites it.
+    OverwrittenMiss,
+    /// A reader is served while a write waits for acknowledgements.
+    ReadInTransit,
+    /// A writer that keeps its copy is not recorded.
+    ForgottenWriter,
+    /// A write awaits its own writer's acknowledgement too.
+    Miscount,
     /// A shared line leaves without a recall.
     SkippedRecall,
+    /// A recall ends with its first acknowledgement.
+    HastyRecall,
     /// A dirty line leaves without being written back.
     LostWriteBack,
 }
@@ -183,6 +193,9 @@ impl<const W: usize> GpuViL2<W> {
             (Event::GetX, State::S, Some(slot)) => return Ok(self.write_shared(slot, message, State::SM, out)),
             (Event::Atomic, State::S, Some(slot)) => return Ok(self.write_shared(slot, message, State::SA, out)),
             (Event::GetS, State::IS, _) => self.merge(message),
+            (Event::GetS, State::SM | State::SA, Some(slot)) if self.fault == Some(L2Fault::ReadInTransit) => {
+                out.send(message.reply_line(DATA, self.lines.data(slot)));
+            }
             (Event::GetX | Event::Atomic, State::IS, _)
             | (Event::GetS | Event::GetX | Event::Atomic, State::IM | State::SM | State::SA | State::SI, _) => {
                 return Ok(Outcome::Stall);
@@ -251,6 +264,9 @@ impl<const W: usize> GpuViL2<W> {
         self.mshrs.release(register);
         if let Some(write) = write {
             self.perform(slot, &write, out);
+            if self.fault == Some(L2Fault::OverwrittenMiss) {
+                *self.lines.data_mut(slot) = message.data;
+            }
         }
     }
 
@@ -278,7 +294,8 @@ impl<const W: usize> GpuViL2<W> {
             write = None;
         }
         self.lines.meta_mut(slot).state = next;
-        self.mshrs.insert(message.line, Waiting::Invalidation(others.len(), write));
+        let awaited = others.len() + u16::from(self.fault == Some(L2Fault::Miscount));
+        self.mshrs.insert(message.line, Waiting::Invalidation(awaited, write));
         Outcome::Done
     }
 
@@ -286,6 +303,7 @@ impl<const W: usize> GpuViL2<W> {
     fn acknowledged(&mut self, line: LineAddr) -> Option<Register> {
         let register = self.mshrs.find(line)?;
         match self.mshrs.payload_mut(register) {
+            Waiting::Recall(..) if self.fault == Some(L2Fault::HastyRecall) => Some(register),
             Waiting::Invalidation(acknowledgements, _) | Waiting::Recall(acknowledgements, _, _) => {
                 *acknowledgements -= 1;
                 (*acknowledgements == 0).then_some(register)
@@ -320,14 +338,11 @@ impl<const W: usize> GpuViL2<W> {
     fn perform(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let line = self.lines.meta_mut(slot);
         line.dirty = true;
-        line.sharers = if message.atomic.is_some() { Sharers::NONE } else { line.sharers.only(message.src) };
+        let keeps = message.atomic.is_none() && self.fault != Some(L2Fault::ForgottenWriter);
+        line.sharers = if keeps { line.sharers.only(message.src) } else { Sharers::NONE };
         self.settle(slot);
-        let data = self.lines.data_mut(slot);
-        out.send(if self.fault == Some(L2Fault::WrongWord) {
-            perform_one_word_further(message, data)
-        } else {
-            perform(message, data)
-        });
+        let fault = if let Some(L2Fault::Write(fault)) = self.fault { Some(fault) } else { None };
+        out.send(perform_with(fault, message, self.lines.data_mut(slot)));
     }
 
     /// The stable state that fits the sharers.

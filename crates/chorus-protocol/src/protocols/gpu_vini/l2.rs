@@ -12,7 +12,7 @@ use crate::message::{Message, memory};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::vi_protocols::send_to_all;
 use crate::protocols::write_through::{DATA, INV, RCL};
-use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
+use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -30,8 +30,14 @@ pub enum L2Fault {
     BlindMiss,
     /// A write is performed when its data arrives, whoever still has a copy.
     HastyFill,
+    /// A write that missed is performed before its line arrives, which overwrites it.
+    OverwrittenMiss,
+    /// A reader is served while a write waits for acknowledgements.
+    ReadInTransit,
     /// A second reader is not recorded.
     MissingSharer,
+    /// A writer that keeps its copy is not recorded.
+    ForgottenWriter,
     /// A read miss makes the directory forget the readers before it.
     ReplacedSharers,
     /// Data that leaves the L2 takes its directory entry along.
@@ -42,8 +48,8 @@ pub enum L2Fault {
     HastyRecall,
     /// A dirty line leaves without being written back.
     LostWriteBack,
-    /// A store lands one word further.
-    WrongWord,
+    /// A write is performed wrongly.
+    Write(WriteFault),
 }
 
 /// A place in the L2.
@@ -160,6 +166,9 @@ impl<const W: usize> GpuViniL2<W> {
             }
             (Event::GetS, State::IS | State::CS, _, _, Some(register)) => {
                 self.mshrs.push_target(register, Reader::of(message));
+            }
+            (Event::GetS, State::SM | State::SA, Some(data), _, _) if self.faulty(L2Fault::ReadInTransit) => {
+                out.send(message.reply_line(DATA, self.lines.data(data)));
             }
             (Event::GetX | Event::Atomic, State::IS | State::CS, _, _, _)
             | (
@@ -306,9 +315,10 @@ impl<const W: usize> GpuViniL2<W> {
     /// holds the same data; after an atomic nobody, since the private cache dropped its copy when it sent the atomic.
     fn withdraw(&mut self, entry: Option<Slot>, others: Sharers, message: &Message<W>, out: &mut Outbox<W>) {
         send_to_all(INV, others, message.line, self.me, out);
+        let keeps = message.atomic.is_none() && !self.faulty(L2Fault::ForgottenWriter);
         if let Some(entry) = entry {
             let sharers = &mut self.directory.meta_mut(entry).sharers;
-            *sharers = if message.atomic.is_some() { Sharers::NONE } else { sharers.only(message.src) };
+            *sharers = if keeps { sharers.only(message.src) } else { Sharers::NONE };
         }
     }
 
@@ -392,6 +402,9 @@ impl<const W: usize> GpuViniL2<W> {
                 let write = *write;
                 self.mshrs.release(register);
                 self.perform(&write, data, entry, out);
+                if self.faulty(L2Fault::OverwrittenMiss) {
+                    *self.lines.data_mut(data) = message.data;
+                }
             }
             Waiting::Write(..) | Waiting::Recall(_) => {}
         }
@@ -428,9 +441,8 @@ impl<const W: usize> GpuViniL2<W> {
     fn perform(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, out: &mut Outbox<W>) {
         self.set_busy(data, entry, false);
         self.lines.meta_mut(data).dirty = true;
-        let wrong_word = self.faulty(L2Fault::WrongWord);
-        let data = self.lines.data_mut(data);
-        out.send(if wrong_word { perform_one_word_further(message, data) } else { perform(message, data) });
+        let fault = if let Some(L2Fault::Write(fault)) = self.fault { Some(fault) } else { None };
+        out.send(perform_with(fault, message, self.lines.data_mut(data)));
     }
 
     /// Takes a line's data out of the L2, or, of a line without data, its entry out of the directory. An entry that records nobody

@@ -13,50 +13,59 @@ mod tests;
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::protocols::vi_protocols::{MESSAGES, VIRTUAL_NETWORKS, private_cache};
+use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::L1Fault;
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
-use crate::seed::{Seed, seeded};
+use crate::seed::{Seed, in_l1, in_l2, seeded, specs};
+use crate::write_tracker::FenceFault;
 use directory::PARAMETERS;
 use l2::{GpuViniL2, L2Fault};
 
-/// In the order of [`FAULTS`].
-const SEEDS: [Seed<L1Fault, L2Fault>; 16] = [
-    Seed::L2(L2Fault::LostInvalidation),
-    Seed::L2(L2Fault::EarlyAck),
-    Seed::L2(L2Fault::BlindMiss),
-    Seed::L2(L2Fault::HastyFill),
-    Seed::L2(L2Fault::MissingSharer),
-    Seed::L2(L2Fault::ReplacedSharers),
-    Seed::L2(L2Fault::ForgottenSharers),
-    Seed::L2(L2Fault::SkippedRecall),
-    Seed::L2(L2Fault::HastyRecall),
-    Seed::L2(L2Fault::LostWriteBack),
-    Seed::L2(L2Fault::WrongWord),
-    Seed::L1(L1Fault::StaleRefill),
-    Seed::L1(L1Fault::IgnoredInvalidation),
-    Seed::L1(L1Fault::PendingHit),
-    Seed::L1(L1Fault::LostMerge),
-    Seed::L1(L1Fault::EmptyFence),
+/// What is wrong in which controller.
+const SEEDS: [Seed<L1Fault, L2Fault>; 28] = [
+    in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
+    in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
+    in_l2(L2Fault::BlindMiss, "blind-miss", "a write whose data is not in the L2 invalidates nobody"),
+    in_l2(L2Fault::HastyFill, "hasty-fill", "a write is performed when its data arrives, whoever still has a copy"),
+    in_l2(
+        L2Fault::OverwrittenMiss,
+        "overwritten-miss",
+        "a line that arrives overwrites the write that it was fetched for",
+    ),
+    in_l2(L2Fault::ReadInTransit, "read-in-transit", "a reader is served while a write waits for acknowledgements"),
+    in_l2(L2Fault::MissingSharer, "missing-sharer", "a second reader of a line is not recorded"),
+    in_l2(L2Fault::ForgottenWriter, "forgotten-writer", "a writer that keeps its copy is not recorded"),
+    in_l2(L2Fault::ReplacedSharers, "replaced-sharers", "a read miss makes the directory forget the readers before it"),
+    in_l2(L2Fault::ForgottenSharers, "forgotten-sharers", "data that leaves the L2 takes its directory entry along"),
+    in_l2(L2Fault::SkippedRecall, "skipped-recall", "an entry leaves the directory without a recall"),
+    in_l2(L2Fault::HastyRecall, "hasty-recall", "a recall ends with its first acknowledgement"),
+    in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back"),
+    in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
+    in_l2(L2Fault::Write(WriteFault::WholeLine), "whole-line", "a store replaces the whole line, not only its bytes"),
+    in_l1(L1Fault::StaleRefill, "stale-refill", "a read miss that was invalidated still caches its refill"),
+    in_l1(L1Fault::IgnoredInvalidation, "ignored-invalidation", "an invalidation is acknowledged but the copy stays"),
+    in_l1(L1Fault::LostInvAck, "lost-inv-ack", "an invalidation that finds no copy is not acknowledged"),
+    in_l1(L1Fault::DoubleInvAck, "double-inv-ack", "an invalidation that finds a read miss is acknowledged twice"),
+    in_l1(
+        L1Fault::MissingTransition,
+        "missing-transition",
+        "an invalidation that finds requests outstanding but no copy has no transition",
+    ),
+    in_l1(L1Fault::PendingHit, "pending-hit", "loads hit lines whose writes are not performed yet"),
+    in_l1(L1Fault::WholeCopy, "whole-copy", "a store hit writes the whole private copy, not only its bytes"),
+    in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered"),
+    in_l1(L1Fault::UncountedRequest, "uncounted-request", "a request that joins others of its line is not counted"),
+    in_l1(L1Fault::LeakedRegister, "leaked-register", "a miss register is not freed with the last answer"),
+    in_l1(L1Fault::Fence(FenceFault::Nothing), "empty-fence", "a fence does not wait for acknowledgements"),
+    in_l1(L1Fault::Fence(FenceFault::NextAck), "hasty-fence", "a fence waits for one acknowledgement, not for all"),
+    in_l1(
+        L1Fault::Fence(FenceFault::AnyWavefront),
+        "common-fence",
+        "the acknowledgement of any wavefront's last write passes the fences of all wavefronts of the core",
+    ),
 ];
 
-static FAULTS: [FaultSpec; SEEDS.len()] = [
-    FaultSpec { name: "lost-invalidation", breaks: "a write neither invalidates nor awaits the last sharer" },
-    FaultSpec { name: "early-ack", breaks: "a write is performed and acknowledged before its invalidations are" },
-    FaultSpec { name: "blind-miss", breaks: "a write whose data is not in the L2 invalidates nobody" },
-    FaultSpec { name: "hasty-fill", breaks: "a write is performed when its data arrives, whoever still has a copy" },
-    FaultSpec { name: "missing-sharer", breaks: "a second reader of a line is not recorded" },
-    FaultSpec { name: "replaced-sharers", breaks: "a read miss makes the directory forget the readers before it" },
-    FaultSpec { name: "forgotten-sharers", breaks: "data that leaves the L2 takes its directory entry along" },
-    FaultSpec { name: "skipped-recall", breaks: "an entry leaves the directory without a recall" },
-    FaultSpec { name: "hasty-recall", breaks: "a recall ends with its first acknowledgement" },
-    FaultSpec { name: "lost-write-back", breaks: "a dirty line leaves the L2 without being written back" },
-    FaultSpec { name: "wrong-word", breaks: "a store lands one word further" },
-    FaultSpec { name: "stale-refill", breaks: "a read miss that was invalidated still caches its refill" },
-    FaultSpec { name: "ignored-invalidation", breaks: "an invalidation is acknowledged but the copy stays" },
-    FaultSpec { name: "pending-hit", breaks: "loads hit lines whose writes are not performed yet" },
-    FaultSpec { name: "lost-merge", breaks: "only the first of several merged loads is answered" },
-    FaultSpec { name: "empty-fence", breaks: "a fence does not wait for acknowledgements" },
-];
+static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
 static DECLARATION: Declaration = Declaration {
     name: "gpu-vini",

@@ -10,6 +10,7 @@ use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
+use crate::protocols::mesi::faults::L1Fault;
 use crate::protocols::mesi::l1_states::{Event, State, VOCABULARY, unspecified};
 use crate::protocols::mesi::messages::{
     EXCLUSIVE_UNBLOCK, FWD_ACK, FWD_DATA, GETS, GETX, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL_ACK, RCL_DATA, UPGRADE,
@@ -18,35 +19,6 @@ use crate::protocols::mesi::messages::{
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::write_tracker::WriteTracker;
-
-/// A mistake to build in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum L1Fault {
-    /// A read miss that was invalidated still caches its refill.
-    StaleFill,
-    /// An invalidation of a shared copy is acknowledged and ignored.
-    IgnoredInvalidation,
-    /// A recall of a shared copy is acknowledged and ignored.
-    IgnoredRecall,
-    /// A written line leaves as if it were clean.
-    LostWriteBack,
-    /// An owner that has written its line says that it has not.
-    SilentModification,
-    /// A store is performed on a shared copy.
-    EarlyWrite,
-    /// An atomic is performed on a shared copy.
-    SharedAtomic,
-    /// A load reads a copy past the stores that wait for it.
-    PassingLoad,
-    /// The arrival of the only copy is not reported after an upgrade.
-    LostUnblock,
-    /// A store lands one word further.
-    WrongWord,
-    /// Only the first of merged loads is answered.
-    LostMerge,
-    /// Fences do not wait.
-    EmptyFence,
-}
 
 /// What a miss register is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,13 +59,14 @@ pub struct MesiL1<const W: usize> {
 impl<const W: usize> MesiL1<W> {
     /// An empty cache.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<L1Fault>) -> Self {
+        let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
         MesiL1 {
             me: config.topology.l1(index),
             topology: config.topology,
             fault,
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
-            writes: WriteTracker::new(config.waves),
+            writes: WriteTracker::new(config.waves, fence_fault),
         }
     }
 
@@ -139,11 +112,11 @@ impl<const W: usize> MesiL1<W> {
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         match request.op {
             CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => self.access(request, out),
-            CoreOp::Fence if !self.faulty(L1Fault::EmptyFence) => {
+            CoreOp::Fence => {
                 self.writes.fence(request.wave, request.txn, out);
                 Outcome::Done
             }
-            CoreOp::Fence | CoreOp::KernelBegin => {
+            CoreOp::KernelBegin => {
                 out.complete_empty(request.txn);
                 Outcome::Done
             }
@@ -168,12 +141,8 @@ impl<const W: usize> MesiL1<W> {
                 out.complete(request.txn, self.lines.data(slot));
                 Outcome::Done
             }
-            (State::IS | State::IM | State::SM, _) => {
-                if let Some(register) = self.mshrs.find(request.line) {
-                    self.enqueue(register, request);
-                }
-                Outcome::Done
-            }
+            (State::IS | State::IM | State::SM, _) => self.join(request),
+            (State::IsI, _) if !writes && self.faulty(L1Fault::LateMerge) => self.join(request),
             (State::I, _) => self.miss(request, if writes { (State::IM, GETX) } else { (State::IS, GETS) }, out),
             // The data on its way to IS_I is older than what this access may see; a line given up must be gone before it is asked for.
             (State::IsI | State::MI | State::SinkWbAck, _) | (State::S | State::E | State::M, None) => Outcome::Stall,
@@ -218,6 +187,14 @@ impl<const W: usize> MesiL1<W> {
         Outcome::Done
     }
 
+    /// Lets an access wait behind its line's pending request.
+    fn join(&mut self, request: &CoreRequest<W>) -> Outcome {
+        if let Some(register) = self.mshrs.find(request.line) {
+            self.enqueue(register, request);
+        }
+        Outcome::Done
+    }
+
     fn enqueue(&mut self, register: Register, request: &CoreRequest<W>) {
         if request.op != CoreOp::Load {
             self.writes.sent(request.wave);
@@ -237,12 +214,14 @@ impl<const W: usize> MesiL1<W> {
         match request.op {
             CoreOp::Load => out.complete(request.txn, data),
             CoreOp::Store => {
-                if self.fault == Some(L1Fault::WrongWord) {
-                    data.0.rotate_right(1);
-                    data.merge(request.mask, &request.data);
-                    data.0.rotate_left(1);
-                } else {
-                    data.merge(request.mask, &request.data);
+                match self.fault {
+                    Some(L1Fault::WrongWord) => {
+                        data.0.rotate_right(1);
+                        data.merge(request.mask, &request.data);
+                        data.0.rotate_left(1);
+                    }
+                    Some(L1Fault::WholeLine) => *data = request.data,
+                    Some(_) | None => data.merge(request.mask, &request.data),
                 }
                 *self.lines.meta_mut(slot) = State::M;
                 out.complete_empty(request.txn);
@@ -322,12 +301,13 @@ impl<const W: usize> MesiL1<W> {
     ) -> Option<()> {
         let (slot, register) = (slot?, self.mshrs.find(message.line)?);
         let next = match (event, state) {
+            (Event::DataE, State::IsI) if self.faulty(L1Fault::MissingTransition) => return None,
             (Event::DataE, State::IS | State::IsI) => State::E,
             (Event::DataM, State::IM) | (Event::UpgradeAck, State::SM) => State::M,
             (_, State::I | State::S | State::E | State::M | State::MI | State::SinkWbAck)
             | (_, State::IS | State::IsI | State::IM | State::SM) => return None,
         };
-        if event != Event::UpgradeAck {
+        if event != Event::UpgradeAck && !(event == Event::DataM && self.faulty(L1Fault::UnfilledWrite)) {
             *self.lines.data_mut(slot) = message.data;
         }
         *self.lines.meta_mut(slot) = next;
@@ -346,6 +326,7 @@ impl<const W: usize> MesiL1<W> {
 
     fn written_back(&mut self, state: State, line: LineAddr) -> Option<()> {
         match state {
+            State::SinkWbAck if self.faulty(L1Fault::LeakedRegister) => Some(()),
             State::MI | State::SinkWbAck => {
                 let register = self.mshrs.find(line)?;
                 self.mshrs.release(register);
@@ -380,7 +361,7 @@ impl<const W: usize> MesiL1<W> {
                 *self.lines.meta_mut(slot) = State::IM;
                 *self.lines.data_mut(slot) = LineData::default();
             }
-            (State::MI, _) => answer.kind = self.refer_to_write_back(line)?,
+            (State::MI, _) => answer.kind = self.refer_to_write_back(line, answer.kind)?,
             (State::SinkWbAck, _) | (State::S | State::E | State::M | State::IS | State::SM, None) => return None,
         }
         out.send(answer);
@@ -400,17 +381,21 @@ impl<const W: usize> MesiL1<W> {
                 }
                 *self.lines.meta_mut(slot) = State::S;
             }
-            (State::MI, _) => answer.kind = self.refer_to_write_back(line)?,
+            (State::MI, _) => answer.kind = self.refer_to_write_back(line, answer.kind)?,
             (State::S | State::SM | State::IsI | State::SinkWbAck, _) | (State::E | State::M, None) => return None,
         }
         out.send(answer);
         Some(())
     }
 
-    /// M_I becomes SINK_WB_ACK; gives the answer.
-    fn refer_to_write_back(&mut self, line: LineAddr) -> Option<MsgKind> {
+    /// M_I becomes SINK_WB_ACK; gives the answer. `absent` would be that of a cache without a copy.
+    fn refer_to_write_back(&mut self, line: LineAddr, absent: MsgKind) -> Option<MsgKind> {
         let register = self.mshrs.find(line)?;
-        *self.mshrs.payload_mut(register) = Pending::AnsweredWriteBack;
+        match self.fault {
+            Some(L1Fault::PutRace) => return Some(absent),
+            Some(L1Fault::EarlyRelease) => self.mshrs.release(register),
+            Some(_) | None => *self.mshrs.payload_mut(register) = Pending::AnsweredWriteBack,
+        }
         Some(WB_PENDING)
     }
 

@@ -10,33 +10,11 @@ use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
+use crate::protocols::mesi::faults::L2Fault;
 use crate::protocols::mesi::l2_states::{Event, State, VOCABULARY, unspecified};
-use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, RCL, UPGRADE_ACK, WB_ACK};
+use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, PUTX_CLEAN, RCL, UPGRADE_ACK, WB_ACK};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
-
-/// A mistake to build in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum L2Fault {
-    /// A writer's request neither invalidates nor awaits the last sharer.
-    LostInvalidation,
-    /// A writer gets its permission before the invalidations are acknowledged.
-    EarlyGrant,
-    /// A second reader is not recorded.
-    MissingSharer,
-    /// A shared line leaves without a recall.
-    SkippedRecall,
-    /// The data of a recalled owner is not written to memory.
-    LostRecallData,
-    /// The data of an owner is taken for what the bank holds already.
-    StaleForward,
-    /// An upgrade is granted without data although the copy was invalidated meanwhile.
-    StaleUpgrade,
-    /// A line may be asked for again before its new owner has reported.
-    OpenGrant,
-    /// A write-back that crosses a question ends the wait for the answer.
-    CrossedWriteBack,
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Line {
@@ -161,6 +139,10 @@ impl<const W: usize> MesiL2<W> {
                     self.mshrs.push_target(register, message.src);
                 }
             }
+            (State::SsMb, Some(slot)) if reads && self.faulty(L2Fault::ReadInTransit) => {
+                let answer = Message::control(DATA, message.line, self.me, message.src);
+                out.send(Message { mask: ByteMask::full::<W>(), data: *self.lines.data(slot), ..answer });
+            }
             (State::SS, Some(slot)) if reads => self.grant(slot, message.line, message.src, Grant::Shared, out),
             (State::M, Some(slot)) => {
                 let grant = if reads { Grant::Exclusive } else { Grant::Modified };
@@ -274,7 +256,8 @@ impl<const W: usize> MesiL2<W> {
             return Outcome::Done;
         }
         self.lines.meta_mut(slot).state = if state == State::MT { State::MtIib } else { State::SsMb };
-        let probe = Waiting::Probe { answers: others.len(), requester: message.src, grant };
+        let awaited = if self.faulty(L2Fault::Miscount) { sharers } else { others };
+        let probe = Waiting::Probe { answers: awaited.len(), requester: message.src, grant };
         self.mshrs.insert(message.line, probe);
         Outcome::Done
     }
@@ -314,6 +297,9 @@ impl<const W: usize> MesiL2<W> {
 
     /// Takes over what a message from the owner says of a resident line.
     fn take_data(&mut self, slot: Slot, message: &Message<W>) {
+        if self.faulty(L2Fault::EmptyPut) && message.kind == PUTX_CLEAN {
+            *self.lines.data_mut(slot) = message.data;
+        }
         if message.mask.is_empty() || self.faulty(L2Fault::StaleForward) {
             return;
         }
@@ -364,6 +350,10 @@ impl<const W: usize> MesiL2<W> {
     /// (MT_IIB, MT_I, MCT_I: its answer is still to come, and then it is a cache without a copy), or after (MT_IB).
     fn put(&mut self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         match (state, slot) {
+            (State::MtMb, Some(slot)) if self.faulty(L2Fault::EarlyPut) => {
+                self.take_data(slot, message);
+                *self.lines.meta_mut(slot) = Line { state: State::M, sharers: Sharers::NONE, ..*self.lines.meta(slot) };
+            }
             (State::MtMb, _) => return Some(Outcome::Stall),
             (State::MT | State::MtIib | State::MtIb, Some(slot)) => {
                 self.take_data(slot, message);
@@ -377,9 +367,12 @@ impl<const W: usize> MesiL2<W> {
             }
             (State::MtI | State::MctI | State::MtIb, None) => {
                 let register = self.mshrs.find(message.line)?;
+                let dropped = self.faulty(L2Fault::CrossedRecall);
                 if let Waiting::Recall { line, data, .. } = self.mshrs.payload_mut(register) {
-                    data.merge(message.mask, &message.data);
-                    line.dirty |= !message.mask.is_empty();
+                    if !dropped {
+                        data.merge(message.mask, &message.data);
+                        line.dirty |= !message.mask.is_empty();
+                    }
                     line.state = if line.dirty { State::SI } else { State::II };
                 }
                 if state == State::MtIb {
@@ -391,7 +384,9 @@ impl<const W: usize> MesiL2<W> {
             | (State::MtI | State::MctI, Some(_))
             | (State::MT | State::MtIib, None) => return None,
         }
-        out.send(message.reply(WB_ACK));
+        if state != State::MtIb || !self.faulty(L2Fault::LostWbAck) {
+            out.send(message.reply(WB_ACK));
+        }
         Some(Outcome::Done)
     }
 

@@ -1,8 +1,10 @@
 //! The messages of MESI and the five virtual networks that they travel on (TC paper, section 4.1).
 //!
 //! Requests may wait at the L2 while their line is blocked, write-backs while their line's new owner has not reported. Everything
-//! else is taken as soon as it arrives, and what waits, waits for messages of other networks only. That is why no order of messages and
-//! no shortage of buffers leads into a deadlock.
+//! else waits at most for room for what it makes its receiver send: a request for probes, a probe for answers, an answer or a write-back
+//! for responses, a response for the report of a new owner, and a report for nothing. Nothing thus waits for its own network, and no order
+//! of messages and no shortage of buffers leads into a deadlock. Reports among the answers would: a response waits for
+//! room for its report, and an answer for room for its response.
 
 use crate::message::{Channel, MessageSpec, MsgKind, Size, TrafficClass, memory};
 
@@ -15,10 +17,10 @@ const REQUEST: Channel = Channel::Virtual(0);
 const RESPONSE: Channel = Channel::Virtual(1);
 /// What the L2 asks of the caches that hold a line.
 const PROBE: Channel = Channel::Virtual(2);
-/// What those caches answer, and the reports of new owners.
+/// What those caches answer, and lines that owners give up.
 const ANSWER: Channel = Channel::Virtual(3);
-/// Lines that owners give up, from L1 to L2.
-const WRITE_BACK: Channel = Channel::Virtual(4);
+/// Reports of new owners, from L1 to L2.
+const REPORT: Channel = Channel::Virtual(4);
 
 /// Read.
 pub const GETS: MsgKind = MsgKind(memory::FIRST_FREE);
@@ -90,7 +92,7 @@ pub static MESSAGES: [MessageSpec; memory::SPECS.len() + 21] = [
     row("RCL_ACK", TrafficClass::Recall, ANSWER, Size::Control),
     row("RCL_DATA", TrafficClass::Recall, ANSWER, Size::Line),
     row("WB_PENDING", TrafficClass::Request, ANSWER, Size::Control),
-    row("EXCLUSIVE_UNBLOCK", TrafficClass::Request, ANSWER, Size::Control),
-    row("PUTX", TrafficClass::Store, WRITE_BACK, Size::Line),
-    row("PUTX_CLEAN", TrafficClass::Request, WRITE_BACK, Size::Control),
+    row("EXCLUSIVE_UNBLOCK", TrafficClass::Request, REPORT, Size::Control),
+    row("PUTX", TrafficClass::Store, ANSWER, Size::Line),
+    row("PUTX_CLEAN", TrafficClass::Request, ANSWER, Size::Control),
 ];

@@ -13,6 +13,7 @@
 
 use super::Writes;
 use super::counter::{Counter, Stamp, aged};
+use super::faults::L1Fault;
 use super::gwct::GwctTable;
 use super::l1_states::{Event, Kept, Line, Pending, Reader, State, VOCABULARY, unspecified};
 use super::messages::{ACK, ACK_G, ATOMIC, ATOMIC_DATA_G, DATA, DATA_G, GETS, GETX, UPGR};
@@ -28,31 +29,6 @@ use crate::mshr::Mshrs;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::tally::Tally;
-
-/// A mistake to build in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum L1Fault {
-    /// Copies are read past their lease.
-    EternalCopy,
-    /// Merged loads are answered whatever the lease.
-    LateMerge,
-    /// Only the first of merged loads is answered.
-    LostMerge,
-    /// Fences do not wait at all.
-    EmptyFence,
-    /// Fences wait for acknowledgements only.
-    TimelessFence,
-    /// A private write completes at once, whatever was written before.
-    ForgottenCompletion,
-    /// A private write lengthens the copy's lease.
-    LengthenedLease,
-    /// Copies survive a roll-over.
-    SurvivingCopy,
-    /// A stale writer keeps its stale copy as if it were fresh.
-    LostRefill,
-    /// Loads hit lines with pending writes.
-    PendingHit,
-}
 
 /// The request that merged reads wait for carries this name instead of a reader's.
 const MERGED: Txn = Txn(u32::MAX);
@@ -81,6 +57,7 @@ pub(super) struct TcL1<const W: usize> {
 impl<const W: usize> TcL1<W> {
     /// An empty cache with a counter of `bits` bits.
     pub(super) fn new(index: u16, config: &BuildConfig, writes: Writes, bits: u64, fault: Option<L1Fault>) -> Self {
+        let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
         TcL1 {
             me: config.topology.l1(index),
             config: *config,
@@ -89,7 +66,7 @@ impl<const W: usize> TcL1<W> {
             counter: Counter::new(bits),
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
-            gwct: GwctTable::new(config.waves),
+            gwct: GwctTable::new(config.waves, fence_fault),
             tallies: [Tally::default()],
         }
     }
@@ -137,10 +114,6 @@ impl<const W: usize> TcL1<W> {
             CoreOp::Load => self.load(request, state, slot, out),
             CoreOp::Store => self.store(request, state, slot, out),
             CoreOp::Atomic(_) => self.atomic(request, state, slot, out),
-            CoreOp::Fence if self.faulty(L1Fault::EmptyFence) => {
-                out.complete_empty(request.txn);
-                Outcome::Done
-            }
             CoreOp::Fence => {
                 self.gwct.fence(request.wave, request.txn, &self.counter, out);
                 Outcome::Done
@@ -220,7 +193,7 @@ impl<const W: usize> TcL1<W> {
     /// A request whose answer leaves no copy behind.
     fn request(&mut self, kind: MsgKind, request: &CoreRequest<W>, stamp: Time, out: &mut Outbox<W>) -> Outcome {
         if let Some(register) = self.mshrs.find(request.line) {
-            self.mshrs.payload_mut(register).answers += 1;
+            self.mshrs.payload_mut(register).answers += u32::from(!self.faulty(L1Fault::UncountedRequest));
         } else if self.mshrs.is_full() {
             return Outcome::Stall;
         } else {
@@ -238,7 +211,9 @@ impl<const W: usize> TcL1<W> {
         };
         if outcome == Outcome::Done {
             self.gwct.sent(request.wave);
-            if let (State::IV, Some(slot)) = (state, slot) {
+            if let (State::IV, Some(slot)) = (state, slot)
+                && !self.faulty(L1Fault::PendingStore)
+            {
                 self.lines.remove(slot);
             }
         }
@@ -251,7 +226,8 @@ impl<const W: usize> TcL1<W> {
         if self.request(UPGR, request, stamp, out) == Outcome::Stall {
             return Outcome::Stall;
         }
-        self.lines.data_mut(slot).merge(request.mask, &request.data);
+        let mask = if self.faulty(L1Fault::WholeCopy) { ByteMask::full::<W>() } else { request.mask };
+        self.lines.data_mut(slot).merge(mask, &request.data);
         let lengthens = self.faulty(L1Fault::LengthenedLease);
         let latest = self.counter.latest();
         let line = self.lines.meta_mut(slot);
@@ -349,7 +325,8 @@ impl<const W: usize> TcL1<W> {
     fn fill(&mut self, slot: Slot, message: &Message<W>) {
         let lease = self.counter.received(message.stamp);
         *self.lines.data_mut(slot) = message.data;
-        *self.lines.meta_mut(slot) = Line { kept: Kept::Copy, lease, stamp: lease, gwct: 0 };
+        let kept_until = lease.saturating_add(Stamp::from(self.faulty(L1Fault::LateExpiry)));
+        *self.lines.meta_mut(slot) = Line { kept: Kept::Copy, lease: kept_until, stamp: lease, gwct: 0 };
         if let Some(register) = self.mshrs.find(message.line) {
             self.mshrs.release(register);
         }
@@ -364,17 +341,7 @@ impl<const W: usize> TcL1<W> {
         let gwct = match self.fault {
             Some(L1Fault::TimelessFence) => 0,
             Some(L1Fault::ForgottenCompletion) => stamp,
-            Some(
-                L1Fault::EternalCopy
-                | L1Fault::LateMerge
-                | L1Fault::LostMerge
-                | L1Fault::EmptyFence
-                | L1Fault::LengthenedLease
-                | L1Fault::SurvivingCopy
-                | L1Fault::LostRefill
-                | L1Fault::PendingHit,
-            )
-            | None => pending.gwct,
+            Some(_) | None => pending.gwct,
         };
         self.gwct.done(message.wave, gwct, &self.counter, out);
     }

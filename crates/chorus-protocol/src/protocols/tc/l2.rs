@@ -14,6 +14,7 @@
 
 use super::Writes;
 use super::counter::{Counter, Stamp, aged};
+use super::faults::L2Fault;
 use super::lifetime::Lifetime;
 use super::messages::{ACK, ACK_G, ATOMIC, ATOMIC_DATA_G, DATA, DATA_G, GETS, GETX, UPGR};
 use crate::address::{AgentId, LineAddr, Role};
@@ -25,33 +26,10 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::write_through_bank::{Reader, perform, perform_one_word_further, write_back};
+use crate::protocols::write_through_bank::{Reader, perform_with, write_back};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::tally::Tally;
-
-/// A mistake to build in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum L2Fault {
-    /// A line leaves and its timestamp with it.
-    ForgottenTimestamp,
-    /// A write miss forgets the timestamp that it finds: Table 2 to the letter.
-    ForgetfulWriteMiss,
-    /// A read miss makes a line private although leases run on it.
-    ForgetfulReadMiss,
-    /// A lease reaches beyond the line's timestamp.
-    UnrecordedLease,
-    /// A line stays private when it is read again.
-    SharedAsPrivate,
-    /// A write leaves the timestamp as it is.
-    UnchangedTimestamp,
-    /// A write does not wait.
-    HastyWrite,
-    /// A write lands one word further.
-    WrongWord,
-    /// A dirty line leaves without being written back.
-    LostWriteBack,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -230,7 +208,9 @@ impl<const W: usize> TcL2<W> {
         let event = Event::of(message.kind);
         match (event, state, slot) {
             (Event::GetS, State::I | State::MI, _) => return Ok(self.miss(message, Kept::ReadMiss, out)),
-            (Event::GetX | Event::Upgr | Event::Atomic, State::MI, _) if self.writes == Writes::Wait => {
+            (Event::GetX | Event::Upgr | Event::Atomic, State::MI, _)
+                if self.writes == Writes::Wait && !self.faulty(L2Fault::HastyMiss) =>
+            {
                 return Ok(self.wait_for_leases(message.line, out));
             }
             (Event::GetX | Event::Upgr | Event::Atomic, State::I | State::MI, _) => {
@@ -247,6 +227,9 @@ impl<const W: usize> TcL2<W> {
                 if let Some(register) = self.mshrs.find(message.line) {
                     self.mshrs.push_target(register, Reader::of(message));
                 }
+            }
+            (Event::Upgr, State::IS | State::IM, _) if self.faulty(L2Fault::MissingTransition) => {
+                return Err(unspecified(state, event, message.line));
             }
             (Event::GetX | Event::Upgr | Event::Atomic, State::IS | State::IM, _) | (Event::GetS, State::IM, _) => {
                 return Ok(Outcome::Stall);
@@ -346,7 +329,8 @@ impl<const W: usize> TcL2<W> {
         // The last timestamp of a round is given to everybody who comes late in it: it says nothing about who has a copy.
         let matches = stamp == self.counter.received(message.stamp) && stamp != self.counter.latest();
         let private = state == State::P && matches;
-        let hasty = self.faulty(L2Fault::HastyWrite);
+        let hasty = self.faulty(L2Fault::HastyWrite)
+            || (self.faulty(L2Fault::EarlyWrite) && stamp == self.counter.stamp(out.now));
         if self.writes == Writes::Wait && state != State::E && !private && !hasty {
             return self.wait_for_leases(message.line, out);
         }
@@ -385,13 +369,14 @@ impl<const W: usize> TcL2<W> {
             (State::P, UPGR) => ACK,
             (State::I | State::P | State::S | State::IS | State::IM | State::MI, _) => ACK_G,
         };
+        let old = self.faulty(L2Fault::OldRefill).then(|| *self.lines.data(slot));
         let mut answer = self.perform(slot, message, kind);
         if answer.kind == DATA_G {
             // The writer's fresh copy may live as long as the line's new timestamp says.
             self.tallies[REFRESHED].add(1);
             answer.stamp = self.counter.time(after);
-            (answer.mask, answer.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
-        } else if state != State::E && answer.kind != ACK {
+            (answer.mask, answer.data) = (ByteMask::full::<W>(), old.unwrap_or(*self.lines.data(slot)));
+        } else if state != State::E && answer.kind != ACK && !self.faulty(L2Fault::UntimedAck) {
             answer.stamp = self.counter.time(before);
         }
         out.send(answer);
@@ -400,9 +385,8 @@ impl<const W: usize> TcL2<W> {
     /// Changes a line's data and gives the answer: `kind` to a write, old values to an atomic.
     fn perform(&mut self, slot: Slot, message: &Message<W>, kind: MsgKind) -> Message<W> {
         self.lines.meta_mut(slot).dirty = true;
-        let wrong_word = self.faulty(L2Fault::WrongWord);
-        let data = self.lines.data_mut(slot);
-        let answer = if wrong_word { perform_one_word_further(message, data) } else { perform(message, data) };
+        let fault = if let Some(L2Fault::Write(fault)) = self.fault { Some(fault) } else { None };
+        let answer = perform_with(fault, message, self.lines.data_mut(slot));
         Message { kind: if message.atomic.is_some() { ATOMIC_DATA_G } else { kind }, ..answer }
     }
 
@@ -443,6 +427,9 @@ impl<const W: usize> TcL2<W> {
         if let Miss::Write(write) = waiting.miss {
             // TC-Strong fetches for a write only when no lease runs, so nothing waits here.
             self.write(slot, state, &write, out);
+            if self.faulty(L2Fault::OverwrittenMiss) {
+                *self.lines.data_mut(slot) = message.data;
+            }
         }
     }
 

@@ -16,8 +16,10 @@
 //! | `counter.rs` | timestamps of finite width, and what happens when they begin anew |
 //! | `gwct.rs` | what fences wait for |
 //! | `lifetime.rs` | how long leases are |
+//! | `faults.rs` | the seeded faults |
 
 mod counter;
+mod faults;
 mod gwct;
 mod l1;
 mod l1_states;

@@ -5,47 +5,17 @@
 //! carries. Leases have a fixed length, as in Library Cache Coherence, from which the protocol descends.
 
 use super::Writes;
-use super::l1::{L1Fault, TcL1};
-use super::l2::{L2Fault, TcL2};
+use super::faults::{STRONG_FAULTS, STRONG_SEEDS};
+use super::l1::TcL1;
+use super::l2::TcL2;
 use super::lifetime::Lifetime;
 use super::messages::{STRONG, VIRTUAL_NETWORKS};
 use super::weak::{TALLIES, TIMESTAMP_BITS};
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
-use crate::seed::{Seed, seeded};
-
-/// In the order of [`FAULTS`].
-const SEEDS: [Seed<L1Fault, L2Fault>; 12] = [
-    Seed::L1(L1Fault::EternalCopy),
-    Seed::L1(L1Fault::LateMerge),
-    Seed::L1(L1Fault::LostMerge),
-    Seed::L1(L1Fault::EmptyFence),
-    Seed::L1(L1Fault::SurvivingCopy),
-    Seed::L1(L1Fault::PendingHit),
-    Seed::L2(L2Fault::HastyWrite),
-    Seed::L2(L2Fault::ForgottenTimestamp),
-    Seed::L2(L2Fault::ForgetfulReadMiss),
-    Seed::L2(L2Fault::UnrecordedLease),
-    Seed::L2(L2Fault::SharedAsPrivate),
-    Seed::L2(L2Fault::LostWriteBack),
-];
-
-static FAULTS: [FaultSpec; SEEDS.len()] = [
-    FaultSpec { name: "eternal-copy", breaks: "copies are read past their lease" },
-    FaultSpec { name: "late-merge", breaks: "a load that merged after the lease had ended is answered all the same" },
-    FaultSpec { name: "lost-merge", breaks: "only the first of several merged loads is answered" },
-    FaultSpec { name: "empty-fence", breaks: "a fence does not wait for acknowledgements" },
-    FaultSpec { name: "surviving-copy", breaks: "copies survive a roll-over of the counters" },
-    FaultSpec { name: "pending-hit", breaks: "loads hit lines whose writes are not performed yet" },
-    FaultSpec { name: "hasty-write", breaks: "a write is performed although leases run" },
-    FaultSpec { name: "forgotten-timestamp", breaks: "a line leaves the L2 and its timestamp with it" },
-    FaultSpec { name: "forgetful-read-miss", breaks: "a read miss makes a line private although leases run on it" },
-    FaultSpec { name: "unrecorded-lease", breaks: "a lease reaches beyond the line's timestamp" },
-    FaultSpec { name: "shared-as-private", breaks: "a line stays private when another cache reads it" },
-    FaultSpec { name: "lost-write-back", breaks: "a dirty line leaves the L2 without being written back" },
-];
+use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol};
+use crate::seed::seeded;
 
 /// Indices into the parameters.
 const LEASE: usize = 0;
@@ -75,7 +45,7 @@ static DECLARATION: Declaration = Declaration {
     ],
     tallies: &TALLIES,
     messages: &STRONG,
-    faults: &FAULTS,
+    faults: &STRONG_FAULTS,
 };
 
 /// The protocol.
@@ -83,7 +53,7 @@ pub struct TcStrong;
 
 impl<const W: usize> Build<W> for TcStrong {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+        let (l1_fault, l2_fault) = seeded(&STRONG_SEEDS, config);
         let bits = config.parameters.get(BITS);
         let lifetime = Lifetime::fixed(config.parameters.get(LEASE));
         match role {

@@ -10,60 +10,17 @@
 //! Two variants differ in the length of leases: predicted by each bank (section 6.4, the paper's TCW), or fixed (TCW-FIXED).
 
 use super::Writes;
-use super::l1::{L1Fault, TcL1};
-use super::l2::{L2Fault, TcL2};
+use super::faults::{WEAK_FAULTS, WEAK_SEEDS};
+use super::l1::TcL1;
+use super::l2::TcL2;
 use super::lifetime::{Lifetime, Prediction};
 use super::messages::{VIRTUAL_NETWORKS, WEAK};
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
-use crate::seed::{Seed, seeded};
+use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol};
+use crate::seed::seeded;
 use crate::tally::TallySpec;
-
-/// In the order of [`FAULTS`].
-const SEEDS: [Seed<L1Fault, L2Fault>; 17] = [
-    Seed::L1(L1Fault::EternalCopy),
-    Seed::L1(L1Fault::LateMerge),
-    Seed::L1(L1Fault::LostMerge),
-    Seed::L1(L1Fault::EmptyFence),
-    Seed::L1(L1Fault::TimelessFence),
-    Seed::L1(L1Fault::ForgottenCompletion),
-    Seed::L1(L1Fault::LengthenedLease),
-    Seed::L1(L1Fault::SurvivingCopy),
-    Seed::L1(L1Fault::LostRefill),
-    Seed::L2(L2Fault::ForgottenTimestamp),
-    Seed::L2(L2Fault::ForgetfulWriteMiss),
-    Seed::L2(L2Fault::ForgetfulReadMiss),
-    Seed::L2(L2Fault::UnrecordedLease),
-    Seed::L2(L2Fault::SharedAsPrivate),
-    Seed::L2(L2Fault::UnchangedTimestamp),
-    Seed::L2(L2Fault::WrongWord),
-    Seed::L2(L2Fault::LostWriteBack),
-];
-
-static FAULTS: [FaultSpec; SEEDS.len()] = [
-    FaultSpec { name: "eternal-copy", breaks: "copies are read past their lease" },
-    FaultSpec { name: "late-merge", breaks: "a load that merged after the lease had ended is answered all the same" },
-    FaultSpec { name: "lost-merge", breaks: "only the first of several merged loads is answered" },
-    FaultSpec { name: "empty-fence", breaks: "a fence waits for nothing" },
-    FaultSpec { name: "timeless-fence", breaks: "a fence waits for acknowledgements but not for completion times" },
-    FaultSpec {
-        name: "forgotten-completion",
-        breaks: "a private write has no completion time, whatever other wavefronts of the core wrote before",
-    },
-    FaultSpec { name: "lengthened-lease", breaks: "a write lengthens the writer's own lease" },
-    FaultSpec { name: "surviving-copy", breaks: "copies survive a roll-over of the counters" },
-    FaultSpec { name: "lost-refill", breaks: "a stale writer takes the new lease without the new data" },
-    FaultSpec { name: "forgotten-timestamp", breaks: "a line leaves the L2 and its timestamp with it" },
-    FaultSpec { name: "forgetful-write-miss", breaks: "a write miss forgets that leases run, as Table 2 has it" },
-    FaultSpec { name: "forgetful-read-miss", breaks: "a read miss makes a line private although leases run on it" },
-    FaultSpec { name: "unrecorded-lease", breaks: "a lease reaches beyond the line's timestamp" },
-    FaultSpec { name: "shared-as-private", breaks: "a line stays private when another cache reads it" },
-    FaultSpec { name: "unchanged-timestamp", breaks: "a write leaves the line's timestamp as it is" },
-    FaultSpec { name: "wrong-word", breaks: "a store lands one word further" },
-    FaultSpec { name: "lost-write-back", breaks: "a dirty line leaves the L2 without being written back" },
-];
 
 /// What the controllers of all protocols of the family count.
 pub(super) static TALLIES: [TallySpec; 5] = [
@@ -172,7 +129,7 @@ static DECLARATION: Declaration = Declaration {
     parameters: &PREDICTED,
     tallies: &TALLIES,
     messages: &WEAK,
-    faults: &FAULTS,
+    faults: &WEAK_FAULTS,
 };
 
 static FIXED_DECLARATION: Declaration = Declaration {
@@ -197,7 +154,7 @@ fn build<const W: usize>(
     bits: u64,
     lifetime: Lifetime,
 ) -> Option<Box<dyn Controller<W>>> {
-    let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+    let (l1_fault, l2_fault) = seeded(&WEAK_SEEDS, config);
     match role {
         Role::L1 => Some(Box::new(TcL1::new(index, config, Writes::GoOn, bits, l1_fault))),
         Role::L2 => Some(Box::new(TcL2::new(index, config, Writes::GoOn, bits, lifetime, l2_fault))),

@@ -1,0 +1,76 @@
+//! Configurations that fill the networks: programs of stores and loads that do not wait for each other, on lines that the other
+//! private cache holds, in banks that are large enough for all of them or for too few.
+//!
+//! Nothing is chosen freely in them: each runs one program in every order, so that many messages are in flight in few states.
+
+use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::address::Topology;
+
+use crate::check::CheckConfig;
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
+use crate::networks::Networks;
+use crate::program::{Location, Op, Step};
+
+fn at(line: u8) -> Location {
+    Location { line, word: 0 }
+}
+
+fn load(line: u8) -> Op {
+    Op::Load { at: at(line), order: Order::Relaxed, scope: Scope::Gpu }
+}
+
+fn store(line: u8, value: u32) -> Op {
+    Op::Store { at: at(line), value, order: Order::Relaxed, scope: Scope::Gpu }
+}
+
+fn exchange(line: u8, operand: u32) -> Op {
+    let (order, scope) = (Order::Relaxed, Scope::Gpu);
+    Op::Atomic { at: at(line), op: AtomicOp::Exchange, operand, order, scope, returns: true }
+}
+
+/// One thread beside each of as many private caches, with room for every line everywhere. Lines leave only when they must.
+fn machine(programs: &[&[Op]]) -> MachineConfig {
+    let caches: Vec<u16> = (0..programs.len() as u16).collect();
+    let locations = programs.iter().copied().flatten().filter_map(Op::location);
+    let lines = locations.map(|at| at.line + 1).max().unwrap_or(1);
+    let room = one_set(u32::from(lines), u32::from(lines));
+    let steps = programs.iter().map(|ops| ops.iter().copied().map(Step::fixed).collect());
+    MachineConfig {
+        topology: Topology { l1s: programs.len() as u16, l2s: 1 },
+        l1: room,
+        l2: room,
+        lines,
+        memory: Vec::new(),
+        threads: place_threads(&caches, steps),
+        loads: Loads::NonBlocking,
+        stores: Stores::Posted,
+        evictions: Evictions::WhenNeeded,
+        start: Start::ColdAndWarm,
+        ending: Ending::Complete,
+        networks: Networks::Unbounded,
+    }
+}
+
+/// The configurations in which protocols are put under pressure, cheapest first.
+pub fn configurations() -> Vec<CheckConfig> {
+    let config = |name, description, machine| CheckConfig { name, description, machine };
+    let crossed = machine(&[&[load(0), load(1)], &[load(1), load(0)]]);
+    let same_line = machine(&[&[store(0, 1), store(0, 2)], &[store(0, 3), exchange(0, 4)]]);
+    let stores = machine(&[&[store(0, 1), store(1, 2)], &[store(2, 3), store(3, 4)]]);
+    let many_banks = MachineConfig { topology: Topology { l1s: 2, l2s: 4 }, ..stores.clone() };
+    let small_bank = MachineConfig {
+        l2: one_set(1, 1),
+        start: Start::Cold,
+        ..machine(&[&[load(0), store(1, 1), load(1)], &[load(1), store(0, 2), load(0)]])
+    };
+    let narrow = machine(&[&[store(0, 1), store(1, 2), load(0)], &[store(1, 3), store(0, 4), load(1)]]);
+    let small_caches = MachineConfig { l1: one_set(1, 2), start: Start::Cold, ..narrow };
+    vec![
+        config("crossed-loads", "2 caches load 2 lines in opposite orders", crossed),
+        config("same-line", "2 caches write the same line twice", same_line),
+        config("stores", "2 caches write 2 lines each, which the other holds", stores),
+        config("stores-banks", "the same, each line in a bank of its own", many_banks),
+        config("small-bank", "2 caches, 2 lines, room for one of them in the bank", small_bank),
+        config("small-caches", "2 caches with room for one line write and read 2", small_caches),
+    ]
+}

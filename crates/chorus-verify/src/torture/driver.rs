@@ -1,0 +1,472 @@
+//! Runs one episode: gives controllers their inputs in a random order, and takes what they push.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
+use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
+use chorus_protocol::controller::{Controller, Input, Outbox, Outcome, Passage, PlainState, StateBytes, Time};
+use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::message::{Channel, Message, memory};
+use chorus_protocol::registry::{Build, Counters, Protocol};
+
+use super::coherence::{Logged, Orders};
+use super::coverage::Coverage;
+use super::lower::{Micro, lower};
+use super::network::{Event, Network};
+use super::operations::Operations;
+use super::problem::Problem;
+use super::program::{Kind, Program, WORDS, Word};
+use super::random::Random;
+use super::setup::{Episode, Setup};
+use super::trace::Trace;
+use super::wavefront::Wavefront;
+
+/// Attempts to give an input during which no wavefront gets on before that is called a livelock: at least and at most so many, and so many for
+/// each operation of the program, since those who wait make attempts too.
+const PATIENCE_MIN: u64 = 4_000;
+const PATIENCE_MAX: u64 = 30_000;
+const PATIENCE_PER_OPERATION: u64 = 100;
+
+/// Lines thrown out for one input.
+const EVICTIONS_MAX: u32 = 4;
+
+/// One attempt in so many is checked for effects of refusals.
+const AUDIT_ONE_IN: u32 = 64;
+
+/// Who waits for a controller to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiter {
+    /// A channel, with its oldest message.
+    Channel(u32),
+    /// A wavefront, with its next operation.
+    Wave(u16),
+}
+
+/// A machine with everything that is used again from episode to episode.
+pub(super) struct Driver {
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    pub(super) coverage: Coverage,
+    /// Inputs consumed.
+    pub(super) steps: u64,
+    /// Inputs refused.
+    pub(super) refusals: u64,
+    pub(super) random: Random,
+    pub(super) now: Time,
+    pub(super) setup: Setup,
+    pub(super) kind: Kind,
+    controllers: Vec<Box<dyn Controller<WORDS>>>,
+    memory: Vec<LineData<WORDS>>,
+    pub(super) network: Network,
+    instant: VecDeque<Message<WORDS>>,
+    wakes: Vec<Option<Time>>,
+    pub(super) stalled: Vec<Vec<Waiter>>,
+    out: Outbox<WORDS>,
+    before: StateBytes,
+    after: StateBytes,
+    /// Attempts since a wavefront last got on.
+    pub(super) attempts: u64,
+    pub(super) waves: Vec<Wavefront>,
+    pub(super) code: Vec<Micro>,
+    ranges: Vec<Range<usize>>,
+    pub(super) operations: Operations,
+    /// Wavefronts that have not issued everything.
+    pub(super) running: usize,
+    /// Wavefronts that wait for the next kernel.
+    pub(super) arrived: usize,
+    /// Private caches that have not begun the kernel yet.
+    pub(super) beginning: usize,
+    /// What each word holds by rights, in data-race-free programs.
+    pub(super) shadow: Vec<u32>,
+    /// The old values that atomics counting in each word have returned, one bit each.
+    pub(super) counted: Vec<Vec<u64>>,
+    pub(super) log: Vec<Logged>,
+    orders: Orders,
+    finals: Vec<u32>,
+    /// The last value that was given to a store.
+    pub(super) last_value: u32,
+    pub(super) trace: Option<Trace>,
+}
+
+impl Driver {
+    /// A driver for a protocol, with a fault built in or none.
+    pub(super) fn new(protocol: &'static dyn Protocol, fault: Option<u8>, episode: &Episode) -> Driver {
+        Driver {
+            protocol,
+            fault,
+            coverage: Coverage::default(),
+            steps: 0,
+            refusals: 0,
+            random: Random::new(0),
+            now: 1,
+            setup: episode.setup,
+            kind: Kind::Racy,
+            controllers: Vec::new(),
+            memory: Vec::new(),
+            network: Network::default(),
+            instant: VecDeque::new(),
+            wakes: Vec::new(),
+            stalled: Vec::new(),
+            out: Outbox::default(),
+            before: StateBytes::default(),
+            after: StateBytes::default(),
+            attempts: 0,
+            waves: Vec::new(),
+            code: Vec::new(),
+            ranges: Vec::new(),
+            operations: Operations::default(),
+            running: 0,
+            arrived: 0,
+            beginning: 0,
+            shadow: Vec::new(),
+            counted: Vec::new(),
+            log: Vec::new(),
+            orders: Orders::default(),
+            finals: Vec::new(),
+            last_value: 0,
+            trace: None,
+        }
+    }
+
+    /// Runs an episode to its end.
+    pub(super) fn run(&mut self, episode: &Episode) -> Result<(), Problem> {
+        self.reset(episode)?;
+        let operations = episode.program.operations() as u64;
+        let patience = PATIENCE_MAX.min(PATIENCE_MIN + PATIENCE_PER_OPERATION * operations);
+        while !self.is_over() {
+            let Some((time, event)) = self.network.pop() else {
+                return Err(Problem::Deadlock(self.waiting()));
+            };
+            self.now = self.now.max(time);
+            match event {
+                Event::Issue(wave) => self.issue(wave)?,
+                Event::Deliver(channel) => self.deliver(channel)?,
+                Event::Wake(agent) => self.wake(agent)?,
+                Event::Evict => self.evict_something()?,
+            }
+            if self.arrived == self.waves.len() && self.beginning == 0 && self.arrived > 0 {
+                self.begin_kernel()?;
+            }
+            if self.attempts > patience {
+                return Err(Problem::Livelock { steps: self.attempts, waiting: self.waiting() });
+            }
+        }
+        self.check_end(&episode.program)
+    }
+
+    fn reset(&mut self, episode: &Episode) -> Result<(), Problem> {
+        let Episode { setup, program, schedule } = episode;
+        (self.setup, self.kind, self.random) = (*setup, program.kind, Random::new(*schedule));
+        (self.now, self.attempts, self.last_value) = (1, 0, 0);
+        (self.arrived, self.beginning) = (0, 0);
+        let (topology, build) = (setup.topology, setup.build_config(self.fault));
+        let agents = topology.l1s + topology.l2s;
+        self.controllers.clear();
+        for agent in 0..agents {
+            let (role, index) = topology.role(AgentId(agent));
+            let controller = Build::<WORDS>::build(self.protocol, role, index, &build);
+            self.controllers.push(controller.ok_or_else(|| Problem::NoController { agent: self.name(agent) })?);
+        }
+        let words = usize::from(setup.lines) * WORDS;
+        refill(&mut self.memory, usize::from(setup.lines), LineData::default());
+        refill(&mut self.shadow, words, 0);
+        refill(&mut self.wakes, usize::from(agents), None);
+        self.counted.resize_with(words, Vec::new);
+        self.counted.iter_mut().for_each(Vec::clear);
+        self.stalled.resize_with(usize::from(agents), Vec::new);
+        self.stalled.iter_mut().for_each(Vec::clear);
+        self.log.clear();
+        self.instant.clear();
+        self.network.reset(self.protocol, setup);
+        self.operations.reset();
+        lower(program, &mut self.code, &mut self.ranges);
+        self.waves.clear();
+        self.waves.extend(program.seats.iter().zip(&self.ranges).map(|(&seat, range)| Wavefront::new(seat, range)));
+        self.running = self.waves.iter().filter(|wave| !wave.has_ended()).count();
+        for wave in 0..self.waves.len() as u16 {
+            self.go_on(wave);
+        }
+        if setup.evict_every > 0 {
+            self.network.schedule(1, Event::Evict, &mut self.random);
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.running == 0 && self.operations.outstanding() == 0 && self.network.in_flight == 0
+    }
+
+    /// The name of an agent.
+    pub(super) fn name(&self, agent: u16) -> String {
+        self.setup.topology.name(AgentId(agent))
+    }
+
+    fn topology(&self) -> Topology {
+        self.setup.topology
+    }
+
+    /// Gives an input to a controller, first making room if it asks for that. Returns whether it was consumed.
+    pub(super) fn offer(&mut self, agent: u16, input: &Input<'_, WORDS>) -> Result<bool, Problem> {
+        let consumed = self.try_input(agent, input)?;
+        while let Some(message) = self.instant.pop_front() {
+            if !self.try_input(message.dst.0, &Input::Message(&message))? {
+                let input = self.protocol.messages()[usize::from(message.kind.0)].name;
+                return Err(Problem::NotAtOnce { agent: self.name(message.dst.0), input });
+            }
+        }
+        Ok(consumed)
+    }
+
+    fn try_input(&mut self, agent: u16, input: &Input<'_, WORDS>) -> Result<bool, Problem> {
+        for _ in 0..EVICTIONS_MAX {
+            match self.step(agent, input)? {
+                Outcome::Done => return Ok(true),
+                Outcome::Stall => return Ok(false),
+                Outcome::Evict(victim) => {
+                    if self.step(agent, &Input::Evict(victim))? != Outcome::Done {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn step(&mut self, agent: u16, input: &Input<'_, WORDS>) -> Result<Outcome, Problem> {
+        self.out.clear();
+        self.out.now = self.now;
+        self.attempts += 1;
+        let index = usize::from(agent);
+        // Counters that begin anew may do so in an attempt that is refused.
+        let audits = self.protocol.counters() == Counters::None && self.random.once_in(AUDIT_ONE_IN);
+        if audits {
+            self.before.0.clear();
+            PlainState::encode(&*self.controllers[index], &mut self.before);
+        }
+        let controller = &mut self.controllers[index];
+        let class = controller.classify(input, self.now);
+        let result = controller.step(input, &mut self.out);
+        if let Some(trace) = &mut self.trace {
+            let seat = |wave: u16| self.waves.get(usize::from(wave)).map(|wave| wave.seat);
+            let op = match input {
+                Input::Core(request) => self.operations.get(request.txn).map(|op| (seat(op.wave), op.micro)),
+                Input::Message(_) | Input::Evict(_) | Input::Time(_) => None,
+            };
+            trace.step(&self.setup, self.protocol, &**controller, agent, input, class, &result, &self.out, op);
+        }
+        let outcome = result?;
+        self.plan_wake(agent);
+        if outcome == Outcome::Done {
+            self.steps += 1;
+            if let Some(class) = class {
+                self.coverage.record(self.controllers[index].vocabulary(), &class);
+            }
+            self.commit(agent)?;
+            return Ok(outcome);
+        }
+        self.refusals += 1;
+        let mut unchanged = self.out.messages.is_empty() && self.out.completions.is_empty();
+        if audits {
+            self.after.0.clear();
+            PlainState::encode(&*self.controllers[index], &mut self.after);
+            unchanged &= self.before == self.after;
+        }
+        if unchanged { Ok(outcome) } else { Err(Problem::RefusalWithEffects { agent: self.name(agent) }) }
+    }
+
+    fn plan_wake(&mut self, agent: u16) {
+        let Some(time) = self.out.wake.take() else { return };
+        let planned = &mut self.wakes[usize::from(agent)];
+        if planned.is_none_or(|earlier| time < earlier) {
+            *planned = Some(time);
+            self.network.schedule(time.max(self.now), Event::Wake(agent), &mut self.random);
+        }
+    }
+
+    fn wake(&mut self, agent: u16) -> Result<(), Problem> {
+        let planned = &mut self.wakes[usize::from(agent)];
+        if planned.is_none_or(|time| time > self.now) {
+            return Ok(());
+        }
+        *planned = None;
+        self.offer(agent, &Input::Time(Passage::Wake))?;
+        Ok(())
+    }
+
+    /// Takes what a step has pushed, and lets those try again that wait for the controller to change.
+    fn commit(&mut self, agent: u16) -> Result<(), Problem> {
+        if !self.out.completions.is_empty() {
+            let mut completions = std::mem::take(&mut self.out.completions);
+            for completion in completions.drain(..) {
+                self.answered(agent, completion.txn, &completion.data)?;
+            }
+            self.out.completions = completions;
+        }
+        if !self.out.messages.is_empty() {
+            let mut messages = std::mem::take(&mut self.out.messages);
+            for message in messages.drain(..) {
+                self.send(&message)?;
+            }
+            self.out.messages = messages;
+        }
+        if !self.stalled[usize::from(agent)].is_empty() {
+            let mut stalled = std::mem::take(&mut self.stalled[usize::from(agent)]);
+            for waiter in stalled.drain(..) {
+                let time = self.now + Time::from(self.random.below(3));
+                let event = match waiter {
+                    Waiter::Channel(channel) => Event::Deliver(channel),
+                    Waiter::Wave(wave) => Event::Issue(wave),
+                };
+                self.network.schedule(time, event, &mut self.random);
+            }
+            self.stalled[usize::from(agent)] = stalled;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, message: &Message<WORDS>) -> Result<(), Problem> {
+        let spec = &self.protocol.messages()[usize::from(message.kind.0)];
+        let is_instant = spec.channel == Channel::Instant;
+        let exists = match is_instant {
+            true => usize::from(message.dst.0) < self.controllers.len(),
+            false => self.network.has(message.dst.0),
+        };
+        if !exists {
+            return Err(Problem::NoSuchAgent { message: spec.name, agent: message.dst.0 });
+        }
+        if is_instant {
+            self.instant.push_back(*message);
+        } else {
+            self.network.send(message, spec.channel, self.now, &mut self.random);
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, channel: u32) -> Result<(), Problem> {
+        let Some(message) = self.network.front(channel) else { return Ok(()) };
+        if self.network.is_held_up(channel) {
+            self.stalled[usize::from(message.dst.0)].push(Waiter::Channel(channel));
+            return Ok(());
+        }
+        let (role, _) = self.topology().role(message.dst);
+        let consumed = match role {
+            Role::Memory => {
+                self.memory_takes(&message);
+                true
+            }
+            Role::L1 | Role::L2 => self.offer(message.dst.0, &Input::Message(&message))?,
+        };
+        if consumed {
+            self.network.take(channel, self.now, &mut self.random);
+        } else {
+            self.network.refuse(channel);
+            self.stalled[usize::from(message.dst.0)].push(Waiter::Channel(channel));
+        }
+        Ok(())
+    }
+
+    fn memory_takes(&mut self, message: &Message<WORDS>) {
+        if let Some(trace) = &mut self.trace {
+            trace.memory(&self.setup, self.protocol, self.now, message);
+        }
+        let Some(data) = self.memory.get_mut(message.line.0 as usize) else { return };
+        if message.kind == memory::WB {
+            data.merge(message.mask, &message.data);
+        } else {
+            let answer = message.reply_line(memory::MEM_DATA, data);
+            self.network.send(&answer, Channel::Memory, self.now, &mut self.random);
+        }
+    }
+
+    /// Throws out a line of some controller, if the one that chance names can go.
+    fn evict_something(&mut self) -> Result<(), Problem> {
+        let agent = self.random.below(self.controllers.len() as u32) as u16;
+        let line = LineAddr(u64::from(self.random.below(u32::from(self.setup.lines))));
+        let next = self.now + 1 + Time::from(self.random.below(2 * self.setup.evict_every));
+        self.network.schedule(next, Event::Evict, &mut self.random);
+        if self.controllers[usize::from(agent)].evictable(line, self.now) {
+            self.offer(agent, &Input::Evict(line))?;
+        }
+        Ok(())
+    }
+
+    /// Tells every private cache that a kernel begins. Its wavefronts go on when all have heard of it.
+    fn begin_kernel(&mut self) -> Result<(), Problem> {
+        self.beginning = usize::from(self.topology().l1s);
+        for cache in 0..self.topology().l1s {
+            let txn = self.operations.insert_kernel_begin(cache);
+            let request = lineless(CoreOp::KernelBegin, 0, txn);
+            if !self.offer(cache, &Input::Core(&request))? {
+                return Err(Problem::NotAtOnce { agent: self.name(cache), input: "the start of a kernel" });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what is left when all is answered and delivered.
+    fn check_end(&mut self, program: &Program) -> Result<(), Problem> {
+        for agent in 0..self.controllers.len() {
+            if !self.controllers[agent].quiescent() {
+                return Err(Problem::NotQuiescent { agent: self.name(agent as u16) });
+            }
+        }
+        let memory = &mut self.memory;
+        for controller in self.controllers.iter().rev() {
+            controller.dirty_lines(&mut |line, mask, data| {
+                if let Some(words) = memory.get_mut(line.0 as usize) {
+                    words.merge(mask, data);
+                }
+            });
+        }
+        self.finals.clear();
+        self.finals.extend(self.memory.iter().flat_map(|line| line.0));
+        if self.kind == Kind::Racy {
+            let checked = self.orders.check(&self.log, &self.finals, self.last_value + 1, &program.seats);
+            return checked.map_err(|reason| Problem::Incoherent { reason });
+        }
+        match self.finals.iter().zip(&self.shadow).position(|(got, expected)| got != expected) {
+            None => Ok(()),
+            Some(index) => {
+                let (got, expected) = (self.finals[index], self.shadow[index]);
+                Err(Problem::WrongFinal { word: Word(index as u8).to_string(), got, expected })
+            }
+        }
+    }
+
+    /// What waits, in words.
+    fn waiting(&self) -> String {
+        let mut waiting: Vec<String> = Vec::new();
+        for wave in self.waves.iter().filter(|wave| !wave.has_ended() || wave.is_waiting()) {
+            waiting.push(wave.describe(&self.code));
+        }
+        for message in self.network.messages() {
+            let name = self.protocol.messages()[usize::from(message.kind.0)].name;
+            waiting.push(format!("{name} from {} is at {}", self.name(message.src.0), self.name(message.dst.0)));
+        }
+        let more = waiting.len().saturating_sub(8);
+        waiting.truncate(8);
+        let text = if waiting.is_empty() { "an operation has no answer".to_owned() } else { waiting.join("; ") };
+        if more > 0 { format!("{text}; and {more} more") } else { text }
+    }
+}
+
+/// Fills a vector with equal values, keeping its memory.
+fn refill<T: Clone>(values: &mut Vec<T>, length: usize, value: T) {
+    values.clear();
+    values.resize(length, value);
+}
+
+/// A request that concerns no line.
+pub(super) fn lineless(op: CoreOp, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
+    CoreRequest {
+        op,
+        order: Order::AcqRel,
+        scope: Scope::Gpu,
+        line: LineAddr(0),
+        mask: ByteMask::EMPTY,
+        data: LineData::default(),
+        wave,
+        txn,
+    }
+}

@@ -1,0 +1,122 @@
+//! Programs as wavefronts issue them: an acquire is followed and a release preceded by a fence, as in the other drivers.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::program::{Access, Action, Boundary, Program, Word};
+
+/// One operation, or something to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Micro {
+    /// Reads.
+    Load(Word),
+    /// Reads whatever is there.
+    Peek(Word),
+    /// Writes a value of its own.
+    Store(Word),
+    /// Adds one.
+    Count(Word),
+    /// Writes a value of its own and reads the old one.
+    Exchange(Word),
+    /// The same, if the word holds what was last read there.
+    CompareExchange(Word),
+    /// Orders.
+    Fence,
+    /// Takes a lock, trying until it is free.
+    Lock(Word),
+    /// Gives a lock back.
+    Unlock { lock: Word, by_exchange: bool },
+    /// Raises a flag.
+    Signal { flag: Word, value: u32 },
+    /// Reads until a word has at least this value.
+    Await { word: Word, value: u32, by_atomics: bool },
+    /// Waits for all wavefronts, and for the caches to have begun a new kernel.
+    NextKernel,
+}
+
+/// Lowers the program of every wavefront into `code`, one after the other; `ranges` says where each one's is.
+pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<Range<usize>>) {
+    code.clear();
+    ranges.clear();
+    let waves = program.seats.len();
+    for wave in 0..waves {
+        let start = code.len();
+        let mut barriers = 0;
+        for (number, phase) in program.phases.iter().enumerate() {
+            let raised = |flag: Word| {
+                let raises = |action: &Action| matches!(action, Action::Publish { flag: other, .. } if *other == flag);
+                phase.actions.iter().flatten().any(raises)
+            };
+            for action in &phase.actions[wave] {
+                lower_action(action, number as u32 + 1, &raised, code);
+            }
+            if number + 1 == program.phases.len() {
+                break;
+            }
+            code.push(Micro::Fence);
+            match phase.end {
+                Boundary::Barrier(word) => {
+                    barriers += waves as u32;
+                    code.push(Micro::Count(word));
+                    code.push(Micro::Await { word, value: barriers, by_atomics: (number + wave) % 2 == 0 });
+                    code.push(Micro::Fence);
+                }
+                Boundary::Kernel => code.push(Micro::NextKernel),
+            }
+        }
+        ranges.push(start..code.len());
+    }
+}
+
+fn lower_access(access: &Access) -> Micro {
+    match *access {
+        Access::Load(word) => Micro::Load(word),
+        Access::Store(word) => Micro::Store(word),
+    }
+}
+
+fn lower_action(action: &Action, epoch: u32, raised: &dyn Fn(Word) -> bool, code: &mut Vec<Micro>) {
+    match action {
+        Action::Plain(access) => code.push(lower_access(access)),
+        Action::Peek(word) => code.push(Micro::Peek(*word)),
+        Action::Count(word) => code.push(Micro::Count(*word)),
+        Action::Exchange(word) => code.push(Micro::Exchange(*word)),
+        Action::CompareExchange(word) => code.push(Micro::CompareExchange(*word)),
+        Action::Fence => code.push(Micro::Fence),
+        Action::Critical { lock, by_exchange, inside } => {
+            code.extend([Micro::Lock(*lock), Micro::Fence]);
+            code.extend(inside.iter().map(lower_access));
+            code.extend([Micro::Fence, Micro::Unlock { lock: *lock, by_exchange: *by_exchange }]);
+        }
+        Action::Publish { flag, words } => {
+            code.extend(words.iter().map(|&word| Micro::Store(word)));
+            code.extend([Micro::Fence, Micro::Signal { flag: *flag, value: epoch }]);
+        }
+        // Without anybody who raises the flag nobody writes the words either.
+        Action::Consume { flag, by_atomics, words } if raised(*flag) => {
+            code.push(Micro::Await { word: *flag, value: epoch, by_atomics: *by_atomics });
+            code.push(Micro::Fence);
+            code.extend(words.iter().map(|&word| Micro::Load(word)));
+        }
+        Action::Consume { .. } => {}
+    }
+}
+
+impl fmt::Display for Micro {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Micro::Load(word) => write!(f, "ld {word}"),
+            Micro::Peek(word) => write!(f, "peek {word}"),
+            Micro::Store(word) => write!(f, "st {word}"),
+            Micro::Count(word) => write!(f, "add {word},1"),
+            Micro::Exchange(word) => write!(f, "exch {word}"),
+            Micro::CompareExchange(word) => write!(f, "cas {word}"),
+            Micro::Fence => write!(f, "fence"),
+            Micro::Lock(lock) => write!(f, "lock {lock}"),
+            Micro::Unlock { lock, .. } => write!(f, "unlock {lock}"),
+            Micro::Signal { flag, value } => write!(f, "st {flag}={value}"),
+            Micro::Await { word, value, .. } => write!(f, "await {word}>={value}"),
+            Micro::NextKernel => write!(f, "next kernel"),
+        }
+    }
+}

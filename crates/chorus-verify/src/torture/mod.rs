@@ -1,0 +1,199 @@
+//! The random driver: the same controllers as the other two, in millions of random steps.
+//!
+//! An episode is a random small machine ([`setup`]) that runs a random program ([`program`], drawn by [`draw`]) with random delays of
+//! every message, random evictions and every reordering that the protocol's network allows. Programs are free of data races, and then
+//! every value read is known beforehand, or racy, and then the values of each word must fit one order of its writes. Afterwards nothing may be
+//! left over. Episode `i` depends on the seed and on `i` alone. What goes wrong is made small ([`shrink`]) and can be repeated exactly.
+
+mod coherence;
+pub mod coverage;
+pub mod draw;
+mod driver;
+mod lower;
+mod network;
+mod operations;
+pub mod problem;
+pub mod program;
+mod random;
+pub mod setup;
+pub mod shrink;
+mod trace;
+mod wavefront;
+
+use std::fmt::Write;
+
+use chorus_protocol::registry::{FaultSpec, Protocol};
+
+use coverage::Coverage;
+use draw::draw_episode;
+use driver::Driver;
+use problem::Problem;
+use shrink::{Shrunk, shrink};
+
+/// How much to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Episodes begin until so many inputs have been consumed.
+    pub steps: u64,
+    /// Everything that happens by chance follows from this.
+    pub seed: u64,
+    /// Only this episode.
+    pub episode: Option<u64>,
+    /// Whether wavefronts always wait for a load or an atomic before they go on; otherwise they do in half of the episodes.
+    pub blocking_loads: bool,
+    /// Whether a failing episode is made small.
+    pub shrinks: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { steps: 15_000_000, seed: 1, episode: None, blocking_loads: false, shrinks: true }
+    }
+}
+
+/// Something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TortureFailure {
+    /// The episode, counted from 0.
+    pub episode: u64,
+    /// What went wrong.
+    pub problem: Problem,
+    /// Operations of the episode's program.
+    pub operations: usize,
+    /// The episode made small, where that was asked for.
+    pub shrunk: Option<Shrunk>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TortureReport {
+    /// The protocol's name.
+    pub protocol: &'static str,
+    /// The fault built in, if any.
+    pub fault: Option<&'static str>,
+    /// What was asked for.
+    pub settings: Settings,
+    /// Inputs that controllers consumed.
+    pub steps: u64,
+    /// Inputs that they refused for the time being.
+    pub refusals: u64,
+    /// Episodes begun.
+    pub episodes: u64,
+    /// Operations of the programs.
+    pub operations: u64,
+    /// The cells of the transition table that were met.
+    pub coverage: Coverage,
+    /// The first thing that went wrong, which ends it.
+    pub failure: Option<TortureFailure>,
+}
+
+impl TortureReport {
+    /// Whether nothing went wrong.
+    pub fn passed(&self) -> bool {
+        self.failure.is_none()
+    }
+
+    /// The command that repeats the failing episode.
+    pub fn command(&self) -> Option<String> {
+        let failure = self.failure.as_ref()?;
+        let fault = self.fault.map_or(String::new(), |fault| format!(" --fault {fault}"));
+        let blocking = if self.settings.blocking_loads { " --blocking-loads" } else { "" };
+        let (protocol, seed, episode) = (self.protocol, self.settings.seed, failure.episode);
+        Some(format!("chorus torture {protocol}{fault}{blocking} --seed {seed} --episode {episode}"))
+    }
+
+    /// The failure in words: what, how to repeat it, the small program and its last steps. Empty where nothing went wrong.
+    pub fn failure_text(&self, protocol: &dyn Protocol) -> String {
+        let mut text = String::new();
+        let (Some(failure), Some(command)) = (&self.failure, self.command()) else { return text };
+        let _ = writeln!(text, "episode {}, {} operations: {}", failure.episode, failure.operations, failure.problem);
+        let _ = writeln!(text, "repeat with: {command}");
+        let Some(shrunk) = &failure.shrunk else { return text };
+        let (setup, program) = (&shrunk.episode.setup, &shrunk.episode.program);
+        let _ = writeln!(text, "\nshrunk to {} operations: {}", program.operations(), shrunk.problem);
+        let _ = writeln!(text, "on {}", setup.describe(protocol));
+        for line in program.lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        let _ = writeln!(text, "\nlast steps: time, controller, input, state before → after, outputs");
+        for line in &shrunk.trace {
+            let _ = writeln!(text, "  {line}");
+        }
+        text
+    }
+}
+
+/// Runs random episodes until one goes wrong or enough steps are made; `fault` indexes the protocol's faults.
+pub fn torture(protocol: &'static dyn Protocol, fault: Option<u8>, settings: &Settings) -> TortureReport {
+    torture_watched(protocol, fault, settings, &mut |_| {})
+}
+
+/// As [`torture`], telling now and then how many steps are made.
+pub fn torture_watched(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    settings: &Settings,
+    watch: &mut dyn FnMut(u64),
+) -> TortureReport {
+    let first = settings.episode.unwrap_or(0);
+    let draw = |index: u64| {
+        let mut episode = draw_episode(protocol, settings.seed, index);
+        if settings.blocking_loads {
+            episode.setup.loads_in_flight = 1;
+        }
+        episode
+    };
+    let mut driver = Driver::new(protocol, fault, &draw(first));
+    let (mut episodes, mut operations, mut failure) = (0, 0, None);
+    loop {
+        let index = first + episodes;
+        let episode = draw(index);
+        episodes += 1;
+        operations += episode.program.operations() as u64;
+        if let Err(problem) = driver.run(&episode) {
+            let shrunk = settings.shrinks.then(|| shrink(protocol, fault, &episode, &problem));
+            let operations = episode.program.operations();
+            failure = Some(TortureFailure { episode: index, problem, operations, shrunk });
+            break;
+        }
+        if settings.episode.is_some() || driver.steps >= settings.steps {
+            break;
+        }
+        if episodes.is_multiple_of(64) {
+            watch(driver.steps);
+        }
+    }
+    TortureReport {
+        protocol: protocol.name(),
+        fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
+        settings: *settings,
+        steps: driver.steps,
+        refusals: driver.refusals,
+        episodes,
+        operations,
+        coverage: driver.coverage,
+        failure,
+    }
+}
+
+/// How a seeded fault was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TortureCatch {
+    /// The fault.
+    pub fault: FaultSpec,
+    /// Steps made until then.
+    pub steps: u64,
+    /// The episode that showed it.
+    pub episode: u64,
+    /// How it showed.
+    pub problem: Problem,
+}
+
+/// Looks for fault number `fault` of a protocol in at most about `steps` steps, with the default seed.
+pub fn caught_by_torture(protocol: &'static dyn Protocol, fault: u8, steps: u64) -> Option<TortureCatch> {
+    let spec = *protocol.faults().get(usize::from(fault))?;
+    let settings = Settings { steps, shrinks: false, ..Settings::default() };
+    let report = torture(protocol, Some(fault), &settings);
+    let TortureFailure { episode, problem, .. } = report.failure?;
+    Some(TortureCatch { fault: spec, steps: report.steps, episode, problem })
+}

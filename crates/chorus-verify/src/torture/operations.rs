@@ -1,0 +1,103 @@
+//! The operations that wavefronts have under way, by the name that comes back with their completion.
+
+use chorus_protocol::access::Txn;
+
+use super::lower::Micro;
+
+/// An operation under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operation {
+    /// What it is.
+    pub micro: Micro,
+    /// Whose it is.
+    pub wave: u16,
+    /// The value that it should return, or that it compares with.
+    pub expected: u32,
+    /// Its place in the log of a racy program.
+    pub logged: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    Free,
+    Wave(Operation),
+    KernelBegin(u16),
+}
+
+/// What a completion ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ended {
+    /// An operation of a wavefront.
+    Operation(Operation),
+    /// A private cache has begun a kernel.
+    KernelBegin(u16),
+}
+
+/// All of them. A name consists of a slot and of how often the slot was used, so a second completion is noticed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Operations {
+    slots: Vec<(u32, Slot)>,
+    free: Vec<u32>,
+}
+
+const SLOT_BITS: u32 = 12;
+const USES_MASK: u32 = (1 << 19) - 1;
+
+impl Operations {
+    /// Forgets everything.
+    pub(super) fn reset(&mut self) {
+        self.slots.clear();
+        self.free.clear();
+    }
+
+    /// How many are under way.
+    pub(super) fn outstanding(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    fn insert_slot(&mut self, slot: Slot) -> Txn {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, Slot::Free));
+            self.slots.len() as u32 - 1
+        });
+        let (uses, held) = &mut self.slots[index as usize];
+        *uses = (*uses + 1) & USES_MASK;
+        *held = slot;
+        Txn(*uses << SLOT_BITS | index)
+    }
+
+    /// Adds an operation of a wavefront.
+    pub(super) fn insert(&mut self, operation: Operation) -> Txn {
+        self.insert_slot(Slot::Wave(operation))
+    }
+
+    /// Adds the start of a kernel at a private cache.
+    pub(super) fn insert_kernel_begin(&mut self, cache: u16) -> Txn {
+        self.insert_slot(Slot::KernelBegin(cache))
+    }
+
+    /// An operation of a wavefront that is under way.
+    pub(super) fn get(&self, txn: Txn) -> Option<&Operation> {
+        match self.slots.get((txn.0 & ((1 << SLOT_BITS) - 1)) as usize) {
+            Some((uses, Slot::Wave(operation))) if *uses == txn.0 >> SLOT_BITS => Some(operation),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Ends what a name stands for, if that is under way.
+    pub(super) fn remove(&mut self, txn: Txn) -> Option<Ended> {
+        let index = txn.0 & ((1 << SLOT_BITS) - 1);
+        let (uses, slot) = self.slots.get_mut(index as usize)?;
+        if *uses != txn.0 >> SLOT_BITS {
+            return None;
+        }
+        let ended = match *slot {
+            Slot::Free => return None,
+            Slot::Wave(operation) => Ended::Operation(operation),
+            Slot::KernelBegin(cache) => Ended::KernelBegin(cache),
+        };
+        *slot = Slot::Free;
+        self.free.push(index);
+        Some(ended)
+    }
+}

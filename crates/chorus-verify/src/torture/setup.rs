@@ -1,0 +1,150 @@
+//! The small machines that random programs run on, and how unkindly they are treated.
+
+use std::fmt;
+
+use chorus_protocol::address::Topology;
+use chorus_protocol::cache::Replacement;
+use chorus_protocol::parameter::Parameters;
+use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
+
+use super::program::Program;
+use super::random::Random;
+
+/// How long things take, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// The longest delay of most messages.
+    pub message: u32,
+    /// Messages of a slow virtual network take up to four times as long; one bit for each, the last for memory.
+    pub slow_networks: u16,
+    /// Messages from or to a slow agent take up to four times as long; one bit for each.
+    pub slow_agents: u16,
+    /// One message in so many takes up to sixteen times as long; none if zero.
+    pub late_one_in: u32,
+    /// The longest time between an operation of a wavefront and its next.
+    pub think: u32,
+}
+
+/// A machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Private caches and shared banks.
+    pub topology: Topology,
+    /// Each private cache.
+    pub l1: CacheShape,
+    /// Each shared bank.
+    pub l2: CacheShape,
+    /// Wavefront slots beside each private cache.
+    pub waves: u16,
+    /// Lines of memory.
+    pub lines: u8,
+    /// Whether the program contains fences.
+    pub fences: bool,
+    /// The protocol's parameters.
+    pub parameters: Parameters,
+    /// Loads and atomics that a wavefront may have under way; with one, it waits for it before it goes on.
+    pub loads_in_flight: u32,
+    /// A line is thrown out about every so many ticks; never if zero.
+    pub evict_every: u32,
+    /// How long things take.
+    pub delays: Delays,
+}
+
+impl Setup {
+    /// What a protocol needs to build the controllers.
+    pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
+        let Setup { topology, l1, l2, waves, fences, parameters, .. } = *self;
+        BuildConfig { topology, l1, l2, waves, fences, parameters, fault }
+    }
+
+    /// The machine in words.
+    pub fn describe(&self, protocol: &dyn Protocol) -> String {
+        let mut text = self.to_string();
+        for (index, spec) in protocol.parameters().iter().enumerate() {
+            text.push_str(&format!(", {} {}", spec.key, self.parameters.get(index)));
+        }
+        text
+    }
+}
+
+fn cache(shape: &CacheShape) -> String {
+    let CacheShape { sets, ways, mshrs, .. } = shape;
+    format!("{sets} × {ways} lines and {mshrs} MSHRs")
+}
+
+fn counted(count: u32, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Topology { l1s, l2s } = self.topology;
+        let (caches, banks) = (counted(u32::from(l1s), "private cache"), counted(u32::from(l2s), "bank"));
+        write!(f, "{caches} of {}, {banks} of {}", cache(&self.l1), cache(&self.l2))?;
+        match self.loads_in_flight {
+            1 => write!(f, ", loads block")?,
+            loads => write!(f, ", up to {loads} loads in flight")?,
+        }
+        match self.evict_every {
+            0 => write!(f, ", no evictions but needed ones"),
+            ticks => write!(f, ", an eviction every {ticks} ticks or so"),
+        }
+    }
+}
+
+/// A program on a machine in one of its many schedules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Episode {
+    /// The machine.
+    pub setup: Setup,
+    /// The program.
+    pub program: Program,
+    /// The seed of everything that happens by chance while it runs.
+    pub schedule: u64,
+}
+
+/// A random machine for a protocol.
+pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup {
+    let topology = Topology { l1s: random.pick(&[1, 2, 2, 2, 3, 3, 4, 6]), l2s: random.pick(&[1, 1, 1, 2, 2, 3, 4]) };
+    let mut shape = || CacheShape {
+        sets: random.pick(&[1, 1, 2]),
+        ways: random.between(1, 2),
+        mshrs: random.between(1, 3),
+        replacement: random.pick(&[Replacement::Lru, Replacement::Fifo]),
+    };
+    let (l1, l2) = (shape(), shape());
+    let mut parameters = Parameters::defaults(protocol.parameters());
+    for (index, spec) in protocol.parameters().iter().enumerate() {
+        // Small values stress, but copies must live long enough to be found stale.
+        let value = match random.below(8) {
+            0 => spec.explored,
+            1 | 2 => spec.min + u64::from(random.below(5)),
+            3 | 4 => spec.min + u64::from(random.below(64)),
+            7 if spec.default <= 4096 => spec.default,
+            _ => spec.min + u64::from(random.below(512)),
+        };
+        parameters.set(index, value.min(spec.max));
+    }
+    Setup {
+        topology,
+        l1,
+        l2,
+        waves: random.pick(&[1, 1, 2, 2, 3, 4]),
+        lines: random.pick(&[2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 16]),
+        fences: true,
+        parameters,
+        loads_in_flight: random.pick(&[1, 1, 2, 4]),
+        evict_every: random.pick(&[0, 4, 10, 30, 100]),
+        delays: draw_delays(random),
+    }
+}
+
+fn draw_delays(random: &mut Random) -> Delays {
+    Delays {
+        message: random.pick(&[1, 2, 4, 8, 16, 32]),
+        slow_networks: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
+        slow_agents: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
+        late_one_in: random.pick(&[0, 0, 8, 32]),
+        think: random.pick(&[0, 0, 1, 4, 16, 64]),
+    }
+}

@@ -1,0 +1,182 @@
+//! Makes a failing episode small: takes parts of it away as long as something of the same kind still goes wrong in one of many schedules.
+
+use chorus_protocol::address::Topology;
+use chorus_protocol::registry::Protocol;
+
+use super::driver::Driver;
+use super::problem::Problem;
+use super::program::Seat;
+use super::random::derive;
+use super::setup::{Delays, Episode};
+use super::trace::Trace;
+
+/// Steps spent on one smaller episode, over all its schedules.
+const STEPS_PER_CANDIDATE: u64 = 60_000;
+/// Schedules tried for one smaller episode.
+const SCHEDULES_MAX: u64 = 300;
+/// Steps spent in all.
+const STEPS_MAX: u64 = 6_000_000;
+
+/// An episode made small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shrunk {
+    /// The episode.
+    pub episode: Episode,
+    /// What goes wrong in it.
+    pub problem: Problem,
+    /// The last steps, one line each: time, agent, input, state before and after, outputs.
+    pub trace: Vec<String>,
+}
+
+struct Shrinker {
+    driver: Driver,
+    best: Episode,
+    problem: Problem,
+}
+
+/// Makes `episode`, in which `problem` was found, as small as it gets.
+pub(super) fn shrink(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    episode: &Episode,
+    problem: &Problem,
+) -> Shrunk {
+    let driver = Driver::new(protocol, fault, episode);
+    let mut shrinker = Shrinker { driver, best: episode.clone(), problem: problem.clone() };
+    loop {
+        let before = (shrinker.best.clone(), shrinker.driver.steps);
+        shrinker.without_waves();
+        shrinker.without_phases();
+        shrinker.without_actions();
+        shrinker.without_parts();
+        shrinker.with_a_simpler_machine();
+        if shrinker.best.program == before.0.program || shrinker.is_spent() {
+            break;
+        }
+    }
+    let Shrinker { mut driver, best, problem } = shrinker;
+    driver.trace = Some(Trace::default());
+    let problem = driver.run(&best).err().unwrap_or(problem);
+    let trace = driver.trace.take().unwrap_or_default().into_lines();
+    Shrunk { episode: best, problem, trace }
+}
+
+impl Shrinker {
+    fn is_spent(&self) -> bool {
+        self.driver.steps + self.driver.refusals > STEPS_MAX
+    }
+
+    /// Takes over a smaller episode if something of the same kind goes wrong in it.
+    fn accept(&mut self, mut candidate: Episode) -> bool {
+        let start = self.driver.steps + self.driver.refusals;
+        let schedule = candidate.schedule;
+        for attempt in 0..SCHEDULES_MAX {
+            if self.is_spent() || self.driver.steps + self.driver.refusals - start > STEPS_PER_CANDIDATE {
+                return false;
+            }
+            candidate.schedule = if attempt == 0 { schedule } else { derive(schedule, attempt) };
+            if let Err(problem) = self.driver.run(&candidate)
+                && problem.is_like(&self.problem)
+            {
+                (self.best, self.problem) = (candidate, problem);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn without_waves(&mut self) {
+        let mut wave = self.best.program.seats.len();
+        while wave > 0 {
+            wave -= 1;
+            if self.best.program.seats.len() == 1 {
+                return;
+            }
+            let mut candidate = self.best.clone();
+            candidate.program.seats.remove(wave);
+            for phase in &mut candidate.program.phases {
+                phase.actions.remove(wave);
+            }
+            compact(&mut candidate);
+            self.accept(candidate);
+        }
+    }
+
+    fn without_phases(&mut self) {
+        for phase in (0..self.best.program.phases.len()).rev() {
+            if self.best.program.phases.len() == 1 {
+                return;
+            }
+            let mut candidate = self.best.clone();
+            candidate.program.phases.remove(phase);
+            self.accept(candidate);
+        }
+    }
+
+    /// Takes away stretches of actions, ever shorter ones.
+    fn without_actions(&mut self) {
+        for phase in 0..self.best.program.phases.len() {
+            for wave in 0..self.best.program.seats.len() {
+                let mut length = self.best.program.phases[phase].actions[wave].len();
+                while length > 0 {
+                    let mut end = self.best.program.phases[phase].actions[wave].len();
+                    while end > 0 {
+                        let start = end.saturating_sub(length);
+                        let mut candidate = self.best.clone();
+                        candidate.program.phases[phase].actions[wave].drain(start..end);
+                        self.accept(candidate);
+                        end = start;
+                    }
+                    length /= 2;
+                }
+            }
+        }
+    }
+
+    fn without_parts(&mut self) {
+        for phase in 0..self.best.program.phases.len() {
+            for wave in 0..self.best.program.seats.len() {
+                for action in 0..self.best.program.phases[phase].actions[wave].len() {
+                    for part in (0..self.best.program.phases[phase].actions[wave][action].parts()).rev() {
+                        let mut candidate = self.best.clone();
+                        candidate.program.phases[phase].actions[wave][action].remove_part(part);
+                        self.accept(candidate);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tries no idle caches, no evictions, one bank, loads that block and equal delays, one after the other.
+    fn with_a_simpler_machine(&mut self) {
+        let plain = Delays { message: 8, slow_networks: 0, slow_agents: 0, late_one_in: 0, think: 4 };
+        let changes: [fn(&mut Episode, Delays); 5] = [
+            |episode, _| compact(episode),
+            |episode, _| episode.setup.evict_every = 0,
+            |episode, _| episode.setup.topology.l2s = 1,
+            |episode, _| episode.setup.loads_in_flight = 1,
+            |episode, plain| episode.setup.delays = plain,
+        ];
+        for change in changes {
+            let mut candidate = self.best.clone();
+            change(&mut candidate, plain);
+            if candidate != self.best {
+                self.accept(candidate);
+            }
+        }
+    }
+}
+
+/// Numbers the caches that have wavefronts, and the wavefronts beside each, without gaps.
+fn compact(episode: &mut Episode) {
+    let mut caches: Vec<u16> = episode.program.seats.iter().map(|seat| seat.cache).collect();
+    caches.dedup();
+    let mut waves = vec![0; caches.len()];
+    for seat in &mut episode.program.seats {
+        let cache = caches.iter().position(|&cache| cache == seat.cache).unwrap_or(0);
+        *seat = Seat { cache: cache as u16, slot: waves[cache] };
+        waves[cache] += 1;
+    }
+    episode.setup.topology = Topology { l1s: caches.len().max(1) as u16, ..episode.setup.topology };
+    episode.setup.waves = waves.iter().copied().max().unwrap_or(1);
+}

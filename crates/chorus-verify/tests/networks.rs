@@ -1,0 +1,90 @@
+//! Are the declared virtual networks free of deadlock, and are they as few as the papers say?
+
+use chorus_protocol::registry::{PROTOCOLS, find};
+use chorus_verify::config::MachineConfig;
+use chorus_verify::explore::{End, Exploration, OnForbidden};
+use chorus_verify::networks::{Networks, Sharing, assignments, smallest, try_configuration, try_sharing};
+use chorus_verify::pressure::configurations;
+use chorus_verify::settings::Settings;
+use chorus_verify::violation::Violation;
+
+#[test]
+fn the_declared_networks_of_every_protocol_are_free_of_deadlock() {
+    for protocol in PROTOCOLS {
+        let declared: Vec<u8> = (0..protocol.virtual_networks()).collect();
+        let sharing = try_sharing(*protocol, &declared);
+        assert!(matches!(sharing, Sharing::Free { .. }), "{}: {sharing:?}", protocol.name());
+    }
+}
+
+#[test]
+fn the_declared_networks_stay_free_of_deadlock_with_more_room() {
+    for protocol in PROTOCOLS {
+        for (config, capacity) in configurations().into_iter().flat_map(|config| [(config.clone(), 2), (config, 3)]) {
+            let networks = Networks::Finite { pools: (0..protocol.virtual_networks()).collect(), capacity };
+            let machine = MachineConfig { networks, ..config.machine };
+            let mut exploration = Exploration::new(*protocol, None, &machine, OnForbidden::Stop);
+            let end = exploration.run(&Settings::with_states(1_000_000));
+            assert_eq!(end, End::Exhausted, "{} in {} with room for {capacity}", protocol.name(), config.name);
+        }
+    }
+}
+
+#[track_caller]
+fn check_smallest(protocol: &str, paper: u8) {
+    let report = smallest(find(protocol).unwrap());
+    assert_eq!(report.undecided().count(), 0, "{report:?}");
+    assert_eq!((report.declared, report.smallest), (paper, Some(paper)), "{}", report.to_text());
+    let deadlock = report.deadlock().expect("one network fewer is too few");
+    assert!(matches!(deadlock.chart.violation, Violation::Deadlock(_)), "{}", deadlock.chart);
+}
+
+#[test]
+fn non_coherent_machines_need_the_papers_two_networks() {
+    check_smallest("no-l1", 2);
+    check_smallest("no-coh", 2);
+}
+
+#[test]
+fn temporal_coherence_needs_the_papers_two_networks() {
+    check_smallest("tc-strong", 2);
+    check_smallest("tc-weak", 2);
+    check_smallest("tc-weak-fixed", 2);
+}
+
+#[test]
+fn gpu_vi_and_gpu_vini_need_the_papers_four_networks() {
+    check_smallest("gpu-vi", 4);
+    check_smallest("gpu-vini", 4);
+}
+
+#[test]
+fn mesi_needs_the_papers_five_networks() {
+    check_smallest("mesi", 5);
+}
+
+#[test]
+fn acknowledgements_behind_the_requests_that_wait_for_them_deadlock() {
+    let stores = configurations().into_iter().find(|config| config.name == "stores").unwrap();
+    let Sharing::Stuck(deadlock) = try_configuration(find("gpu-vi").unwrap(), &[0, 1, 2, 0], &stores) else {
+        panic!("acknowledgements share with requests");
+    };
+    insta::assert_snapshot!(deadlock.chart.to_text());
+}
+
+#[test]
+fn every_deadlock_replays_to_itself() {
+    let protocol = find("mesi").unwrap();
+    for pools in assignments(5, 4) {
+        for config in configurations() {
+            let Sharing::Stuck(deadlock) = try_configuration(protocol, &pools, &config) else { continue };
+            if deadlock.chart.sequence.rows.is_empty() {
+                continue;
+            }
+            let replay = deadlock.replay(protocol.name());
+            let replayed = replay.run(protocol, None, &config.machine).unwrap();
+            assert_eq!(replayed.violation, Some(deadlock.chart.violation), "{replay}");
+            assert_eq!(replayed.sequence, deadlock.chart.sequence, "{replay}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `--replay STRING` and `--svg FILE`: the way to a violation walked again, and drawn.
+
+use std::fs;
+use std::path::Path;
+
+use chorus_lab::simulate::unknown;
+use chorus_protocol::registry::Protocol;
+use chorus_verify::check::configurations;
+use chorus_verify::config::MachineConfig;
+use chorus_verify::litmus::{self, SuiteTest};
+use chorus_verify::networks::Networks;
+use chorus_verify::pressure;
+use chorus_verify::replay::{Replay, Replayed};
+use serde_json::json;
+
+use crate::failure::{Failure, Verdict};
+use crate::session::Session;
+use crate::verbs::arguments::JSON_SCHEMA_VERSION;
+use crate::verbs::check::fault;
+
+/// Walks the way that `text` names, through one of `tests` or something that Chorus has itself; draws it, and says no if it ends in a violation.
+pub fn run(
+    text: &str,
+    protocol: &'static dyn Protocol,
+    tests: &[SuiteTest],
+    svg: Option<&Path>,
+    as_json: bool,
+    session: &mut Session,
+) -> Result<Verdict, Failure> {
+    let replayed = replayed(text, protocol, tests)?;
+    if let Some(path) = svg {
+        write_svg(path, &replayed.to_svg())?;
+    }
+    if as_json {
+        session.output.json(&json!({
+            "schema_version": JSON_SCHEMA_VERSION,
+            "protocol": protocol.name(),
+            "replay": text,
+            "moves": replayed.sequence.moves.len(),
+            "violation": replayed.violation.as_ref().map(ToString::to_string),
+            "chart": replayed.to_text(),
+        }))?;
+    } else {
+        session.output.print(&replayed.to_text())?;
+    }
+    Ok(Verdict::of(replayed.violation.is_none()))
+}
+
+fn replayed(text: &str, protocol: &'static dyn Protocol, tests: &[SuiteTest]) -> Result<Replayed, Failure> {
+    let replay: Replay = text.parse().map_err(|error| Failure::bad_input(format!("{error}")))?;
+    if replay.protocol != protocol.name() {
+        let (given, asked) = (&replay.protocol, protocol.name());
+        return Err(Failure::bad_input(format!("the replay is of protocol `{given}`, not of `{asked}`")));
+    }
+    if let Networks::Finite { pools, .. } = &replay.networks {
+        let declared = usize::from(protocol.virtual_networks());
+        if pools.len() != declared || pools.iter().any(|&pool| usize::from(pool) >= declared) {
+            let (given, name) = (pools.len(), protocol.name());
+            let message = format!("the replay has {given} networks; {name} has {declared}, in pools from 0 on");
+            return Err(Failure::bad_input(message));
+        }
+    }
+    let fault = replay.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
+    let machine = machine(protocol, &replay.test, tests)?;
+    replay.run(protocol, fault, &machine).map_err(|impossible| Failure::bad_input(impossible.to_string()))
+}
+
+fn machine(protocol: &dyn Protocol, test: &str, tests: &[SuiteTest]) -> Result<MachineConfig, Failure> {
+    Replay::machine_of(protocol, test, tests).ok_or_else(|| {
+        let litmus_tests = litmus::tests();
+        let (own, pressing) = (configurations(protocol), pressure::configurations());
+        let names = own.iter().chain(&pressing).map(|config| config.name);
+        let known: Vec<&str> = names.chain(litmus_tests.iter().map(SuiteTest::name)).collect();
+        Failure::bad_input(unknown("configuration or litmus test", test, &known))
+    })
+}
+
+/// Writes a drawing.
+pub fn write_svg(path: &Path, svg: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        let reason = error.to_string().to_lowercase();
+        Failure::bad_input(format!("cannot write {}: {reason}", path.display()))
+    };
+    fs::write(path, svg).map_err(failed)
+}
+
+/// Writes the drawing of a violation; says so where there is none to draw.
+pub fn write_first(
+    path: Option<&Path>,
+    svg: Option<String>,
+    as_json: bool,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    match (path, svg) {
+        (Some(path), Some(svg)) => write_svg(path, &svg),
+        (Some(path), None) if !as_json => {
+            session.output.line(&format!("nothing is violated: {} was not written", path.display()))
+        }
+        (Some(_), None) | (None, _) => Ok(()),
+    }
+}

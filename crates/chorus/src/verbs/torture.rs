@@ -1,0 +1,216 @@
+//! `chorus torture`: millions of random steps of a protocol on random small machines.
+
+use std::time::Instant;
+
+use chorus_protocol::registry::{PROTOCOLS, Protocol};
+use chorus_verify::table::TransitionTable;
+use chorus_verify::torture::coverage::{Cell, Comparison};
+use chorus_verify::torture::{Settings, TortureReport, torture_watched};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
+use crate::activity::Activity;
+use crate::failure::{Failure, Verdict};
+use crate::names;
+use crate::output::{align_right, count, table};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus torture gpu-vi
+  chorus torture gpu-vi --steps 1000000 --seed 7
+  chorus torture gpu-vi --fault stale-refill     a seeded mistake, which must be found, shrunk to a small program
+  chorus torture gpu-vi --seed 7 --episode 123   one episode again, exactly
+  chorus torture --all                           every protocol";
+
+/// Arguments of `chorus torture`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The protocol.
+    #[arg(required_unless_present = "all")]
+    protocol: Option<String>,
+    /// Every protocol.
+    #[arg(long, conflicts_with_all = ["protocol", "fault", "episode"])]
+    all: bool,
+    /// Stop after about so many steps: inputs that controllers have consumed.
+    #[arg(long, value_name = "N", default_value_t = Settings::default().steps, value_parser = clap::value_parser!(u64).range(1..))]
+    steps: u64,
+    /// Where chance begins. The same seed gives the same steps everywhere.
+    #[arg(long, value_name = "N", default_value_t = Settings::default().seed)]
+    seed: u64,
+    /// Only this episode, as a failure names it.
+    #[arg(long, value_name = "N")]
+    episode: Option<u64>,
+    /// Wavefronts always wait for a load or an atomic before they go on; otherwise they do in half of the episodes.
+    #[arg(long)]
+    blocking_loads: bool,
+    /// Build in one of the protocol's seeded faults; `chorus list protocols --json` names them.
+    #[arg(long, value_name = "NAME")]
+    fault: Option<String>,
+    #[command(flatten)]
+    form: JsonArgument,
+}
+
+/// A protocol that was tortured.
+struct Tortured {
+    protocol: &'static dyn Protocol,
+    report: TortureReport,
+    seconds: f64,
+    /// Where nothing went wrong in a sound protocol: what was met, beside what can be.
+    comparison: Option<Comparison>,
+}
+
+impl Tortured {
+    fn steps_per_minute(&self) -> f64 {
+        self.report.steps as f64 / self.seconds.max(1e-9) * 60.0
+    }
+
+    fn to_json(&self) -> Value {
+        let report = &self.report;
+        let failure = report.failure.as_ref();
+        let shrunk = failure.and_then(|failure| failure.shrunk.as_ref());
+        json!({
+            "protocol": report.protocol,
+            "fault": report.fault,
+            "passed": report.passed(),
+            "steps": report.steps,
+            "refusals": report.refusals,
+            "episodes": report.episodes,
+            "operations": report.operations,
+            "seconds": self.seconds,
+            "steps_per_minute": self.steps_per_minute(),
+            "pairs_met": report.coverage.met(),
+            "coverage": self.comparison.as_ref().map(|comparison| json!({
+                "covered": comparison.covered,
+                "reachable": comparison.reachable,
+                "missed": cells_json(&comparison.missed),
+                "beyond": cells_json(&comparison.beyond),
+            })),
+            "failure": failure.map(|failure| json!({
+                "episode": failure.episode,
+                "problem": failure.problem.to_string(),
+                "operations": failure.operations,
+                "command": report.command(),
+                "shrunk": shrunk.map(|shrunk| json!({
+                    "problem": shrunk.problem.to_string(),
+                    "operations": shrunk.episode.program.operations(),
+                    "machine": shrunk.episode.setup.describe(self.protocol),
+                    "program": shrunk.episode.program.lines(),
+                    "trace": shrunk.trace,
+                })),
+            })),
+        })
+    }
+}
+
+fn cells_json(cells: &[Cell]) -> Vec<Value> {
+    let cell = |&(role, state, event): &Cell| json!({ "role": role, "state": state, "event": event });
+    cells.iter().map(cell).collect()
+}
+
+/// Runs `chorus torture`.
+pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let protocols = match &arguments.protocol {
+        Some(name) => vec![names::protocol(name)?],
+        None => PROTOCOLS.to_vec(),
+    };
+    let fault = match (&arguments.fault, protocols.as_slice()) {
+        (Some(name), [protocol, ..]) => Some(super::check::fault(*protocol, name)?),
+        (Some(_), []) | (None, _) => None,
+    };
+    let settings = Settings {
+        steps: arguments.steps,
+        seed: arguments.seed,
+        episode: arguments.episode,
+        blocking_loads: arguments.blocking_loads,
+        shrinks: true,
+    };
+    let activity = session.activity(Some(protocols.len()));
+    let all: Vec<Tortured> =
+        protocols.into_iter().map(|protocol| torture_one(protocol, fault, &settings, &activity)).collect();
+    drop(activity);
+    let passed = all.iter().all(|tortured| tortured.report.passed());
+    if arguments.form.json {
+        session.output.json(&json!({
+            "schema_version": JSON_SCHEMA_VERSION,
+            "seed": settings.seed,
+            "passed": passed,
+            "protocols": all.iter().map(Tortured::to_json).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        print(&all, session)?;
+    }
+    Ok(Verdict::of(passed))
+}
+
+fn torture_one(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    settings: &Settings,
+    activity: &Activity,
+) -> Tortured {
+    let name = protocol.name();
+    activity.begin(name);
+    let start = Instant::now();
+    let report = torture_watched(protocol, fault, settings, &mut |steps| {
+        activity.begin(format!("{name}: {} of {} steps", count(steps), count(settings.steps)));
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    let complete = report.passed() && fault.is_none() && settings.episode.is_none();
+    let comparison = complete.then(|| {
+        activity.begin(format!("{name}: what can be met"));
+        report.coverage.compare(&TransitionTable::extract(protocol))
+    });
+    activity.finish(&format!("{name}: {}, {} steps, {seconds:.1} s", verdict(&report), count(report.steps)));
+    Tortured { protocol, report, seconds, comparison }
+}
+
+fn verdict(report: &TortureReport) -> &'static str {
+    if report.passed() { "pass" } else { "fail" }
+}
+
+fn print(all: &[Tortured], session: &mut Session) -> Result<(), Failure> {
+    let headers =
+        ["protocol", "steps", "refused", "episodes", "operations", "seconds", "M steps/min", "pairs met", "verdict"];
+    let mut table = table(headers);
+    for tortured in all {
+        let report = &tortured.report;
+        let coverage = tortured.comparison.as_ref();
+        let met = report.coverage.met();
+        table.add_row([
+            report.protocol.to_owned(),
+            count(report.steps),
+            count(report.refusals),
+            count(report.episodes),
+            count(report.operations),
+            format!("{:.1}", tortured.seconds),
+            format!("{:.0}", tortured.steps_per_minute() / 1e6),
+            coverage.map_or(met.to_string(), |coverage| format!("{} of {}", coverage.covered, coverage.reachable)),
+            verdict(report).to_owned(),
+        ]);
+    }
+    align_right(&mut table, 1..8);
+    session.output.table(&table)?;
+    for tortured in all {
+        if let Some(Comparison { missed, beyond, .. }) = &tortured.comparison {
+            print_cells(tortured.report.protocol, "pairs that can be met but were not", missed, session)?;
+            print_cells(tortured.report.protocol, "pairs that the exhaustive driver did not meet", beyond, session)?;
+        }
+        if !tortured.report.passed() {
+            let fault = tortured.report.fault.map_or(String::new(), |fault| format!(" with fault {fault}"));
+            session.output.line(&format!("\n{}{fault}", tortured.report.protocol))?;
+            session.output.print(&tortured.report.failure_text(tortured.protocol))?;
+        }
+    }
+    Ok(())
+}
+
+fn print_cells(protocol: &str, what: &str, cells: &[Cell], session: &mut Session) -> Result<(), Failure> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let cells: Vec<String> = cells.iter().map(|(role, state, event)| format!("{role} {state} × {event}")).collect();
+    session.output.line(&format!("\n{protocol}: {what}: {}", cells.join(", ")))
+}

@@ -1,0 +1,99 @@
+//! `chorus check P --networks`: how few virtual networks a protocol can do with.
+
+use std::path::Path;
+
+use chorus_protocol::registry::Protocol;
+use chorus_verify::networks::{Attempt, NetworkReport, Sharing, describe, messages, pool_count, smallest};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Verdict};
+use crate::output::{align_right, count, table};
+use crate::replays::write_first;
+use crate::session::Session;
+use crate::verbs::arguments::JSON_SCHEMA_VERSION;
+
+/// Tries every way to let virtual networks share buffers; says no if those declared are not free of deadlock.
+pub fn run(
+    protocol: &'static dyn Protocol,
+    svg: Option<&Path>,
+    as_json: bool,
+    session: &mut Session,
+) -> Result<Verdict, Failure> {
+    let report = smallest(protocol);
+    if as_json {
+        session.output.json(&to_json(protocol, &report))?;
+    } else {
+        print(protocol, &report, session)?;
+    }
+    write_first(svg, report.deadlock().map(|deadlock| deadlock.chart.to_svg()), as_json, session)?;
+    Ok(Verdict::of(report.is_declared_free()))
+}
+
+fn verdict(attempt: &Attempt) -> &'static str {
+    match attempt.sharing {
+        Sharing::Free { .. } => "free of deadlock",
+        Sharing::Stuck(_) => "deadlock",
+        Sharing::Bounded { .. } => "bounded",
+    }
+}
+
+/// The configuration that decided, if one did.
+fn decider(attempt: &Attempt) -> &'static str {
+    match &attempt.sharing {
+        Sharing::Free { .. } => "",
+        Sharing::Stuck(deadlock) => deadlock.config,
+        Sharing::Bounded { config } => config,
+    }
+}
+
+fn to_json(protocol: &'static dyn Protocol, report: &NetworkReport) -> Value {
+    let attempt = |attempt: &Attempt| {
+        let replay = match &attempt.sharing {
+            Sharing::Stuck(deadlock) => Some(deadlock.replay(report.protocol).to_string()),
+            Sharing::Free { .. } | Sharing::Bounded { .. } => None,
+        };
+        json!({
+            "pools": attempt.pools,
+            "count": pool_count(&attempt.pools),
+            "verdict": verdict(attempt),
+            "configuration": Some(decider(attempt)).filter(|name| !name.is_empty()),
+            "replay": replay,
+        })
+    };
+    json!({
+        "schema_version": JSON_SCHEMA_VERSION,
+        "protocol": report.protocol,
+        "declared": report.declared,
+        "declared_is_free": report.is_declared_free(),
+        "smallest": report.smallest,
+        "networks": (0..report.declared).map(|network| messages(protocol, network)).collect::<Vec<_>>(),
+        "attempts": report.attempts.iter().map(attempt).collect::<Vec<_>>(),
+        "chart": report.deadlock().map(|deadlock| deadlock.chart.to_text()),
+    })
+}
+
+fn print(protocol: &'static dyn Protocol, report: &NetworkReport, session: &mut Session) -> Result<(), Failure> {
+    for network in 0..report.declared {
+        session.output.line(&format!("network {network}: {}", messages(protocol, network).join(" ")))?;
+    }
+    session.output.line("")?;
+    let mut table = table(["networks", "sharing", "states", "moves", "verdict", "configuration"]);
+    for attempt in &report.attempts {
+        let (states, moves) = match &attempt.sharing {
+            Sharing::Free { states } => (count(*states as u64), String::new()),
+            Sharing::Stuck(deadlock) => (String::new(), deadlock.chart.sequence.moves.len().to_string()),
+            Sharing::Bounded { .. } => (String::new(), String::new()),
+        };
+        table.add_row([
+            pool_count(&attempt.pools).to_string(),
+            describe(&attempt.pools),
+            states,
+            moves,
+            verdict(attempt).to_owned(),
+            decider(attempt).to_owned(),
+        ]);
+    }
+    align_right(&mut table, 2..4);
+    session.output.table(&table)?;
+    session.output.print(&format!("\n{}", report.to_text()))
+}
