@@ -59,13 +59,16 @@ pub struct Arguments {
 }
 
 /// A configuration that was checked.
-struct Checked {
-    report: CheckReport,
-    seconds: f64,
+pub struct Checked {
+    /// What came of it.
+    pub report: CheckReport,
+    /// Wall-clock time.
+    pub seconds: f64,
 }
 
 impl Checked {
-    fn verdict(&self) -> &'static str {
+    /// What came of it, in a word.
+    pub fn verdict(&self) -> &'static str {
         match self.report.verdict {
             Finding::Pass => "pass",
             Finding::Violated(_) => "violated",
@@ -73,7 +76,8 @@ impl Checked {
         }
     }
 
-    fn to_json(&self) -> Value {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
         let report = &self.report;
         let chart = report.chart();
         json!({
