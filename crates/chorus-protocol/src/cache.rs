@@ -151,13 +151,15 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             .map(|slot| Slot(slot as u32))
     }
 
-    /// Puts a line into a free place, as the most recent of its set.
+    /// Puts a line into a free place, as the most recent of its set. Nothing is left there of the line before: comparison does not look
+    /// at free places, so what they hold must never show.
     #[inline]
     pub fn insert(&mut self, slot: Slot, line: LineAddr, meta: M) {
         let index = slot.0 as usize;
         debug_assert!(self.tags[index] == EMPTY);
         self.tags[index] = line;
         self.meta[index] = meta;
+        self.data[index] = LineData::default();
         self.move_first(slot);
     }
 

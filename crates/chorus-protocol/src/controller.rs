@@ -192,7 +192,7 @@ pub struct LineView<const W: usize> {
 }
 
 /// One cache bank. Its whole state is plain data. `now` is what the synchronised counters show, for protocols that have them.
-pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug {
+pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
     /// The names of states and events.
     fn vocabulary(&self) -> &'static Vocabulary;
 

@@ -11,10 +11,11 @@ use chorus_protocol::registry::{Counters, Delivery, Protocol};
 
 use crate::chart::Chart;
 use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
-use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use crate::explore::{End, Exploration, OnForbidden};
 use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
 use crate::replay::Replay;
+use crate::settings::{Bound, Settings, Storage};
 
 /// A configuration to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -255,8 +256,8 @@ pub enum Verdict {
     Pass,
     /// A rule was broken; the shortest way to it.
     Violated(Chart),
-    /// The bound on states was met first: nothing is shown.
-    Bounded,
+    /// A bound was met first: nothing is shown.
+    Bounded(Bound),
 }
 
 /// The result of a check.
@@ -280,6 +281,14 @@ pub struct CheckReport {
     pub programs: usize,
     /// Different executions judged by the memory model: programs with what came of them.
     pub executions: usize,
+    /// Number of permutations of caches, lines, words and values that leave everything alike: each state stands for up to as many.
+    pub symmetry: usize,
+    /// Number of them that the configuration has, whether the protocol keeps them or not.
+    pub configuration_symmetry: usize,
+    /// Bytes held for all states, with the index and the way to each.
+    pub bytes: usize,
+    /// What was kept of each state.
+    pub storage: Storage,
     /// What it came to.
     pub verdict: Verdict,
 }
@@ -290,20 +299,46 @@ impl CheckReport {
         self.verdict == Verdict::Pass
     }
 
+    /// Bytes held for each state, with its part of the index and the way to it.
+    pub fn bytes_per_state(&self) -> usize {
+        self.bytes / self.states.max(1)
+    }
+
+    /// An upper bound of the probability that two states were taken for one, where only fingerprints were kept: with `n` states there
+    /// are fewer than n²/2 pairs, each with the same fingerprint once in 2^64.
+    pub fn omission_probability(&self) -> Option<f64> {
+        let states = self.states as f64;
+        (self.storage == Storage::Fingerprints).then_some(states * states / 65_f64.exp2())
+    }
+
     /// The report in words, with the chart of a violation.
     pub fn to_text(&self) -> String {
         let fault = self.fault.map_or(String::new(), |fault| format!(" with fault {fault}"));
         let mut text = format!("{}{fault}, {}: {}\n", self.protocol, self.config, self.description);
         let verdict = match &self.verdict {
-            Verdict::Pass => "pass",
-            Verdict::Violated(_) => "VIOLATED",
-            Verdict::Bounded => "not finished: the bound on states was met, nothing is shown",
+            Verdict::Pass => "pass".to_owned(),
+            Verdict::Violated(_) => "VIOLATED".to_owned(),
+            Verdict::Bounded(bound) => format!("not finished: {bound}, nothing is shown"),
         };
         let _ = writeln!(
             text,
             "  {} states, {} transitions, depth {}, {} programs, {} executions: {verdict}",
             self.states, self.transitions, self.depth, self.programs, self.executions
         );
+        let _ = write!(text, "  {} bytes per state", self.bytes_per_state());
+        if self.configuration_symmetry > 1 {
+            let _ = write!(text, ", each stands for up to {} that are its mirror images", self.symmetry);
+        }
+        if self.symmetry < self.configuration_symmetry {
+            let _ = write!(text, " (of {}: the protocol does not keep the others)", self.configuration_symmetry);
+        }
+        text.push('\n');
+        if let Some(probability) = self.omission_probability() {
+            let _ = writeln!(
+                text,
+                "  only fingerprints were kept: a state was missed with a probability below {probability:.1e}"
+            );
+        }
         if let Verdict::Violated(chart) = &self.verdict {
             let _ = write!(text, "\n{}", chart.to_text());
         }
@@ -317,7 +352,7 @@ impl CheckReport {
     pub fn chart(&self) -> Option<&Chart> {
         match &self.verdict {
             Verdict::Violated(chart) => Some(chart),
-            Verdict::Pass | Verdict::Bounded => None,
+            Verdict::Pass | Verdict::Bounded(_) => None,
         }
     }
 
@@ -329,7 +364,7 @@ impl CheckReport {
 
 /// Checks a protocol in a configuration; `fault` indexes the protocol's faults.
 pub fn check(protocol: &'static dyn Protocol, fault: Option<u8>, config: &CheckConfig) -> CheckReport {
-    check_bounded(protocol, fault, config, STATE_LIMIT)
+    check_with(protocol, fault, config, &Settings::default())
 }
 
 /// As [`check`], visiting at most `limit` states.
@@ -339,10 +374,20 @@ pub fn check_bounded(
     config: &CheckConfig,
     limit: usize,
 ) -> CheckReport {
+    check_with(protocol, fault, config, &Settings::with_states(limit))
+}
+
+/// As [`check`], as `settings` say.
+pub fn check_with(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    config: &CheckConfig,
+    settings: &Settings,
+) -> CheckReport {
     let mut exploration = Exploration::new(protocol, fault, &config.machine, OnForbidden::Stop);
-    let verdict = match exploration.run(limit) {
+    let verdict = match exploration.run(settings) {
         End::Exhausted => Verdict::Pass,
-        End::Bounded => Verdict::Bounded,
+        End::Bounded(bound) => Verdict::Bounded(bound),
         End::Violated(failure) => Verdict::Violated(Chart::of_failure(&mut exploration, &failure)),
     };
     CheckReport {
@@ -355,6 +400,10 @@ pub fn check_bounded(
         depth: exploration.depth(),
         programs: exploration.judge().programs(),
         executions: exploration.judge().executions(),
+        symmetry: exploration.symmetry(),
+        configuration_symmetry: exploration.configuration_symmetry(),
+        bytes: exploration.bytes(),
+        storage: settings.storage,
         verdict,
     }
 }

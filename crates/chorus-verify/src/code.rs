@@ -140,6 +140,28 @@ impl Code {
         self.run(progress).1.iter().map(value).collect()
     }
 
+    /// Whether this thread does what `other` does, once `location` has moved the words of memory.
+    pub fn becomes(&self, other: &Code, location: impl Fn(Location) -> Location) -> bool {
+        let (from, to) = (self.spec(), other.spec());
+        let initials = |thread: &Thread| thread.registers.iter().map(|register| register.initial).collect::<Vec<_>>();
+        let same = |from_instruction: &Instruction, to_instruction: &Instruction| {
+            let [(plain, at), (other_plain, other_at)] = [from_instruction, to_instruction].map(without_location);
+            let meets = matches!(plain, Instruction::Barrier { .. });
+            plain == other_plain
+                && at.map(|at| location(self.place(at))) == other_at.map(|at| other.place(at))
+                && (!meets || from.cta == to.cta)
+        };
+        from.gpu == to.gpu
+            && initials(from) == initials(to)
+            && from.code.len() == to.code.len()
+            && from.code.iter().zip(&to.code).all(|(from, to)| same(from, to))
+    }
+
+    /// Where a location lies that an instruction names, and thereby uses.
+    fn place(&self, at: LocationId) -> Location {
+        self.places[usize::from(at.0)].unwrap_or(Location { line: 0, word: 0 })
+    }
+
     /// The program that the thread is part of.
     pub fn program(&self) -> &Program {
         &self.program
@@ -224,8 +246,7 @@ impl Code {
             Held::Value(value) => Ok(value),
             Held::Awaited(operation) => Err(operation),
         };
-        // An instruction that names a location uses it.
-        let place = |at: LocationId| self.places[usize::from(at.0)].unwrap_or(Location { line: 0, word: 0 });
+        let place = |at| self.place(at);
         Ok(match *instruction {
             Instruction::Store { at, value: operand, order, scope } => {
                 Op::Store { at: place(at), value: value(operand)?, order, scope }
@@ -298,6 +319,22 @@ fn held(registers: &[Held], operand: Operand) -> Held {
 
 fn set(registers: &mut [Held], to: Register, held: Held) {
     registers[usize::from(to.0)] = held;
+}
+
+/// An instruction as it would be on the first location, and its location.
+fn without_location(instruction: &Instruction) -> (Instruction, Option<LocationId>) {
+    let mut plain = *instruction;
+    let at = match &mut plain {
+        Instruction::Load { at, .. } | Instruction::Store { at, .. } | Instruction::Atomic { at, .. } => {
+            Some(std::mem::replace(at, LocationId(0)))
+        }
+        Instruction::Fence { .. }
+        | Instruction::Barrier { .. }
+        | Instruction::Add { .. }
+        | Instruction::Branch { .. }
+        | Instruction::Jump { .. } => None,
+    };
+    (plain, at)
 }
 
 /// The register that an instruction's answer goes to.

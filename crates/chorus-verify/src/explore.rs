@@ -5,17 +5,29 @@
 //!
 //! A state in which something is unanswered or undelivered is a deadlock unless a message can be delivered or time can pass: threads may
 //! stop, and lines need not leave, so neither another operation nor an eviction may be what everything waits for.
+//!
+//! All cores take part. The states of one distance are expanded side by side on a machine that nobody changes; those that need a step which was
+//! never run wait until it was, one after the other in their order. What is reached is then added to the shards of the set side by side, in
+//! an order that does not depend on who found it first. So everything that a search finds and counts is the same for any number of threads.
 
 use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::Protocol;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
+use crate::canonical::{Canonical, Scratch};
 use crate::config::{MachineConfig, Start};
+use crate::expand::{Expansion, Fault, Found, Ground, Moves, keep_first};
+use crate::hashing::fingerprint;
 use crate::invariants::{Promised, clean};
 use crate::judge::{Judge, provided};
-use crate::machine::{Action, Machine};
+use crate::machine::{Action, Halt, Machine};
+use crate::settings::{Bound, Reduction, Settings, Storage};
 use crate::state::State;
-use crate::state_set::StateSet;
+use crate::state_set::{Shard, StateSet, decode, encode, number_of, shard_of};
+use crate::symmetry::Group;
 use crate::violation::Violation;
+
+pub use crate::settings::STATE_LIMIT;
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +36,8 @@ pub enum End {
     Exhausted,
     /// A rule was broken.
     Violated(Failure),
-    /// The bound on states was met before the end.
-    Bounded,
+    /// A bound was met before the end.
+    Bounded(Bound),
 }
 
 /// A violation and the way to it.
@@ -35,7 +47,7 @@ pub struct Failure {
     pub violation: Violation,
     /// The state before the last move.
     pub state: u32,
-    /// The last move, where the move itself is what is wrong.
+    /// The last move after [`Exploration::path_to`] that state, where the move itself is what is wrong.
     pub last: Option<Action>,
 }
 
@@ -50,20 +62,48 @@ pub enum OnForbidden {
 
 /// A search, running or ended.
 pub struct Exploration {
+    fault: Option<u8>,
     machine: Machine,
+    canonical: Canonical,
     seen: StateSet,
-    /// For each state, the one it was first reached from and how; starts are their own parents.
-    parents: Vec<(u32, Option<Action>)>,
+    /// What the machine starts from.
+    starts: Vec<State>,
     promised: Promised,
     judge: Judge,
     on_forbidden: OnForbidden,
     transitions: u64,
     depth: u32,
-    forbidden: Option<Failure>,
+    /// The first forbidden outcome, where they are collected.
+    forbidden: Option<Found>,
+    found: Option<Found>,
+    /// Number of symmetries of the configuration, whether the protocol keeps them or not.
+    symmetries: usize,
 }
 
-/// The most states that a search visits unless told otherwise.
-pub const STATE_LIMIT: usize = 20_000_000;
+/// Why a search stopped before its end.
+enum Stop {
+    Bound(Bound),
+    /// The protocol does not keep some of the symmetries.
+    Asymmetric,
+    /// Something is wrong before the first move.
+    Begin(Violation),
+}
+
+/// States that are expanded one after the other by one thread.
+const CHUNK: usize = 128;
+/// Chunks whose results are held at once.
+const CHUNKS: usize = 256;
+/// So few states are not worth sharing.
+const FEW: usize = 256;
+
+/// What adding to one shard came to.
+#[derive(Default)]
+struct Added {
+    found: Option<Found>,
+    /// New states, and among them those whose check needs something that is not known; with their ranks.
+    new: Vec<(u64, u32)>,
+    deferred: Vec<(u64, u32)>,
+}
 
 impl Exploration {
     /// A search that has not begun.
@@ -73,25 +113,66 @@ impl Exploration {
         config: &MachineConfig,
         on_forbidden: OnForbidden,
     ) -> Exploration {
+        let machine = Machine::new(protocol, fault, config);
         Exploration {
-            machine: Machine::new(protocol, fault, config),
-            seen: StateSet::default(),
-            parents: Vec::new(),
+            fault,
+            canonical: Canonical::of(&machine),
+            machine,
+            seen: StateSet::new(Storage::Exact),
+            starts: Vec::new(),
             promised: Promised::of(protocol.promises()),
             judge: Judge::new(provided(protocol.model(), config)),
             on_forbidden,
             transitions: 0,
             depth: 0,
             forbidden: None,
+            found: None,
+            symmetries: 1,
         }
     }
 
-    /// Visits every state, at most `limit` of them.
-    pub fn run(&mut self, limit: usize) -> End {
-        match self.search(limit) {
-            Ok(true) => self.forbidden.take().map_or(End::Exhausted, End::Violated),
-            Ok(false) => End::Bounded,
-            Err(failure) => End::Violated(failure),
+    /// Visits every state that the settings allow.
+    pub fn run(&mut self, settings: &Settings) -> End {
+        let pool =
+            settings.threads.and_then(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok());
+        match pool {
+            Some(pool) => pool.install(|| self.run_here(settings)),
+            None => self.run_here(settings),
+        }
+    }
+
+    fn run_here(&mut self, settings: &Settings) -> End {
+        let mut group = match settings.reduction {
+            Reduction::Full => Some(Group::of_config(self.machine.config())),
+            Reduction::None => None,
+        };
+        let symmetries = group.as_ref().map_or(1, Group::order);
+        loop {
+            self.begin_anew(settings, group.clone());
+            self.symmetries = symmetries;
+            let stop = self.search(settings).err();
+            return match stop {
+                Some(Stop::Bound(bound)) => End::Bounded(bound),
+                Some(Stop::Begin(violation)) => End::Violated(Failure { violation, state: 0, last: None }),
+                Some(Stop::Asymmetric) => {
+                    group = group.map(|group| group.without(self.machine.mirrors.broken()));
+                    continue;
+                }
+                None => match self.found.or(self.forbidden) {
+                    Some(found) => End::Violated(self.failure(found)),
+                    None => End::Exhausted,
+                },
+            };
+        }
+    }
+
+    fn begin_anew(&mut self, settings: &Settings, group: Option<Group>) {
+        let (protocol, config) = (self.machine.protocol(), self.machine.config().clone());
+        *self = Exploration::new(protocol, self.fault, &config, self.on_forbidden);
+        self.seen = StateSet::new(settings.storage);
+        if let Some(group) = group {
+            self.machine.mirror(group);
+            self.canonical = Canonical::of(&self.machine);
         }
     }
 
@@ -110,6 +191,11 @@ impl Exploration {
         self.seen.len()
     }
 
+    /// Bytes held for them: their encodings or fingerprints, the index and the way to each.
+    pub fn bytes(&self) -> usize {
+        self.seen.bytes()
+    }
+
     /// Moves made between them.
     pub fn transitions(&self) -> u64 {
         self.transitions
@@ -120,17 +206,14 @@ impl Exploration {
         self.depth
     }
 
-    /// The start and the moves that lead to a state.
-    pub fn path_to(&self, state: u32) -> (State, Vec<Action>) {
-        let (mut number, mut actions) = (state, Vec::new());
-        while let (parent, Some(action)) = self.parents[number as usize] {
-            actions.push(action);
-            number = parent;
-        }
-        actions.reverse();
-        let mut start = State::new();
-        self.seen.get(number, &mut start);
-        (start, actions)
+    /// Number of symmetries that the configuration has and the protocol keeps: each state stands for up to as many.
+    pub fn symmetry(&self) -> usize {
+        self.canonical.order()
+    }
+
+    /// Number of symmetries of the configuration, whether the protocol keeps them or not.
+    pub fn configuration_symmetry(&self) -> usize {
+        self.symmetries
     }
 
     /// The machine, to replay a path on.
@@ -138,73 +221,77 @@ impl Exploration {
         &mut self.machine
     }
 
-    fn search(&mut self, limit: usize) -> Result<bool, Failure> {
-        self.begin()?;
-        let (mut state, mut next) = (State::new(), State::new());
-        let (mut progress, mut others) = (Vec::new(), Vec::new());
-        let (mut number, mut level_end) = (0, self.seen.len());
-        while number < self.seen.len() {
-            if self.seen.len() > limit {
-                return Ok(false);
-            }
-            if number == level_end {
-                self.depth += 1;
-                level_end = self.seen.len();
-            }
-            let current = number as u32;
-            self.seen.get(current, &mut state);
-            progress.clear();
-            others.clear();
-            self.machine.deliveries(&state, &mut progress);
-            let idle = self.machine.idle(&state);
-            self.machine.issues(&state, if idle { &mut progress } else { &mut others });
-            self.machine.evictions(&state, &mut others);
-            if self.machine.has_counters() {
-                (if idle { &mut others } else { &mut progress }).push(Action::Time(Passage::Tick));
-                others.push(Action::Time(Passage::RollOver));
-            }
-            let mut stuck = !(idle && progress.is_empty());
-            for &action in &progress {
-                stuck &= !self.visit(current, action, &state, &mut next)?;
-            }
-            if stuck {
-                let violation = Violation::Deadlock(self.machine.waiting(&state));
-                return Err(Failure { violation, state: current, last: None });
-            }
-            for &action in &others {
-                self.visit(current, action, &state, &mut next)?;
-            }
-            number += 1;
-        }
-        Ok(true)
+    /// The start and the moves that lead to a state, or to one of its mirror images. Everything is as it happens on a machine of its own:
+    /// mirror images are followed back from move to move.
+    pub fn path_to(&self, state: u32) -> (State, Vec<Action>) {
+        let (start, actions, _) = self.follow(state);
+        (start, actions)
     }
 
-    fn begin(&mut self) -> Result<(), Failure> {
-        let cold = self.machine.cold();
-        let failed = |violation| Failure { violation, state: 0, last: None };
-        if let Err(violation) = self.machine.complete() {
-            self.seen.insert(&cold);
-            self.parents.push((0, None));
-            return Err(failed(violation));
+    /// As [`Exploration::path_to`], with the state at its end.
+    fn follow(&self, number: u32) -> (State, Vec<Action>, State) {
+        let mut numbers = vec![number];
+        let mut first = number;
+        while !self.seen.is_empty() && self.seen.parent(first) != first {
+            first = self.seen.parent(first);
+            numbers.push(first);
         }
-        self.reach(&cold, 0, None)?;
-        if self.machine.config().start == Start::ColdAndWarm {
-            let warm = self.machine.warm().map_err(failed)?;
-            self.reach(&warm, 0, None)?;
+        let start = self.starts.iter().find(|start| self.number_of(start) == Some(first));
+        let start = start.cloned().unwrap_or_else(|| self.machine.cold());
+        let (mut state, mut actions, mut moves) = (start.clone(), Vec::new(), Moves::default());
+        for &number in numbers.iter().rev().skip(1) {
+            moves.find(&self.machine, &state);
+            let leads = |action: &Action| {
+                let mut next = state.clone();
+                let moved = self.machine.attempt(*action, &mut next) == Ok(true);
+                (moved && self.number_of(&next) == Some(number)).then_some(next)
+            };
+            let Some((action, next)) = moves.all().find_map(|action| Some((action, leads(&action)?))) else { break };
+            actions.push(action);
+            state = next;
         }
-        Ok(())
+        (start, actions, state)
     }
 
-    /// Tries a move from `state`; whether it was possible.
-    fn visit(&mut self, from: u32, action: Action, state: &State, next: &mut State) -> Result<bool, Failure> {
-        next.clone_from(state);
-        let failed = |violation| Failure { violation, state: from, last: Some(action) };
-        if !self.machine.apply(action, next).map_err(failed)? {
-            return Ok(false);
+    /// The number of the state that stands for all images of a state.
+    fn number_of(&self, state: &State) -> Option<u32> {
+        let (mut state, mut bytes) = (state.clone(), Vec::new());
+        self.canonical.canonicalise(&self.machine, &mut state, &mut Scratch::default());
+        encode(&state, &mut bytes);
+        self.seen.find(fingerprint(&bytes), &bytes)
+    }
+
+    /// A failure as it shows at the end of the way to it.
+    fn failure(&mut self, found: Found) -> Failure {
+        let (.., state) = self.follow(found.state);
+        let failure = |violation, last| Failure { violation, state: found.state, last };
+        let stuck = Violation::Deadlock(self.machine.waiting(&state));
+        match found.fault {
+            Fault::Stuck => failure(stuck, None),
+            Fault::State | Fault::Values => failure(self.check(&state, found.state).err().unwrap_or(stuck), None),
+            Fault::Move => {
+                let mut moves = Moves::default();
+                moves.find(&self.machine, &state);
+                let mut wrong = moves.all().filter_map(|action| {
+                    let violation = self.machine.apply(action, &mut state.clone()).err()?;
+                    Some((violation, action))
+                });
+                let wrong = wrong.next();
+                wrong.map_or_else(|| failure(stuck, None), |(violation, action)| failure(violation, Some(action)))
+            }
         }
-        self.transitions += 1;
-        self.reach(next, from, Some(action))?;
-        Ok(true)
+    }
+
+    /// Every rule that a state of its own can break.
+    fn check(&mut self, state: &State, number: u32) -> Result<(), Violation> {
+        self.promised.check(&self.machine, state)?;
+        if !self.machine.idle(state) {
+            return Ok(());
+        }
+        if self.settled(state)? {
+            clean(&self.machine, state)?;
+        }
+        self.judge.verdict(&self.machine, state, number)
     }
 
     /// Whether the passing of time changes nothing any more.
@@ -215,27 +302,199 @@ impl Exploration {
         Ok(!self.machine.apply(Action::Time(Passage::Tick), &mut state.clone())?)
     }
 
-    /// Notes a state and, if it is new, checks it.
-    fn reach(&mut self, state: &State, from: u32, action: Option<Action>) -> Result<(), Failure> {
-        let (number, new) = self.seen.insert(state);
-        if !new {
-            return Ok(());
-        }
-        self.parents.push((from, action));
-        let failed = |violation| Failure { violation, state: number, last: None };
-        self.promised.check(&self.machine, state).map_err(failed)?;
-        if !self.machine.idle(state) {
-            return Ok(());
-        }
-        if self.settled(state).map_err(failed)? {
-            clean(&self.machine, state).map_err(failed)?;
-        }
-        match self.judge.judge(&self.machine, state, number).map_err(failed) {
-            Err(failure) if self.on_forbidden == OnForbidden::Collect => {
-                self.forbidden.get_or_insert(failure);
-                Ok(())
+    fn search(&mut self, settings: &Settings) -> Result<(), Stop> {
+        let byte_limit = settings.byte_limit();
+        let mut expansions: Vec<Expansion> = Vec::new();
+        let mut level = self.begin()?;
+        while !level.is_empty() && self.found.is_none() {
+            let (expanded, mut next) = (self.seen.lengths(), Vec::new());
+            for batch in level.chunks(CHUNK * CHUNKS) {
+                self.bounded(settings, byte_limit)?;
+                self.expand(batch, &mut expansions)?;
+                self.add(&expansions, &mut next)?;
             }
-            verdict => verdict,
+            self.seen.forget_before(&expanded);
+            self.depth += u32::from(!next.is_empty());
+            level = next;
         }
+        Ok(())
+    }
+
+    fn bounded(&self, settings: &Settings, byte_limit: usize) -> Result<(), Stop> {
+        if self.seen.len() > settings.states {
+            return Err(Stop::Bound(Bound::States(settings.states)));
+        }
+        let bytes = self.seen.bytes();
+        if bytes > byte_limit || !self.seen.has_room() {
+            return Err(Stop::Bound(Bound::Bytes(bytes.min(byte_limit))));
+        }
+        Ok(())
+    }
+
+    /// Adds the starts: the first level.
+    fn begin(&mut self) -> Result<Vec<(u64, u32)>, Stop> {
+        self.machine.complete().map_err(Stop::Begin)?;
+        let mut starts = vec![self.machine.cold()];
+        if self.machine.config().start == Start::ColdAndWarm {
+            starts.push(self.machine.warm().map_err(Stop::Begin)?);
+        }
+        self.symmetric()?;
+        let mut level = Vec::new();
+        for (start, rank) in starts.iter().zip(0..) {
+            let (mut state, mut bytes) = (start.clone(), Vec::new());
+            self.canonical.canonicalise(&self.machine, &mut state, &mut Scratch::default());
+            encode(&state, &mut bytes);
+            let fingerprint = fingerprint(&bytes);
+            let shard = shard_of(fingerprint);
+            let number = number_of(shard, self.seen.shards_mut()[shard].len());
+            if self.seen.shards_mut()[shard].insert(fingerprint, &bytes, number).is_some() {
+                self.check_new(rank, number)?;
+                level.push((rank, number));
+            }
+        }
+        self.starts = starts;
+        Ok(level)
+    }
+
+    fn symmetric(&self) -> Result<(), Stop> {
+        if self.machine.mirrors.broken().is_empty() { Ok(()) } else { Err(Stop::Asymmetric) }
+    }
+
+    /// Follows the moves of a batch of states.
+    fn expand(&mut self, batch: &[(u64, u32)], expansions: &mut Vec<Expansion>) -> Result<(), Stop> {
+        let chunks: Vec<&[(u64, u32)]> = if batch.len() <= FEW { Vec::new() } else { batch.chunks(CHUNK).collect() };
+        expansions.resize_with(chunks.len() + 1, Expansion::new);
+        expansions.iter_mut().for_each(Expansion::clear);
+        let Some((rest, expansions)) = expansions.split_last_mut() else { return Ok(()) };
+        let ground = Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
+        expansions.par_iter_mut().zip(&chunks).for_each(|(expansion, chunk)| expansion.expand_known(ground, chunk));
+        let unfinished: Vec<(u64, u32)> =
+            expansions.iter().flat_map(|expansion| &expansion.unfinished).copied().collect();
+        for &(rank, number) in if chunks.is_empty() { batch } else { &unfinished } {
+            loop {
+                let ground =
+                    Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
+                if rest.expand(ground, rank, number) {
+                    break;
+                }
+                rest.unknown().iter().for_each(|&unknown| self.machine.learn(unknown));
+                self.symmetric()?;
+            }
+        }
+        rest.flush(&self.seen);
+        for expansion in expansions.iter().chain([&*rest]) {
+            self.transitions += expansion.transitions;
+            keep_first(&mut self.found, expansion.found);
+        }
+        Ok(())
+    }
+
+    /// Adds what was reached to the set, checks what is new, and appends it to the next level.
+    fn add(&mut self, expansions: &[Expansion], next: &mut Vec<(u64, u32)>) -> Result<(), Stop> {
+        let Exploration { machine, seen, judge, promised, depth, .. } = self;
+        let first_rank = next.last().map_or(0, |(rank, _)| rank + 1);
+        let checker = Checker { machine, judge, promised: *promised, length: *depth + 1, first_rank };
+        let shards = seen.shards_mut();
+        let mut added: Vec<Added> = Vec::new();
+        let add = |(shard, states): (usize, &mut Shard)| checker.add(shard, states, expansions);
+        if expansions.len() == 1 {
+            added.extend(shards.iter_mut().enumerate().map(add));
+        } else {
+            shards.par_iter_mut().enumerate().map(add).collect_into_vec(&mut added);
+        }
+        let count: usize = expansions.iter().map(|expansion| expansion.count as usize).sum();
+        let mut ranked = vec![None; count];
+        for &(rank, number) in added.iter().flat_map(|added| &added.new) {
+            ranked[(rank - first_rank) as usize] = Some((rank, number));
+        }
+        next.extend(ranked.into_iter().flatten());
+        added.iter().for_each(|added| keep_first(&mut self.found, added.found));
+        let mut deferred: Vec<(u64, u32)> = added.into_iter().flat_map(|added| added.deferred).collect();
+        deferred.sort_unstable();
+        deferred.into_iter().try_for_each(|(rank, number)| self.check_new(rank, number))
+    }
+
+    /// Checks a new state, finding out whatever is unknown.
+    fn check_new(&mut self, rank: u64, number: u32) -> Result<(), Stop> {
+        let mut state = State::new();
+        self.seen.get(number, &mut state);
+        let length = if self.starts.is_empty() { 0 } else { self.depth + 1 };
+        let found = |fault| Some(Found { length, fault, rank, state: number });
+        let mut wrong = self.promised.check(&self.machine, &state).is_err();
+        if self.machine.idle(&state) {
+            wrong |= match self.settled(&state) {
+                Ok(settled) => settled && clean(&self.machine, &state).is_err(),
+                Err(_) => true,
+            };
+            if self.judge.judge(&self.machine, &self.canonical, &state, number).is_err() {
+                match self.on_forbidden {
+                    OnForbidden::Stop => keep_first(&mut self.found, found(Fault::Values)),
+                    OnForbidden::Collect => keep_first(&mut self.forbidden, found(Fault::Values)),
+                }
+            }
+        }
+        if wrong {
+            keep_first(&mut self.found, found(Fault::State));
+        }
+        self.symmetric()
+    }
+}
+
+/// Checks new states as far as everything is known that it needs.
+struct Checker<'a> {
+    machine: &'a Machine,
+    judge: &'a Judge,
+    promised: Promised,
+    length: u32,
+    /// The rank of the first state that is added.
+    first_rank: u64,
+}
+
+impl Checker<'_> {
+    /// Adds to one shard.
+    fn add(&self, shard: usize, states: &mut Shard, expansions: &[Expansion]) -> Added {
+        let (mut added, mut state, mut execution) = (Added::default(), State::new(), Vec::new());
+        let mut first_rank = self.first_rank;
+        for expansion in expansions {
+            for (fingerprint, parent, place, bytes) in expansion.buckets[shard].entries() {
+                let Some(local) = states.insert(fingerprint, bytes, parent) else { continue };
+                decode(bytes, &mut state);
+                let (rank, number) = (first_rank + u64::from(place), number_of(shard, local));
+                added.new.push((rank, number));
+                match self.check(&state, &mut execution) {
+                    Some(true) => {}
+                    Some(false) => {
+                        let found = Found { length: self.length, fault: Fault::State, rank, state: number };
+                        keep_first(&mut added.found, Some(found));
+                    }
+                    None => added.deferred.push((rank, number)),
+                }
+            }
+            first_rank += u64::from(expansion.count);
+        }
+        added
+    }
+
+    /// Whether a state keeps the rules, unless something unknown decides that.
+    fn check(&self, state: &State, execution: &mut Vec<u32>) -> Option<bool> {
+        if self.promised.check(self.machine, state).is_err() {
+            return Some(false);
+        }
+        if !self.machine.idle(state) {
+            return Some(true);
+        }
+        let settled = if self.machine.has_counters() {
+            match self.machine.attempt(Action::Time(Passage::Tick), &mut state.clone()) {
+                Ok(moved) => !moved,
+                Err(Halt::Wrong(_)) => return Some(false),
+                Err(Halt::Unknown(_)) => return None,
+            }
+        } else {
+            true
+        };
+        if settled && clean(self.machine, state).is_err() {
+            return Some(false);
+        }
+        self.judge.knows(self.machine, state, execution).then_some(true)
     }
 }

@@ -124,7 +124,7 @@ fn look(protocol: &'static dyn Protocol, fault: u8, places: &mut Vec<Place>, lim
             Verdict::Violated(chart) => {
                 return Some(Catch { protocol: protocol.name(), fault: spec, by: place.by, chart });
             }
-            Verdict::Bounded => unfinished.push(place),
+            Verdict::Bounded(_) => unfinished.push(place),
             Verdict::Pass => {}
         }
     }

@@ -1,14 +1,17 @@
 //! Judges executions by a memory model, computing what the model allows once for each program.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_litmus::judge::{TooLarge, allowed};
 use chorus_litmus::model::Model;
 use chorus_litmus::test::{Outcome, Program};
 use chorus_protocol::registry::MemoryModel;
 
+use crate::canonical::Canonical;
 use crate::config::{Ending, Loads, MachineConfig, Stores};
+use crate::hashing::FastMap;
 use crate::machine::Machine;
+use crate::state::State;
 use crate::violation::Violation;
 
 /// The model that a protocol provides to a machine's threads: where every write is seen by all at once and threads wait for each of their
@@ -24,7 +27,8 @@ pub fn provided(protocol: MemoryModel, config: &MachineConfig) -> Model {
 
 struct Judged {
     program: Program,
-    allowed: Result<BTreeSet<Outcome>, TooLarge>,
+    /// What the model allows, once it was asked.
+    allowed: Option<Result<BTreeSet<Outcome>, TooLarge>>,
     /// The outcomes reached, each with the first state that showed it.
     reached: BTreeMap<Outcome, u32>,
 }
@@ -32,14 +36,15 @@ struct Judged {
 /// Every program that ran to its end, with what came of it.
 pub struct Judge {
     model: Model,
-    programs: HashMap<Vec<u8>, Judged>,
-    key: Vec<u8>,
+    programs: FastMap<Vec<u8>, Judged>,
+    /// The executions judged: the progress of all operations and the memory in the end.
+    executions: FastMap<Vec<u32>, ()>,
 }
 
 impl Judge {
     /// No program yet.
     pub fn new(model: Model) -> Judge {
-        Judge { model, programs: HashMap::new(), key: Vec::new() }
+        Judge { model, programs: FastMap::default(), executions: FastMap::default() }
     }
 
     /// Number of programs that ran to their end.
@@ -52,33 +57,70 @@ impl Judge {
         self.programs.values().map(|judged| judged.reached.len()).sum()
     }
 
-    /// The outcomes of the one program that ran, each with the first state that showed it.
+    /// The outcomes of the one program that ran, each with the first state that showed it; where mirror images count as one state, the
+    /// state or one of its images did.
     pub fn reached(&self) -> BTreeMap<Outcome, u32> {
         self.programs.values().flat_map(|judged| judged.reached.clone()).collect()
     }
 
-    /// Judges a state in which everything issued is answered and delivered.
-    pub fn judge(&mut self, machine: &Machine, state: &[u32], number: u32) -> Result<(), Violation> {
+    /// Whether nothing new is to be judged in a state in which everything issued is answered and delivered.
+    pub(crate) fn knows(&self, machine: &Machine, state: &[u32], execution: &mut Vec<u32>) -> bool {
+        if machine.config().ending == Ending::Complete && !machine.ended(state) {
+            return true;
+        }
+        machine.execution(state, execution);
+        self.executions.contains_key(execution)
+    }
+
+    /// Judges a state in which everything issued is answered and delivered. What it shows, all its mirror images show.
+    pub(crate) fn judge(
+        &mut self,
+        machine: &Machine,
+        canonical: &Canonical,
+        state: &State,
+        number: u32,
+    ) -> Result<(), Violation> {
+        let mut execution = Vec::new();
+        if self.knows(machine, state, &mut execution) {
+            return Ok(());
+        }
+        for element in (1..canonical.order()).rev() {
+            let image = canonical.image(machine, element, state);
+            machine.execution(&image, &mut execution);
+            if self.executions.insert(execution.clone(), ()).is_none() {
+                let outcome = machine.outcome(&image);
+                self.judged(machine, &image).reached.entry(outcome).or_insert(number);
+            }
+        }
+        machine.execution(state, &mut execution);
+        self.executions.insert(execution, ());
+        self.verdict(machine, state, number)
+    }
+
+    /// What the model makes of a state in which everything issued is answered and delivered.
+    pub(crate) fn verdict(&mut self, machine: &Machine, state: &State, number: u32) -> Result<(), Violation> {
         if machine.config().ending == Ending::Complete && !machine.ended(state) {
             return Ok(());
         }
-        machine.choices(state, &mut self.key);
-        if !self.programs.contains_key(&self.key) {
-            let program = machine.program(state);
-            let allowed = allowed(&program, self.model).map(|allowed| allowed.outcomes);
-            self.programs.insert(self.key.clone(), Judged { program, allowed, reached: BTreeMap::new() });
-        }
-        let Some(judged) = self.programs.get_mut(&self.key) else { return Ok(()) };
-        let outcome = machine.outcome(state);
-        let verdict = match &judged.allowed {
+        let (model, outcome) = (self.model, machine.outcome(state));
+        let judged = self.judged(machine, state);
+        judged.reached.entry(outcome.clone()).or_insert(number);
+        let Judged { program, .. } = judged;
+        let allowed = || allowed(program, model).map(|allowed| allowed.outcomes);
+        match judged.allowed.get_or_insert_with(allowed) {
             Ok(allowed) if allowed.contains(&outcome) => Ok(()),
             Ok(_) => {
-                let (program, outcome) = (judged.program.to_string(), judged.program.describe(&outcome));
-                Err(Violation::Forbidden { program, outcome, model: self.model.title() })
+                let (program, outcome) = (program.to_string(), program.describe(&outcome));
+                Err(Violation::Forbidden { program, outcome, model: model.title() })
             }
-            Err(reason) => Err(Violation::Unjudged { program: judged.program.to_string(), reason: *reason }),
-        };
-        judged.reached.entry(outcome).or_insert(number);
-        verdict
+            Err(reason) => Err(Violation::Unjudged { program: program.to_string(), reason: *reason }),
+        }
+    }
+
+    fn judged(&mut self, machine: &Machine, state: &[u32]) -> &mut Judged {
+        let mut key = Vec::new();
+        machine.choices(state, &mut key);
+        let new = || Judged { program: machine.program(state), allowed: None, reached: BTreeMap::new() };
+        self.programs.entry(key).or_insert_with(new)
     }
 }

@@ -9,25 +9,32 @@
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest way to a violation, [`replay`] walks it again; [`table`] is the transition table that the exploration saw.
 
+mod canonical;
 pub mod chart;
 mod chart_svg;
 pub mod check;
 pub mod code;
 pub mod config;
+mod expand;
 pub mod explore;
 pub mod faults;
+mod hashing;
 pub mod invariants;
 pub mod judge;
 pub mod litmus;
 pub mod machine;
+mod mirror;
 pub mod networks;
 pub mod node;
 pub mod pressure;
 pub mod program;
 mod render;
 pub mod replay;
+pub mod scaling;
+pub mod settings;
 pub mod state;
 pub mod state_set;
+pub mod symmetry;
 pub mod table;
 pub mod torture;
 pub mod violation;

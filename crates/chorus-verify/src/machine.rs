@@ -4,6 +4,8 @@
 //! its next operation, the oldest message of any channel may be delivered (or any message, for protocols that do not need their order), any line
 //! may be evicted, and time may pass for protocols that know it, in any order.
 
+use std::sync::Mutex;
+
 use chorus_litmus::test::BarrierMode;
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role};
@@ -14,9 +16,11 @@ use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
 use crate::code::Next;
 use crate::config::{Evictions, Loads, MachineConfig, Stores};
+use crate::mirror::Mirrors;
 use crate::node::{Nodes, StepInput};
 use crate::program::{Location, Op, WORDS};
 use crate::state::{Progress, State};
+use crate::symmetry::Group;
 use crate::violation::Violation;
 
 /// One move of the machine.
@@ -65,6 +69,32 @@ pub enum Happening {
     Memory(u32),
 }
 
+/// Why a move was not made to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// It breaks a rule.
+    Wrong(Violation),
+    /// It needs something that was never asked before.
+    Unknown(Unknown),
+}
+
+impl From<Violation> for Halt {
+    fn from(violation: Violation) -> Halt {
+        Halt::Wrong(violation)
+    }
+}
+
+/// Something that was never asked before, and is remembered once it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// What a controller in a state does on an input.
+    Step(u32, StepInput),
+    /// What memory answers to a message when the line holds this.
+    Answer(u32, LineData<WORDS>),
+    /// What a message is after time has passed.
+    Aged(u32, Passage),
+}
+
 enum Offer {
     Consumed,
     EvictedOnly,
@@ -92,8 +122,11 @@ pub struct Machine {
     pub(crate) controllers: usize,
     /// An agent that the protocol has no controller for.
     missing: Option<AgentId>,
+    /// What permutations of agents, lines, words and values make of controllers and messages.
+    pub(crate) mirrors: Mirrors,
     /// While replaying: what happens.
-    journal: Option<Vec<Happening>>,
+    replaying: bool,
+    journal: Mutex<Vec<Happening>>,
 }
 
 impl Machine {
@@ -106,13 +139,13 @@ impl Machine {
             for slot in 0..slots {
                 first_request.push(requests.len() as u32);
                 let Some(step) = spec.steps.get(slot) else { continue };
-                let txn = Txn((thread * slots + slot) as u32);
+                let txn = txn_of(thread * slots + slot);
                 requests.extend(step.alternatives.iter().map(|op| request(op, spec.wave, txn)));
             }
         }
         let first_warming = requests.len() as u32;
-        for line in 0..config.lines {
-            let op = Op::Load { at: Location { line, word: 0 }, order: Order::Relaxed, scope: Scope::Gpu };
+        for index in 0..usize::from(config.lines) * WORDS {
+            let op = Op::Load { at: Location::from_index(index), order: Order::Relaxed, scope: Scope::Gpu };
             requests.push(request(&op, 0, WARMING));
         }
         let mut nodes = Nodes::new(config.lines, requests);
@@ -143,7 +176,26 @@ impl Machine {
             network_at,
             controllers,
             missing,
-            journal: None,
+            mirrors: Mirrors::trivial(),
+            replaying: false,
+            journal: Mutex::default(),
+        }
+    }
+
+    /// Follows the images of everything under `group` from now on; nothing may have moved yet.
+    pub(crate) fn mirror(&mut self, group: Group) {
+        if self.missing.is_none() && group.order() > 1 {
+            let initial = &self.start[..self.controllers];
+            self.mirrors = Mirrors::new(group, &self.nodes, initial, self.protocol.messages());
+        }
+    }
+
+    /// The order of a message among those in flight, before its age.
+    pub(crate) fn channel(&self, number: u32) -> (u32, (u64, u32)) {
+        match self.routes[number as usize] {
+            Route::Queue(key) => (key, (0, 0)),
+            Route::Pool(key) => (key, self.nodes.rank(number)),
+            Route::Instant | Route::Nowhere => (u32::MAX, (0, 0)),
         }
     }
 
@@ -178,8 +230,9 @@ impl Machine {
         let mut state = self.cold();
         for cache in 0..self.config.topology.l1s {
             for line in 0..self.config.lines {
-                let request = StepInput::Request(self.first_warming + u32::from(line));
-                self.offer(&mut state, cache, request)?;
+                let word = Location { line, word: 0 }.index() as u32;
+                let request = StepInput::Request(self.first_warming + word);
+                self.learning(&mut state, |machine, state| machine.offer(state, cache, request))?;
                 while state.len() > self.network_at {
                     let mut actions = Vec::new();
                     self.deliveries(&state, &mut actions);
@@ -323,6 +376,42 @@ impl Machine {
 
     /// Makes a move. Where it is not possible now, nothing changes and the answer is `false`.
     pub fn apply(&mut self, action: Action, state: &mut State) -> Result<bool, Violation> {
+        self.learning(state, |machine, state| machine.attempt(action, state))
+    }
+
+    /// Makes something happen, finding out whatever is unknown on the way.
+    fn learning<T>(
+        &mut self,
+        state: &mut State,
+        happens: impl Fn(&Machine, &mut State) -> Result<T, Halt>,
+    ) -> Result<T, Violation> {
+        let before = state.clone();
+        loop {
+            match happens(self, state) {
+                Ok(answer) => return Ok(answer),
+                Err(Halt::Wrong(violation)) => return Err(violation),
+                Err(Halt::Unknown(unknown)) => self.learn(unknown),
+            }
+            state.clone_from(&before);
+            self.take_journal();
+        }
+    }
+
+    /// Finds something out, and the same of all its mirror images.
+    pub(crate) fn learn(&mut self, unknown: Unknown) {
+        match unknown {
+            Unknown::Step(node, input) => self.mirrors.learn_step(&mut self.nodes, node, input),
+            Unknown::Answer(number, data) => {
+                let answer = self.nodes.message(number).reply_line(memory::MEM_DATA, &data);
+                self.mirrors.learn_message(&mut self.nodes, &answer);
+            }
+            Unknown::Aged(number, passage) => self.mirrors.learn_aged(&mut self.nodes, number, passage),
+        }
+        self.route_new_messages();
+    }
+
+    /// Makes a move, if everything that it needs is known already. What is left of the state where it is not is of no use.
+    pub(crate) fn attempt(&self, action: Action, state: &mut State) -> Result<bool, Halt> {
         match action {
             Action::Issue { thread, choice } => {
                 let thread = usize::from(thread);
@@ -347,7 +436,7 @@ impl Machine {
                 self.deliver(state, number)
             }
             Action::Evict { agent, line } => {
-                let result = self.step(state[usize::from(agent)], StepInput::Evict(line));
+                let result = self.step(state[usize::from(agent)], StepInput::Evict(line))?;
                 self.commit_if_done(state, u16::from(agent), result)
             }
             Action::Time(passage) => self.pass_time(passage, state),
@@ -355,14 +444,15 @@ impl Machine {
     }
 
     /// Lets time pass. Answers `false` where that changes nothing.
-    fn pass_time(&mut self, passage: Passage, state: &mut State) -> Result<bool, Violation> {
+    fn pass_time(&self, passage: Passage, state: &mut State) -> Result<bool, Halt> {
         let before = state.clone();
         for number in &mut state[self.network_at..] {
-            *number = self.nodes.aged_message(*number, passage);
+            let unknown = Unknown::Aged(*number, passage);
+            *number = self.nodes.known_aged(*number, passage).ok_or(Halt::Unknown(unknown))?;
         }
-        self.route_new_messages();
+        state[self.network_at..].sort_by_key(|&number| self.channel(number));
         for agent in 0..self.controllers as u16 {
-            let result = self.step(state[usize::from(agent)], StepInput::Time(passage));
+            let result = self.step(state[usize::from(agent)], StepInput::Time(passage))?;
             self.commit_if_done(state, agent, result)?;
         }
         Ok(*state != before)
@@ -373,11 +463,11 @@ impl Machine {
         self.protocol.counters() == Counters::Synchronised
     }
 
-    fn deliver(&mut self, state: &mut State, number: u32) -> Result<bool, Violation> {
-        let message = *self.nodes.message(number);
+    fn deliver(&self, state: &mut State, number: u32) -> Result<bool, Halt> {
+        let message = self.nodes.message(number);
         let (role, _) = self.config.topology.role(message.dst);
         let offer = if role == Role::Memory {
-            self.memory_takes(state, number, &message)?;
+            self.memory_takes(state, number, message)?;
             Offer::Consumed
         } else {
             self.offer(state, message.dst.0, StepInput::Message(number))?
@@ -395,10 +485,8 @@ impl Machine {
         }
     }
 
-    fn memory_takes(&mut self, state: &mut State, number: u32, message: &Message<WORDS>) -> Result<(), Violation> {
-        if let Some(journal) = &mut self.journal {
-            journal.push(Happening::Memory(number));
-        }
+    fn memory_takes(&self, state: &mut State, number: u32, message: &Message<WORDS>) -> Result<(), Halt> {
+        self.note(Happening::Memory(number));
         let mut data = self.memory_line(state, message.line.0 as usize);
         match message.kind {
             memory::WB => {
@@ -408,18 +496,17 @@ impl Machine {
                 Ok(())
             }
             _ => {
-                let answer = self.nodes.add_message(&message.reply_line(memory::MEM_DATA, &data));
-                self.route_new_messages();
-                self.send(state, answer)
+                let answer = self.nodes.known_message(&message.reply_line(memory::MEM_DATA, &data));
+                self.send(state, answer.ok_or(Halt::Unknown(Unknown::Answer(number, data)))?)
             }
         }
     }
 
     /// Gives an input to a controller, first making room if it asks for that.
-    fn offer(&mut self, state: &mut State, agent: u16, input: StepInput) -> Result<Offer, Violation> {
+    fn offer(&self, state: &mut State, agent: u16, input: StepInput) -> Result<Offer, Halt> {
         let mut evicted = false;
         loop {
-            let result = self.step(state[usize::from(agent)], input);
+            let result = self.step(state[usize::from(agent)], input)?;
             if self.commit_if_done(state, agent, result)? {
                 return Ok(Offer::Consumed);
             }
@@ -429,7 +516,7 @@ impl Machine {
                     return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
                 }
             };
-            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(victim.0 as u8));
+            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(victim.0 as u8))?;
             if !self.commit_if_done(state, agent, eviction)? {
                 return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
             }
@@ -437,49 +524,60 @@ impl Machine {
         }
     }
 
-    fn step(&mut self, node: u32, input: StepInput) -> u32 {
-        let result = self.nodes.step(node, input);
-        self.route_new_messages();
-        result
+    fn step(&self, node: u32, input: StepInput) -> Result<u32, Halt> {
+        self.nodes.known_step(node, input).ok_or(Halt::Unknown(Unknown::Step(node, input)))
     }
 
     /// Takes over what a step did, unless its input was refused.
-    fn commit_if_done(&mut self, state: &mut State, agent: u16, result: u32) -> Result<bool, Violation> {
+    fn commit_if_done(&self, state: &mut State, agent: u16, result: u32) -> Result<bool, Halt> {
         if !self.has_room(state, result) {
             return Ok(false);
         }
-        let step = self.nodes.result(result);
-        let (after, sent, completed) = (step.after, step.sent.len(), step.completions.len());
-        let (outcome, honest) = (step.outcome, step.honest);
-        if outcome != Ok(StepOutcome::Stall)
-            && let Some(journal) = &mut self.journal
-        {
-            journal.push(Happening::Step(result));
+        let effect = self.nodes.effect(result);
+        if !effect.done {
+            return self.refused(agent, result);
         }
-        if !honest {
-            return Err(Violation::RefusalWithEffects { agent: self.config.topology.name(AgentId(agent)) });
+        self.note(Happening::Step(result));
+        state[usize::from(agent)] = effect.after;
+        for completion in self.nodes.completions(effect) {
+            self.answer(state, completion.txn, &completion.data)?;
         }
-        if outcome? != StepOutcome::Done {
-            return Ok(false);
-        }
-        state[usize::from(agent)] = after;
-        for index in 0..completed {
-            let completion = &self.nodes.result(result).completions[index];
-            let (txn, data) = (completion.txn, completion.data);
-            self.answer(state, txn, &data)?;
-        }
-        for index in 0..sent {
-            let number = self.nodes.result(result).sent[index];
+        for &number in self.nodes.sent(effect) {
             self.send(state, number)?;
         }
         Ok(true)
+    }
+
+    /// What it means that a step did not consume its input.
+    fn refused(&self, agent: u16, result: u32) -> Result<bool, Halt> {
+        let step = self.nodes.result(result);
+        if step.outcome != Ok(StepOutcome::Stall) {
+            self.note(Happening::Step(result));
+        }
+        if !step.honest {
+            return Err(Violation::RefusalWithEffects { agent: self.config.topology.name(AgentId(agent)) }.into());
+        }
+        step.outcome.map_err(Violation::from)?;
+        Ok(false)
+    }
+
+    fn note(&self, happening: Happening) {
+        if self.replaying
+            && let Ok(mut journal) = self.journal.lock()
+        {
+            journal.push(happening);
+        }
+    }
+
+    fn take_journal(&self) -> Vec<Happening> {
+        self.journal.lock().map(|mut journal| std::mem::take(&mut *journal)).unwrap_or_default()
     }
 
     fn answer(&self, state: &mut State, txn: Txn, data: &LineData<WORDS>) -> Result<(), Violation> {
         if txn == WARMING {
             return Ok(());
         }
-        let index = txn.0 as usize;
+        let index = index_of(txn).unwrap_or(usize::MAX / 2);
         let thread = index / self.slots.max(1);
         let unexpected = |op: String| Violation::UnexpectedAnswer { thread, op };
         let Some(word) = state[..self.network_at].get_mut(self.ops_at + index) else {
@@ -501,16 +599,14 @@ impl Machine {
         }
     }
 
-    fn send(&mut self, state: &mut State, number: u32) -> Result<(), Violation> {
+    fn send(&self, state: &mut State, number: u32) -> Result<(), Halt> {
         let message = self.nodes.message(number);
-        let (dst, name) = (message.dst, self.protocol.messages()[usize::from(message.kind.0)].name);
+        let dst = message.dst;
+        let name = || self.protocol.messages()[usize::from(message.kind.0)].name;
         match self.routes[number as usize] {
-            Route::Queue(key) | Route::Pool(key) => {
-                let pooled = matches!(self.routes[number as usize], Route::Pool(_));
-                let behind = |&other: &u32| match self.routes[other as usize] {
-                    Route::Queue(k) | Route::Pool(k) => k > key || (pooled && k == key && other > number),
-                    Route::Instant | Route::Nowhere => false,
-                };
+            Route::Queue(_) | Route::Pool(_) => {
+                let channel = self.channel(number);
+                let behind = |&other: &u32| self.channel(other) > channel;
                 let position = self.network(state).iter().position(behind).unwrap_or(state.len() - self.network_at);
                 state.insert(self.network_at + position, number);
                 Ok(())
@@ -518,10 +614,10 @@ impl Machine {
             Route::Instant => match self.offer(state, dst.0, StepInput::Message(number))? {
                 Offer::Consumed => Ok(()),
                 Offer::EvictedOnly | Offer::Refused => {
-                    Err(Violation::InstantStalled { agent: self.config.topology.name(dst), message: name })
+                    Err(Violation::InstantStalled { agent: self.config.topology.name(dst), message: name() }.into())
                 }
             },
-            Route::Nowhere => Err(Violation::NoSuchAgent { message: name, agent: dst.0 }),
+            Route::Nowhere => Err(Violation::NoSuchAgent { message: name(), agent: dst.0 }.into()),
         }
     }
 
@@ -548,9 +644,10 @@ impl Machine {
 
     /// Makes a move and tells what happened in it.
     pub fn replay(&mut self, action: Action, state: &mut State) -> (Result<bool, Violation>, Vec<Happening>) {
-        self.journal = Some(Vec::new());
+        self.replaying = true;
         let moved = self.apply(action, state);
-        (moved, self.journal.take().unwrap_or_default())
+        self.replaying = false;
+        (moved, self.take_journal())
     }
 
     /// The operation that a request stands for, and its thread.
@@ -563,12 +660,21 @@ impl Machine {
     }
     /// The operation that a completion ended, and its thread.
     pub fn op_of_txn(&self, state: &[u32], txn: Txn) -> Option<(usize, Op)> {
-        let index = txn.0 as usize;
+        let index = index_of(txn)?;
         let (thread, slot) = (index / self.slots, index % self.slots);
         let step = self.config.threads.get(thread)?.steps.get(slot)?;
         let choice = self.progress(state, thread, slot).choice()?;
         Some((thread, step.alternatives[usize::from(choice)]))
     }
+}
+
+/// The name of an operation, by its place among those of all threads. Zero is left to messages that serve no operation.
+pub(crate) fn txn_of(index: usize) -> Txn {
+    Txn(index as u32 + 1)
+}
+
+fn index_of(txn: Txn) -> Option<usize> {
+    (txn.0 as usize).checked_sub(1)
 }
 
 /// An operation as the private cache gets it.

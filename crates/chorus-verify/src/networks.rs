@@ -27,6 +27,7 @@ use crate::machine::Machine;
 use crate::node::StepInput;
 use crate::pressure::configurations;
 use crate::replay::Replay;
+use crate::settings::Settings;
 
 /// How many messages may be in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -275,7 +276,7 @@ pub fn try_configuration(protocol: &'static dyn Protocol, pools: &[u8], config: 
         let networks = Networks::Finite { pools: pools.to_vec(), capacity };
         let machine = MachineConfig { networks, ..config.machine.clone() };
         let mut exploration = Exploration::new(protocol, None, &machine, OnForbidden::Stop);
-        let end = exploration.run(STATE_LIMIT);
+        let end = exploration.run(&Settings::with_states(STATE_LIMIT));
         let needed = largest_step(exploration.machine());
         if needed > capacity {
             capacity = needed;
@@ -283,7 +284,7 @@ pub fn try_configuration(protocol: &'static dyn Protocol, pools: &[u8], config: 
         }
         return match end {
             End::Exhausted => Sharing::Free { states: exploration.states() },
-            End::Bounded => Sharing::Bounded { config: config.name },
+            End::Bounded(_) => Sharing::Bounded { config: config.name },
             End::Violated(failure) => {
                 let chart = Chart::of_failure(&mut exploration, &failure);
                 Sharing::Stuck(Box::new(Deadlock { config: config.name, pools: pools.to_vec(), capacity, chart }))

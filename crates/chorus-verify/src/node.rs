@@ -4,7 +4,7 @@
 //! state. So a controller's state is kept once and named by a number, equal numbers exactly for equal encodings, and each step is run once and
 //! remembered. A state of the whole machine is then a short sequence of numbers.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use chorus_protocol::access::{Completion, CoreRequest};
 use chorus_protocol::address::LineAddr;
@@ -14,6 +14,7 @@ use chorus_protocol::controller::{
 use chorus_protocol::line::ByteMask;
 use chorus_protocol::message::Message;
 
+use crate::hashing::FastMap;
 use crate::program::WORDS;
 
 /// What synchronised counters show, always: explorations move timestamps instead of time.
@@ -50,6 +51,19 @@ pub enum StepInput {
     Time(Passage),
 }
 
+impl StepInput {
+    /// One number for a controller's state and its input.
+    fn key(self, before: u32) -> u64 {
+        let input = match self {
+            StepInput::Request(number) => u64::from(number) << 2,
+            StepInput::Message(number) => u64::from(number) << 2 | 1,
+            StepInput::Evict(line) => u64::from(line) << 2 | 2,
+            StepInput::Time(passage) => (passage as u64) << 2 | 3,
+        };
+        u64::from(before) << 32 | input
+    }
+}
+
 /// What a step did.
 #[derive(Clone, Debug)]
 pub struct StepResult {
@@ -69,17 +83,37 @@ pub struct StepResult {
     pub completions: Vec<Completion<WORDS>>,
 }
 
+/// What a step did, as far as the machine goes on with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect {
+    /// The controller's state after.
+    pub after: u32,
+    /// Whether the input was consumed as the contract has it.
+    pub done: bool,
+    /// Where its messages and completions lie among those of all steps, and how many they are.
+    sent: (u32, u8),
+    completions: (u32, u8),
+}
+
 /// All that were seen so far.
 #[derive(Debug, Default)]
 pub struct Nodes {
     lines: u8,
     nodes: Vec<Node>,
-    node_numbers: HashMap<Vec<u8>, u32>,
+    node_numbers: FastMap<Vec<u8>, u32>,
     messages: Vec<Message<WORDS>>,
-    message_numbers: HashMap<Message<WORDS>, u32>,
+    /// What orders messages by their contents.
+    ranks: Vec<u64>,
+    message_numbers: FastMap<Message<WORDS>, u32>,
+    /// What messages are after time has passed.
+    aged: FastMap<(u32, Passage), u32>,
     requests: Vec<CoreRequest<WORDS>>,
     results: Vec<StepResult>,
-    result_numbers: HashMap<(u32, StepInput), u32>,
+    result_numbers: FastMap<u64, u32>,
+    /// What each step did, apart from the rest, since it is asked so often.
+    effects: Vec<Effect>,
+    sent: Vec<u32>,
+    completions: Vec<Completion<WORDS>>,
     out: Outbox<WORDS>,
 }
 
@@ -104,6 +138,11 @@ impl Nodes {
         &self.messages[number as usize]
     }
 
+    /// What orders messages, the same on every machine where their numbers depend on what was sent before.
+    pub fn rank(&self, number: u32) -> (u64, u32) {
+        (self.ranks[number as usize], number)
+    }
+
     /// Every message ever sent.
     pub fn all_messages(&self) -> &[Message<WORDS>] {
         &self.messages
@@ -114,9 +153,29 @@ impl Nodes {
         &self.requests[number as usize]
     }
 
+    /// How many requests there are.
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
     /// A step.
     pub fn result(&self, number: u32) -> &StepResult {
         &self.results[number as usize]
+    }
+
+    /// What a step did.
+    pub fn effect(&self, number: u32) -> Effect {
+        self.effects[number as usize]
+    }
+
+    /// The messages that a step sent.
+    pub fn sent(&self, effect: Effect) -> &[u32] {
+        &self.sent[effect.sent.0 as usize..][..usize::from(effect.sent.1)]
+    }
+
+    /// The operations that a step ended.
+    pub fn completions(&self, effect: Effect) -> &[Completion<WORDS>] {
+        &self.completions[effect.completions.0 as usize..][..usize::from(effect.completions.1)]
     }
 
     /// Every step that was ever run.
@@ -149,12 +208,23 @@ impl Nodes {
         }
         let number = self.messages.len() as u32;
         self.messages.push(*message);
+        self.ranks.push(self.message_numbers.hasher().hash_one(message));
         self.message_numbers.insert(*message, number);
         number
     }
 
-    /// The number of a message after time has passed: its timestamp is one closer, or long past. With a whole line comes the end of a
-    /// lease, and when that was may matter; other timestamps are times to wait for.
+    /// The number of a message, if it was ever sent.
+    pub fn known_message(&self, message: &Message<WORDS>) -> Option<u32> {
+        self.message_numbers.get(message).copied()
+    }
+
+    /// The number of a message after time has passed, if that was ever asked: its timestamp is one closer, or long past.
+    pub fn known_aged(&self, number: u32, passage: Passage) -> Option<u32> {
+        self.aged.get(&(number, passage)).copied()
+    }
+
+    /// As [`Nodes::known_aged`], finding it out. With a whole line comes the end of a lease, and when that was may matter; other
+    /// timestamps are times to wait for.
     pub fn aged_message(&mut self, number: u32, passage: Passage) -> u32 {
         let message = *self.message(number);
         let history = if message.mask == ByteMask::full::<WORDS>() { HISTORY } else { 0 };
@@ -163,12 +233,19 @@ impl Nodes {
             Passage::Tick if message.stamp > NOW - history => message.stamp - 1,
             Passage::Tick | Passage::Wake | Passage::RollOver => PASSED,
         };
-        self.add_message(&Message { stamp, ..message })
+        let aged = self.add_message(&Message { stamp, ..message });
+        self.aged.insert((number, passage), aged);
+        aged
     }
 
-    /// The number of the step that a controller in state `before` makes on `input`; runs it if it was never run.
+    /// The number of the step that a controller in state `before` makes on `input`, if it was ever run.
+    pub fn known_step(&self, before: u32, input: StepInput) -> Option<u32> {
+        self.result_numbers.get(&input.key(before)).copied()
+    }
+
+    /// As [`Nodes::known_step`], running it if it was never run.
     pub fn step(&mut self, before: u32, input: StepInput) -> u32 {
-        if let Some(&number) = self.result_numbers.get(&(before, input)) {
+        if let Some(number) = self.known_step(before, input) {
             return number;
         }
         let mut out = std::mem::take(&mut self.out);
@@ -183,9 +260,17 @@ impl Nodes {
         let sent = out.messages.iter().map(|message| self.add_message(message)).collect();
         let result = StepResult { before, input, outcome, honest, after, sent, completions: out.completions.clone() };
         self.out = out;
+        self.effects.push(Effect {
+            after,
+            done: honest && outcome == Ok(Outcome::Done),
+            sent: (self.sent.len() as u32, result.sent.len() as u8),
+            completions: (self.completions.len() as u32, result.completions.len() as u8),
+        });
+        self.sent.extend(&result.sent);
+        self.completions.extend(&result.completions);
         let number = self.results.len() as u32;
         self.results.push(result);
-        self.result_numbers.insert((before, input), number);
+        self.result_numbers.insert(input.key(before), number);
         number
     }
 

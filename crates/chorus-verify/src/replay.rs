@@ -432,7 +432,7 @@ impl Examiner {
             if !machine.has_counters() || !machine.apply(tick, &mut state.clone())? {
                 clean(machine, state)?;
             }
-            self.judge.judge(machine, state, 0)?;
+            self.judge.verdict(machine, state, 0)?;
         }
         if stuck(machine, state)? { Err(Violation::Deadlock(machine.waiting(state))) } else { Ok(()) }
     }

@@ -153,9 +153,21 @@ impl Machine {
         Outcome { registers: registers.collect(), finals }
     }
 
-    /// Every word of memory with what caches hold that is newer.
+    /// What tells the execution that an idle state ends from every other: the progress of all operations and the memory in the end.
+    pub(crate) fn execution(&self, state: &[u32], execution: &mut Vec<u32>) {
+        execution.clear();
+        execution.extend_from_slice(&state[self.ops_at..self.network_at]);
+        self.add_final_words(state, execution);
+    }
+
     fn final_words(&self, state: &[u32]) -> Vec<u32> {
         let mut words = Vec::new();
+        self.add_final_words(state, &mut words);
+        words
+    }
+
+    /// Appends every word of memory with what caches hold that is newer.
+    fn add_final_words(&self, state: &[u32], words: &mut Vec<u32>) {
         for line in 0..usize::from(self.config.lines) {
             let mut data = self.memory_line(state, line);
             for agent in (0..self.controllers).rev() {
@@ -164,7 +176,6 @@ impl Machine {
             }
             words.extend(data.0);
         }
-        words
     }
 
     pub(crate) fn memory_line(&self, state: &[u32], line: usize) -> LineData<WORDS> {

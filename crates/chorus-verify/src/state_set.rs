@@ -1,96 +1,334 @@
-//! The set of states seen so far, compared by their whole encodings.
+//! The set of states seen so far, with the way to each.
+//!
+//! States lie in shards by their fingerprints, so that several threads can add to the set at once; within a shard they are numbered as they
+//! come. A state is a sequence of integers, kept in as many bytes as each integer needs, and compared by all of them; or, if asked for, only
+//! its fingerprint is kept, and its bytes no longer than until the next level of the search is complete.
 
-const EMPTY: u64 = u64::MAX;
+use std::ops::Range;
 
-/// States in the order of insertion. Each is a sequence of integers, kept in as many bytes as each integer needs, so that a set
-/// of millions fits in memory.
-#[derive(Clone, Debug)]
-pub struct StateSet {
-    bytes: Vec<u8>,
-    /// Where each state's bytes end.
-    ends: Vec<usize>,
-    /// Open addressing: the upper half of an entry is the hash, the lower half the state's number.
-    index: Vec<u64>,
-    scratch: Vec<u8>,
+use crate::settings::Storage;
+
+/// Shards of a set; a power of two.
+pub const SHARDS: usize = 64;
+
+const SHARD_BITS: u32 = SHARDS.trailing_zeros();
+const NUMBER_BITS: u32 = 24;
+const EMPTY: u32 = u32::MAX;
+
+/// The most states of a shard: numbers have 24 bits, and one means none.
+const MOST_STATES: usize = (1 << NUMBER_BITS) - 2;
+/// The most bytes of a shard: places have 32 bits; a state is far shorter than what is left free.
+const MOST_BYTES: usize = (1 << 32) - (1 << 20);
+
+/// The shard that a state with this fingerprint belongs to.
+pub fn shard_of(fingerprint: u64) -> usize {
+    (fingerprint >> (u64::BITS - SHARD_BITS)) as usize
 }
 
-impl Default for StateSet {
-    fn default() -> Self {
-        StateSet { bytes: Vec::new(), ends: Vec::new(), index: vec![EMPTY; 1024], scratch: Vec::new() }
-    }
+/// The number of state `local` of shard `shard`.
+pub fn number_of(shard: usize, local: usize) -> u32 {
+    (local << SHARD_BITS | shard) as u32
+}
+
+fn place_of(number: u32) -> (usize, usize) {
+    (number as usize & (SHARDS - 1), number as usize >> SHARD_BITS)
+}
+
+/// A state that may be new: where its encoding lies among those of others, and the state it was reached from.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Of its encoding.
+    pub fingerprint: u64,
+    /// Where its encoding begins.
+    pub start: u32,
+    /// Where its encoding ends.
+    pub end: u32,
+    /// The state it was reached from.
+    pub parent: u32,
+}
+
+/// Where a candidate would be, if it is in the set.
+#[derive(Clone, Copy, Debug)]
+pub struct Guess {
+    entry: u32,
+    start: u32,
+    end: u32,
+}
+
+/// States in shards.
+#[derive(Clone, Debug)]
+pub struct StateSet {
+    shards: Vec<Shard>,
 }
 
 impl StateSet {
+    /// An empty set.
+    pub fn new(storage: Storage) -> StateSet {
+        StateSet { shards: vec![Shard::new(storage); SHARDS] }
+    }
+
     /// Number of states.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.shards.iter().map(Shard::len).sum()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
-    /// The number of a state, and whether it is new.
-    pub fn insert(&mut self, state: &[u32]) -> (u32, bool) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        encode(state, &mut scratch);
-        let found = self.insert_bytes(&scratch);
-        self.scratch = scratch;
-        found
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.shards.iter().map(Shard::bytes).sum()
     }
 
-    /// Reads a state back.
+    /// Whether no shard is full.
+    pub fn has_room(&self) -> bool {
+        self.shards.iter().all(Shard::has_room)
+    }
+
+    /// The shards, to add to.
+    pub fn shards_mut(&mut self) -> &mut [Shard] {
+        &mut self.shards
+    }
+
+    /// Number of states in each shard.
+    pub fn lengths(&self) -> Vec<usize> {
+        self.shards.iter().map(Shard::len).collect()
+    }
+
+    /// The number of a state with this fingerprint and encoding.
+    pub fn find(&self, fingerprint: u64, bytes: &[u8]) -> Option<u32> {
+        let shard = shard_of(fingerprint);
+        self.shards[shard].find(fingerprint, bytes).map(|local| number_of(shard, local))
+    }
+
+    /// Leaves those of several candidates that are not in the set. Each lookup waits for memory three times; the lookups of many are done
+    /// side by side, one kind of waiting after the other, so that they wait together.
+    pub fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>) {
+        guesses.clear();
+        guesses.extend(candidates.iter().map(|candidate| {
+            let shard = &self.shards[shard_of(candidate.fingerprint)];
+            Guess { entry: shard.guess(candidate.fingerprint), start: 0, end: 0 }
+        }));
+        for (candidate, guess) in candidates.iter().zip(guesses.iter_mut()) {
+            let shard = &self.shards[shard_of(candidate.fingerprint)];
+            if shard.storage == Storage::Exact && alike(guess.entry, candidate.fingerprint) {
+                let range = shard.range(local_of(guess.entry));
+                (guess.start, guess.end) = (range.start as u32, range.end as u32);
+            }
+        }
+        let mut guesses = guesses.iter();
+        candidates.retain(|candidate| {
+            let bytes = &encoded[candidate.start as usize..candidate.end as usize];
+            let shard = &self.shards[shard_of(candidate.fingerprint)];
+            match guesses.next() {
+                Some(guess) if guess.entry == EMPTY => true,
+                Some(&Guess { start, end, .. }) if end > 0 && shard.bytes[start as usize..end as usize] == *bytes => {
+                    false
+                }
+                Some(_) | None => shard.find(candidate.fingerprint, bytes).is_none(),
+            }
+        });
+    }
+
+    /// Reads a state back, if it is still kept.
     pub fn get(&self, number: u32, state: &mut Vec<u32>) {
-        decode(self.slice(number), state);
+        let (shard, local) = place_of(number);
+        decode(self.shards[shard].slice(local), state);
     }
 
-    fn insert_bytes(&mut self, bytes: &[u8]) -> (u32, bool) {
-        if self.ends.len() * 2 >= self.index.len() {
+    /// The state that a state was first reached from; starts were reached from themselves.
+    pub fn parent(&self, number: u32) -> u32 {
+        let (shard, local) = place_of(number);
+        self.shards[shard].parents[local]
+    }
+
+    /// Lets go of what need not be kept of states before `first` of each shard.
+    pub fn forget_before(&mut self, first: &[usize]) {
+        self.shards.iter_mut().zip(first).for_each(|(shard, &first)| shard.forget_before(first));
+    }
+}
+
+/// States whose fingerprints begin alike.
+#[derive(Clone, Debug)]
+pub struct Shard {
+    storage: Storage,
+    bytes: Vec<u8>,
+    /// Where each state's bytes end, from state `first_kept` on.
+    ends: Vec<u32>,
+    first_kept: usize,
+    /// Of all states, where only they are kept.
+    fingerprints: Vec<u64>,
+    parents: Vec<u32>,
+    /// Open addressing: the upper byte of an entry is part of the fingerprint, the rest the state's number.
+    index: Vec<u32>,
+}
+
+impl Shard {
+    fn new(storage: Storage) -> Shard {
+        Shard {
+            storage,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            first_kept: 0,
+            fingerprints: Vec::new(),
+            parents: Vec::new(),
+            index: vec![EMPTY; 64],
+        }
+    }
+
+    /// Number of states.
+    pub fn len(&self) -> usize {
+        self.parents.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.parents.is_empty()
+    }
+
+    fn bytes(&self) -> usize {
+        let words = self.ends.capacity() + self.parents.capacity() + self.index.capacity();
+        self.bytes.capacity() + words * size_of::<u32>() + self.fingerprints.capacity() * size_of::<u64>()
+    }
+
+    fn has_room(&self) -> bool {
+        self.len() < MOST_STATES / 8 * 7 && self.bytes.len() < MOST_BYTES / 8 * 7
+    }
+
+    /// Adds a state; its number, if it is new.
+    pub fn insert(&mut self, fingerprint: u64, bytes: &[u8], parent: u32) -> Option<usize> {
+        if self.len() * 4 >= self.index.len() * 3 {
             self.grow();
         }
-        let hash = hash(bytes);
+        let position = self.position(fingerprint, bytes);
+        if self.index[position] != EMPTY || self.len() >= MOST_STATES || self.bytes.len() >= MOST_BYTES {
+            return None;
+        }
+        let local = self.len();
+        self.index[position] = entry(fingerprint, local);
+        make_room(&mut self.bytes, bytes.len());
+        make_room(&mut self.ends, 1);
+        make_room(&mut self.parents, 1);
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(self.bytes.len() as u32);
+        self.parents.push(parent);
+        if self.storage == Storage::Fingerprints {
+            make_room(&mut self.fingerprints, 1);
+            self.fingerprints.push(fingerprint);
+        }
+        Some(local)
+    }
+
+    fn find(&self, fingerprint: u64, bytes: &[u8]) -> Option<usize> {
+        match self.index[self.position(fingerprint, bytes)] {
+            EMPTY => None,
+            entry => Some(local_of(entry)),
+        }
+    }
+
+    /// The first entry that may stand for a state with this fingerprint, or an empty one.
+    fn guess(&self, fingerprint: u64) -> u32 {
         let mask = self.index.len() - 1;
-        let mut position = hash as usize & mask;
+        let mut position = fingerprint as usize & mask;
         loop {
-            let entry = self.index[position];
-            if entry == EMPTY {
-                break;
-            }
-            if (entry >> 32) as u32 == hash && self.slice(entry as u32) == bytes {
-                return (entry as u32, false);
+            let found = self.index[position];
+            if found == EMPTY || alike(found, fingerprint) {
+                return found;
             }
             position = (position + 1) & mask;
         }
-        let number = self.ends.len() as u32;
-        self.index[position] = u64::from(hash) << 32 | u64::from(number);
-        self.bytes.extend_from_slice(bytes);
-        self.ends.push(self.bytes.len());
-        (number, true)
     }
 
-    fn slice(&self, number: u32) -> &[u8] {
-        let number = number as usize;
-        let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        &self.bytes[start..self.ends[number]]
+    /// Where in the index a state is, or would be.
+    fn position(&self, fingerprint: u64, bytes: &[u8]) -> usize {
+        let mask = self.index.len() - 1;
+        let mut position = fingerprint as usize & mask;
+        loop {
+            let found = self.index[position];
+            if found == EMPTY || (alike(found, fingerprint) && self.equals(local_of(found), fingerprint, bytes)) {
+                return position;
+            }
+            position = (position + 1) & mask;
+        }
+    }
+
+    fn equals(&self, local: usize, fingerprint: u64, bytes: &[u8]) -> bool {
+        match self.storage {
+            Storage::Exact => self.slice(local) == bytes,
+            Storage::Fingerprints => self.fingerprints[local] == fingerprint,
+        }
+    }
+
+    /// Reads a state back, if it is still kept.
+    pub fn get(&self, local: usize, state: &mut Vec<u32>) {
+        decode(self.slice(local), state);
+    }
+
+    fn slice(&self, local: usize) -> &[u8] {
+        &self.bytes[self.range(local)]
+    }
+
+    fn range(&self, local: usize) -> Range<usize> {
+        let place = local - self.first_kept;
+        let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
+        start..self.ends[place] as usize
+    }
+
+    fn forget_before(&mut self, first: usize) {
+        if self.storage == Storage::Exact || first <= self.first_kept {
+            return;
+        }
+        let count = first - self.first_kept;
+        let dropped = self.ends[count - 1];
+        self.bytes.drain(..dropped as usize);
+        self.ends.drain(..count);
+        self.ends.iter_mut().for_each(|end| *end -= dropped);
+        self.first_kept = first;
     }
 
     fn grow(&mut self) {
         let mut larger = vec![EMPTY; self.index.len() * 2];
         let mask = larger.len() - 1;
-        for &entry in self.index.iter().filter(|&&entry| entry != EMPTY) {
-            let mut position = (entry >> 32) as usize & mask;
+        for local in 0..self.len() {
+            let fingerprint = match self.storage {
+                Storage::Exact => crate::hashing::fingerprint(self.slice(local)),
+                Storage::Fingerprints => self.fingerprints[local],
+            };
+            let mut position = fingerprint as usize & mask;
             while larger[position] != EMPTY {
                 position = (position + 1) & mask;
             }
-            larger[position] = entry;
+            larger[position] = entry(fingerprint, local);
         }
         self.index = larger;
     }
 }
 
+fn entry(fingerprint: u64, local: usize) -> u32 {
+    let tag = (fingerprint >> (u64::BITS - SHARD_BITS - 8)) as u32 & 0xFF;
+    tag << NUMBER_BITS | local as u32
+}
+
+/// Whether an entry may stand for a state with this fingerprint.
+fn alike(found: u32, fingerprint: u64) -> bool {
+    found != EMPTY && (found ^ entry(fingerprint, 0)) >> NUMBER_BITS == 0
+}
+
+fn local_of(entry: u32) -> usize {
+    (entry & ((1 << NUMBER_BITS) - 1)) as usize
+}
+
+/// Grows by a quarter, since doubling would leave half of a large set unused.
+fn make_room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact((list.len() / 4).max(more).max(64));
+    }
+}
+
 /// Seven bits to a byte, the least significant first; the top bit says that more follow.
-fn encode(state: &[u32], bytes: &mut Vec<u8>) {
+pub fn encode(state: &[u32], bytes: &mut Vec<u8>) {
     bytes.clear();
     for &word in state {
         let mut rest = word;
@@ -102,7 +340,8 @@ fn encode(state: &[u32], bytes: &mut Vec<u8>) {
     }
 }
 
-fn decode(bytes: &[u8], state: &mut Vec<u32>) {
+/// The numbers of a state.
+pub fn decode(bytes: &[u8], state: &mut Vec<u32>) {
     state.clear();
     let (mut word, mut shift) = (0, 0);
     for &byte in bytes {
@@ -116,55 +355,66 @@ fn decode(bytes: &[u8], state: &mut Vec<u32>) {
     }
 }
 
-fn hash(bytes: &[u8]) -> u32 {
-    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut hash = bytes.len() as u64;
-    let chunks = bytes.chunks_exact(8);
-    let mut last = [0; 8];
-    last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-    for chunk in chunks {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        hash = (hash.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(MULTIPLIER);
-    }
-    hash = (hash.rotate_left(5) ^ u64::from_le_bytes(last)).wrapping_mul(MULTIPLIER);
-    hash ^= hash >> 29;
-    (hash.wrapping_mul(MULTIPLIER) >> 32) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hashing::fingerprint;
     use proptest::prelude::*;
+
+    fn insert(set: &mut StateSet, state: &[u32], parent: u32) -> (u32, bool) {
+        let mut bytes = Vec::new();
+        encode(state, &mut bytes);
+        let hash = fingerprint(&bytes);
+        let shard = shard_of(hash);
+        let new = set.shards_mut()[shard].insert(hash, &bytes, parent).is_some();
+        (set.find(hash, &bytes).unwrap(), new)
+    }
 
     proptest! {
         #[test]
         fn a_state_is_new_exactly_once_and_reads_back(states in prop::collection::vec(prop::collection::vec(any::<u32>(), 0..6), 1..200)) {
-            let mut set = StateSet::default();
-            let mut seen: Vec<Vec<u32>> = Vec::new();
-            for state in &states {
-                let expected = seen.iter().position(|earlier| earlier == state);
-                let (number, new) = set.insert(state);
-                prop_assert_eq!(new, expected.is_none());
-                prop_assert_eq!(number as usize, expected.unwrap_or(seen.len()));
+            let mut set = StateSet::new(Storage::Exact);
+            let mut seen: Vec<(Vec<u32>, u32)> = Vec::new();
+            for (parent, state) in states.iter().enumerate() {
+                let known = seen.iter().find(|(earlier, _)| earlier == state).map(|(_, number)| *number);
+                let (number, new) = insert(&mut set, state, parent as u32);
+                prop_assert_eq!(new, known.is_none());
+                prop_assert_eq!(number, known.unwrap_or(number));
                 if new {
-                    seen.push(state.clone());
+                    prop_assert_eq!(set.parent(number), parent as u32);
+                    seen.push((state.clone(), number));
                 }
                 let mut back = Vec::new();
                 set.get(number, &mut back);
                 prop_assert_eq!(&back, state);
             }
+            prop_assert_eq!(set.len(), seen.len());
         }
     }
 
     #[test]
     fn growing_keeps_every_state_findable() {
-        let mut set = StateSet::default();
-        for value in 0..10_000 {
-            assert_eq!(set.insert(&[value, value / 3]), (value, true));
+        for storage in [Storage::Exact, Storage::Fingerprints] {
+            let mut set = StateSet::new(storage);
+            let numbers: Vec<u32> = (0..10_000).map(|value| insert(&mut set, &[value, value / 3], 0).0).collect();
+            for value in 0..10_000 {
+                assert_eq!(insert(&mut set, &[value, value / 3], 0), (numbers[value as usize], false));
+            }
         }
-        for value in 0..10_000 {
-            assert_eq!(set.insert(&[value, value / 3]), (value, false));
-        }
+    }
+
+    #[test]
+    fn fingerprints_stay_when_states_are_let_go() {
+        let mut set = StateSet::new(Storage::Fingerprints);
+        assert!((0..1000).all(|value| insert(&mut set, &[value; 20], 0).1));
+        let (level, before) = (set.lengths(), set.bytes());
+        assert!((1000..1010).all(|value| insert(&mut set, &[value; 20], 0).1));
+        set.forget_before(&level);
+        assert!(set.bytes() <= before + 64 * 64 * 24);
+        let (number, new) = insert(&mut set, &[1005; 20], 0);
+        let mut state = Vec::new();
+        set.get(number, &mut state);
+        assert_eq!((new, state), (false, vec![1005; 20]));
+        assert!((0..1010).all(|value| !insert(&mut set, &[value; 20], 0).1));
     }
 }

@@ -10,9 +10,10 @@ use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage
 use chorus_protocol::registry::Protocol;
 
 use crate::check::table_configurations;
-use crate::explore::{Exploration, OnForbidden, STATE_LIMIT};
+use crate::explore::{Exploration, OnForbidden};
 use crate::machine::Machine;
 use crate::node::{NOW, Node, StepInput};
+use crate::settings::Settings;
 
 /// What a controller did in one state on one event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,17 +119,18 @@ pub struct TransitionTable {
 }
 
 impl TransitionTable {
+    /// A table that nothing was seen for.
+    pub fn empty(protocol: &dyn Protocol) -> TransitionTable {
+        let (title, citation) = (protocol.title(), protocol.citation());
+        TransitionTable { title, citation, explored: 0, roles: BTreeMap::new() }
+    }
+
     /// Explores a protocol in enough configurations to meet everything it does.
     pub fn extract(protocol: &'static dyn Protocol) -> TransitionTable {
-        let mut table = TransitionTable {
-            title: protocol.title(),
-            citation: protocol.citation(),
-            explored: 0,
-            roles: BTreeMap::new(),
-        };
+        let mut table = TransitionTable::empty(protocol);
         for config in table_configurations(protocol) {
             let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
-            exploration.run(STATE_LIMIT);
+            exploration.run(&Settings::default());
             table.absorb(exploration.machine());
             table.explored += exploration.states();
         }

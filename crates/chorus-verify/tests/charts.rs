@@ -9,7 +9,7 @@ fn chart(protocol: &str, fault: &str) -> String {
     let report = check(protocol, find_fault(protocol, fault), &smoke_configurations()[0]);
     match report.verdict {
         Verdict::Violated(chart) => chart.to_text(),
-        Verdict::Pass | Verdict::Bounded => panic!("{}", report.to_text()),
+        Verdict::Pass | Verdict::Bounded(_) => panic!("{}", report.to_text()),
     }
 }
 

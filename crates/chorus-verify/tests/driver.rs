@@ -10,7 +10,7 @@ use chorus_protocol::message::{Channel, Message, MessageSpec, MsgKind, Size, Tra
 use chorus_protocol::registry::{
     Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol,
 };
-use chorus_verify::check::{Verdict, check, smoke_configurations};
+use chorus_verify::check::{Verdict, check, find_configuration, smoke_configurations};
 use chorus_verify::violation::Violation;
 
 /// Everything goes to memory: the L1 is the only cache, holds nothing and answers loads with zero. It serves programs that only
@@ -21,15 +21,17 @@ struct ToyCache {
     me: AgentId,
     fault: Option<u8>,
     stores: u8,
+    loads: u8,
 }
 
-static FAULTS: [FaultSpec; 6] = [
+static FAULTS: [FaultSpec; 7] = [
     FaultSpec { name: "twice", breaks: "stores are answered twice" },
     FaultSpec { name: "refusal", breaks: "stores are refused, but counted" },
     FaultSpec { name: "nowhere", breaks: "stores are sent to nobody" },
     FaultSpec { name: "slow", breaks: "the bank stalls a message that takes no time" },
     FaultSpec { name: "restless", breaks: "the cache never comes to rest after a store" },
     FaultSpec { name: "no-bank", breaks: "there are no banks" },
+    FaultSpec { name: "favourite", breaks: "the first cache remembers its loads, the others do not" },
 ];
 
 const NOTE: MsgKind = MsgKind(memory::FIRST_FREE);
@@ -78,6 +80,7 @@ impl Controller<2> for ToyCache {
         Ok(match input {
             Input::Core(request) if request.op == CoreOp::Store => self.store(request, out),
             Input::Core(request) => {
+                self.loads += u8::from(self.fault == Some(6) && self.me == AgentId(0));
                 out.complete(request.txn, &LineData::default());
                 Outcome::Done
             }
@@ -106,7 +109,9 @@ impl Build<2> for Toy {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<2>>> {
         let me = if role == Role::L1 { config.topology.l1(index) } else { config.topology.l2(index) };
         let exists = role == Role::L1 || config.fault != Some(5);
-        exists.then(|| -> Box<dyn Controller<2>> { Box::new(ToyCache { role, me, fault: config.fault, stores: 0 }) })
+        exists.then(|| -> Box<dyn Controller<2>> {
+            Box::new(ToyCache { role, me, fault: config.fault, stores: 0, loads: 0 })
+        })
     }
 }
 
@@ -185,4 +190,14 @@ fn a_controller_must_come_to_rest_when_everything_is_answered() {
 #[test]
 fn a_machine_without_all_its_controllers_is_refused() {
     assert_eq!(violation(Some("no-bank")), Violation::NoController { agent: "L2.0".to_owned() });
+}
+
+#[test]
+fn an_asymmetric_protocol_is_explored_without_the_symmetries_that_it_breaks() {
+    let favourite = FAULTS.iter().position(|fault| fault.name == "favourite").map(|fault| fault as u8);
+    let config = find_configuration(&Toy, "words").unwrap();
+    let [symmetric, asymmetric] = [None, favourite].map(|fault| check(&Toy, fault, &config));
+    assert_eq!((symmetric.symmetry, symmetric.configuration_symmetry), (4, 4), "{}", symmetric.to_text());
+    assert_eq!((asymmetric.symmetry, asymmetric.configuration_symmetry), (2, 4), "{}", asymmetric.to_text());
+    assert!(asymmetric.to_text().contains("the protocol does not keep the others"), "{}", asymmetric.to_text());
 }

@@ -5,6 +5,7 @@ use chorus_verify::config::MachineConfig;
 use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::networks::{Networks, Sharing, assignments, smallest, try_configuration, try_sharing};
 use chorus_verify::pressure::configurations;
+use chorus_verify::settings::Settings;
 use chorus_verify::violation::Violation;
 
 #[test]
@@ -23,7 +24,7 @@ fn the_declared_networks_stay_free_of_deadlock_with_more_room() {
             let networks = Networks::Finite { pools: (0..protocol.virtual_networks()).collect(), capacity };
             let machine = MachineConfig { networks, ..config.machine };
             let mut exploration = Exploration::new(*protocol, None, &machine, OnForbidden::Stop);
-            let end = exploration.run(1_000_000);
+            let end = exploration.run(&Settings::with_states(1_000_000));
             assert_eq!(end, End::Exhausted, "{} in {} with room for {capacity}", protocol.name(), config.name);
         }
     }

@@ -19,9 +19,10 @@ pub use self::suite::{DISCRIMINATORS, SuiteTest, find, tests};
 use crate::chart::Chart;
 use crate::code::NotRunnable;
 use crate::config::{MachineConfig, Stores};
-use crate::explore::{End, Exploration, OnForbidden, STATE_LIMIT};
+use crate::explore::{End, Exploration, OnForbidden};
 use crate::judge::provided;
 use crate::replay::Replay;
+use crate::settings::Settings;
 
 /// What a memory model, on a machine whose loads block, makes of a test's telling outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,13 +189,13 @@ pub fn run_litmus(
     let config = MachineConfig { stores, ..MachineConfig::for_program(&test.test.program)? };
     let model = provided(protocol.model(), &config);
     let mut exploration = Exploration::new(protocol, fault, &config, OnForbidden::Collect);
-    let end = exploration.run(STATE_LIMIT);
+    let end = exploration.run(&Settings::default());
     let reached = exploration.judge().reached().into_keys().collect();
     let (states, transitions, depth) = (exploration.states(), exploration.transitions(), exploration.depth());
-    let bounded = end == End::Bounded;
+    let bounded = matches!(end, End::Bounded(_));
     let failure = match end {
         End::Violated(failure) => Some(Chart::of_failure(&mut exploration, &failure)),
-        End::Exhausted | End::Bounded => None,
+        End::Exhausted | End::Bounded(_) => None,
     };
     Ok(LitmusResult {
         protocol: protocol.name(),

@@ -72,7 +72,7 @@ impl Checked {
         match self.report.verdict {
             Finding::Pass => "pass",
             Finding::Violated(_) => "violated",
-            Finding::Bounded => "bounded",
+            Finding::Bounded(_) => "bounded",
         }
     }
 

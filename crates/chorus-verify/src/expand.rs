@@ -1,0 +1,261 @@
+//! The moves from a state, and the states that they lead to.
+
+use chorus_protocol::controller::Passage;
+
+use crate::canonical::{Canonical, Scratch};
+use crate::hashing::fingerprint;
+use crate::machine::{Action, Halt, Machine, Unknown};
+use crate::state::State;
+use crate::state_set::{Candidate, Guess, SHARDS, StateSet, encode, shard_of};
+
+/// The moves that may be possible in a state.
+#[derive(Default)]
+pub(crate) struct Moves {
+    /// One of these must be possible, or the machine is stuck.
+    pub progress: Vec<Action>,
+    /// Nothing may wait for these.
+    pub others: Vec<Action>,
+    /// Whether nothing is left to do.
+    pub finished: bool,
+}
+
+impl Moves {
+    /// Finds the moves of `state`.
+    pub fn find(&mut self, machine: &Machine, state: &State) {
+        let Moves { progress, others, finished } = self;
+        progress.clear();
+        others.clear();
+        machine.deliveries(state, progress);
+        let idle = machine.idle(state);
+        machine.issues(state, if idle { progress } else { others });
+        machine.evictions(state, others);
+        if machine.has_counters() {
+            (if idle { &mut *others } else { &mut *progress }).push(Action::Time(Passage::Tick));
+            others.push(Action::Time(Passage::RollOver));
+        }
+        *finished = idle && progress.is_empty();
+    }
+
+    /// All of them, in the order in which they are tried.
+    pub fn all(&self) -> impl Iterator<Item = Action> {
+        self.progress.iter().chain(&self.others).copied()
+    }
+}
+
+/// What is wrong with a state that was reached; what says more about the cause comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// Something waits in it and nothing can move.
+    Stuck,
+    /// A move from it breaks a rule.
+    Move,
+    /// A rule is broken in it.
+    State,
+    /// The memory model forbids what came of the program.
+    Values,
+}
+
+/// A fault and where it is. Those fewer moves from the start come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Found {
+    /// Moves from the start.
+    pub length: u32,
+    pub fault: Fault,
+    /// The place among the states of its distance.
+    pub rank: u64,
+    pub state: u32,
+}
+
+/// Keeps the first of what was found.
+pub(crate) fn keep_first(found: &mut Option<Found>, other: Option<Found>) {
+    *found = found.iter().copied().chain(other).min();
+}
+
+/// States that may be new, of one shard.
+#[derive(Default)]
+pub(crate) struct Bucket {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// One of them.
+struct Entry {
+    fingerprint: u64,
+    /// The state it was reached from.
+    parent: u32,
+    /// Where its bytes end.
+    end: u32,
+    /// Its place among all states of the expansion.
+    place: u32,
+}
+
+impl Bucket {
+    fn push(&mut self, candidate: &Candidate, bytes: &[u8], place: u32) {
+        self.bytes.extend_from_slice(bytes);
+        let Candidate { fingerprint, parent, .. } = *candidate;
+        self.entries.push(Entry { fingerprint, parent, end: self.bytes.len() as u32, place });
+    }
+
+    /// Fingerprint, origin, place and encoding of each state.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u32, u32, &[u8])> {
+        let mut start = 0;
+        self.entries.iter().map(move |&Entry { fingerprint, parent, end, place }| {
+            let bytes = &self.bytes[start..end as usize];
+            start = end as usize;
+            (fingerprint, parent, place, bytes)
+        })
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+    }
+}
+
+/// What following the moves of some states came to.
+pub(crate) struct Expansion {
+    pub buckets: Vec<Bucket>,
+    /// How many states the buckets hold together.
+    pub count: u32,
+    pub transitions: u64,
+    pub found: Option<Found>,
+    /// States with moves that need something which is not known, with their ranks.
+    pub unfinished: Vec<(u64, u32)>,
+    unknown: Vec<Unknown>,
+    moves: Moves,
+    state: State,
+    next: State,
+    scratch: Scratch,
+    /// The states that moves lead to, and their encodings.
+    reached: Vec<Candidate>,
+    encoded: Vec<u8>,
+    guesses: Vec<Guess>,
+    bytes: Vec<u8>,
+}
+
+/// Lookups that are done together.
+const LOOKUPS: usize = 64;
+
+/// What moves are made on.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub machine: &'a Machine,
+    pub canonical: &'a Canonical,
+    pub seen: &'a StateSet,
+    /// Moves from the start to the states that are expanded.
+    pub depth: u32,
+}
+
+impl Expansion {
+    /// Nothing yet.
+    pub fn new() -> Expansion {
+        Expansion {
+            buckets: (0..SHARDS).map(|_| Bucket::default()).collect(),
+            count: 0,
+            transitions: 0,
+            found: None,
+            unfinished: Vec::new(),
+            unknown: Vec::new(),
+            moves: Moves::default(),
+            state: State::new(),
+            next: State::new(),
+            scratch: Scratch::default(),
+            reached: Vec::new(),
+            encoded: Vec::new(),
+            guesses: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.buckets.iter_mut().for_each(Bucket::clear);
+        (self.count, self.transitions, self.found) = (0, 0, None);
+        self.unfinished.clear();
+        self.reached.clear();
+        self.encoded.clear();
+    }
+
+    /// Follows the moves of states that need nothing unknown, and notes the others.
+    pub fn expand_known(&mut self, ground: Ground<'_>, states: &[(u64, u32)]) {
+        for &(rank, number) in states {
+            if !self.expand(ground, rank, number) {
+                self.unfinished.push((rank, number));
+            }
+        }
+        self.flush(ground.seen);
+    }
+
+    /// What the state that was expanded last needs.
+    pub fn unknown(&self) -> &[Unknown] {
+        &self.unknown
+    }
+
+    /// Follows the moves of a state; if they need something unknown, only notes what.
+    pub fn expand(&mut self, ground: Ground<'_>, rank: u64, number: u32) -> bool {
+        let Ground { machine, seen, depth, .. } = ground;
+        seen.get(number, &mut self.state);
+        self.moves.find(machine, &self.state);
+        self.unknown.clear();
+        let (reached, encoded) = (self.reached.len(), self.encoded.len());
+        let (mut stuck, mut wrong) = (!self.moves.finished, false);
+        for index in 0..self.moves.progress.len() + self.moves.others.len() {
+            let must = self.moves.progress.get(index).copied();
+            let action = must.unwrap_or_else(|| self.moves.others[index - self.moves.progress.len()]);
+            self.next.clone_from(&self.state);
+            let moved = match machine.attempt(action, &mut self.next) {
+                Ok(moved) => moved,
+                Err(Halt::Wrong(_)) => {
+                    (stuck, wrong) = (false, true);
+                    continue;
+                }
+                Err(Halt::Unknown(unknown)) => {
+                    self.unknown.push(unknown);
+                    continue;
+                }
+            };
+            if moved {
+                stuck &= must.is_none();
+                self.reach(ground, number);
+            }
+        }
+        if !self.unknown.is_empty() {
+            self.reached.truncate(reached);
+            self.encoded.truncate(encoded);
+            return false;
+        }
+        self.transitions += (self.reached.len() - reached) as u64;
+        let fault = |fault, length| Some(Found { length, fault, rank, state: number });
+        if stuck {
+            keep_first(&mut self.found, fault(Fault::Stuck, depth));
+        }
+        if wrong {
+            keep_first(&mut self.found, fault(Fault::Move, depth + 1));
+        }
+        if self.reached.len() >= LOOKUPS {
+            self.flush(seen);
+        }
+        true
+    }
+
+    /// Notes the state that a move led to.
+    fn reach(&mut self, ground: Ground<'_>, parent: u32) {
+        ground.canonical.canonicalise(ground.machine, &mut self.next, &mut self.scratch);
+        encode(&self.next, &mut self.bytes);
+        let start = self.encoded.len() as u32;
+        self.encoded.extend_from_slice(&self.bytes);
+        let fingerprint = fingerprint(&self.bytes);
+        self.reached.push(Candidate { fingerprint, start, end: self.encoded.len() as u32, parent });
+    }
+
+    /// Takes over the states noted that have not been seen.
+    pub fn flush(&mut self, seen: &StateSet) {
+        seen.keep_new(&mut self.reached, &self.encoded, &mut self.guesses);
+        for candidate in self.reached.drain(..) {
+            let bytes = &self.encoded[candidate.start as usize..candidate.end as usize];
+            self.buckets[shard_of(candidate.fingerprint)].push(&candidate, bytes, self.count);
+            self.count += 1;
+        }
+        self.encoded.clear();
+    }
+}

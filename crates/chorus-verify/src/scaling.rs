@@ -1,0 +1,145 @@
+//! How explorations grow with the machine, and what symmetry and cores make of that.
+
+use std::time::Instant;
+
+use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::address::Topology;
+use chorus_protocol::registry::Protocol;
+
+use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
+use crate::explore::{Exploration, OnForbidden};
+use crate::networks::Networks;
+use crate::program::{Location, Op, Step};
+use crate::settings::{Reduction, Settings};
+
+/// A machine whose threads, one beside each private cache, each choose loads and stores of any word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Private caches.
+    pub caches: u16,
+    /// Lines, in one place of every cache.
+    pub lines: u8,
+    /// Words of each line that are used.
+    pub words: u8,
+    /// Operations of each thread.
+    pub operations: u8,
+}
+
+/// What was measured of one machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalingRow {
+    /// The machine.
+    pub extent: Extent,
+    /// States visited, every one for itself.
+    pub states: usize,
+    /// Of which the mirror images of each other count once.
+    pub reduced_states: usize,
+    /// Number of symmetries.
+    pub symmetry: usize,
+    /// Bytes held for each state, with its part of the index and the way to it.
+    pub bytes_per_state: usize,
+    /// Seconds for every state, on one thread and on several.
+    pub seconds: [f64; 2],
+    /// Seconds with mirror images counted once, on one thread and on several.
+    pub reduced_seconds: [f64; 2],
+}
+
+impl ScalingRow {
+    /// States a second on one thread, every one for itself.
+    pub fn states_per_second(&self) -> f64 {
+        self.states as f64 / self.seconds[0]
+    }
+}
+
+/// The machines that are measured, smaller ones first.
+pub fn extents() -> Vec<Extent> {
+    let extent =
+        |[caches, lines, words, operations]: [u8; 4]| Extent { caches: u16::from(caches), lines, words, operations };
+    let all = [
+        [2, 1, 1, 2],
+        [2, 1, 2, 2],
+        [3, 1, 1, 1],
+        [3, 1, 2, 1],
+        [2, 2, 1, 2],
+        [2, 1, 1, 3],
+        [2, 2, 2, 1],
+        [3, 2, 1, 1],
+        [4, 1, 1, 1],
+        [2, 1, 2, 3],
+        [3, 1, 1, 2],
+    ];
+    all.into_iter().map(extent).collect()
+}
+
+/// Measures a protocol on machines of growing extent, on one thread and on `threads`.
+pub fn scaling(protocol: &'static dyn Protocol, extents: &[Extent], threads: usize) -> Vec<ScalingRow> {
+    let row = |&extent: &Extent| {
+        let config = machine(extent);
+        let measure = |reduction, threads| {
+            let settings = Settings { reduction, threads: Some(threads), ..Settings::default() };
+            let mut exploration = Exploration::new(protocol, None, &config, OnForbidden::Stop);
+            let begin = Instant::now();
+            exploration.run(&settings);
+            (exploration, begin.elapsed().as_secs_f64())
+        };
+        let (full, seconds) = measure(Reduction::None, 1);
+        let (reduced, reduced_seconds) = measure(Reduction::Full, 1);
+        ScalingRow {
+            extent,
+            states: full.states(),
+            reduced_states: reduced.states(),
+            symmetry: reduced.symmetry(),
+            bytes_per_state: full.bytes() / full.states().max(1),
+            seconds: [seconds, measure(Reduction::None, threads).1],
+            reduced_seconds: [reduced_seconds, measure(Reduction::Full, threads).1],
+        }
+    };
+    extents.iter().map(row).collect()
+}
+
+fn machine(extent: Extent) -> MachineConfig {
+    let Extent { caches, lines, words, operations } = extent;
+    let locations = || (0..lines).flat_map(|line| (0..words).map(move |word| Location { line, word }));
+    let (order, scope) = (Order::Relaxed, Scope::Gpu);
+    let steps = |thread: u32| {
+        let step = |position: u32| {
+            let value = 1 + thread * u32::from(operations) + position;
+            let loads = locations().map(|at| Op::Load { at, order, scope });
+            let stores = locations().map(|at| Op::Store { at, value, order, scope });
+            Step { alternatives: loads.chain(stores).collect(), implied: false }
+        };
+        (0..u32::from(operations)).map(step).collect()
+    };
+    let beside: Vec<u16> = (0..caches).collect();
+    MachineConfig {
+        topology: Topology { l1s: caches, l2s: 1 },
+        l1: one_set(1, 2),
+        l2: one_set(1, 2),
+        lines,
+        memory: Vec::new(),
+        threads: place_threads(&beside, (0..u32::from(caches)).map(steps)),
+        loads: Loads::Blocking,
+        stores: Stores::Posted,
+        evictions: Evictions::Anytime,
+        start: Start::ColdAndWarm,
+        ending: Ending::AnyPrefix,
+        networks: Networks::Unbounded,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_protocol::registry::find;
+
+    use super::*;
+
+    #[test]
+    fn caches_and_words_are_interchangeable() {
+        let extents = [1, 2].map(|words| Extent { caches: 2, lines: 1, words, operations: 1 });
+        let rows = scaling(find("gpu-vi").unwrap(), &extents, 2);
+        assert_eq!(rows.iter().map(|row| row.symmetry).collect::<Vec<_>>(), [2, 4]);
+        for row in &rows {
+            assert!(row.reduced_states < row.states && row.states <= row.symmetry * row.reduced_states, "{row:?}");
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Which permutations of a machine's parts map the machine to itself.
+//!
+//! A permutation moves threads with their private caches and wavefront slots, lines with their banks and memory channels, and the words within
+//! each line; written values follow the operations that write them. It is a symmetry of a configuration where every thread's operations
+//! become those of the thread in whose place it comes. Values are data to everything but arithmetic: where an atomic computes, or where a
+//! thread's code decides by values, only permutations that leave all values alone count.
+//!
+//! What a protocol makes of such a permutation is not decided here: [`crate::mirror`] proves it, step by step.
+
+use chorus_protocol::access::{AtomicOp, Completion, CoreRequest, Txn};
+use chorus_protocol::address::{AgentId, LineAddr, Topology};
+use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::message::Message;
+
+use crate::config::MachineConfig;
+use crate::machine::txn_of;
+use crate::program::{Location, Op, WORDS};
+
+/// One permutation of a machine's parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permutation {
+    /// Where each agent comes.
+    pub agents: Vec<u16>,
+    /// Where each thread comes.
+    pub threads: Vec<usize>,
+    /// Where each line comes.
+    pub lines: Vec<u8>,
+    /// Where each word of every line comes.
+    pub words: [u8; WORDS],
+    /// What becomes of each value; larger ones stay.
+    pub values: Vec<u32>,
+    /// For each thread and place, which alternative of the other thread each alternative becomes.
+    pub choices: Vec<Vec<u8>>,
+    /// Wavefront slots of the threads, and of those that they become.
+    waves: Vec<(u16, u16)>,
+    slots: usize,
+}
+
+impl Permutation {
+    /// Where a word comes.
+    pub fn location(&self, at: Location) -> Location {
+        Location { line: self.lines[usize::from(at.line)], word: self.words[usize::from(at.word)] }
+    }
+
+    /// What a value becomes.
+    pub fn value(&self, value: u32) -> u32 {
+        self.values.get(value as usize).copied().unwrap_or(value)
+    }
+
+    /// Where an agent comes; those that do not exist stay.
+    pub fn agent(&self, agent: AgentId) -> AgentId {
+        AgentId(self.agents.get(usize::from(agent.0)).copied().unwrap_or(agent.0))
+    }
+
+    /// Where a line comes; those that do not exist stay.
+    pub fn line(&self, line: LineAddr) -> LineAddr {
+        LineAddr(self.lines.get(line.0 as usize).map_or(line.0, |&line| u64::from(line)))
+    }
+
+    /// What the contents of a line become.
+    pub fn data(&self, data: &LineData<WORDS>) -> LineData<WORDS> {
+        let mut mirrored = LineData::default();
+        for (word, to) in self.words.into_iter().enumerate() {
+            mirrored.0[usize::from(to)] = self.value(data.0[word]);
+        }
+        mirrored
+    }
+
+    /// What a mask over a line's bytes becomes.
+    pub fn mask(&self, mask: ByteMask) -> ByteMask {
+        let bytes = ByteMask::word(0);
+        let mut mirrored = mask.0 & !ByteMask::full::<WORDS>().0;
+        for (word, to) in self.words.into_iter().enumerate() {
+            let [shift, to] = [word, usize::from(to)].map(|word| ByteMask::word(word).0.trailing_zeros());
+            mirrored |= (mask.0 >> shift & bytes.0) << to;
+        }
+        ByteMask(mirrored)
+    }
+
+    /// What an operation's name and wavefront slot become; names that are nobody's stay.
+    fn operation(&self, txn: Txn, wave: u16) -> (Txn, u16) {
+        let index = (txn.0 as usize).wrapping_sub(1);
+        let thread = index / self.slots.max(1);
+        match self.threads.get(thread) {
+            None => (txn, wave),
+            Some(to) => {
+                let (from_wave, to_wave) = self.waves[thread];
+                let wave = if wave == from_wave { to_wave } else { wave };
+                (txn_of(to * self.slots + index % self.slots), wave)
+            }
+        }
+    }
+
+    /// What a message becomes.
+    pub fn message(&self, message: &Message<WORDS>) -> Message<WORDS> {
+        let (txn, wave) = self.operation(message.txn, message.wave);
+        Message {
+            line: self.line(message.line),
+            src: self.agent(message.src),
+            dst: self.agent(message.dst),
+            txn,
+            wave,
+            mask: self.mask(message.mask),
+            data: self.data(&message.data),
+            ..*message
+        }
+    }
+
+    /// What a request becomes.
+    pub fn request(&self, request: &CoreRequest<WORDS>) -> CoreRequest<WORDS> {
+        let (txn, wave) = self.operation(request.txn, request.wave);
+        let (mask, data) = (self.mask(request.mask), self.data(&request.data));
+        // Fences concern no line and carry the first one's number.
+        let line = if request.mask.is_empty() { request.line } else { self.line(request.line) };
+        CoreRequest { line, mask, data, wave, txn, ..*request }
+    }
+
+    /// What the end of an operation becomes.
+    pub fn completion(&self, completion: &Completion<WORDS>) -> Completion<WORDS> {
+        Completion { txn: self.operation(completion.txn, 0).0, data: self.data(&completion.data) }
+    }
+
+    /// This permutation after another.
+    fn after(&self, first: &Permutation) -> Permutation {
+        let choices = first.choices.iter().enumerate().map(|(index, choices)| {
+            let to = first.threads[index / self.slots] * self.slots + index % self.slots;
+            choices.iter().map(|&choice| self.choices[to][usize::from(choice)]).collect()
+        });
+        let values = 0..self.values.len().max(first.values.len()) as u32;
+        Permutation {
+            agents: first.agents.iter().map(|&agent| self.agents[usize::from(agent)]).collect(),
+            threads: first.threads.iter().map(|&thread| self.threads[thread]).collect(),
+            lines: first.lines.iter().map(|&line| self.lines[usize::from(line)]).collect(),
+            words: first.words.map(|word| self.words[usize::from(word)]),
+            values: shortest(values.map(|value| self.value(first.value(value))).collect()),
+            choices: choices.collect(),
+            waves: first.threads.iter().zip(&first.waves).map(|(&to, from)| (from.0, self.waves[to].1)).collect(),
+            slots: self.slots,
+        }
+    }
+}
+
+/// A table of values without those at its end that stay.
+fn shortest(mut values: Vec<u32>) -> Vec<u32> {
+    while values.len().checked_sub(1).is_some_and(|last| values[last] as usize == last) {
+        values.pop();
+    }
+    values
+}
+
+/// Permutations that contain the products of any two of them; the first changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    elements: Vec<Permutation>,
+    /// The product of any two: the first row of `products[h][g]` is `h` after `g`.
+    products: Vec<Vec<usize>>,
+}
+
+impl Group {
+    fn of(elements: Vec<Permutation>) -> Group {
+        let find = |product: &Permutation| elements.iter().position(|element| element == product);
+        let row = |h: &Permutation| elements.iter().filter_map(|g| find(&h.after(g))).collect();
+        let products = elements.iter().map(row).collect();
+        Group { elements, products }
+    }
+
+    /// Every symmetry of a configuration.
+    pub fn of_config(config: &MachineConfig) -> Group {
+        let mut elements = Vec::new();
+        for lines in permutations(usize::from(config.lines)) {
+            let Some(banks) = banks_of(config.topology, &lines) else { continue };
+            for words in permutations(WORDS) {
+                for threads in permutations(config.threads.len()) {
+                    elements.extend(symmetry(config, &banks, &lines, &words, &threads));
+                }
+            }
+        }
+        Group::of(elements)
+    }
+
+    /// A large subgroup without the elements of `excluded`.
+    pub fn without(&self, excluded: &[usize]) -> Group {
+        let mut kept = vec![0];
+        for candidate in 1..self.order() {
+            let closed = self.closure(&kept, candidate);
+            if !closed.iter().any(|element| excluded.contains(element)) {
+                kept = closed;
+            }
+        }
+        Group::of(kept.into_iter().map(|element| self.elements[element].clone()).collect())
+    }
+
+    /// Number of permutations.
+    pub fn order(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Permutation number `index`.
+    pub fn element(&self, index: usize) -> &Permutation {
+        &self.elements[index]
+    }
+
+    /// The number of `second` after `first`.
+    pub fn product(&self, second: usize, first: usize) -> usize {
+        self.products[second][first]
+    }
+
+    /// The smallest set that contains some elements, one more, and all products.
+    fn closure(&self, elements: &[usize], more: usize) -> Vec<usize> {
+        let mut closed = elements.to_vec();
+        closed.push(more);
+        loop {
+            let products = closed.iter().flat_map(|&h| closed.iter().map(move |&g| (h, g)));
+            let new = products.map(|(h, g)| self.product(h, g)).find(|product| !closed.contains(product));
+            let Some(new) = new else { break };
+            closed.push(new);
+        }
+        closed.sort_unstable();
+        closed.dedup();
+        closed
+    }
+}
+
+/// The most things that are permuted; more stay where they are.
+const MOST: usize = 5;
+
+/// All permutations of `0..count`, in ascending order, so that the one that changes nothing is the first.
+fn permutations(count: usize) -> Vec<Vec<usize>> {
+    if count > MOST {
+        return vec![(0..count).collect()];
+    }
+    let mut all = vec![Vec::new()];
+    for _ in 0..count {
+        let longer = |begun: Vec<usize>| {
+            let free = (0..count).filter(|next| !begun.contains(next)).collect::<Vec<_>>();
+            free.into_iter().map(move |next| begun.iter().copied().chain([next]).collect())
+        };
+        all = all.into_iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// Where banks come when lines do, unless lines of one bank come to different ones.
+fn banks_of(topology: Topology, lines: &[usize]) -> Option<Vec<u16>> {
+    let pairs = lines.iter().enumerate().map(|(from, &to)| {
+        let [from, to] = [from, to].map(|line| usize::from(topology.bank_of(LineAddr(line as u64))));
+        (from, to)
+    });
+    Some(bijection(usize::from(topology.l2s), pairs)?.into_iter().map(|bank| bank as u16).collect())
+}
+
+/// The bijection of `0..count` that contains `pairs` and leaves the rest alone.
+fn bijection(count: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Option<Vec<usize>> {
+    let mut to = vec![None; count];
+    for (from, target) in pairs {
+        if to[from].is_some_and(|known| known != target) {
+            return None;
+        }
+        to[from] = Some(target);
+    }
+    let to: Vec<usize> = to.into_iter().enumerate().map(|(from, to)| to.unwrap_or(from)).collect();
+    let mut reached = to.clone();
+    reached.sort_unstable();
+    reached.into_iter().eq(0..count).then_some(to)
+}
+
+/// The symmetry that moves lines, words and threads as given, if there is one.
+fn symmetry(
+    config: &MachineConfig,
+    banks: &[u16],
+    lines: &[usize],
+    words: &[usize],
+    threads: &[usize],
+) -> Option<Permutation> {
+    let Topology { l1s, l2s, .. } = config.topology;
+    let spec = |thread: usize| &config.threads[thread];
+    let caches = threads.iter().enumerate();
+    let caches = caches.map(|(from, &to)| (usize::from(spec(from).cache), usize::from(spec(to).cache)));
+    let caches = bijection(usize::from(l1s), caches)?;
+    let shared = [l1s, l1s + l2s].into_iter().flat_map(|base| banks.iter().map(move |bank| base + bank));
+    let mut permutation = Permutation {
+        agents: caches.into_iter().map(|cache| cache as u16).chain(shared).collect(),
+        threads: threads.to_vec(),
+        lines: lines.iter().map(|&line| line as u8).collect(),
+        words: std::array::from_fn(|word| words[word] as u8),
+        values: Vec::new(),
+        choices: Vec::new(),
+        waves: threads.iter().enumerate().map(|(from, &to)| (spec(from).wave, spec(to).wave)).collect(),
+        slots: config.longest(),
+    };
+    let mut values = Values { fixed: values_matter(config), pairs: vec![(0, 0)] };
+    for (from, &to) in threads.iter().enumerate() {
+        let (from, to) = (spec(from), spec(to));
+        let same_code = match (&from.code, &to.code) {
+            (None, None) => true,
+            (Some(from), Some(to)) => from.becomes(to, |at| permutation.location(at)),
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        if !same_code || from.steps.len() != to.steps.len() {
+            return None;
+        }
+        for slot in 0..permutation.slots {
+            let (Some(step), Some(other)) = (from.steps.get(slot), to.steps.get(slot)) else {
+                permutation.choices.push(Vec::new());
+                continue;
+            };
+            if step.implied != other.implied || step.alternatives.len() != other.alternatives.len() {
+                return None;
+            }
+            let target = |op: &Op| {
+                let fits = |other: &Op| becomes(&permutation, op, other).is_some_and(|pair| values.add(pair));
+                other.alternatives.iter().position(fits).map(|choice| choice as u8)
+            };
+            let choices = step.alternatives.iter().map(target).collect::<Option<Vec<u8>>>()?;
+            permutation.choices.push(choices);
+        }
+    }
+    for index in 0..usize::from(config.lines) * WORDS {
+        let to = permutation.location(Location::from_index(index)).index();
+        let initial = |index: usize| config.memory.get(index).copied().unwrap_or(0);
+        values.add((initial(index), initial(to))).then_some(())?;
+    }
+    permutation.values = values.table()?;
+    Some(permutation)
+}
+
+/// Whether something depends on values beyond passing them on.
+fn values_matter(config: &MachineConfig) -> bool {
+    let computes = |op: &Op| matches!(op, Op::Atomic { op, .. } if *op != AtomicOp::Exchange);
+    let steps = |thread: &crate::config::ThreadSpec| {
+        thread.code.is_some() || thread.steps.iter().flat_map(|step| &step.alternatives).any(computes)
+    };
+    config.threads.iter().any(steps)
+}
+
+/// Which value `op` writes and which its image `other` does, if `other` is its image but for that.
+fn becomes(permutation: &Permutation, op: &Op, other: &Op) -> Option<(u32, u32)> {
+    let written = |op: &Op| match *op {
+        Op::Store { value, .. } => value,
+        Op::Atomic { operand, .. } => operand,
+        Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } => 0,
+    };
+    let mut image = *op;
+    match &mut image {
+        Op::Load { at, .. } => *at = permutation.location(*at),
+        Op::Store { at, value, .. } => (*at, *value) = (permutation.location(*at), written(other)),
+        Op::Atomic { at, operand, .. } => (*at, *operand) = (permutation.location(*at), written(other)),
+        Op::Fence { .. } | Op::Barrier { .. } => {}
+    }
+    (image == *other).then(|| (written(op), written(other)))
+}
+
+/// Which values become which; zero, which memory begins with, stays.
+struct Values {
+    /// Whether every value must stay.
+    fixed: bool,
+    pairs: Vec<(u32, u32)>,
+}
+
+/// Larger values are not followed: programs use small ones.
+const LARGEST_VALUE: u32 = 4096;
+
+impl Values {
+    /// Adds a pair, if that contradicts none.
+    fn add(&mut self, (from, to): (u32, u32)) -> bool {
+        if self.fixed && from != to {
+            return false;
+        }
+        match self.pairs.iter().find(|pair| pair.0 == from || pair.1 == to) {
+            Some(&known) => known == (from, to),
+            None => {
+                self.pairs.push((from, to));
+                true
+            }
+        }
+    }
+
+    /// What each value becomes, if the pairs are a bijection.
+    fn table(&self) -> Option<Vec<u32>> {
+        let moved = self.pairs.iter().filter(|(from, to)| from != to);
+        let largest = moved.map(|&(from, to)| from.max(to)).max().unwrap_or(0);
+        if largest > LARGEST_VALUE {
+            return None;
+        }
+        let pairs = self.pairs.iter().filter(|(from, to)| from != to);
+        let pairs = pairs.map(|&(from, to)| (from as usize, to as usize));
+        let table = bijection(largest as usize + 1, pairs)?;
+        Some(shortest(table.into_iter().map(|value| value as u32).collect()))
+    }
+}
