@@ -125,6 +125,12 @@ impl Cell {
         Cell { class, markup: escape(text.as_ref()) }
     }
 
+    /// A text that leads elsewhere.
+    pub fn link(target: &str, text: impl AsRef<str>) -> Cell {
+        let markup = format!("<a href=\"{}\">{}</a>", escape(target), escape(text.as_ref()));
+        Cell { class: "plain", markup }
+    }
+
     /// Adds a smaller remark below.
     pub fn with_remark(mut self, remark: &str) -> Cell {
         if !remark.is_empty() {

@@ -169,7 +169,8 @@ impl Proof {
 
     /// How many faults are found by what.
     pub fn score(&self) -> Score {
-        let counted = |is_found: &dyn Fn(&FaultSearch) -> bool| self.faults.iter().filter(|fault| is_found(fault)).count();
+        let counted =
+            |is_found: &dyn Fn(&FaultSearch) -> bool| self.faults.iter().filter(|fault| is_found(fault)).count();
         let asked = self.faults.iter().any(|fault| fault.alone.is_some());
         let alone = |is_found: &dyn Fn(&BriefLook) -> bool| {
             asked.then(|| counted(&|fault| fault.alone.as_ref().is_some_and(is_found)))
@@ -217,9 +218,8 @@ impl Collector<'_> {
     pub fn configurations(&self) -> Vec<Checked> {
         let checked = |config: CheckConfig| {
             let work = || Checked { report: check(self.protocol, None, &config), seconds: 0.0 };
-            let tell = |checked: &Checked| {
-                format!("{}, {} states", checked.verdict(), count(checked.report.states as u64))
-            };
+            let tell =
+                |checked: &Checked| format!("{}, {} states", checked.verdict(), count(checked.report.states as u64));
             let (checked, seconds) = self.step(&format!("configuration {}", config.name), work, tell);
             Checked { seconds, ..checked }
         };
@@ -236,11 +236,14 @@ impl Collector<'_> {
                     Stores::Posted => format!("litmus test {}", test.name()),
                     Stores::Blocking => format!("litmus test {}, cores that wait for their stores", test.name()),
                 };
-                let (result, seconds) =
-                    self.step(&what, || run_litmus(self.protocol, None, test, stores), |result| match result {
+                let (result, seconds) = self.step(
+                    &what,
+                    || run_litmus(self.protocol, None, test, stores),
+                    |result| match result {
                         Ok(result) => format!("{}, {} states", verdict(result), count(result.states as u64)),
                         Err(reason) => format!("not run: {reason}"),
-                    });
+                    },
+                );
                 match result {
                     Ok(result) => litmus.tested.push(Tested { result, seconds }),
                     Err(reason) => litmus.not_run.push((test.name().to_owned(), reason.to_string())),

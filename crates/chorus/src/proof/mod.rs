@@ -7,6 +7,7 @@ mod json;
 mod page;
 mod sections;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -16,7 +17,6 @@ use chorus_verify::config::Stores;
 
 pub use self::collect::Extent;
 use self::collect::{Collector, Litmus, Proof, Score, steps};
-use crate::activity::Activity;
 use crate::date;
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, table};
@@ -62,8 +62,14 @@ impl Proofs {
 pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Failure> {
     let asked = request.protocols.len();
     let mut all = Proofs { proofs: Vec::new(), asked, extent: request.extent, date: date::today() };
-    // A directory that cannot be written is found out before anything is computed.
-    write(request.out, &all)?;
+    // A directory that cannot be is found out before anything is computed.
+    fs::create_dir_all(request.out).map_err(|error| {
+        let reason = error.to_string().to_lowercase();
+        Failure::bad_input(format!(
+            "cannot write {}: {reason}; choose a directory that can be written",
+            request.out.display()
+        ))
+    })?;
     let steps = request.protocols.iter().map(|protocol| steps(*protocol, request.extent)).sum();
     let activity = session.activity(Some(steps));
     let mut pages = None;
@@ -87,7 +93,7 @@ pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Fail
 /// Writes the page and its data, each whole or not at all.
 fn write(out: &Path, all: &Proofs) -> Result<(PathBuf, PathBuf), Failure> {
     let failed = |error: report::ReportError| Failure::bad_input(error.to_string());
-    let page = report::write(out, PAGE, &page::of(all)).map_err(failed)?;
+    let page = report::write(out, PAGE, &page::of_all(all)).map_err(failed)?;
     let data = report::write(out, DATA, &format!("{:#}\n", json::of(all))).map_err(failed)?;
     Ok((page, data))
 }
@@ -138,7 +144,9 @@ fn coverage_words(random: &crate::verbs::torture::Tortured) -> String {
 fn score_words(score: &Score) -> String {
     let Score { seeded, caught, by_random, .. } = score;
     let alone = match (score.by_configuration, score.by_litmus) {
-        (Some(configurations), Some(litmus)) => format!("{configurations} by configurations, {litmus} by litmus tests and "),
+        (Some(configurations), Some(litmus)) => {
+            format!("{configurations} by configurations, {litmus} by litmus tests and ")
+        }
         _ => String::new(),
     };
     format!("{caught} of {seeded} seeded faults caught; alone, {alone}{by_random} by random steps")
