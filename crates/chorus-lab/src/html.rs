@@ -67,7 +67,7 @@ details::details-content{content-visibility:visible;display:block;height:auto}
 ";
 
 /// Text as it may stand in an element or a quoted attribute.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -86,7 +86,7 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// A whole page around a body of markup.
-pub(crate) fn page(title: &str, body: &str) -> String {
+pub fn page(title: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n\
@@ -99,34 +99,40 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 
 /// One cell of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub struct Cell {
     class: &'static str,
     markup: String,
 }
 
 impl Cell {
     /// Text, which may wrap.
-    pub(crate) fn text(text: impl AsRef<str>) -> Cell {
+    pub fn text(text: impl AsRef<str>) -> Cell {
         Cell { class: "", markup: escape(text.as_ref()) }
     }
 
     /// A name or a short text that stays on one line.
-    pub(crate) fn name(text: impl AsRef<str>) -> Cell {
+    pub fn name(text: impl AsRef<str>) -> Cell {
         Cell { class: "plain", markup: escape(text.as_ref()) }
     }
 
     /// A number, aligned to the right.
-    pub(crate) fn number(text: impl AsRef<str>) -> Cell {
+    pub fn number(text: impl AsRef<str>) -> Cell {
         Cell { class: "number", markup: escape(text.as_ref()) }
     }
 
     /// A text in another class of the style sheet.
-    pub(crate) fn classed(class: &'static str, text: impl AsRef<str>) -> Cell {
+    pub fn classed(class: &'static str, text: impl AsRef<str>) -> Cell {
         Cell { class, markup: escape(text.as_ref()) }
     }
 
+    /// A text that leads elsewhere.
+    pub fn link(target: &str, text: impl AsRef<str>) -> Cell {
+        let markup = format!("<a href=\"{}\">{}</a>", escape(target), escape(text.as_ref()));
+        Cell { class: "plain", markup }
+    }
+
     /// Adds a smaller remark below.
-    pub(crate) fn with_remark(mut self, remark: &str) -> Cell {
+    pub fn with_remark(mut self, remark: &str) -> Cell {
         if !remark.is_empty() {
             let _ = write!(self.markup, "<br/><span class=\"soft\">{}</span>", escape(remark));
         }
@@ -140,7 +146,7 @@ impl Cell {
 
 /// How a table looks where it is wider than the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Narrow {
+pub enum Narrow {
     /// It scrolls.
     Scroll,
     /// Each row becomes a card, with the headers beside the values.
@@ -148,7 +154,7 @@ pub(crate) enum Narrow {
 }
 
 /// A table.
-pub(crate) fn table(narrow: Narrow, headers: &[Cell], rows: &[Vec<Cell>]) -> String {
+pub fn table(narrow: Narrow, headers: &[Cell], rows: &[Vec<Cell>]) -> String {
     let class = match narrow {
         Narrow::Scroll => "",
         Narrow::Cards => " class=\"cards\"",
@@ -175,6 +181,6 @@ pub(crate) fn table(narrow: Narrow, headers: &[Cell], rows: &[Vec<Cell>]) -> Str
 }
 
 /// Markup that folds away on screen and is open in print.
-pub(crate) fn details(summary: &str, markup: &str) -> String {
+pub fn details(summary: &str, markup: &str) -> String {
     format!("<details><summary>{}</summary>\n{markup}</details>\n", escape(summary))
 }

@@ -21,7 +21,8 @@
 //! | `stats.rs` | means |
 //! | `figure.rs` | figures computed from finished runs |
 //! | `svg.rs`, `chart.rs`, `chart/` | figures drawn: bars and lines |
-//! | `html.rs`, `report.rs` | one page per paper |
+//! | `html.rs` | the look of a page |
+//! | `report.rs` | one page per paper |
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
 
@@ -32,7 +33,7 @@ pub mod document;
 pub mod experiment;
 pub mod export;
 pub mod figure;
-mod html;
+pub mod html;
 pub mod matrix;
 pub mod paper;
 pub mod progress;

@@ -98,7 +98,6 @@ const LOOKS: [(usize, usize); 9] = [
 ];
 
 /// A place to look for a fault in.
-#[derive(Clone)]
 struct Place {
     by: Catcher,
     config: CheckConfig,
@@ -162,10 +161,26 @@ fn litmus_tests() -> Vec<Place> {
     small.chain(machines.iter().map(|(name, machine)| place(name, machine.clone()))).collect()
 }
 
-/// The most states that [`score`] visits in each place.
-const SCORED_STATES: usize = 10_000;
+/// The most states that [`look_briefly`] visits in each place.
+pub const BRIEF_STATES: usize = 10_000;
 
 /// What the checks of each kind find by themselves when they only look briefly.
+#[derive(Clone, Debug)]
+pub struct BriefLook {
+    /// What the smallest configurations or the programs made for faults find.
+    pub by_configuration: Option<Catch>,
+    /// What litmus tests find.
+    pub by_litmus: Option<Catch>,
+}
+
+/// Looks for a fault with the checks of each kind by themselves, visiting at most [`BRIEF_STATES`] states in each place.
+pub fn look_briefly(protocol: &'static dyn Protocol, fault: u8) -> BriefLook {
+    let mut places = places();
+    let mut found = |kind: usize| look(protocol, fault, &mut places[kind], BRIEF_STATES);
+    BriefLook { by_configuration: found(CONFIGURATIONS).or_else(|| found(PROGRAMS)), by_litmus: found(LITMUS) }
+}
+
+/// How many of a protocol's faults the checks of each kind find by themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutationScore {
     /// Faults that the protocol has.
@@ -182,14 +197,11 @@ pub struct MutationScore {
 pub fn score(protocol: &'static dyn Protocol) -> MutationScore {
     let faults = protocol.faults();
     let mut score = MutationScore { seeded: faults.len(), by_configuration: 0, by_litmus: 0, missed: Vec::new() };
-    let places = places();
-    let found = |index, kind: usize| look(protocol, index, &mut places[kind].clone(), SCORED_STATES).is_some();
     for (index, fault) in (0..).zip(faults) {
-        let by_configuration = found(index, CONFIGURATIONS) || found(index, PROGRAMS);
-        let by_litmus = found(index, LITMUS);
-        score.by_configuration += usize::from(by_configuration);
-        score.by_litmus += usize::from(by_litmus);
-        if !by_configuration && !by_litmus && caught(protocol, index).is_none() {
+        let BriefLook { by_configuration, by_litmus } = look_briefly(protocol, index);
+        score.by_configuration += usize::from(by_configuration.is_some());
+        score.by_litmus += usize::from(by_litmus.is_some());
+        if by_configuration.is_none() && by_litmus.is_none() && caught(protocol, index).is_none() {
             score.missed.push(fault.name);
         }
     }

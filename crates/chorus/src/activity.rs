@@ -31,7 +31,7 @@ impl Activity {
             Style::Silent | Style::Lines => ProgressDrawTarget::hidden(),
         };
         let template = match steps {
-            Some(_) => "{bar:30} {pos}/{len}, {elapsed} elapsed, {wide_msg}",
+            Some(_) => "{bar:30} {pos}/{len}, {elapsed} elapsed, {eta} left, {wide_msg}",
             None => "{spinner} {elapsed} {wide_msg}",
         };
         let bar = ProgressBar::with_draw_target(steps.map(|steps| steps as u64), target);
@@ -46,6 +46,11 @@ impl Activity {
     /// Says what is being done now.
     pub fn begin(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
+    }
+
+    /// Writes something elsewhere while a bar is out of the way.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
     }
 
     /// Counts a step as done; `summary` is its line in a log.

@@ -9,6 +9,7 @@
 //! | `activity.rs` | progress of a verb that takes long |
 //! | `interrupt.rs` | Ctrl-C while a matrix runs |
 //! | `names.rs` | what exists: systems, protocols, workloads |
+//! | `proof/` | every check of every protocol, as a page |
 //! | `litmus_input.rs` | which litmus tests are meant: names, files, folders |
 //! | `facts.rs` | what Chorus counts in its own controllers and machines, for the claims of the papers |
 //! | `definitions.rs` | what the metrics mean |
@@ -23,6 +24,7 @@ mod interrupt;
 mod litmus_input;
 mod names;
 mod output;
+mod proof;
 mod replays;
 mod session;
 mod verbs;
@@ -43,6 +45,7 @@ Examples:
   chorus run --system tc --protocol gpu-vi --workload stn    one simulation
   chorus reproduce                                           the headline figure of each paper, as a report
   chorus check gpu-vi                                        every interleaving of tiny machines
+  chorus check --all                                         every check of every protocol, as a report
   chorus litmus gpu-vi MP SB                                 litmus tests against the memory model
   chorus torture gpu-vi                                      millions of random steps, with coverage
 

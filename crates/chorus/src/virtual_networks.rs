@@ -29,7 +29,8 @@ pub fn run(
     Ok(Verdict::of(report.is_declared_free()))
 }
 
-fn verdict(attempt: &Attempt) -> &'static str {
+/// What came of an assignment, in words.
+pub fn verdict(attempt: &Attempt) -> &'static str {
     match attempt.sharing {
         Sharing::Free { .. } => "free of deadlock",
         Sharing::Stuck(_) => "deadlock",
@@ -46,7 +47,8 @@ fn decider(attempt: &Attempt) -> &'static str {
     }
 }
 
-fn to_json(protocol: &'static dyn Protocol, report: &NetworkReport) -> Value {
+/// The report as JSON.
+pub fn to_json(protocol: &'static dyn Protocol, report: &NetworkReport) -> Value {
     let attempt = |attempt: &Attempt| {
         let replay = match &attempt.sharing {
             Sharing::Stuck(deadlock) => Some(deadlock.replay(report.protocol).to_string()),

@@ -15,7 +15,7 @@ use chorus_litmus::model::Model;
 use chorus_litmus::test::{Outcome, Quantifier};
 use chorus_protocol::registry::Protocol;
 
-pub use self::suite::{SuiteTest, find, tests};
+pub use self::suite::{DISCRIMINATORS, SuiteTest, find, tests};
 use crate::chart::Chart;
 use crate::code::NotRunnable;
 use crate::config::{MachineConfig, Stores};

@@ -67,6 +67,22 @@ static FILES: [(&str, &str); 12] = [
     ("leases", include_str!("../../../../litmus/leases.litmus")),
 ];
 
+/// The smallest set of tests that tells kinds of protocols apart: sequential consistency from everything weaker (`MP`), ordered releases
+/// and acquires from unordered ones (`SB+ra`), atomic writes from others (`WRC+ra`, `IRIW+fences`), hardware invalidation from
+/// self-invalidation (`MP+release+weak-reader`), strong loads that leave stale copies (`CoRR+strong-weak`), cumulativity over scopes
+/// (`ISA2+cta-gpu`), scopes that are honoured (`MP+cta+across`), and write masks (`two-words`).
+pub const DISCRIMINATORS: [&str; 9] = [
+    "MP",
+    "SB+ra",
+    "WRC+ra",
+    "IRIW+fences",
+    "MP+release+weak-reader",
+    "CoRR+strong-weak",
+    "ISA2+cta-gpu",
+    "MP+cta+across",
+    "two-words",
+];
+
 /// Every test.
 pub fn tests() -> Vec<SuiteTest> {
     FILES.iter().flat_map(|(name, text)| of_file(name, text)).collect()

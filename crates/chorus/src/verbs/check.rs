@@ -1,10 +1,10 @@
 //! `chorus check`: a protocol in every order of issuing, delivery and eviction, on tiny machines.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use chorus_lab::simulate::unknown;
-use chorus_protocol::registry::Protocol;
+use chorus_protocol::registry::{PROTOCOLS, Protocol};
 use chorus_verify::chart::Chart;
 use chorus_verify::check::{
     CheckConfig, CheckReport, Verdict as Finding, check, configurations, find_configuration, smoke_configurations,
@@ -14,11 +14,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
+use super::reproduce::OUT;
 use crate::failure::{Failure, Verdict};
 use crate::names;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
-use crate::{replays, virtual_networks};
+use crate::{proof, replays, virtual_networks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,14 +29,26 @@ Examples:
   chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find
   chorus check gpu-vi --fault early-ack --svg violation.svg
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
-  chorus check mesi --networks                     how few virtual networks are free of deadlock";
+  chorus check mesi --networks                     how few virtual networks are free of deadlock
+  chorus check --all                               every check of every protocol, as a page
+  chorus check --all gpu-vi tc-weak --quick        a bounded part of them, of two protocols";
 
 /// Arguments of `chorus check`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The protocol.
-    protocol: String,
+    /// The protocol; with `--all` any number of them, or none for all.
+    #[arg(value_name = "PROTOCOL", required_unless_present = "all")]
+    protocols: Vec<String>,
+    /// Everything: configurations, litmus tests, virtual networks, random steps and seeded faults, as a page.
+    #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "networks", "replay", "svg"])]
+    all: bool,
+    /// With `--all`, only a bounded part that takes a minute or two.
+    #[arg(long, requires = "all")]
+    quick: bool,
+    /// With `--all`, where the page goes; by default where `reproduce` puts its pages.
+    #[arg(long, value_name = "DIR", requires = "all")]
+    out: Option<PathBuf>,
     /// Build in one of the protocol's seeded faults and look for it, by litmus tests too; `chorus list protocols --json` names them.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
@@ -59,13 +72,16 @@ pub struct Arguments {
 }
 
 /// A configuration that was checked.
-struct Checked {
-    report: CheckReport,
-    seconds: f64,
+pub struct Checked {
+    /// What came of it.
+    pub report: CheckReport,
+    /// Wall-clock time.
+    pub seconds: f64,
 }
 
 impl Checked {
-    fn verdict(&self) -> &'static str {
+    /// What came of it, in a word.
+    pub fn verdict(&self) -> &'static str {
         match self.report.verdict {
             Finding::Pass => "pass",
             Finding::Violated(_) => "violated",
@@ -73,7 +89,8 @@ impl Checked {
         }
     }
 
-    fn to_json(&self) -> Value {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
         let report = &self.report;
         let chart = report.chart();
         json!({
@@ -84,6 +101,7 @@ impl Checked {
             "depth": report.depth,
             "programs": report.programs,
             "executions": report.executions,
+            "symmetry": report.symmetry,
             "seconds": self.seconds,
             "verdict": self.verdict(),
             "violation": chart.map(|chart| chart.violation.to_string()),
@@ -95,7 +113,17 @@ impl Checked {
 
 /// Runs `chorus check`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let protocol = names::protocol(&arguments.protocol)?;
+    if arguments.all {
+        return prove_all(arguments, session);
+    }
+    let protocol = match arguments.protocols.as_slice() {
+        [name] => names::protocol(name)?,
+        several => {
+            let message =
+                format!("{} protocols are given; one is checked at a time\nhint: several with --all", several.len());
+            return Err(Failure::bad_input(message));
+        }
+    };
     let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
     if arguments.networks {
         return virtual_networks::run(protocol, svg, as_json, session);
@@ -144,6 +172,21 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let drawn = first.or(catch.as_ref().map(|catch| &catch.chart)).map(Chart::to_svg);
     replays::write_first(svg, drawn, as_json, session)?;
     Ok(Verdict::of(passed))
+}
+
+/// Every check of the protocols that are named, or of all, as a page.
+fn prove_all(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let protocols = match arguments.protocols.as_slice() {
+        [] => PROTOCOLS.to_vec(),
+        named => named.iter().map(|name| names::protocol(name)).collect::<Result<_, _>>()?,
+    };
+    let request = proof::Request {
+        protocols,
+        extent: if arguments.quick { proof::Extent::Quick } else { proof::Extent::Full },
+        out: arguments.out.as_deref().unwrap_or(Path::new(OUT)),
+        as_json: arguments.form.json,
+    };
+    proof::run(&request, session)
 }
 
 fn configuration(protocol: &dyn Protocol, name: &str) -> Result<CheckConfig, Failure> {

@@ -126,7 +126,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
 /// Tests named are shown with every outcome, unless they are more than this.
 const IN_DETAIL: usize = 8;
 
-fn verdict(result: &LitmusResult) -> &'static str {
+/// What came of a test, in a word.
+pub fn verdict(result: &LitmusResult) -> &'static str {
     match () {
         () if result.passed() => "pass",
         () if result.bounded => "bounded",

@@ -6,12 +6,12 @@ pub mod check;
 mod explain;
 mod export;
 mod list;
-mod litmus;
+pub mod litmus;
 mod model;
-mod reproduce;
+pub mod reproduce;
 mod run;
 mod table;
-mod torture;
+pub mod torture;
 
 use clap::Subcommand;
 

@@ -54,12 +54,15 @@ pub struct Arguments {
 }
 
 /// A protocol that was tortured.
-struct Tortured {
-    protocol: &'static dyn Protocol,
-    report: TortureReport,
-    seconds: f64,
+pub struct Tortured {
+    /// The protocol.
+    pub protocol: &'static dyn Protocol,
+    /// What came of it.
+    pub report: TortureReport,
+    /// Wall-clock time.
+    pub seconds: f64,
     /// Where nothing went wrong in a sound protocol: what was met, beside what can be.
-    comparison: Option<Comparison>,
+    pub comparison: Option<Comparison>,
 }
 
 impl Tortured {
@@ -67,7 +70,8 @@ impl Tortured {
         self.report.steps as f64 / self.seconds.max(1e-9) * 60.0
     }
 
-    fn to_json(&self) -> Value {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
         let report = &self.report;
         let failure = report.failure.as_ref();
         let shrunk = failure.and_then(|failure| failure.shrunk.as_ref());
@@ -145,7 +149,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(passed))
 }
 
-fn torture_one(
+/// Tortures a protocol, which is one step of `activity`.
+pub fn torture_one(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
     settings: &Settings,
