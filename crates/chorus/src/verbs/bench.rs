@@ -85,11 +85,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
 }
 
 /// Measures explorations, on one thread and on all cores.
-fn explore(
-    protocol: &'static dyn Protocol,
-    arguments: &Arguments,
-    session: &mut Session,
-) -> Result<Verdict, Failure> {
+fn explore(protocol: &'static dyn Protocol, arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let extents = extents();
     let activity = session.activity(Some(extents.len()));
