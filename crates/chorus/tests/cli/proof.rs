@@ -9,7 +9,8 @@ fn everything_about_a_protocol_goes_into_a_page_and_its_data() {
     let directory = Directory::new();
     let out = directory.join("proof");
     let ended = chorus(&format!("check --all no-l1 --quick --out {}", out.display())).expect_code(0);
-    for part in ["configurations pass", "litmus tests pass", "free of deadlock", "random steps", "seeded faults caught"] {
+    for part in ["configurations pass", "litmus tests pass", "free of deadlock", "random steps", "seeded faults caught"]
+    {
         assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
     }
     let page = fs::read_to_string(out.join("proof.html")).expect("a page");
