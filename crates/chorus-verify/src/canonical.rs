@@ -77,13 +77,13 @@ impl Canonical {
         network: &mut Vec<u32>,
     ) {
         let mut smaller = false;
-        for place in 0..self.network_at {
+        for (place, least) in smallest[..self.network_at].iter_mut().enumerate() {
             let number = self.number(&machine.mirrors, element, place, state);
-            if !smaller && number > smallest[place] {
+            if !smaller && number > *least {
                 return;
             }
-            smaller |= number < smallest[place];
-            smallest[place] = number;
+            smaller |= number < *least;
+            *least = number;
         }
         if state.len() == self.network_at {
             return;

@@ -131,12 +131,14 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
 
 fn timed_configurations() -> Vec<CheckConfig> {
     let non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [2, 1], &PLAIN_WORDS) };
+    let long_non_blocking = MachineConfig { loads: Loads::NonBlocking, ..machine([0, 1], [3, 1], &PLAIN_WORD) };
     let config = |name, description, machine| CheckConfig { name, description, machine };
     let mut configurations = smoke_configurations();
     configurations.extend([
         config("ways", "2 caches, 2 lines, room for both but one miss register, 2 and 1 operations", two_ways()),
         config("lines-mshr", "as smoke-lines, with one miss register in every cache", one_mshr([2, 1])),
         config("words-nb", "as smoke, without atomics and with loads that do not block", non_blocking),
+        config("long-nb", "as long, with loads that do not block", long_non_blocking),
         config("grid", "2 caches, 2 lines of 2 words in one place, 2 and 1 operations", machine([0, 1], [2, 1], &GRID)),
         config("atomics", "2 caches, 1 word, 2 operations each", machine([0, 1], [2, 2], &ONE_WORD)),
         config(

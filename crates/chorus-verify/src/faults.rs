@@ -233,7 +233,14 @@ pub fn programs() -> Vec<CheckConfig> {
         let machine = MachineConfig { evictions, ..machine(threads) };
         CheckConfig { name, description, machine }
     };
+    let in_flight = MachineConfig { loads: Loads::NonBlocking, ..machine(&[(0, &[ld(X), ld(X), st(X)])]) };
+    let in_flight = CheckConfig {
+        name: "in-flight",
+        description: "two loads of a word are in flight when it is written",
+        machine: in_flight,
+    };
     vec![
+        in_flight,
         program(
             "two-writes",
             "a fence stands behind two writes",

@@ -3,7 +3,8 @@
 //! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
 //!
 //! - [`program`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
-//! - [`explore`] visits every [`state`] once ([`state_set`]) and checks [`invariants`]; [`violation`] names what can be wrong.
+//! - [`explore`] visits every [`state`] once ([`state_set`]), as far as [`settings`] allow, and checks [`invariants`]; [`violation`] names what can be
+//!   wrong. States that are mirror images of each other under the permutations that [`symmetry`] finds count once. [`scaling`] measures that.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] holds Chorus's litmus tests and compares.
 //! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
@@ -20,6 +21,7 @@ pub mod explore;
 pub mod faults;
 mod hashing;
 pub mod invariants;
+mod issue;
 pub mod judge;
 pub mod litmus;
 pub mod machine;

@@ -13,7 +13,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
 
 use crate::config::MachineConfig;
-use crate::machine::txn_of;
+use crate::issue::txn_of;
 use crate::program::{Location, Op, WORDS};
 
 /// One permutation of a machine's parts.

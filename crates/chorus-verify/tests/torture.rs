@@ -1,6 +1,6 @@
 //! Do random steps leave sound protocols alone and find seeded faults, the same for the same seed?
 
-use chorus_protocol::registry::{Counters, PROTOCOLS, Protocol, find};
+use chorus_protocol::registry::{PROTOCOLS, Protocol, find};
 use chorus_verify::faults::find_fault;
 use chorus_verify::table::TransitionTable;
 use chorus_verify::torture::{Settings, caught_by_torture, torture};
@@ -20,8 +20,8 @@ fn every_protocol_survives_random_steps_with_loads_that_block() {
 }
 
 #[test]
-fn protocols_without_leases_survive_random_steps_with_several_loads_in_flight() {
-    for protocol in PROTOCOLS.iter().filter(|protocol| protocol.counters() == Counters::None) {
+fn every_protocol_survives_random_steps_with_several_loads_in_flight() {
+    for protocol in PROTOCOLS {
         let settings = Settings { steps: 200_000, seed: 2, ..Settings::default() };
         let report = torture(*protocol, None, &settings);
         assert!(report.passed(), "{}\n{}", protocol.name(), report.failure_text(*protocol));

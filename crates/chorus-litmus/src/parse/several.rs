@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_mistake_is_found_at_its_line_of_the_file() {
         let several = format!("{TEST}\n{}", TEST.replace("st.weak", "st.strong"));
-        assert_eq!(parse_all(&several).unwrap_err().position, Position { line: 10, column: 4 });
+        assert_eq!(parse_all(&several).unwrap_err().position, Position { line: 10, column: 1 });
     }
 
     #[test]

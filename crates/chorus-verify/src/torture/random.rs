@@ -33,7 +33,7 @@ impl Random {
     /// A number below `bound`; zero if that is zero.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(bound) >> 32) as u32
+        (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
     /// A number from `low` to `high`, both included.

@@ -1,11 +1,17 @@
-//! `chorus bench`: how fast the simulator is.
+//! `chorus bench`: how fast the simulator is, and how the exhaustive driver scales.
+
+use std::num::NonZero;
 
 use chorus_lab::bench::{self, Bench, Effort};
 use chorus_lab::simulate::unknown;
+use chorus_protocol::registry::Protocol;
+use chorus_verify::scaling::{Extent, ScalingRow, extents, scaling};
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::arguments::JsonArgument;
 use crate::failure::{Failure, Verdict};
+use crate::names;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
 
@@ -13,7 +19,8 @@ const EXAMPLES: &str = "\
 Examples:
   chorus bench
   chorus bench hit-heavy miss-heavy
-  chorus bench --seconds 5 --json";
+  chorus bench --seconds 5 --json
+  chorus bench --explore gpu-vi        how the exhaustive driver scales with caches, lines, words and operations";
 
 /// Arguments of `chorus bench`.
 #[derive(Debug, Args)]
@@ -24,6 +31,9 @@ pub struct Arguments {
     /// Processor time of one repetition, of which the fastest of three counts.
     #[arg(long, default_value_t = Effort::default().cpu_s, value_parser = seconds)]
     seconds: f64,
+    /// Measure how explorations of this protocol grow with the machine, instead.
+    #[arg(long, value_name = "PROTOCOL", conflicts_with_all = ["benchmarks", "seconds"])]
+    explore: Option<String>,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -36,6 +46,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Runs `chorus bench`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    if let Some(name) = &arguments.explore {
+        return explore(names::protocol(name)?, arguments, session);
+    }
     let names = bench::names();
     if let Some(stranger) = arguments.benchmarks.iter().find(|given| !names.contains(&given.as_str())) {
         return Err(Failure::bad_input(unknown("benchmark", stranger, &names)));
@@ -69,6 +82,81 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         session.output.line(&format!("\npeak resident memory {}", megabytes(peak)))?;
     }
     Ok(Verdict::Good)
+}
+
+/// Measures explorations, on one thread and on all cores.
+fn explore(protocol: &'static dyn Protocol, arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let extents = extents();
+    let activity = session.activity(Some(extents.len()));
+    let mut rows = Vec::new();
+    for extent in extents {
+        let Extent { caches, lines, words, operations } = extent;
+        let name = format!("{caches} caches, {lines} lines of {words} words, {operations} operations");
+        activity.begin(&name);
+        rows.extend(scaling(protocol, &[extent], threads));
+        activity.finish(&name);
+    }
+    drop(activity);
+    if arguments.form.json {
+        let rows: Vec<Value> = rows.iter().map(row_to_json).collect();
+        session.output.json(&json!({ "protocol": protocol.name(), "threads": threads, "rows": rows }))?;
+        return Ok(Verdict::Good);
+    }
+    let several = format!("s, {threads} threads");
+    let mut table = table([
+        "caches",
+        "lines",
+        "words",
+        "operations",
+        "states",
+        "s, 1 thread",
+        &several,
+        "symmetries",
+        "reduced states",
+        "s, 1 thread",
+        &several,
+        "bytes per state",
+        "states per second",
+    ]);
+    for row in &rows {
+        let [one, all] = row.seconds.map(|seconds| format!("{seconds:.2}"));
+        let [reduced_one, reduced_all] = row.reduced_seconds.map(|seconds| format!("{seconds:.2}"));
+        table.add_row([
+            row.extent.caches.to_string(),
+            row.extent.lines.to_string(),
+            row.extent.words.to_string(),
+            row.extent.operations.to_string(),
+            count(row.states as u64) + if row.complete { "" } else { " (bounded)" },
+            one,
+            all,
+            row.symmetry.to_string(),
+            count(row.reduced_states as u64),
+            reduced_one,
+            reduced_all,
+            row.bytes_per_state.to_string(),
+            count(row.states_per_second() as u64),
+        ]);
+    }
+    align_right(&mut table, 0..13);
+    session.output.table(&table)?;
+    Ok(Verdict::Good)
+}
+
+fn row_to_json(row: &ScalingRow) -> Value {
+    json!({
+        "caches": row.extent.caches,
+        "lines": row.extent.lines,
+        "words": row.extent.words,
+        "operations": row.extent.operations,
+        "states": row.states,
+        "complete": row.complete,
+        "seconds": row.seconds,
+        "symmetries": row.symmetry,
+        "reduced_states": row.reduced_states,
+        "reduced_seconds": row.reduced_seconds,
+        "bytes_per_state": row.bytes_per_state,
+    })
 }
 
 fn rate(bench: &Bench) -> String {

@@ -7,14 +7,16 @@ use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::{PROTOCOLS, Protocol};
 use chorus_verify::chart::Chart;
 use chorus_verify::check::{
-    CheckConfig, CheckReport, Verdict as Finding, check, configurations, find_configuration, smoke_configurations,
+    CheckConfig, CheckReport, Verdict as Finding, check_with, configurations, find_configuration, smoke_configurations,
 };
 use chorus_verify::faults::{Catch, caught, find_fault};
+use chorus_verify::settings::Settings;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use super::reproduce::OUT;
+use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::names;
 use crate::output::{align_right, count, table};
@@ -29,6 +31,7 @@ Examples:
   chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find
   chorus check gpu-vi --fault early-ack --svg violation.svg
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
+  chorus check gpu-vi --states 100000000 --fingerprints    a larger search, in less memory
   chorus check mesi --networks                     how few virtual networks are free of deadlock
   chorus check --all                               every check of every protocol, as a page
   chorus check --all gpu-vi tc-weak --quick        a bounded part of them, of two protocols";
@@ -68,6 +71,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
+    search: SearchArguments,
+    #[command(flatten)]
     form: JsonArgument,
 }
 
@@ -102,6 +107,8 @@ impl Checked {
             "programs": report.programs,
             "executions": report.executions,
             "symmetry": report.symmetry,
+            "bytes_per_state": report.bytes_per_state(),
+            "omission_probability": report.omission_probability(),
             "seconds": self.seconds,
             "verdict": self.verdict(),
             "violation": chart.map(|chart| chart.violation.to_string()),
@@ -139,7 +146,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         None if only_small => smoke_configurations(),
         None => configurations(protocol),
     };
-    let checked = check_all(protocol, fault, &configurations, session);
+    let checked = check_all(protocol, fault, &configurations, &Settings::from(&arguments.search), session);
     let passed = checked.iter().all(|checked| checked.report.passed());
     let catch = match fault {
         Some(fault) if passed && !arguments.smoke && arguments.config.is_none() => catch(protocol, fault, session),
@@ -207,6 +214,7 @@ fn check_all(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
     configurations: &[CheckConfig],
+    settings: &Settings,
     session: &Session,
 ) -> Vec<Checked> {
     let activity = session.activity(Some(configurations.len()));
@@ -214,7 +222,7 @@ fn check_all(
     for configuration in configurations {
         activity.begin(format!("{}: {}", configuration.name, configuration.description));
         let start = Instant::now();
-        let report = check(protocol, fault, configuration);
+        let report = check_with(protocol, fault, configuration, settings);
         let checked = Checked { report, seconds: start.elapsed().as_secs_f64() };
         let (states, verdict) = (count(checked.report.states as u64), checked.verdict());
         activity.finish(&format!("{}: {verdict}, {states} states, {:.1} s", configuration.name, checked.seconds));
@@ -235,21 +243,34 @@ fn catch(protocol: &'static dyn Protocol, fault: u8, session: &Session) -> Optio
 }
 
 fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
-    let mut table = table(["configuration", "states", "transitions", "depth", "executions", "seconds", "verdict", ""]);
+    let mut table = table([
+        "configuration",
+        "states",
+        "symmetries",
+        "transitions",
+        "depth",
+        "executions",
+        "bytes per state",
+        "seconds",
+        "verdict",
+        "",
+    ]);
     for checked in all {
         let report = &checked.report;
         table.add_row([
             report.config.to_owned(),
             count(report.states as u64),
+            report.symmetry.to_string(),
             count(report.transitions),
             report.depth.to_string(),
             count(report.executions as u64),
+            report.bytes_per_state().to_string(),
             format!("{:.1}", checked.seconds),
             checked.verdict().to_owned(),
             report.description.to_owned(),
         ]);
     }
-    align_right(&mut table, 1..6);
+    align_right(&mut table, 1..8);
     session.output.table(&table)?;
     for checked in all.iter().filter(|checked| !checked.report.passed()) {
         session.output.line("")?;
@@ -259,5 +280,14 @@ fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
     let seconds: f64 = all.iter().map(|checked| checked.seconds).sum();
     let passed = all.iter().filter(|checked| checked.report.passed()).count();
     let (configurations, states) = (all.len(), count(states as u64));
-    session.output.line(&format!("\n{passed} of {configurations} configurations pass, {states} states, {seconds:.1} s"))
+    session
+        .output
+        .line(&format!("\n{passed} of {configurations} configurations pass, {states} states, {seconds:.1} s"))?;
+    let missed = all.iter().filter_map(|checked| checked.report.omission_probability());
+    match missed.reduce(|a, b| a + b) {
+        Some(probability) => session.output.line(&format!(
+            "states were told apart by 64 bits each: one was missed with a probability of at most {probability:.1e}"
+        )),
+        None => Ok(()),
+    }
 }

@@ -10,6 +10,7 @@ pub mod litmus;
 mod model;
 pub mod reproduce;
 mod run;
+mod search;
 mod table;
 pub mod torture;
 

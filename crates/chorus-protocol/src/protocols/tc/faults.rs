@@ -16,6 +16,8 @@ pub(super) enum L1Fault {
     LateMerge,
     /// Only the first of merged loads is answered.
     LostMerge,
+    /// Later operations go to the L2 before merged loads that are asked for again.
+    OvertakenMerge,
     /// Fences wait for something else.
     Fence(GwctFault),
     /// Fences wait for acknowledgements only.
@@ -81,6 +83,11 @@ const LATE_MERGE: TcSeed =
     in_l1(L1Fault::LateMerge, "late-merge", "a load that merged after the lease had ended is answered all the same");
 const LOST_MERGE: TcSeed =
     in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered");
+const OVERTAKEN_MERGE: TcSeed = in_l1(
+    L1Fault::OvertakenMerge,
+    "overtaken-merge",
+    "a merged load that is asked for again is overtaken by its wavefront's later operations on the line",
+);
 const FIRST_ENTRY: TcSeed = in_l1(
     L1Fault::Fence(GwctFault::FirstEntry),
     "first-entry",
@@ -128,11 +135,12 @@ const LOST_WRITE_BACK: TcSeed =
     in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back");
 
 /// What is wrong in which controller of TC-Strong.
-pub(super) const STRONG_SEEDS: [TcSeed; 23] = [
+pub(super) const STRONG_SEEDS: [TcSeed; 24] = [
     ETERNAL_COPY,
     LATE_EXPIRY,
     LATE_MERGE,
     LOST_MERGE,
+    OVERTAKEN_MERGE,
     in_l1(L1Fault::Fence(GwctFault::Nothing), "empty-fence", "a fence does not wait for acknowledgements"),
     FIRST_ENTRY,
     SURVIVING_COPY,
@@ -155,11 +163,12 @@ pub(super) const STRONG_SEEDS: [TcSeed; 23] = [
 ];
 
 /// What is wrong in which controller of TC-Weak.
-pub(super) const WEAK_SEEDS: [TcSeed; 29] = [
+pub(super) const WEAK_SEEDS: [TcSeed; 30] = [
     ETERNAL_COPY,
     LATE_EXPIRY,
     LATE_MERGE,
     LOST_MERGE,
+    OVERTAKEN_MERGE,
     in_l1(L1Fault::Fence(GwctFault::Nothing), "empty-fence", "a fence waits for nothing"),
     in_l1(L1Fault::TimelessFence, "timeless-fence", "a fence waits for acknowledgements but not for completion times"),
     in_l1(L1Fault::Fence(GwctFault::LastCycle), "early-fence", "a fence is passed in the cycle of its completion time"),

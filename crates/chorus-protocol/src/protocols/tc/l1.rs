@@ -141,11 +141,13 @@ impl<const W: usize> TcL1<W> {
             (State::IV, _) => {
                 let since = self.counter.stamp(out.now);
                 if let Some(register) = self.mshrs.find(request.line) {
+                    self.mshrs.payload_mut(register).merged |= wave_bit(request.wave);
                     self.mshrs.push_target(register, Reader { txn: request.txn, since });
                 }
                 Outcome::Done
             }
             (State::I, slot) => self.allocate(request, slot, out),
+            (State::II, _) if self.must_stay_behind_merged(request) => Outcome::Stall,
             (State::V | State::II | State::VM, _) => self.request(GETS, request, 0, out),
         }
     }
@@ -178,7 +180,7 @@ impl<const W: usize> TcL1<W> {
             };
             self.lines.insert(slot, request.line, awaited);
         }
-        let register = self.mshrs.insert(request.line, Pending { answers: 1, gwct: 0 });
+        let register = self.mshrs.insert(request.line, Pending { merged: 0, answers: 1, gwct: 0 });
         self.mshrs.push_target(register, Reader { txn: request.txn, since: 0 });
         self.ask_for_merged(request.line, expired.is_some(), out);
         Outcome::Done
@@ -197,7 +199,7 @@ impl<const W: usize> TcL1<W> {
         } else if self.mshrs.is_full() {
             return Outcome::Stall;
         } else {
-            self.mshrs.insert(request.line, Pending { answers: 1, gwct: 0 });
+            self.mshrs.insert(request.line, Pending { merged: 0, answers: 1, gwct: 0 });
         }
         let home = self.config.topology.home(request.line);
         out.send(Message { stamp, ..Message::request(kind, request, self.me, home) });
@@ -205,6 +207,9 @@ impl<const W: usize> TcL1<W> {
     }
 
     fn store(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        if self.must_stay_behind_merged(request) {
+            return Outcome::Stall;
+        }
         let outcome = match (state, slot) {
             (State::V | State::VM, Some(slot)) => self.upgrade(request, slot, out),
             (State::I | State::II | State::IV, _) | (State::V | State::VM, None) => self.request(GETX, request, 0, out),
@@ -218,6 +223,12 @@ impl<const W: usize> TcL1<W> {
             }
         }
         outcome
+    }
+
+    /// A merged load that has to be asked for again must not come to the L2 behind later operations of its own wavefront.
+    fn must_stay_behind_merged(&self, request: &CoreRequest<W>) -> bool {
+        let merged = self.mshrs.get(request.line).map_or(0, |pending| pending.merged);
+        merged & wave_bit(request.wave) != 0 && !self.faulty(L1Fault::OvertakenMerge)
     }
 
     /// Writes a copy at once and tells the L2.
@@ -245,6 +256,9 @@ impl<const W: usize> TcL1<W> {
     }
 
     fn atomic(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        if self.must_stay_behind_merged(request) {
+            return Outcome::Stall;
+        }
         let stamp = match (state, slot, self.writes) {
             (State::V | State::VM, Some(slot), Writes::Wait) => self.counter.time(self.lines.meta(slot).stamp),
             (State::I | State::V | State::VM | State::IV | State::II, _, Writes::Wait | Writes::GoOn) => 0,
@@ -318,6 +332,7 @@ impl<const W: usize> TcL1<W> {
             }
             answered += 1;
         }
+        self.mshrs.payload_mut(register).merged = 0;
         true
     }
 
@@ -473,4 +488,9 @@ impl<const W: usize> Controller<W> for TcL1<W> {
     }
 
     fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
+}
+
+/// The bit of a wavefront among those with merged loads. Wavefronts that share a bit wait for each other without need.
+fn wave_bit(wave: u16) -> u64 {
+    1 << (wave % 64)
 }

@@ -91,6 +91,8 @@ impl Line {
 /// What is outstanding for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending {
+    /// Wavefronts with merged loads, which may have to be asked for again; a bit each.
+    pub(super) merged: u64,
     pub(super) answers: u32,
     pub(super) gwct: Stamp,
 }

@@ -1,0 +1,130 @@
+//! Which operations threads may issue, and how the caches get them.
+
+use chorus_litmus::test::BarrierMode;
+use chorus_protocol::access::{CoreOp, CoreRequest, Txn};
+use chorus_protocol::address::LineAddr;
+use chorus_protocol::line::{ByteMask, LineData};
+
+use crate::code::Next;
+use crate::config::{Loads, Stores};
+use crate::machine::{Action, Machine};
+use crate::program::{Op, WORDS};
+use crate::state::Progress;
+
+impl Machine {
+    /// The step that `thread` would issue next, if its earlier operations let it.
+    pub(crate) fn next_slot(&self, state: &[u32], thread: usize) -> Option<usize> {
+        let steps = &self.config.threads[thread].steps;
+        for (slot, step) in steps.iter().enumerate() {
+            match self.progress(state, thread, slot) {
+                Progress::Waiting => return Some(slot),
+                Progress::Outstanding(choice) => match step.alternatives[usize::from(choice)] {
+                    Op::Fence { .. } | Op::Barrier { .. } => return None,
+                    Op::Load { .. } | Op::Atomic { returns: true, .. } if self.config.loads == Loads::Blocking => {
+                        return None;
+                    }
+                    Op::Store { .. } | Op::Atomic { returns: false, .. } if self.config.stores == Stores::Blocking => {
+                        return None;
+                    }
+                    Op::Load { .. } | Op::Atomic { .. } | Op::Store { .. } => {}
+                },
+                Progress::Answered(..) => {}
+            }
+        }
+        None
+    }
+
+    /// The place and the operation that `thread`'s code issues next, if its earlier operations let it.
+    fn coded(&self, state: &[u32], thread: usize) -> Option<(usize, Op)> {
+        let slot = self.next_slot(state, thread)?;
+        let code = self.config.threads[thread].code.as_ref()?;
+        match code.next(|slot| self.progress(state, thread, slot)) {
+            Next::Issue { slot: next, op, .. } if next == slot => Some((slot, op)),
+            Next::Issue { .. } | Next::Await(_) | Next::End | Next::Abandon => None,
+        }
+    }
+
+    /// Whether enough threads have come to a barrier: those that have issued it, and those that would next.
+    fn complete_barrier(&self, state: &[u32], barrier: u8) -> bool {
+        let is_it = |op: Op| matches!(op, Op::Barrier { barrier: other, .. } if other == barrier);
+        let came = |thread: &usize| {
+            let spec = &self.config.threads[*thread];
+            let issued = (0..spec.steps.len()).any(|slot| {
+                let choice = self.progress(state, *thread, slot).choice();
+                choice.is_some_and(|choice| is_it(spec.steps[slot].alternatives[usize::from(choice)]))
+            });
+            issued || self.coded(state, *thread).is_some_and(|(_, op)| is_it(op))
+        };
+        let parties =
+            self.config.threads.iter().find_map(|spec| spec.code.as_ref()?.barriers().get(usize::from(barrier)));
+        let parties = parties.map_or(0, |spec| usize::from(spec.parties));
+        (0..self.config.threads.len()).filter(came).count() >= parties
+    }
+
+    /// Whether the operation may be issued now, as far as the thread's other operations and other threads are concerned.
+    fn may_issue(&self, state: &[u32], thread: usize, op: Op) -> bool {
+        match op {
+            Op::Fence { .. } => !self.awaits_answer(state, thread),
+            Op::Barrier { barrier, mode } => {
+                !self.awaits_answer(state, thread)
+                    && (mode == BarrierMode::Arrive || self.complete_barrier(state, barrier))
+            }
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => true,
+        }
+    }
+
+    fn awaits_answer(&self, state: &[u32], thread: usize) -> bool {
+        let steps = self.config.threads[thread].steps.iter().enumerate();
+        steps.into_iter().any(|(slot, step)| match self.progress(state, thread, slot) {
+            Progress::Outstanding(choice) => step.alternatives[usize::from(choice)].reads(),
+            Progress::Waiting | Progress::Answered(..) => false,
+        })
+    }
+
+    /// The operations that threads may issue.
+    pub fn issues(&self, state: &[u32], actions: &mut Vec<Action>) {
+        for (thread, spec) in self.config.threads.iter().enumerate() {
+            if spec.code.is_some() {
+                let Some((slot, op)) = self.coded(state, thread) else { continue };
+                let choice = spec.steps[slot].alternatives.iter().position(|&other| other == op);
+                if let Some(choice) = choice.filter(|_| self.may_issue(state, thread, op)) {
+                    actions.push(Action::Issue { thread: thread as u8, choice: choice as u8 });
+                }
+                continue;
+            }
+            let Some(slot) = self.next_slot(state, thread) else { continue };
+            for (choice, &op) in spec.steps[slot].alternatives.iter().enumerate() {
+                if self.may_issue(state, thread, op) {
+                    actions.push(Action::Issue { thread: thread as u8, choice: choice as u8 });
+                }
+            }
+        }
+    }
+}
+
+/// The name of an operation, by its place among those of all threads. Zero is left to messages that serve no operation.
+pub(crate) fn txn_of(index: usize) -> Txn {
+    Txn(index as u32 + 1)
+}
+
+pub(crate) fn index_of(txn: Txn) -> Option<usize> {
+    (txn.0 as usize).checked_sub(1)
+}
+
+/// An operation as the private cache gets it.
+pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
+    let (core_op, value) = match *op {
+        Op::Load { .. } => (CoreOp::Load, 0),
+        Op::Store { value, .. } => (CoreOp::Store, value),
+        Op::Atomic { op, operand, .. } => (CoreOp::Atomic(op), operand),
+        // A barrier never reaches a cache.
+        Op::Fence { .. } | Op::Barrier { .. } => (CoreOp::Fence, 0),
+    };
+    let mut data = LineData::default();
+    let (mut line, mut mask) = (LineAddr(0), ByteMask::EMPTY);
+    if let Some(at) = op.location() {
+        (line, mask) = (LineAddr(u64::from(at.line)), ByteMask::word(usize::from(at.word)));
+        data.0[usize::from(at.word)] = value;
+    }
+    CoreRequest { op: core_op, order: op.order(), scope: op.scope(), line, mask, data, wave, txn }
+}

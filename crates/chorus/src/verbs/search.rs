@@ -1,0 +1,37 @@
+//! How far and by which means an exhaustive search goes, on the command line.
+
+use chorus_verify::settings::{Reduction, STATE_LIMIT, Settings, Storage};
+use clap::Args;
+
+/// Arguments of verbs that search exhaustively.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub struct SearchArguments {
+    /// The most states of one exploration; one that meets the bound is not a pass.
+    #[arg(long, value_name = "N", default_value_t = STATE_LIMIT)]
+    states: usize,
+    /// The most memory of one exploration, in MiB; without it, three quarters of what is available.
+    #[arg(long, value_name = "MIB")]
+    memory: Option<usize>,
+    /// How many threads search; without it, one for each core. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Keep 64 bits of each state instead of all of it; the report gives the probability that a state was missed.
+    #[arg(long)]
+    fingerprints: bool,
+    /// Visit mirror images of a state each for itself.
+    #[arg(long)]
+    no_symmetry: bool,
+}
+
+impl From<&SearchArguments> for Settings {
+    fn from(arguments: &SearchArguments) -> Settings {
+        Settings {
+            reduction: if arguments.no_symmetry { Reduction::None } else { Reduction::Full },
+            storage: if arguments.fingerprints { Storage::Fingerprints } else { Storage::Exact },
+            states: arguments.states,
+            bytes: arguments.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+            threads: arguments.threads.map(usize::from),
+        }
+    }
+}
