@@ -116,7 +116,7 @@ fn prove(collector: &Collector<'_>, as_json: bool, session: &mut Session) -> Res
     let random = collector.random();
     let verdict = if random.report.passed() { "pass" } else { "fail" };
     say(&format!("  {} random steps {verdict}{}", count(random.report.steps), coverage_words(&random)))?;
-    let faults = collector.faults();
+    let faults = collector.faults(&random);
     let seconds = start.elapsed().as_secs_f64();
     let proof = Proof { protocol, configurations, litmus, networks, random, faults, seconds };
     say(&format!("  {}\n", score_words(&proof.score())))?;
