@@ -21,6 +21,7 @@ use crate::date;
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, table};
 use crate::session::Session;
+use crate::verbs::torture::Tortured;
 
 /// The page.
 const PAGE: &str = "proof.html";
@@ -93,7 +94,7 @@ pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Fail
 /// Writes the page and its data, each whole or not at all.
 fn write(out: &Path, all: &Proofs) -> Result<(PathBuf, PathBuf), Failure> {
     let failed = |error: report::ReportError| Failure::bad_input(error.to_string());
-    let page = report::write(out, PAGE, &page::of_all(all)).map_err(failed)?;
+    let page = report::write(out, PAGE, &page::of(all)).map_err(failed)?;
     let data = report::write(out, DATA, &format!("{:#}\n", json::of(all))).map_err(failed)?;
     Ok((page, data))
 }
@@ -116,7 +117,7 @@ fn prove(collector: &Collector<'_>, as_json: bool, session: &mut Session) -> Res
     let random = collector.random();
     let verdict = if random.report.passed() { "pass" } else { "fail" };
     say(&format!("  {} random steps {verdict}{}", count(random.report.steps), coverage_words(&random)))?;
-    let faults = collector.faults();
+    let faults = collector.faults(&random);
     let seconds = start.elapsed().as_secs_f64();
     let proof = Proof { protocol, configurations, litmus, networks, random, faults, seconds };
     say(&format!("  {}\n", score_words(&proof.score())))?;
@@ -136,7 +137,7 @@ fn litmus_words(litmus: &Litmus) -> String {
     }
 }
 
-fn coverage_words(random: &crate::verbs::torture::Tortured) -> String {
+fn coverage_words(random: &Tortured) -> String {
     let words = |covered, reachable| format!(", {covered} of {reachable} pairs of state and event");
     random.comparison.as_ref().map_or(String::new(), |coverage| words(coverage.covered, coverage.reachable))
 }

@@ -16,8 +16,6 @@ const TITLE: &str = "Chorus: what each protocol was shown to keep";
 
 /// The row of a protocol in the summary, as texts.
 pub struct Summary {
-    /// Configurations that pass, of all.
-    pub configurations: String,
     /// Litmus tests that pass, of all.
     pub litmus: String,
     /// Virtual networks that are needed, of those declared.
@@ -31,12 +29,10 @@ pub struct Summary {
 impl Summary {
     /// The row of a protocol.
     pub fn of(proof: &Proof) -> Summary {
-        let configurations = &proof.configurations;
         let tested = &proof.litmus.tested;
         let score = proof.score();
         Summary {
-            configurations: of(configurations.iter().map(|checked| checked.report.passed())),
-            litmus: of(tested.iter().map(|tested| tested.result.passed())),
+            litmus: share(tested.iter().map(|tested| tested.result.passed())),
             networks: match proof.networks.smallest {
                 Some(smallest) => format!("{smallest} of {}", proof.networks.declared),
                 None => proof.networks.declared.to_string(),
@@ -51,7 +47,7 @@ impl Summary {
 }
 
 /// How many are so, of all.
-pub fn of(all: impl Iterator<Item = bool>) -> String {
+pub fn share(all: impl Iterator<Item = bool>) -> String {
     let (mut yes, mut total) = (0, 0);
     for is_so in all {
         yes += usize::from(is_so);
@@ -70,7 +66,7 @@ pub fn verdict_cell(verdict: &str) -> Cell {
 }
 
 /// The whole page.
-pub fn of_all(all: &Proofs) -> String {
+pub fn of(all: &Proofs) -> String {
     let mut body = head(all);
     body.push_str(&summary(all));
     body.push_str(&discriminators(all));
@@ -128,9 +124,8 @@ fn minutes(seconds: f64) -> String {
 fn summary(all: &Proofs) -> String {
     let headers = [
         Cell::text("Protocol"),
-        Cell::text("Memory model"),
+        Cell::classed("why", "Memory model"),
         Cell::number("States"),
-        Cell::number("Configurations"),
         Cell::number("Litmus"),
         Cell::number("Networks"),
         Cell::number("Coverage"),
@@ -141,9 +136,8 @@ fn summary(all: &Proofs) -> String {
         let summary = Summary::of(proof);
         vec![
             Cell::link(&format!("#{}", proof.protocol.name()), proof.protocol.title()),
-            Cell::text(proof.protocol.model().name()),
+            Cell::classed("why", proof.protocol.model().name()),
             Cell::number(count(proof.states() as u64)),
-            Cell::number(summary.configurations),
             Cell::number(summary.litmus),
             Cell::number(summary.networks),
             Cell::number(summary.coverage),
@@ -208,7 +202,7 @@ fn definitions(all: &Proofs) -> String {
          <dt>expected</dt><dd>what the memory model, on a machine whose loads block, makes of a test's telling outcome: forbidden, must be \
          seen, or merely allowed</dd>\n\
          <dt>alone</dt><dd>found by checks of one kind only: configurations and programs, or litmus tests, in at most {brief} states \
-         each; or the random driver in at most about {steps} steps</dd>\n</dl>\n"
+         each; or the random driver in at most about {steps} steps, of which those are given that it took</dd>\n</dl>\n"
     )
 }
 

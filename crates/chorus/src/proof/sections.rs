@@ -11,7 +11,7 @@ use chorus_verify::networks::{Attempt, Sharing, describe, pool_count};
 use chorus_verify::torture::coverage::Cell as Pair;
 
 use super::collect::{Extent, FaultSearch, Proof, Tested};
-use super::page::{of as share, verdict_cell};
+use super::page::{share, verdict_cell};
 use super::{litmus_words, score_words};
 use crate::output::count;
 use crate::verbs::check::Checked;
@@ -226,7 +226,7 @@ fn faults(proof: &Proof, extent: Extent) -> String {
     if with_looks {
         headers.extend([Cell::text("Configurations alone"), Cell::text("Litmus tests alone")]);
     }
-    headers.push(Cell::text("Random steps alone"));
+    headers.push(Cell::number("Random steps"));
     let rows: Vec<Vec<Cell>> = proof.faults.iter().map(fault_row).collect();
     let markup = table(Narrow::Cards, &headers, &rows);
     let is_good = proof.faults.iter().all(|fault| fault.caught.is_some());
@@ -250,8 +250,8 @@ fn fault_row(fault: &FaultSearch) -> Vec<Cell> {
         row.extend([found(&look.by_configuration), found(&look.by_litmus)]);
     }
     row.push(match &fault.by_random {
-        Some(catch) => Cell::text(format!("after {} steps", count(catch.steps))),
-        None => not_found(),
+        Some(catch) => Cell::number(count(catch.steps)),
+        None => Cell::number("–"),
     });
     row
 }

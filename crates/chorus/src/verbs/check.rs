@@ -45,6 +45,7 @@ pub struct Arguments {
     protocols: Vec<String>,
     /// Everything: configurations, litmus tests, virtual networks, random steps and seeded faults, as a page.
     #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "networks", "replay", "svg"])]
+    #[arg(conflicts_with_all = ["states", "memory", "threads", "fingerprints", "no_symmetry"])]
     all: bool,
     /// With `--all`, only a bounded part that takes a minute or two.
     #[arg(long, requires = "all")]

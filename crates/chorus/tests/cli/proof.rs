@@ -45,6 +45,7 @@ fn stdout_is_the_data_where_asked() {
 fn what_cannot_be_is_refused() {
     chorus("check --all gpu-v --quick").expect_code(2).expect_error(&["unknown protocol `gpu-v`", "did you mean"]);
     chorus("check --all gpu-vi --smoke").expect_code(2).expect_error(&["--smoke"]);
+    chorus("check --all gpu-vi --states 10").expect_code(2).expect_error(&["--states"]);
     chorus("check gpu-vi --quick").expect_code(2).expect_error(&["--all"]);
     chorus("check gpu-vi mesi").expect_code(2).expect_error(&["2 protocols", "--all"]);
     chorus("check").expect_code(2).expect_error(&["<PROTOCOL>"]);
