@@ -31,11 +31,12 @@ const L2: [(&str, [&str; 7]); 7] = [
 ];
 
 /// What the controllers do beyond the paper's cells, each for a reason that `docs/protocols/tc-weak.md` gives.
-const BEYOND: [(&str, &str, &str); 4] = [
+const BEYOND: [(&str, &str, &str); 5] = [
     // A lease may end while its line is on the way.
     ("I_V", "Data", "I"),
     // Loads that merged after the lease had ended are asked for again.
     ("I_V", "Data", "GETS / I_V"),
+    ("I_I", "Data", "GETS / I_I"),
     // A write miss keeps the timestamp of the line's earlier stay.
     ("I_M", "MemData", "ACK-G / P"),
     ("I_M", "MemData", "DATA-G / P"),

@@ -111,9 +111,10 @@ impl LitmusResult {
         self.reached.iter().any(|outcome| self.telling(outcome))
     }
 
-    /// Whether the telling outcome should have been reached and was not.
+    /// Whether the telling outcome should have been reached and was not, although the search was complete.
     pub fn vacuous(&self) -> bool {
-        self.expectation == Some(Expectation::Reachable) && !self.telling_reached()
+        let complete = !self.bounded && self.failure.is_none();
+        complete && self.expectation == Some(Expectation::Reachable) && !self.telling_reached()
     }
 
     /// Whether the telling outcome was reached and should never be.

@@ -101,7 +101,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }
     }
     drop(activity);
-    let passed = results.iter().all(LitmusResult::passed);
+    // Where nothing could be run, nothing is shown.
+    let passed = !results.is_empty() && results.iter().all(LitmusResult::passed);
     if as_json {
         session.output.json(&json!({
             "schema_version": JSON_SCHEMA_VERSION,

@@ -135,7 +135,8 @@ fn print(
             session.output.line(&format!("  {}", judged.test.program.describe(outcome)))?;
         }
     }
-    session.output.line(&format!("\n{} tests", judged.len()))?;
+    let tests = if judged.len() == 1 { "test" } else { "tests" };
+    session.output.line(&format!("\n{} {tests}", judged.len()))?;
     for (reason, count) in input.reasons() {
         session.output.line(&format!("{count} not supported: {reason}"))?;
     }
