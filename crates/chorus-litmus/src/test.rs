@@ -165,19 +165,19 @@ pub enum Modify {
 }
 
 impl Modify {
-    /// The operation and the operand that a cache performs, where `value` says what operands are worth.
-    pub fn resolve(self, mut value: impl FnMut(Operand) -> u32) -> (AtomicOp, u32) {
-        match self {
-            Modify::Add(operand) => (AtomicOp::Add, value(operand)),
-            Modify::Sub(operand) => (AtomicOp::Add, value(operand).wrapping_neg()),
-            Modify::And(operand) => (AtomicOp::And, value(operand)),
-            Modify::Or(operand) => (AtomicOp::Or, value(operand)),
-            Modify::Xor(operand) => (AtomicOp::Xor, value(operand)),
-            Modify::Exchange(operand) => (AtomicOp::Exchange, value(operand)),
+    /// The operation and the operand that a cache performs, where `value` says what operands are worth, if that is known.
+    pub fn resolve<E>(self, value: impl Fn(Operand) -> Result<u32, E>) -> Result<(AtomicOp, u32), E> {
+        Ok(match self {
+            Modify::Add(operand) => (AtomicOp::Add, value(operand)?),
+            Modify::Sub(operand) => (AtomicOp::Add, value(operand)?.wrapping_neg()),
+            Modify::And(operand) => (AtomicOp::And, value(operand)?),
+            Modify::Or(operand) => (AtomicOp::Or, value(operand)?),
+            Modify::Xor(operand) => (AtomicOp::Xor, value(operand)?),
+            Modify::Exchange(operand) => (AtomicOp::Exchange, value(operand)?),
             Modify::CompareExchange { expected, new } => {
-                (AtomicOp::CompareExchange { expected: value(expected) }, value(new))
+                (AtomicOp::CompareExchange { expected: value(expected)? }, value(new)?)
             }
-        }
+        })
     }
 }
 

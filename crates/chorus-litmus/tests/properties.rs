@@ -1,6 +1,7 @@
 //! Properties of models, on programs at random.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 use chorus_litmus::judge::allowed;
 use chorus_litmus::model::Model;
@@ -30,7 +31,7 @@ fn interleave(program: &Program, places: &mut [usize], state: &Outcome, found: &
             Instruction::Store { at, value: stored, .. } => next.finals[usize::from(at.0)] = value(stored),
             Instruction::Atomic { to, at, modify, .. } => {
                 let old = state.finals[usize::from(at.0)];
-                let (operation, operand) = modify.resolve(value);
+                let Ok((operation, operand)) = modify.resolve(|operand| Ok::<u32, Infallible>(value(operand)));
                 next.finals[usize::from(at.0)] = operation.apply(old, operand);
                 if let Some(to) = to {
                     next.registers[program.register_index(thread, to)] = old;

@@ -30,6 +30,21 @@ pub const fn in_l2<L1, L2>(fault: L2, name: &'static str, breaks: &'static str) 
     Seed { spec: FaultSpec { name, breaks }, place: Place::L2(fault) }
 }
 
+/// All of two lists of faults, which have `N` together.
+pub const fn followed_by<L1: Copy, L2: Copy, const A: usize, const B: usize, const N: usize>(
+    first: [Seed<L1, L2>; A],
+    then: [Seed<L1, L2>; B],
+) -> [Seed<L1, L2>; N] {
+    assert!(A + B == N, "the lists have another length together");
+    let mut all = [first[0]; N];
+    let mut index = 0;
+    while index < N {
+        all[index] = if index < A { first[index] } else { then[index - A] };
+        index += 1;
+    }
+    all
+}
+
 /// What a protocol with these faults declares, in their order.
 pub const fn specs<L1, L2, const N: usize>(seeds: &[Seed<L1, L2>; N]) -> [FaultSpec; N] {
     let mut specs = [FaultSpec { name: "", breaks: "" }; N];

@@ -10,9 +10,8 @@ use chorus_protocol::address::Topology;
 use chorus_protocol::registry::{Counters, Delivery, Protocol};
 
 use crate::chart::Chart;
-use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
+use crate::config::{Evictions, Loads, MachineConfig, one_set};
 use crate::explore::{End, Exploration, OnForbidden};
-use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
 use crate::replay::Replay;
 use crate::settings::{Bound, Settings, Storage};
@@ -82,24 +81,10 @@ const PLAIN_LINES: Alphabet = Alphabet { exchanges: &[], ..TWO_LINES };
 
 /// Thread `i` beside private cache `caches[i]` chooses `lengths[i]` operations. Caches have one line, there is one bank.
 fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alphabet) -> MachineConfig {
-    let l1s = caches.iter().max().map_or(0, |cache| cache + 1);
     let locations = alphabet.loads.iter().chain(alphabet.stores).chain(alphabet.exchanges);
     let lines = locations.map(|at| at.line + 1).max().unwrap_or(1);
     let steps = lengths.iter().enumerate().map(|(thread, &length)| alphabet.steps(thread, length));
-    MachineConfig {
-        topology: Topology { l1s, l2s: 1 },
-        l1: one_set(1, 2),
-        l2: one_set(1, 2),
-        lines,
-        memory: Vec::new(),
-        threads: place_threads(&caches, steps),
-        loads: Loads::Blocking,
-        stores: Stores::Posted,
-        evictions: Evictions::Anytime,
-        start: Start::ColdAndWarm,
-        ending: Ending::AnyPrefix,
-        networks: Networks::Unbounded,
-    }
+    MachineConfig::for_choices(&caches, lines, steps)
 }
 
 /// The configurations that take a fraction of a second each: for tests, and to look for faults first.

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chorus_litmus::test::{Instruction, LocationId, Operand, Program, Register, Thread};
-use chorus_protocol::access::Scope;
 use thiserror::Error;
 
 use crate::program::{Location, Op, Step, WORDS};
@@ -184,82 +183,70 @@ impl Code {
     fn run(&self, progress: impl Fn(usize) -> Progress) -> (Next, Vec<Held>) {
         let mut registers: Vec<Held> =
             self.spec().registers.iter().map(|register| Held::Value(register.initial)).collect();
-        let next = self.run_on(progress, &mut registers);
+        let next = self.run_on(progress, &mut registers).unwrap_or_else(Next::Await);
         (next, registers)
     }
 
-    /// Runs until something is to be issued that was not.
-    fn run_on(&self, progress: impl Fn(usize) -> Progress, registers: &mut [Held]) -> Next {
+    /// Runs until something is to be issued that was not. Where a value is missing for that, the error is the operation that will return it.
+    fn run_on(&self, progress: impl Fn(usize) -> Progress, registers: &mut [Held]) -> Result<Next, usize> {
         let (mut place, mut slot) = (0, 0);
         while let Some(instruction) = self.spec().code.get(place) {
             let mut target = place + 1;
             match *instruction {
-                Instruction::Add { to, a, b } => match (held(registers, a), held(registers, b)) {
-                    (Held::Value(a), Held::Value(b)) => set(registers, to, Held::Value(a.wrapping_add(b))),
-                    (Held::Awaited(operation), _) | (_, Held::Awaited(operation)) => return Next::Await(operation),
-                },
+                Instruction::Add { to, a, b } => {
+                    let sum = value(registers, a)?.wrapping_add(value(registers, b)?);
+                    registers[usize::from(to.0)] = Held::Value(sum);
+                }
                 Instruction::Jump { target: to } => target = usize::from(to),
                 Instruction::Branch { comparison, a, b, target: to } => {
-                    match (held(registers, a), held(registers, b)) {
-                        (Held::Value(a), Held::Value(b)) if comparison.holds(a, b) => target = usize::from(to),
-                        (Held::Value(_), Held::Value(_)) => {}
-                        (Held::Awaited(operation), _) | (_, Held::Awaited(operation)) => {
-                            return Next::Await(operation);
-                        }
+                    if comparison.holds(value(registers, a)?, value(registers, b)?) {
+                        target = usize::from(to);
                     }
                 }
                 Instruction::Load { .. }
                 | Instruction::Store { .. }
                 | Instruction::Atomic { .. }
                 | Instruction::Fence { .. }
-                | Instruction::Barrier { .. } => {
-                    let op = match self.resolve(instruction, registers) {
-                        Ok(op) => op,
-                        Err(operation) => return Next::Await(operation),
+                | Instruction::Barrier { .. } => {}
+            }
+            if let Some(op) = self.resolve(instruction, registers)? {
+                let [before, after] = Step::implied_fences(&op);
+                for (op, implied) in [(before, true), (Some(op), false), (after, true)] {
+                    let Some(op) = op else { continue };
+                    let held = match progress(slot) {
+                        Progress::Waiting => return Ok(Next::Issue { slot, op, implied }),
+                        Progress::Outstanding(_) => Held::Awaited(slot),
+                        Progress::Answered(_, value) => Held::Value(value),
                     };
-                    let [before, after] = Step::implied_fences(&op);
-                    for (op, implied) in [(before, true), (Some(op), false), (after, true)] {
-                        let Some(op) = op else { continue };
-                        let held = match progress(slot) {
-                            Progress::Waiting => return Next::Issue { slot, op, implied },
-                            Progress::Outstanding(_) => Held::Awaited(slot),
-                            Progress::Answered(_, value) => Held::Value(value),
-                        };
-                        if let (false, Some(to)) = (implied, destination(instruction)) {
-                            set(registers, to, held);
-                        }
-                        slot += 1;
+                    if let (false, Some(to)) = (implied, destination(instruction)) {
+                        registers[usize::from(to.0)] = held;
                     }
+                    slot += 1;
                 }
             }
             if target <= place {
-                return Next::Abandon;
+                return Ok(Next::Abandon);
             }
             place = target;
         }
-        Next::End
+        Ok(Next::End)
     }
 
-    /// An instruction with its operands' values, or the operation that one of them waits for.
-    fn resolve(&self, instruction: &Instruction, registers: &[Held]) -> Result<Op, usize> {
-        let value = |operand: Operand| match held(registers, operand) {
-            Held::Value(value) => Ok(value),
-            Held::Awaited(operation) => Err(operation),
-        };
+    /// What an instruction issues, with its operands' values, or the operation that one of them waits for. Nothing, if it is about registers
+    /// and the course alone.
+    fn resolve(&self, instruction: &Instruction, registers: &[Held]) -> Result<Option<Op>, usize> {
+        let value = |operand: Operand| value(registers, operand);
         let place = |at| self.place(at);
-        Ok(match *instruction {
+        Ok(Some(match *instruction {
+            Instruction::Load { at, order, scope, .. } => Op::Load { at: place(at), order, scope },
             Instruction::Store { at, value: operand, order, scope } => {
                 Op::Store { at: place(at), value: value(operand)?, order, scope }
             }
             Instruction::Atomic { to, at, modify, order, scope } => {
-                let mut awaited = None;
-                let known = |operand| value(operand).map_err(|operation| awaited = Some(operation)).unwrap_or(0);
-                let (op, operand) = modify.resolve(known);
-                if let Some(operation) = awaited {
-                    return Err(operation);
-                }
+                let (op, operand) = modify.resolve(value)?;
                 Op::Atomic { at: place(at), op, operand, order, scope, returns: to.is_some() }
             }
+            Instruction::Fence { scope, .. } => Op::Fence { scope },
             Instruction::Barrier { mode, instance, id, .. } => {
                 let id = id.map_or(Ok(0), value)?;
                 let Thread { gpu, cta, .. } = *self.spec();
@@ -268,12 +255,8 @@ impl Code {
                 let barrier = self.barriers.iter().position(same).unwrap_or(self.barriers.len());
                 Op::Barrier { barrier: barrier as u8, mode }
             }
-            Instruction::Load { at, order, scope, .. } => Op::Load { at: place(at), order, scope },
-            Instruction::Fence { scope, .. } => Op::Fence { scope },
-            Instruction::Add { .. } | Instruction::Branch { .. } | Instruction::Jump { .. } => {
-                Op::Fence { scope: Scope::WorkGroup }
-            }
-        })
+            Instruction::Add { .. } | Instruction::Branch { .. } | Instruction::Jump { .. } => return Ok(None),
+        }))
     }
 
     /// The operations that the thread may issue in each place, if reads return any of `values`.
@@ -310,15 +293,15 @@ impl Code {
     }
 }
 
-fn held(registers: &[Held], operand: Operand) -> Held {
+/// What an operand is worth, or the operation that it waits for.
+fn value(registers: &[Held], operand: Operand) -> Result<u32, usize> {
     match operand {
-        Operand::Constant(value) => Held::Value(value),
-        Operand::Register(register) => registers[usize::from(register.0)],
+        Operand::Constant(value) => Ok(value),
+        Operand::Register(register) => match registers[usize::from(register.0)] {
+            Held::Value(value) => Ok(value),
+            Held::Awaited(operation) => Err(operation),
+        },
     }
-}
-
-fn set(registers: &mut [Held], to: Register, held: Held) {
-    registers[usize::from(to.0)] = held;
 }
 
 /// An instruction as it would be on the first location, and its location.

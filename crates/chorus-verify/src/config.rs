@@ -129,37 +129,57 @@ fn work_group_caches(program: &Program) -> Vec<u16> {
 }
 
 impl MachineConfig {
-    /// The machine that litmus tests run on: the threads of a work-group beside one private cache, one bank per line so that requests for
-    /// different lines overtake each other, room for every line, and any eviction at any time; with more than two private caches, which
-    /// have many more states, shared lines stay.
+    /// The machine on which threads choose what they do: thread `i` beside private cache `caches[i]`, room for one line in every cache and in the
+    /// one bank, any eviction at any time, and every prefix a program.
+    pub fn for_choices(caches: &[u16], lines: u8, steps: impl IntoIterator<Item = Vec<Step>>) -> MachineConfig {
+        MachineConfig {
+            topology: Topology { l1s: caches.iter().max().map_or(1, |cache| cache + 1), l2s: 1 },
+            l1: one_set(1, 2),
+            l2: one_set(1, 2),
+            lines,
+            memory: Vec::new(),
+            threads: place_threads(caches, steps),
+            loads: Loads::Blocking,
+            stores: Stores::Posted,
+            evictions: Evictions::Anytime,
+            start: Start::ColdAndWarm,
+            ending: Ending::AnyPrefix,
+            networks: Networks::Unbounded,
+        }
+    }
+
+    /// The machine on which threads run to their end: as [`MachineConfig::for_choices`], with one bank per line so that requests for different lines
+    /// overtake each other, and room for every line.
+    pub fn for_steps(caches: &[u16], lines: u8, steps: impl IntoIterator<Item = Vec<Step>>) -> MachineConfig {
+        let config = MachineConfig::for_choices(caches, lines, steps);
+        MachineConfig {
+            topology: Topology { l2s: u16::from(lines), ..config.topology },
+            l1: one_set(u32::from(lines), u32::from(lines)),
+            l2: one_set(1, 1),
+            ending: Ending::Complete,
+            ..config
+        }
+    }
+
+    /// The machine that litmus tests run on: as [`MachineConfig::for_steps`], the threads of a work-group beside one private cache; with more than
+    /// two private caches, which have many more states, shared lines stay.
     pub fn for_program(program: &Program) -> Result<MachineConfig, NotRunnable> {
         let caches = work_group_caches(program);
-        let l1s = caches.iter().max().map_or(1, |cache| cache + 1);
         let (codes, steps): (Vec<_>, Vec<_>) = Code::of_program(program)?.into_iter().unzip();
         let places: Vec<Option<Location>> = codes.first().map_or(Vec::new(), |code: &Code| code.places().to_vec());
         let lines = places.iter().flatten().map(|at| at.line + 1).max().unwrap_or(1);
-        let mut threads = place_threads(&caches, steps);
-        threads.iter_mut().zip(codes).for_each(|(thread, code)| thread.code = Some(code));
-        let mut memory = vec![0; usize::from(lines) * WORDS];
+        let mut config = MachineConfig::for_steps(&caches, lines, steps);
+        config.threads.iter_mut().zip(codes).for_each(|(thread, code)| thread.code = Some(code));
+        config.memory = vec![0; usize::from(lines) * WORDS];
         for (location, place) in program.locations.iter().zip(places) {
             if let Some(at) = place {
-                memory[at.index()] = location.initial;
+                config.memory[at.index()] = location.initial;
             }
         }
-        Ok(MachineConfig {
-            topology: Topology { l1s, l2s: u16::from(lines) },
-            l1: one_set(u32::from(lines), u32::from(lines)),
-            l2: one_set(1, 1),
-            lines,
-            memory,
-            threads,
-            loads: Loads::Blocking,
-            stores: Stores::Posted,
-            evictions: if l1s > 2 { Evictions::PrivateAnytime } else { Evictions::Anytime },
-            start: Start::ColdAndWarm,
-            ending: Ending::Complete,
-            networks: Networks::Unbounded,
-        })
+        if config.topology.l1s > 2 {
+            config.evictions = Evictions::PrivateAnytime;
+        }
+        Ok(config)
     }
 
     /// What a protocol needs to build this machine's controllers.

@@ -16,6 +16,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 
 use crate::canonical::{Canonical, Scratch};
 use crate::config::{MachineConfig, Start};
+use crate::examine::{examine, settled};
 use crate::expand::{Expansion, Fault, Found, Ground, Moves, keep_first};
 use crate::hashing::fingerprint;
 use crate::invariants::{Promised, clean};
@@ -268,7 +269,11 @@ impl Exploration {
         let stuck = Violation::Deadlock(self.machine.waiting(&state));
         match found.fault {
             Fault::Stuck => failure(stuck, None),
-            Fault::State | Fault::Values => failure(self.check(&state, found.state).err().unwrap_or(stuck), None),
+            Fault::State | Fault::Values => {
+                let Exploration { machine, promised, judge, .. } = self;
+                let broken = examine(machine, *promised, judge, &state, found.state).err();
+                failure(broken.unwrap_or(stuck), None)
+            }
             Fault::Move => {
                 let mut moves = Moves::default();
                 moves.find(&self.machine, &state);
@@ -280,26 +285,6 @@ impl Exploration {
                 wrong.map_or_else(|| failure(stuck, None), |(violation, action)| failure(violation, Some(action)))
             }
         }
-    }
-
-    /// Every rule that a state of its own can break.
-    fn check(&mut self, state: &State, number: u32) -> Result<(), Violation> {
-        self.promised.check(&self.machine, state)?;
-        if !self.machine.idle(state) {
-            return Ok(());
-        }
-        if self.settled(state)? {
-            clean(&self.machine, state)?;
-        }
-        self.judge.verdict(&self.machine, state, number)
-    }
-
-    /// Whether the passing of time changes nothing any more.
-    fn settled(&mut self, state: &State) -> Result<bool, Violation> {
-        if !self.machine.has_counters() {
-            return Ok(true);
-        }
-        Ok(!self.machine.apply(Action::Time(Passage::Tick), &mut state.clone())?)
     }
 
     fn search(&mut self, settings: &Settings) -> Result<(), Stop> {
@@ -422,7 +407,7 @@ impl Exploration {
         let found = |fault| Some(Found { length, fault, rank, state: number });
         let mut wrong = self.promised.check(&self.machine, &state).is_err();
         if self.machine.idle(&state) {
-            wrong |= match self.settled(&state) {
+            wrong |= match settled(&mut self.machine, &state) {
                 Ok(settled) => settled && clean(&self.machine, &state).is_err(),
                 Err(_) => true,
             };

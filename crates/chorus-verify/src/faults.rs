@@ -6,16 +6,14 @@
 use std::fmt::Write;
 
 use chorus_protocol::access::{Order, Scope};
-use chorus_protocol::address::Topology;
 use chorus_protocol::registry::{FaultSpec, Protocol};
 
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check_bounded, configurations, smoke_configurations};
-use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
+use crate::config::{Evictions, Loads, MachineConfig};
 use crate::explore::STATE_LIMIT;
 use crate::litmus::tests;
-use crate::networks::Networks;
-use crate::program::{Location, Op, Step};
+use crate::program::{Location, Op, Step, lines_of};
 use crate::replay::Replay;
 
 /// How a fault was found.
@@ -295,21 +293,7 @@ pub fn programs() -> Vec<CheckConfig> {
 /// The machine that a program runs on: as for litmus tests, except that no line leaves.
 fn machine(threads: &[(u16, &[Op])]) -> MachineConfig {
     let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
-    let ops = threads.iter().flat_map(|(_, ops)| *ops);
-    let lines = ops.filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1);
+    let lines = lines_of(threads.iter().flat_map(|(_, ops)| *ops));
     let steps = threads.iter().map(|(_, ops)| ops.iter().map(|&op| Step::fixed(op)).collect());
-    MachineConfig {
-        topology: Topology { l1s: caches.iter().max().map_or(1, |cache| cache + 1), l2s: u16::from(lines) },
-        l1: one_set(u32::from(lines), u32::from(lines)),
-        l2: one_set(1, 1),
-        lines,
-        memory: Vec::new(),
-        threads: place_threads(&caches, steps),
-        loads: Loads::Blocking,
-        stores: Stores::Posted,
-        evictions: Evictions::WhenNeeded,
-        start: Start::ColdAndWarm,
-        ending: Ending::Complete,
-        networks: Networks::Unbounded,
-    }
+    MachineConfig { evictions: Evictions::WhenNeeded, ..MachineConfig::for_steps(&caches, lines, steps) }
 }

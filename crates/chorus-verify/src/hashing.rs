@@ -25,15 +25,8 @@ impl Hasher for Mixer {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let chunks = bytes.chunks_exact(8);
-        let mut last = [0; 8];
-        last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
-        for chunk in chunks {
-            let mut word = [0; 8];
-            word.copy_from_slice(chunk);
-            self.mix(u64::from_le_bytes(word));
-        }
-        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
+        let last = each_word(bytes, |word| self.mix(word));
+        self.mix(last ^ (bytes.len() as u64) << 56);
     }
 
     fn write_u8(&mut self, value: u8) {
@@ -57,14 +50,9 @@ impl Hasher for Mixer {
     }
 }
 
-/// A fingerprint of 64 bits in which every bit depends on every byte: two rounds of a full-width multiplication for each eight bytes.
-pub fn fingerprint(bytes: &[u8]) -> u64 {
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
-    let mut hash = fold(bytes.len() as u64 ^ 0xA076_1D64_78BD_642F, MULTIPLIER);
-    let mut take = |word: u64| hash = fold(hash ^ word, 0xE703_7ED1_A0B4_28DB) ^ word.rotate_left(29);
+/// Gives every eight bytes to `take` as a word; the answer is what is left, with zeros behind.
+#[inline]
+fn each_word(bytes: &[u8], mut take: impl FnMut(u64)) -> u64 {
     let chunks = bytes.chunks_exact(8);
     let mut last = [0; 8];
     last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
@@ -73,7 +61,19 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
         word.copy_from_slice(chunk);
         take(u64::from_le_bytes(word));
     }
-    take(u64::from_le_bytes(last));
+    u64::from_le_bytes(last)
+}
+
+/// A fingerprint of 64 bits in which every bit depends on every byte: two rounds of a full-width multiplication for each eight bytes.
+pub fn fingerprint(bytes: &[u8]) -> u64 {
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let mut hash = fold(bytes.len() as u64 ^ 0xA076_1D64_78BD_642F, MULTIPLIER);
+    let mut take = |word: u64| hash = fold(hash ^ word, 0xE703_7ED1_A0B4_28DB) ^ word.rotate_left(29);
+    let last = each_word(bytes, &mut take);
+    take(last);
     fold(hash, 0x8EBC_6AF0_9C88_C6E3) ^ hash
 }
 

@@ -7,9 +7,8 @@ use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::Topology;
 
 use crate::check::CheckConfig;
-use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
-use crate::networks::Networks;
-use crate::program::{Location, Op, Step};
+use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
+use crate::program::{Location, Op, Step, lines_of};
 
 fn at(line: u8) -> Location {
     Location { line, word: 0 }
@@ -31,23 +30,15 @@ fn exchange(line: u8, operand: u32) -> Op {
 /// One thread beside each of as many private caches, with room for every line everywhere. Lines leave only when they must.
 fn machine(programs: &[&[Op]]) -> MachineConfig {
     let caches: Vec<u16> = (0..programs.len() as u16).collect();
-    let locations = programs.iter().copied().flatten().filter_map(Op::location);
-    let lines = locations.map(|at| at.line + 1).max().unwrap_or(1);
-    let room = one_set(u32::from(lines), u32::from(lines));
+    let lines = lines_of(programs.iter().copied().flatten());
     let steps = programs.iter().map(|ops| ops.iter().copied().map(Step::fixed).collect());
+    let config = MachineConfig::for_steps(&caches, lines, steps);
     MachineConfig {
-        topology: Topology { l1s: programs.len() as u16, l2s: 1 },
-        l1: room,
-        l2: room,
-        lines,
-        memory: Vec::new(),
-        threads: place_threads(&caches, steps),
+        topology: Topology { l2s: 1, ..config.topology },
+        l2: config.l1,
         loads: Loads::NonBlocking,
-        stores: Stores::Posted,
         evictions: Evictions::WhenNeeded,
-        start: Start::ColdAndWarm,
-        ending: Ending::Complete,
-        networks: Networks::Unbounded,
+        ..config
     }
 }
 

@@ -203,6 +203,11 @@ impl fmt::Display for Op {
     }
 }
 
+/// Number of lines that the locations of operations need, at least one.
+pub fn lines_of<'a>(ops: impl IntoIterator<Item = &'a Op>) -> u8 {
+    ops.into_iter().filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1)
+}
+
 /// Threads that issue the given operations, as a litmus test has them: each in a work-group of its own, on a memory of `lines` lines.
 /// Every operation that returns a value has a register of its own.
 pub fn straight_line(threads: &[Vec<Op>], lines: u8) -> litmus::Program {

@@ -25,8 +25,10 @@ use thiserror::Error;
 use crate::chart::{Chart, Sequence};
 use crate::check::find_configuration;
 use crate::config::{MachineConfig, Stores};
+use crate::examine::examine;
+use crate::expand::Moves;
 use crate::faults;
-use crate::invariants::{Promised, clean};
+use crate::invariants::Promised;
 use crate::judge::{Judge, provided};
 use crate::litmus::{self, SuiteTest};
 use crate::machine::{Action, Machine};
@@ -359,19 +361,14 @@ impl Replay {
 }
 
 /// Everything that is possible in a state, as far as the state alone tells.
-fn possible(machine: &Machine, state: &[u32]) -> Vec<Action> {
-    let mut actions = Vec::new();
-    machine.issues(state, &mut actions);
-    machine.deliveries(state, &mut actions);
-    machine.evictions(state, &mut actions);
-    if machine.has_counters() {
-        actions.extend([Action::Time(Passage::Tick), Action::Time(Passage::RollOver)]);
-    }
-    actions
+fn possible(machine: &Machine, state: &State) -> Vec<Action> {
+    let mut moves = Moves::default();
+    moves.find(machine, state);
+    moves.all().collect()
 }
 
 /// The possible moves in words.
-fn alternatives(machine: &Machine, state: &[u32]) -> String {
+fn alternatives(machine: &Machine, state: &State) -> String {
     let moves = possible(machine, state).into_iter().map(|action| Move(named(machine, action, state)).to_string());
     match moves.collect::<Vec<_>>() {
         moves if moves.is_empty() => "nothing is left to do".to_owned(),
@@ -406,7 +403,7 @@ pub(crate) fn named(machine: &Machine, action: Action, state: &[u32]) -> Action 
 }
 
 /// The move of the machine that a replay names, if it is possible in this state.
-fn located(machine: &Machine, action: Action, state: &[u32]) -> Option<Action> {
+fn located(machine: &Machine, action: Action, state: &State) -> Option<Action> {
     possible(machine, state).into_iter().find(|&other| named(machine, other, state) == action)
 }
 
@@ -426,36 +423,15 @@ impl Examiner {
     }
 
     fn examine(&mut self, machine: &mut Machine, state: &State) -> Result<(), Violation> {
-        self.promised.check(machine, state)?;
-        if machine.idle(state) {
-            let tick = Action::Time(Passage::Tick);
-            if !machine.has_counters() || !machine.apply(tick, &mut state.clone())? {
-                clean(machine, state)?;
-            }
-            self.judge.verdict(machine, state, 0)?;
-        }
-        if stuck(machine, state)? { Err(Violation::Deadlock(machine.waiting(state))) } else { Ok(()) }
+        examine(machine, self.promised, &mut self.judge, state, 0)?;
+        if stuck(machine, state) { Err(Violation::Deadlock(machine.waiting(state))) } else { Ok(()) }
     }
 }
 
-/// Whether something waits and nothing can move any more.
-fn stuck(machine: &mut Machine, state: &State) -> Result<bool, Violation> {
-    let idle = machine.idle(state);
-    let mut actions = Vec::new();
-    machine.deliveries(state, &mut actions);
-    if idle {
-        machine.issues(state, &mut actions);
-        if actions.is_empty() {
-            return Ok(false);
-        }
-    } else if machine.has_counters() {
-        actions.push(Action::Time(Passage::Tick));
-    }
-    for action in actions {
-        // A move that is wrong in itself is a way out, if a bad one.
-        if machine.apply(action, &mut state.clone()).unwrap_or(true) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+/// Whether something waits and nothing can move any more. A move that is wrong in itself is a way out, if a bad one.
+fn stuck(machine: &mut Machine, state: &State) -> bool {
+    let mut moves = Moves::default();
+    moves.find(machine, state);
+    let mut possible = |&action: &Action| machine.apply(action, &mut state.clone()).unwrap_or(true);
+    !moves.finished && !moves.progress.iter().any(&mut possible)
 }

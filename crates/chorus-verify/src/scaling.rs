@@ -3,12 +3,10 @@
 use std::time::Instant;
 
 use chorus_protocol::access::{Order, Scope};
-use chorus_protocol::address::Topology;
 use chorus_protocol::registry::Protocol;
 
-use crate::config::{Ending, Evictions, Loads, MachineConfig, Start, Stores, one_set, place_threads};
+use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden};
-use crate::networks::Networks;
 use crate::program::{Location, Op, Step};
 use crate::settings::{Reduction, Settings};
 
@@ -112,20 +110,7 @@ fn machine(extent: Extent) -> MachineConfig {
         (0..u32::from(operations)).map(step).collect()
     };
     let beside: Vec<u16> = (0..caches).collect();
-    MachineConfig {
-        topology: Topology { l1s: caches, l2s: 1 },
-        l1: one_set(1, 2),
-        l2: one_set(1, 2),
-        lines,
-        memory: Vec::new(),
-        threads: place_threads(&beside, (0..u32::from(caches)).map(steps)),
-        loads: Loads::Blocking,
-        stores: Stores::Posted,
-        evictions: Evictions::Anytime,
-        start: Start::ColdAndWarm,
-        ending: Ending::AnyPrefix,
-        networks: Networks::Unbounded,
-    }
+    MachineConfig::for_choices(&beside, lines, (0..u32::from(caches)).map(steps))
 }
 
 #[cfg(test)]

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use chorus_lab::simulate::unknown;
 use chorus_litmus::parse::{Parsed, parse_all};
 use chorus_verify::litmus::{SuiteTest, tests};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::session::Session;
 
 /// The tests to run, and those that cannot be.
 #[derive(Debug, Default)]
@@ -16,6 +18,11 @@ pub struct LitmusInput {
     pub tests: Vec<SuiteTest>,
     /// Tests that use what Chorus does not model: the name and why.
     pub unsupported: Vec<(String, String)>,
+}
+
+/// Whether so many tests are shown with every outcome: those that are `named`, unless they are many.
+pub fn are_in_detail(named: &[String], tests: usize) -> bool {
+    !named.is_empty() && tests <= 8
 }
 
 /// The ending of a file with litmus tests.
@@ -58,8 +65,19 @@ impl LitmusInput {
         Ok(())
     }
 
+    /// The tests that are not supported, as JSON.
+    pub fn unsupported_json(&self) -> Vec<Value> {
+        self.unsupported.iter().map(|(name, reason)| json!({ "name": name, "reason": reason })).collect()
+    }
+
+    /// Says how many tests are not supported, and why.
+    pub fn print_unsupported(&self, session: &mut Session) -> Result<(), Failure> {
+        let reasons = self.reasons();
+        reasons.iter().try_for_each(|(reason, count)| session.output.line(&format!("{count} not supported: {reason}")))
+    }
+
     /// How many tests are unsupported for each reason, the most frequent first.
-    pub fn reasons(&self) -> Vec<(String, usize)> {
+    fn reasons(&self) -> Vec<(String, usize)> {
         let mut counts: Vec<(String, usize)> = Vec::new();
         for (_, reason) in &self.unsupported {
             // Where in the file it is does not make it another reason.

@@ -3,6 +3,8 @@
 //! A path is a choice for each branch that the thread meets. Loops are not followed: no path jumps back, so that each body is executed at most
 //! once, as bounded model checkers do with bound one.
 
+use std::convert::Infallible;
+
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
 use crate::execution::linear::Linear;
@@ -40,7 +42,10 @@ impl Stored {
     pub fn operation(modify: Modify, operands: [u32; 2]) -> (AtomicOp, u32) {
         match modify {
             Modify::CompareExchange { .. } => (AtomicOp::CompareExchange { expected: operands[0] }, operands[1]),
-            _ => modify.resolve(|_| operands[0]),
+            _ => {
+                let Ok(performed) = modify.resolve(|_| Ok::<u32, Infallible>(operands[0]));
+                performed
+            }
         }
     }
 }

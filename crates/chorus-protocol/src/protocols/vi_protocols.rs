@@ -1,4 +1,4 @@
-//! What the VI protocols of the TC paper have in common (sections 4.2 and 4.3): the private cache, the messages, and how a bank
+//! What the VI protocols of the TC paper have in common (sections 4.2 and 4.3): the private cache with its faults, the messages, and how a bank
 //! tells sharers to give up their copies.
 //!
 //! Four virtual networks: requests, answers, invalidations, acknowledgements.
@@ -11,7 +11,9 @@ use crate::protocols::write_through_l1::{
     Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
 };
 use crate::registry::BuildConfig;
+use crate::seed::{Seed, in_l1};
 use crate::sharers::Sharers;
+use crate::write_tracker::FenceFault;
 
 /// Virtual networks of the message table.
 pub const VIRTUAL_NETWORKS: u8 = 4;
@@ -38,6 +40,40 @@ pub fn private_cache<const W: usize>(index: u16, config: &BuildConfig, fault: Op
         fault,
     };
     WriteThroughL1::new(index, config, policy)
+}
+
+/// Number of faults of the private cache.
+pub const CACHE_FAULTS: usize = 13;
+
+/// The faults of the private cache.
+pub const fn private_cache_seeds<L2>() -> [Seed<L1Fault, L2>; CACHE_FAULTS] {
+    [
+        in_l1(L1Fault::StaleRefill, "stale-refill", "a read miss that was invalidated still caches its refill"),
+        in_l1(
+            L1Fault::IgnoredInvalidation,
+            "ignored-invalidation",
+            "an invalidation is acknowledged but the copy stays",
+        ),
+        in_l1(L1Fault::LostInvAck, "lost-inv-ack", "an invalidation that finds no copy is not acknowledged"),
+        in_l1(L1Fault::DoubleInvAck, "double-inv-ack", "an invalidation that finds a read miss is acknowledged twice"),
+        in_l1(
+            L1Fault::MissingTransition,
+            "missing-transition",
+            "an invalidation that finds requests outstanding but no copy has no transition",
+        ),
+        in_l1(L1Fault::PendingHit, "pending-hit", "loads hit lines whose writes are not performed yet"),
+        in_l1(L1Fault::WholeCopy, "whole-copy", "a store hit writes the whole private copy, not only its bytes"),
+        in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered"),
+        in_l1(L1Fault::UncountedRequest, "uncounted-request", "a request that joins others of its line is not counted"),
+        in_l1(L1Fault::LeakedRegister, "leaked-register", "a miss register is not freed with the last answer"),
+        in_l1(L1Fault::Fence(FenceFault::Nothing), "empty-fence", "a fence does not wait for acknowledgements"),
+        in_l1(L1Fault::Fence(FenceFault::NextAck), "hasty-fence", "a fence waits for one acknowledgement, not for all"),
+        in_l1(
+            L1Fault::Fence(FenceFault::AnyWavefront),
+            "common-fence",
+            "the acknowledgement of any wavefront's last write passes the fences of all wavefronts of the core",
+        ),
+    ]
 }
 
 /// Sends `kind` from `bank` to every one of `sharers`.

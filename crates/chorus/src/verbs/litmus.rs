@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
-use crate::litmus_input::{self, LitmusInput};
+use crate::litmus_input::{self, LitmusInput, are_in_detail};
 use crate::names;
 use crate::output::{align_right, count, table};
 use crate::replays;
@@ -116,16 +116,13 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     } else {
         let model = format!("{}: {}\n", protocol.title(), protocol.model().name());
         session.output.line(&model)?;
-        print(&results, !arguments.tests.is_empty() && results.len() <= IN_DETAIL, session)?;
+        print(&results, are_in_detail(&arguments.tests, results.len()), session)?;
         print_unsupported(&input, &not_run, session)?;
     }
     let drawn = results.iter().find_map(|result| result.failure.as_ref()).map(Chart::to_svg);
     replays::write_first(svg, drawn, as_json, session)?;
     Ok(Verdict::of(passed))
 }
-
-/// Tests named are shown with every outcome, unless they are more than this.
-const IN_DETAIL: usize = 8;
 
 /// What came of a test, in a word.
 pub fn verdict(result: &LitmusResult) -> &'static str {
@@ -170,9 +167,8 @@ fn to_json(result: &LitmusResult) -> Value {
 }
 
 fn unsupported_json(input: &LitmusInput, not_run: &NotRun) -> Vec<Value> {
-    let unsupported = input.unsupported.iter().map(|(name, reason)| json!({ "name": name, "reason": reason }));
     let not_run = not_run.iter().map(|(name, reason)| json!({ "name": name, "reason": reason.to_string() }));
-    unsupported.chain(not_run).collect()
+    input.unsupported_json().into_iter().chain(not_run).collect()
 }
 
 fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Result<(), Failure> {
@@ -215,9 +211,7 @@ fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Re
 
 /// What was not run, counted by reason.
 fn print_unsupported(input: &LitmusInput, not_run: &NotRun, session: &mut Session) -> Result<(), Failure> {
-    for (reason, count) in input.reasons() {
-        session.output.line(&format!("{count} not supported: {reason}"))?;
-    }
+    input.print_unsupported(session)?;
     for (name, reason) in not_run {
         session.output.line(&format!("{name} not run: {reason}"))?;
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
-use crate::litmus_input::{self, LitmusInput};
+use crate::litmus_input::{self, LitmusInput, are_in_detail};
 use crate::output::table;
 use crate::session::Session;
 
@@ -32,9 +32,6 @@ pub struct Arguments {
     #[command(flatten)]
     form: JsonArgument,
 }
-
-/// Tests named are shown with every outcome, unless they are more than this.
-const IN_DETAIL: usize = 8;
 
 /// A test and what the model makes of it.
 struct Judged<'a> {
@@ -92,10 +89,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             "model": model.name(),
             "meaning": model.meaning(),
             "tests": judged.iter().map(Judged::to_json).collect::<Vec<_>>(),
-            "unsupported": input.unsupported.iter().map(|(name, reason)| json!({ "name": name, "reason": reason })).collect::<Vec<_>>(),
+            "unsupported": input.unsupported_json(),
         }))?;
     } else {
-        print(model, &judged, &input, !arguments.tests.is_empty() && judged.len() <= IN_DETAIL, session)?;
+        print(model, &judged, &input, are_in_detail(&arguments.tests, judged.len()), session)?;
     }
     Ok(Verdict::Good)
 }
@@ -137,8 +134,5 @@ fn print(
     }
     let tests = if judged.len() == 1 { "test" } else { "tests" };
     session.output.line(&format!("\n{} {tests}", judged.len()))?;
-    for (reason, count) in input.reasons() {
-        session.output.line(&format!("{count} not supported: {reason}"))?;
-    }
-    Ok(())
+    input.print_unsupported(session)
 }

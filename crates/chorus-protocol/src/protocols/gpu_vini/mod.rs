@@ -12,17 +12,16 @@ mod tests;
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::protocols::vi_protocols::{MESSAGES, VIRTUAL_NETWORKS, private_cache};
+use crate::protocols::vi_protocols::{CACHE_FAULTS, MESSAGES, VIRTUAL_NETWORKS, private_cache, private_cache_seeds};
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::L1Fault;
 use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
-use crate::seed::{Seed, in_l1, in_l2, seeded, specs};
-use crate::write_tracker::FenceFault;
+use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
 use directory::PARAMETERS;
 use l2::{GpuViniL2, L2Fault};
 
-/// What is wrong in which controller.
-const SEEDS: [Seed<L1Fault, L2Fault>; 28] = [
+/// What is wrong in the bank.
+const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
     in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
     in_l2(L2Fault::BlindMiss, "blind-miss", "a write whose data is not in the L2 invalidates nobody"),
@@ -42,28 +41,10 @@ const SEEDS: [Seed<L1Fault, L2Fault>; 28] = [
     in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back"),
     in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
     in_l2(L2Fault::Write(WriteFault::WholeLine), "whole-line", "a store replaces the whole line, not only its bytes"),
-    in_l1(L1Fault::StaleRefill, "stale-refill", "a read miss that was invalidated still caches its refill"),
-    in_l1(L1Fault::IgnoredInvalidation, "ignored-invalidation", "an invalidation is acknowledged but the copy stays"),
-    in_l1(L1Fault::LostInvAck, "lost-inv-ack", "an invalidation that finds no copy is not acknowledged"),
-    in_l1(L1Fault::DoubleInvAck, "double-inv-ack", "an invalidation that finds a read miss is acknowledged twice"),
-    in_l1(
-        L1Fault::MissingTransition,
-        "missing-transition",
-        "an invalidation that finds requests outstanding but no copy has no transition",
-    ),
-    in_l1(L1Fault::PendingHit, "pending-hit", "loads hit lines whose writes are not performed yet"),
-    in_l1(L1Fault::WholeCopy, "whole-copy", "a store hit writes the whole private copy, not only its bytes"),
-    in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered"),
-    in_l1(L1Fault::UncountedRequest, "uncounted-request", "a request that joins others of its line is not counted"),
-    in_l1(L1Fault::LeakedRegister, "leaked-register", "a miss register is not freed with the last answer"),
-    in_l1(L1Fault::Fence(FenceFault::Nothing), "empty-fence", "a fence does not wait for acknowledgements"),
-    in_l1(L1Fault::Fence(FenceFault::NextAck), "hasty-fence", "a fence waits for one acknowledgement, not for all"),
-    in_l1(
-        L1Fault::Fence(FenceFault::AnyWavefront),
-        "common-fence",
-        "the acknowledgement of any wavefront's last write passes the fences of all wavefronts of the core",
-    ),
 ];
+
+/// What is wrong in which controller.
+const SEEDS: [Seed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] = followed_by(BANK_SEEDS, private_cache_seeds());
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
