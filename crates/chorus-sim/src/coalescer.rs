@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use chorus_protocol::access::{Order, Scope};
+
 use crate::clock::Ticks;
 use crate::frontend::{LANES, MemoryOp, MemoryOpKind};
 use crate::slab::Slab;
@@ -16,7 +18,7 @@ pub enum AccessKind {
     /// Part of an atomic.
     Atomic,
     /// A fence of the program.
-    Fence,
+    Fence(Order, Scope),
     /// The release at the end of a wavefront.
     End,
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::kernel::{Kernel, Mismatch, Program, WaveId};
 use super::memory::HostMemory;
+use super::partition::part_of;
 use super::wave_state::{MemoryOp, MemoryOpKind, Operation, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
@@ -21,15 +22,23 @@ struct FlatWave {
 
 /// Runs a whole program and checks its result.
 pub fn run(program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
+    run_on(1, program, memory)
+}
+
+/// As [`run`], with work-groups told that they run on one of `gpus` GPUs.
+pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
-        run_kernel(&kernel, memory)?;
+        run_waves(&kernel, start_all(&kernel, gpus), memory)?;
     }
     program.check(memory)
 }
 
-/// Runs one kernel, all wavefronts in turn, one operation each.
+/// Runs one kernel on one GPU, all wavefronts in turn, one operation each.
 pub fn run_kernel(kernel: &Kernel, memory: &mut HostMemory) -> Result<(), Mismatch> {
-    let mut waves = start_all(kernel);
+    run_waves(kernel, start_all(kernel, 1), memory)
+}
+
+fn run_waves(kernel: &Kernel, mut waves: Vec<FlatWave>, memory: &mut HostMemory) -> Result<(), Mismatch> {
     for _ in 0..ROUNDS_MAX {
         if waves.iter().all(|wave| wave.finished) {
             return Ok(());
@@ -41,13 +50,14 @@ pub fn run_kernel(kernel: &Kernel, memory: &mut HostMemory) -> Result<(), Mismat
     Err(Mismatch(format!("kernel {} makes no progress on flat memory", kernel.name)))
 }
 
-fn start_all(kernel: &Kernel) -> Vec<FlatWave> {
+fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     let mut waves = Vec::new();
     for work_group in 0..kernel.work_groups {
         let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
         for wave in 0..kernel.waves_per_group {
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
-            let id = WaveId { work_group, wave, waves_per_group, work_groups };
+            let gpu = part_of(work_group, work_groups, gpus);
+            let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             let task = WaveTask::start(kernel, id, Rc::clone(&lds));
             waves.push(FlatWave { task, group: work_group as usize, finished: false, at_barrier: false });
         }

@@ -18,6 +18,10 @@ pub struct WaveId {
     pub waves_per_group: u32,
     /// Work-groups of the launch.
     pub work_groups: u32,
+    /// The GPU that it runs on.
+    pub gpu: u32,
+    /// GPUs of the machine.
+    pub gpus: u32,
 }
 
 type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>>;

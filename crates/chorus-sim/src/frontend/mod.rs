@@ -7,6 +7,7 @@ pub mod flat;
 pub mod kernel;
 pub mod lanes;
 pub mod memory;
+pub mod partition;
 pub mod wave;
 mod wave_state;
 

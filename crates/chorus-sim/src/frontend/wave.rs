@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::future::{Future, Ready, ready};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -12,6 +13,7 @@ use chorus_protocol::access::{AtomicOp, Order, Scope};
 use super::kernel::WaveId;
 use super::lanes::{LANES, Lanes, Mask, Word};
 use super::memory::Buf;
+use super::partition::groups_of;
 use super::wave_state::{MemoryOpKind, Operation, WaveState};
 
 /// A wavefront, as its kernel sees it.
@@ -34,6 +36,21 @@ impl Wave {
     /// Which work-group this is.
     pub fn work_group(&self) -> u32 {
         self.id.work_group
+    }
+
+    /// Which GPU this work-group runs on.
+    pub fn gpu(&self) -> u32 {
+        self.id.gpu
+    }
+
+    /// How many GPUs the machine has.
+    pub fn gpus(&self) -> u32 {
+        self.id.gpus
+    }
+
+    /// The work-groups of the launch that run on the same GPU, this one among them.
+    pub fn work_groups_of_gpu(&self) -> Range<u32> {
+        groups_of(self.id.gpu, self.id.work_groups, self.id.gpus)
     }
 
     /// 0 to 31.
@@ -72,8 +89,13 @@ impl Wave {
         let load =
             self.access(MemoryOpKind::Load, Order::Acquire, scope, Mask::lane(0), buf, Lanes::splat(index), None);
         let value = load.await[0];
-        self.fence(scope).await;
+        self.wait_for(Operation::Fence { order: Order::Acquire, scope }).await;
         value
+    }
+
+    /// Loads one element per lane of `mask`, as it is for everybody in `scope`; orders nothing else.
+    pub fn load_relaxed<T: Word>(&self, scope: Scope, mask: Mask, buf: Buf<T>, index: Lanes<u32>) -> Load<'_, T> {
+        self.access(MemoryOpKind::Load, Order::Relaxed, scope, mask, buf, index, None)
     }
 
     /// Stores one element per lane. Posted: later fences and the end of the kernel order it.
@@ -95,14 +117,35 @@ impl Wave {
 
     /// Stores one element for the whole wavefront once everything before it is performed.
     pub async fn store_release<T: Word>(&self, buf: Buf<T>, index: u32, value: T, scope: Scope) {
-        self.fence(scope).await;
+        self.wait_for(Operation::Fence { order: Order::Release, scope }).await;
         let (at, value) = (Lanes::splat(index), Lanes::splat(value));
         let posted: Load<'_, T> =
             self.access(MemoryOpKind::Store, Order::Release, scope, Mask::lane(0), buf, at, Some(value));
         posted.forget();
     }
 
-    /// One read-modify-write per lane of `mask`; gives the old values. Lanes of one word go one after the other.
+    /// Stores one element per lane of `mask` for everybody in `scope`; orders nothing else.
+    pub fn store_relaxed<T: Word>(&self, scope: Scope, mask: Mask, buf: Buf<T>, index: Lanes<u32>, value: Lanes<T>) {
+        let posted: Load<'_, T> =
+            self.access(MemoryOpKind::Store, Order::Relaxed, scope, mask, buf, index, Some(value));
+        posted.forget();
+    }
+
+    /// One read-modify-write per lane of `mask`, atomic for everybody in `scope`; gives the old values. Lanes of one word go one
+    /// after the other.
+    pub fn atomic_in<T: Word>(
+        &self,
+        scope: Scope,
+        op: AtomicOp,
+        mask: Mask,
+        buf: Buf<T>,
+        index: Lanes<u32>,
+        operand: Lanes<T>,
+    ) -> Load<'_, T> {
+        self.access(MemoryOpKind::Atomic(op), Order::Relaxed, scope, mask, buf, index, Some(operand))
+    }
+
+    /// As [`Wave::atomic_in`], for everybody on the same GPU.
     pub fn atomic_where<T: Word>(
         &self,
         op: AtomicOp,
@@ -111,7 +154,7 @@ impl Wave {
         index: Lanes<u32>,
         operand: Lanes<T>,
     ) -> Load<'_, T> {
-        self.access(MemoryOpKind::Atomic(op), Order::Relaxed, Scope::Gpu, mask, buf, index, Some(operand))
+        self.atomic_in(Scope::Gpu, op, mask, buf, index, operand)
     }
 
     /// One read-modify-write for the whole wavefront; gives the old value.
@@ -121,7 +164,7 @@ impl Wave {
 
     /// Waits until the wavefront's earlier operations are performed for everybody in `scope`.
     pub fn fence(&self, scope: Scope) -> Passed<'_> {
-        self.wait_for(Operation::Fence { scope })
+        self.wait_for(Operation::Fence { order: Order::AcqRel, scope })
     }
 
     /// Waits for all wavefronts of the work-group.

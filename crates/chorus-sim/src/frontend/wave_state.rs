@@ -89,6 +89,8 @@ pub enum Operation {
     Memory(u16),
     /// Waits for the wavefront's earlier operations, as far as the protocol says.
     Fence {
+        /// Acquire: later operations stay behind it. Release: earlier ones stay before it.
+        order: Order,
         /// Who must agree.
         scope: Scope,
     },

@@ -1,6 +1,6 @@
 //! Issue, the access queue before the private cache, and what completions do to wavefronts.
 
-use chorus_protocol::access::{AtomicOp, Completion, CoreOp, Scope, Txn};
+use chorus_protocol::access::{AtomicOp, Completion, CoreOp, Order, Scope, Txn};
 use chorus_protocol::address::{LineAddr, Role};
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
@@ -47,7 +47,7 @@ impl<const W: usize> Machine<'_, W> {
         let front = self.units[usize::from(unit)].wave(wave).task.state().borrow().front();
         let issued = match front {
             Some(Operation::Memory(slot)) => self.issue_memory(unit, wave, slot),
-            Some(Operation::Fence { .. }) => self.issue_fence(unit, wave, AccessKind::Fence),
+            Some(Operation::Fence { order, scope }) => self.issue_fence(unit, wave, AccessKind::Fence(order, scope)),
             None => self.issue_fence(unit, wave, AccessKind::End),
             Some(Operation::Barrier) => {
                 self.issue_barrier(unit, wave);
@@ -115,7 +115,7 @@ impl<const W: usize> Machine<'_, W> {
             return false;
         }
         let running = cu.wave(wave);
-        if kind == AccessKind::Fence {
+        if matches!(kind, AccessKind::Fence(..)) {
             running.task.state().borrow_mut().pop();
             running.last_operation = "fence";
             self.stats.add(Counter::Fences, 1);
@@ -341,7 +341,7 @@ impl<const W: usize> Machine<'_, W> {
             }
             AccessKind::Store => self.stats.add(Counter::L1Stores, 1),
             AccessKind::Atomic => self.stats.add(Counter::L1Atomics, 1),
-            AccessKind::Fence | AccessKind::End => return,
+            AccessKind::Fence(..) | AccessKind::End => return,
         }
         self.stats.add(Counter::L1Accesses, 1);
     }
@@ -352,8 +352,14 @@ impl<const W: usize> Machine<'_, W> {
         let head = &mut self.caches[usize::from(unit)].head;
         let access = *cu.accesses.get(id);
         (head.wave, head.txn) = (access.wave, Txn(id));
-        if matches!(access.kind, AccessKind::Fence | AccessKind::End) {
-            *head = lineless_request(CoreOp::Fence, Scope::Gpu, access.wave, Txn(id));
+        let fence = match access.kind {
+            AccessKind::Fence(order, scope) => Some((order, scope)),
+            // What a wavefront wrote reaches the others when its kernel ends; until then it only leaves in order.
+            AccessKind::End => Some((Order::Release, Scope::WorkGroup)),
+            AccessKind::Load | AccessKind::Store | AccessKind::Atomic => None,
+        };
+        if let Some((order, scope)) = fence {
+            *head = lineless_request(CoreOp::Fence, order, scope, access.wave, Txn(id));
             return;
         }
         let state = cu.wave(usize::from(access.wave)).task.state().borrow();
@@ -432,7 +438,7 @@ impl<const W: usize> Machine<'_, W> {
                 self.values_returned(unit, wave, access.slot);
             }
             AccessKind::Store => {}
-            AccessKind::Fence => {
+            AccessKind::Fence(..) => {
                 self.stats.add(Counter::FenceWaitTicks, now - access.issued);
                 cu.wave(wave).task.state().borrow_mut().pass();
                 self.advance_wave(unit, wave);

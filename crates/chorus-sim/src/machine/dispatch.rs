@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use chorus_protocol::access::{CoreOp, Scope, Txn};
+use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
 use chorus_protocol::controller::Input;
 
 use super::{Event, Machine, SimError, lineless_request};
@@ -36,7 +36,7 @@ impl<const W: usize> Machine<'_, W> {
     pub(super) fn begin_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
         self.tell_time();
         for unit in 0..self.topology.l1s {
-            let request = lineless_request(CoreOp::KernelBegin, Scope::System, 0, Txn(0));
+            let request = lineless_request(CoreOp::KernelBegin, Order::Acquire, Scope::System, 0, Txn(0));
             self.caches[usize::from(unit)].controller.step_making_room(&Input::Core(&request), &mut self.outbox)?;
             self.outbox.completions.clear();
             self.route(self.topology.l1(unit), true, kernel)?;
@@ -90,7 +90,7 @@ impl<const W: usize> Machine<'_, W> {
             }
             cu.running += 1;
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
-            let id = WaveId { work_group, wave, waves_per_group, work_groups };
+            let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu: 0, gpus: 1 };
             cu.waves[slot] = Some(WaveSlot {
                 task: WaveTask::start(kernel, id, Rc::clone(&lds)),
                 id,

@@ -148,7 +148,7 @@ impl<const W: usize> PrivateCache<W> {
             controller,
             queues: vec![VecDeque::new(); networks],
             waiting: 0,
-            head: lineless_request(CoreOp::Fence, Scope::Gpu, 0, Txn(0)),
+            head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn(0)),
             head_is_current: false,
         }
     }
@@ -391,17 +391,8 @@ fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
 }
 
 /// A request that concerns no line.
-fn lineless_request<const W: usize>(op: CoreOp, scope: Scope, wave: u16, txn: Txn) -> CoreRequest<W> {
-    CoreRequest {
-        op,
-        order: Order::AcqRel,
-        scope,
-        line: LineAddr(0),
-        mask: ByteMask::EMPTY,
-        data: LineData::default(),
-        wave,
-        txn,
-    }
+fn lineless_request<const W: usize>(op: CoreOp, order: Order, scope: Scope, wave: u16, txn: Txn) -> CoreRequest<W> {
+    CoreRequest { op, order, scope, line: LineAddr(0), mask: ByteMask::EMPTY, data: LineData::default(), wave, txn }
 }
 
 fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -> BuildConfig {

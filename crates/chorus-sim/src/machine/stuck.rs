@@ -113,7 +113,8 @@ impl<const W: usize> Machine<'_, W> {
                     continue;
                 }
                 let outstanding = cu.accesses.outstanding(slot as u16);
-                let lines = outstanding.filter(|access| !matches!(access.kind, AccessKind::Fence | AccessKind::End));
+                let lines =
+                    outstanding.filter(|access| !matches!(access.kind, AccessKind::Fence(..) | AccessKind::End));
                 let mut waits_for: Vec<u64> = lines.map(|access| access.line).collect();
                 waits_for.sort_unstable();
                 waits_for.dedup();
