@@ -170,7 +170,7 @@ fn metrics(
 /// Interconnect energy: dynamic per flit, static per virtual-channel buffer. Every virtual network has its buffers at every port, so a
 /// protocol with more virtual networks costs more (TC paper, section 8.2).
 fn energy_nj(flits: u64, elapsed_ns: f64, config: &SystemConfig, protocol: &dyn Protocol) -> (f64, f64) {
-    let ports = config.core.count + config.l2.banks;
+    let ports = (config.core.count + config.l2.banks) * config.hierarchy.modules();
     let buffers = u32::from(protocol.virtual_networks()) * config.energy.vcs_per_network * ports;
     let dynamic_pj = flits as f64 * config.energy.flit_pj;
     // Microwatts times nanoseconds are femtojoules.

@@ -105,16 +105,37 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
+/// How far a message goes that does not pass a crossbar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// From bank to bank of its module.
+    Module,
+    /// To another module of its GPU.
+    Gpu,
+    /// To another GPU.
+    System,
+}
+
+/// Messages and bytes of one traffic class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of headers and payloads.
+    pub bytes: u64,
+}
+
 /// The values of all counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
     counters: [u64; COUNTERS.len()],
     traffic: [Traffic; TrafficClass::ALL.len()],
+    distant: [[Sent; TrafficClass::ALL.len()]; 3],
 }
 
 impl Default for Stats {
     fn default() -> Self {
-        Stats { counters: [0; COUNTERS.len()], traffic: Default::default() }
+        Stats { counters: [0; COUNTERS.len()], traffic: Default::default(), distant: Default::default() }
     }
 }
 
@@ -135,6 +156,19 @@ impl Stats {
         let traffic = &mut self.traffic[class as usize];
         traffic.flits += flits;
         traffic.bytes += bytes;
+    }
+
+    /// Counts a message that does not pass a crossbar.
+    #[inline]
+    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, bytes: u64) {
+        let sent = &mut self.distant[distance as usize][class as usize];
+        sent.messages += 1;
+        sent.bytes += bytes;
+    }
+
+    /// The traffic of one class that goes so far.
+    pub fn distant(&self, distance: Distance, class: TrafficClass) -> Sent {
+        self.distant[distance as usize][class as usize]
     }
 
     /// The traffic of one class.
@@ -158,6 +192,10 @@ impl Stats {
         }
         for (value, before) in difference.traffic.iter_mut().zip(&earlier.traffic) {
             value.flits -= before.flits;
+            value.bytes -= before.bytes;
+        }
+        for (value, before) in difference.distant.iter_mut().flatten().zip(earlier.distant.iter().flatten()) {
+            value.messages -= before.messages;
             value.bytes -= before.bytes;
         }
         difference

@@ -1,7 +1,7 @@
 //! Issue, the access queue before the private cache, and what completions do to wavefronts.
 
 use chorus_protocol::access::{AtomicOp, Completion, CoreOp, Order, Scope, Txn};
-use chorus_protocol::address::{LineAddr, Role};
+use chorus_protocol::address::Role;
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
 
@@ -348,6 +348,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Writes down what the access at the head of the queue asks of the private cache.
     fn describe_head(&mut self, unit: u16, id: u32) {
+        let module = self.module_of(Role::L1, unit);
         let cu = &mut self.units[usize::from(unit)];
         let head = &mut self.caches[usize::from(unit)].head;
         let access = *cu.accesses.get(id);
@@ -369,7 +370,7 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Store => CoreOp::Store,
             MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
         };
-        (head.order, head.scope, head.line) = (op.order, op.scope, LineAddr(access.line));
+        (head.order, head.scope, head.line) = (op.order, op.scope, self.pages.physical(access.line, module));
         // Loads carry no data; what an earlier access left there means nothing.
         let carries_data = op.kind != MemoryOpKind::Load;
         if access.whole_line {
