@@ -72,8 +72,14 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     check_l2(&config.l2, config.l1.line_bytes, modules)?;
     check_directory(&config.directory, &config.l2)?;
     check_network(&config.network)?;
-    check_link(&config.inter_gpm, ["inter_gpm.megabytes_per_second", "inter_gpm.latency_cycles", "inter_gpm.queue_bytes"])?;
-    check_link(&config.inter_gpu, ["inter_gpu.megabytes_per_second", "inter_gpu.latency_cycles", "inter_gpu.queue_bytes"])?;
+    check_link(
+        &config.inter_gpm,
+        ["inter_gpm.megabytes_per_second", "inter_gpm.latency_cycles", "inter_gpm.queue_bytes"],
+    )?;
+    check_link(
+        &config.inter_gpu,
+        ["inter_gpu.megabytes_per_second", "inter_gpu.latency_cycles", "inter_gpu.queue_bytes"],
+    )?;
     check_memory(&config.memory, config.l1.line_bytes)?;
     check_dram(&config.dram, config.l1.line_bytes)?;
     check_energy(&config.energy)?;

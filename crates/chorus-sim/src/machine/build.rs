@@ -143,4 +143,3 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
         fault: settings.fault,
     }
 }
-
