@@ -16,6 +16,7 @@ pub mod machine;
 pub mod pages;
 pub mod port;
 pub mod prefetch;
+pub mod sharing;
 pub mod simulate;
 pub mod slab;
 pub mod stats;

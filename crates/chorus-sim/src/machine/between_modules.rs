@@ -4,7 +4,7 @@ use chorus_protocol::address::Role;
 
 use super::{Event, InFlight, Machine};
 use crate::fabric::{Hop, Next};
-use crate::stats::Distance;
+use crate::stats::{Counter, Distance};
 
 impl<const W: usize> Machine<'_, W> {
     /// The way of a message that does not stay between a private cache and a bank of one module: its first hop, and the modules of its source
@@ -29,14 +29,24 @@ impl<const W: usize> Machine<'_, W> {
         index / per_module as u16
     }
 
-    /// How far a message goes.
+    /// How far a message between two modules goes.
+    #[inline]
     pub(super) fn distance(&self, [from, to]: [u8; 2]) -> Distance {
         let gpms = self.topology.gpms as u8;
-        match from {
-            from if from == to => Distance::Module,
-            from if from / gpms == to / gpms => Distance::Gpu,
-            _ => Distance::System,
+        if from / gpms == to / gpms { Distance::InterGpm } else { Distance::InterGpu }
+    }
+
+    /// Notes an access to a line that may lie in another GPU's memory. `load` says whether it is a load that has to leave the private cache.
+    pub(super) fn count_remote_access(&mut self, unit: u16, virtual_line: u64, load: bool) {
+        let physical = self.caches[usize::from(unit)].head.line;
+        let module = self.module_of(Role::L1, unit);
+        let gpu = self.topology.gpu_of(module);
+        if self.topology.gpu_of(self.topology.home_module(physical)) == gpu {
+            return;
         }
+        let shared = self.sharing.access(virtual_line, gpu, module % self.topology.gpms, u32::from(load));
+        self.stats.add(Counter::InterGpuLoads, u64::from(load));
+        self.stats.add(Counter::InterGpuLoadsShared, u64::from(shared));
     }
 
     /// A message is at the next port on its way to another module.
@@ -60,6 +70,8 @@ impl<const W: usize> Machine<'_, W> {
         let module = self.module_of(Role::L2, bank);
         let Some(until) = fabric.crowded_until(module, home, self.wheel.now()) else { return false };
         if !std::mem::replace(&mut self.banks[usize::from(bank)].retry_planned, true) {
+            let now = self.wheel.now();
+            self.stats.add(Counter::PortStallTicks, until - now);
             self.wheel.schedule(until, Event::Retry(bank));
         }
         true

@@ -10,6 +10,7 @@ use super::{Event, Machine, SimError, lineless_request};
 use crate::clock::Ticks;
 use crate::frontend::Kernel;
 use crate::frontend::partition::groups_of;
+use crate::stats::Counter;
 
 /// Names the beginning or the end of a kernel in completions; accesses are numbered from zero.
 pub(super) const BOUNDARY: Txn = Txn(u32::MAX);
@@ -73,6 +74,7 @@ impl<const W: usize> Machine<'_, W> {
             *block = Block { next_group: groups.start, end_group: groups.end, next_unit: 0 };
         }
         self.launch.finished_groups = 0;
+        self.stats.add(Counter::Kernels, 1);
         let latency = self.clocks.core.cycles(u64::from(self.config.core.launch_latency_cycles));
         self.launch.starts = self.clocks.core.edge(now) + latency;
         self.launch.phase = Phase::Beginning;

@@ -17,6 +17,7 @@ use crate::dram::Channel;
 use crate::fabric::Fabric;
 use crate::frontend::HostMemory;
 use crate::pages::{HOME_SHIFT, Pages};
+use crate::sharing::Sharing;
 use crate::simulate::Settings;
 use crate::slab::Slab;
 use crate::stats::Stats;
@@ -79,6 +80,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             injected: vec![0; agents * (networks + 1)],
             lanes_per_agent: networks + 1,
             delivery: protocol.delivery(),
+            values: protocol.values(),
+            sharing: Sharing::new(topology.gpus),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
             launch: Launch::new(usize::from(topology.modules())),
             progress: 0,

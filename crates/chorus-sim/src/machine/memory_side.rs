@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::{Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message, Size, memory};
-use chorus_protocol::registry::Delivery;
+use chorus_protocol::registry::{Delivery, Values};
 
 use super::boundary::BOUNDARY;
 use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
@@ -13,6 +13,7 @@ use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::{Crossbar, Parcel};
 use crate::dram::DramRequest;
+use crate::fabric::Hop;
 use crate::frontend::Kernel;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
@@ -85,7 +86,7 @@ impl<const W: usize> Machine<'_, W> {
         if network == TO_MEMORY {
             self.banks[usize::from(source)].to_memory += 1;
             // Later fetches are behind a write-back on the same channel, so they may find it in memory already.
-            if message.kind == memory::WB {
+            if message.kind == memory::WB && self.values == Values::Carried {
                 let line = self.pages.virtual_line(message.line);
                 write_line(self.memory.words_mut(), line, message.mask, &message.data);
             }
@@ -95,7 +96,7 @@ impl<const W: usize> Machine<'_, W> {
         let bytes = self.config.network.header_bytes + payload;
         match way {
             None if network == TO_MEMORY => {}
-            None => {
+            None | Some((Hop::Inside, _)) => {
                 self.stats.add(Counter::NetworkMessages, 1);
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
             }

@@ -20,7 +20,7 @@ use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec, MsgKind};
-use chorus_protocol::registry::{Delivery, Protocol};
+use chorus_protocol::registry::{Delivery, Protocol, Values};
 use chorus_system::SystemConfig;
 
 use crate::clock::{ClockDomains, Ticks};
@@ -31,6 +31,7 @@ use crate::dram::Channel;
 use crate::fabric::{Fabric, Hop};
 use crate::frontend::{HostMemory, Kernel};
 use crate::pages::Pages;
+use crate::sharing::Sharing;
 use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
@@ -221,6 +222,7 @@ pub(crate) struct Machine<'a, const W: usize> {
     /// The links between modules, where there are several.
     fabric: Option<Fabric>,
     pages: Pages,
+    sharing: Sharing,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
     in_flight: Slab<InFlight<W>>,
@@ -231,6 +233,7 @@ pub(crate) struct Machine<'a, const W: usize> {
     injected: Vec<Ticks>,
     lanes_per_agent: usize,
     delivery: Delivery,
+    values: Values,
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
     launch: Launch,
@@ -290,7 +293,9 @@ impl<'a, const W: usize> Machine<'a, W> {
                 return Err(self.stuck(kernel, stuck::Cause::TooLong));
             }
         }
-        self.write_back_for_host();
+        if self.values == Values::Carried {
+            self.write_back_for_host();
+        }
         Ok(())
     }
 
