@@ -8,6 +8,7 @@
 //! | `registry.rs` | what a workload declares about itself, and the list of all workloads |
 //! | `program.rs` | the kernels that a host launches, and the outputs they must leave behind |
 //! | `generator.rs` | the random numbers that inputs are drawn from |
+//! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `saxpy.rs` | the tutorial kernel |
@@ -43,6 +44,7 @@ pub mod cl;
 pub mod dlb;
 mod fast_barrier;
 pub mod generator;
+pub mod graph;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
