@@ -24,6 +24,7 @@ use std::ops::Range;
 
 pub use error::GraphError;
 pub use format::{GraphFormat, parse};
+pub(crate) use generate::Components;
 pub use generate::{rmat, road_like};
 
 /// Nodes that a graph may have: what the programs keep of each must fit the 16 GiB of a simulated memory.
