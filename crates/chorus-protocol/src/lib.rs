@@ -16,7 +16,7 @@
 //! use chorus_protocol::registry::{self, BuildConfig, CacheShape};
 //!
 //! let shape = CacheShape { sets: 1, ways: 2, mshrs: 2, replacement: Replacement::Lru };
-//! let topology = Topology { l1s: 2, l2s: 1 };
+//! let topology = Topology::one_gpu(2, 1);
 //! let gpu_vi = registry::find("gpu-vi").expect("it is in the registry");
 //! let parameters = Parameters::defaults(gpu_vi.parameters());
 //! let config = BuildConfig { topology, l1: shape, l2: shape, waves: 1, fences: true, parameters, fault: None };

@@ -16,7 +16,7 @@ use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec, MsgKind};
-use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, Delivery, Protocol};
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, Delivery, DirectoryShape, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::{ClockDomains, Ticks};
@@ -239,7 +239,7 @@ impl<'a, const W: usize> Machine<'a, W> {
         P: Protocol + Build<W> + ?Sized,
     {
         let clocks = ClockDomains::new(&config.clocks);
-        let topology = Topology { l1s: config.core.count as u16, l2s: config.l2.banks as u16 };
+        let topology = Topology::one_gpu(config.core.count as u16, config.l2.banks as u16);
         let build = build_config(config, topology, settings);
         let networks = usize::from(protocol.virtual_networks());
         let controller = |role: Role, index: u16| {
@@ -415,6 +415,7 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
             mshrs: config.l2.mshrs,
             replacement: policy(config.l2.replacement),
         },
+        directory: DirectoryShape::SMALLEST,
         waves: config.core.wavefronts as u16,
         fences: settings.fences,
         parameters: settings.parameters,
