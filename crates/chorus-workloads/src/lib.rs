@@ -8,7 +8,9 @@
 //! | `registry.rs` | what a workload declares about itself, and the list of all workloads |
 //! | `program.rs` | the kernels that a host launches, and the outputs they must leave behind |
 //! | `generator.rs` | the random numbers that inputs are drawn from |
+//! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
@@ -23,6 +25,10 @@
 //! | `ndl.rs` | Needleman-Wunsch sequence alignment |
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
+//! | `bfs.rs` | breadth-first search in a road network |
+//! | `mst/` | the minimum spanning tree of a road network |
+//! | `nw.rs` | Needleman-Wunsch on longer sequences |
+//! | `pathfinder.rs` | the cheapest way down a grid |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -37,17 +43,23 @@
 //! assert_eq!(flat::run(&mut *program, &mut memory), Ok(()));
 //! ```
 
+pub mod bfs;
 pub mod bh;
 pub mod cc;
 pub mod cl;
 pub mod dlb;
 mod fast_barrier;
 pub mod generator;
+pub mod graph;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
+pub mod mst;
 pub mod ndl;
+mod needleman_wunsch;
+pub mod nw;
 mod pair_locks;
+pub mod pathfinder;
 pub mod program;
 pub mod registry;
 pub mod rg;
