@@ -23,6 +23,7 @@
 //! | `ndl.rs` | Needleman-Wunsch sequence alignment |
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
+//! | `cusolver.rs` | LU factorisation of a dense matrix |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -40,6 +41,7 @@
 pub mod bh;
 pub mod cc;
 pub mod cl;
+pub mod cusolver;
 pub mod dlb;
 mod fast_barrier;
 pub mod generator;
