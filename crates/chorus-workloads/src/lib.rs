@@ -24,6 +24,7 @@
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
 //! | `cusolver.rs` | LU factorisation of a dense matrix |
+//! | `hpgmg.rs` | geometric multigrid |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -45,6 +46,7 @@ pub mod cusolver;
 pub mod dlb;
 mod fast_barrier;
 pub mod generator;
+pub mod hpgmg;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;

@@ -8,6 +8,7 @@ use crate::cc::Cc;
 use crate::cl::Cl;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
@@ -43,7 +44,7 @@ pub trait Workload: Sync {
 
 /// Every workload, those that communicate within a kernel first.
 pub const WORKLOADS: &[&dyn Workload] =
-    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver];
+    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Hpgmg];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
