@@ -24,6 +24,7 @@
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
 //! | `cusolver.rs` | LU factorisation of a dense matrix |
+//! | `comd.rs` | molecular dynamics with link cells |
 //! | `hpgmg.rs` | geometric multigrid |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
@@ -42,6 +43,7 @@
 pub mod bh;
 pub mod cc;
 pub mod cl;
+pub mod comd;
 pub mod cusolver;
 pub mod dlb;
 mod fast_barrier;

@@ -6,6 +6,7 @@ use chorus_system::Scale;
 use crate::bh::Bh;
 use crate::cc::Cc;
 use crate::cl::Cl;
+use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
 use crate::hpgmg::Hpgmg;
@@ -44,7 +45,7 @@ pub trait Workload: Sync {
 
 /// Every workload, those that communicate within a kernel first.
 pub const WORKLOADS: &[&dyn Workload] =
-    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Hpgmg];
+    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Hpgmg, &Comd];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
