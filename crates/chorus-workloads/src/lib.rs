@@ -29,6 +29,9 @@
 //! | `mst/` | the minimum spanning tree of a road network |
 //! | `nw.rs` | Needleman-Wunsch on longer sequences |
 //! | `pathfinder.rs` | the cheapest way down a grid |
+//! | `cusolver.rs` | LU factorisation of a dense matrix |
+//! | `comd.rs` | molecular dynamics with link cells |
+//! | `hpgmg.rs` | geometric multigrid |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -47,10 +50,13 @@ pub mod bfs;
 pub mod bh;
 pub mod cc;
 pub mod cl;
+pub mod comd;
+pub mod cusolver;
 pub mod dlb;
 mod fast_barrier;
 pub mod generator;
 pub mod graph;
+pub mod hpgmg;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
