@@ -10,6 +10,10 @@
 //! | `generator.rs` | the random numbers that inputs are drawn from |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
+//! | `gemm.rs` | matrix products, tiled through local data |
+//! | `conv.rs` | convolution layers as implicit matrix products |
+//! | `pooling.rs` | max pooling of images |
+//! | `network.rs` | networks of layers over images |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -23,6 +27,7 @@
 //! | `ndl.rs` | Needleman-Wunsch sequence alignment |
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
+//! | `alexnet.rs` | the second layer of AlexNet |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -37,17 +42,22 @@
 //! assert_eq!(flat::run(&mut *program, &mut memory), Ok(()));
 //! ```
 
+pub mod alexnet;
 pub mod bh;
 pub mod cc;
 pub mod cl;
+mod conv;
 pub mod dlb;
 mod fast_barrier;
+mod gemm;
 pub mod generator;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
 pub mod ndl;
+mod network;
 mod pair_locks;
+mod pooling;
 pub mod program;
 pub mod registry;
 pub mod rg;

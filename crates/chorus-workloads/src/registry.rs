@@ -3,6 +3,7 @@
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_system::Scale;
 
+use crate::alexnet::AlexNet;
 use crate::bh::Bh;
 use crate::cc::Cc;
 use crate::cl::Cl;
@@ -41,7 +42,8 @@ pub trait Workload: Sync {
 }
 
 /// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] = &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy];
+pub const WORKLOADS: &[&dyn Workload] =
+    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &AlexNet];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
