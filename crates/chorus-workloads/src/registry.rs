@@ -3,6 +3,7 @@
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_system::Scale;
 
+use crate::alexnet::AlexNet;
 use crate::bfs::Bfs;
 use crate::bh::Bh;
 use crate::cc::Cc;
@@ -75,6 +76,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Hpgmg,
     &Bfs,
     &Mst,
+    &AlexNet,
     &Nw,
     &Pathfinder,
 ];
