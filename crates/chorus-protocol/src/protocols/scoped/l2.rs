@@ -233,12 +233,22 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let station = self.route.station(line);
         let (held, answers) = (self.held(line), self.may_answer(station, scope));
         let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
+        // What other banks ask never waits for what this one asks of them: it goes on without being kept here.
+        let mut passes = false;
         let place = match held {
             Held::Copy(slot) if answers && full(slot) => None,
-            Held::Copy(_) if self.mshrs.is_full() => return Outcome::Stall,
-            Held::Copy(slot) => Some(slot),
-            Held::Nothing if self.may_keep(line) => match self.room_for_miss(line) {
+            Held::Copy(slot) if self.register_left(station) => Some(slot),
+            Held::Copy(_) if self.route.is_local(message.src) => return Outcome::Stall,
+            Held::Copy(_) => {
+                passes = true;
+                None
+            }
+            Held::Nothing if self.may_keep(line) => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
+                Err(Outcome::Stall) if !self.route.is_local(message.src) => {
+                    passes = true;
+                    None
+                }
                 Err(outcome) => return outcome,
             },
             Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
@@ -250,7 +260,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return Outcome::Evict(victim.entry());
         }
         let reader = Reader { origin, txn };
-        self.tallies.load(station, matches!((held, place), (Held::Copy(_), None)), self.route.is_local(message.src));
+        let hit = !passes && matches!((held, place), (Held::Copy(_), None));
+        self.tallies.load(station, hit, self.route.is_local(message.src));
+        if passes {
+            self.drop_line(line, out);
+            self.ask(station, line, reader, scope, out);
+            return Outcome::Done;
+        }
         match (held, place) {
             (Held::Copy(slot), None) => {
                 self.lines.touch(slot);
@@ -272,9 +288,20 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Outcome::Done
     }
 
+    /// Whether a miss may take a register. Those that wait for other banks leave one to those that wait for fewer, so that no two banks wait for
+    /// each other's registers.
+    pub(super) fn register_left(&self, station: Station) -> bool {
+        let left = match station {
+            Station::Home => 0,
+            Station::GpuHome => 1,
+            Station::Local => 2,
+        };
+        self.mshrs.has_more_than(left)
+    }
+
     /// A free place for a line that is to be fetched.
-    pub(super) fn room_for_miss(&self, line: LineAddr) -> Result<Slot, Outcome> {
-        if self.mshrs.is_full() {
+    pub(super) fn room_for_miss(&self, station: Station, line: LineAddr) -> Result<Slot, Outcome> {
+        if !self.register_left(station) {
             return Err(Outcome::Stall);
         }
         match self.lines.room_for(line, |other| !other.pending) {

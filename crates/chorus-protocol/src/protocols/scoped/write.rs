@@ -116,8 +116,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let place = match held {
             Held::Copy(slot) if !performs || full(slot) => Some(slot),
             Held::Miss(_) | Held::ClosedMiss if performs => return Outcome::Stall,
-            Held::Copy(_) if self.mshrs.is_full() => return Outcome::Stall,
-            Held::Nothing if performs => match self.room_for_miss(line) {
+            Held::Copy(_) if !self.register_left(station) => return Outcome::Stall,
+            Held::Nothing if performs => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
                 Err(outcome) => return outcome,
             },
@@ -163,7 +163,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
         let line = message.line;
         self.drop_line(line, out);
-        if let Ok(slot) = self.room_for_miss(line) {
+        if let Ok(slot) = self.room_for_miss(station, line) {
             self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
         }
         self.mshrs.insert(line, Some(*message));
