@@ -246,7 +246,7 @@ impl Code {
                 let (op, operand) = modify.resolve(value)?;
                 Op::Atomic { at: place(at), op, operand, order, scope, returns: to.is_some() }
             }
-            Instruction::Fence { scope, .. } => Op::Fence { scope },
+            Instruction::Fence { scope, .. } => Op::fence(scope),
             Instruction::Barrier { mode, instance, id, .. } => {
                 let id = id.map_or(Ok(0), value)?;
                 let Thread { gpu, cta, .. } = *self.spec();

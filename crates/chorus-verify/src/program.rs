@@ -76,6 +76,8 @@ pub enum Op {
     },
     /// Orders everything before it in the thread before everything after it.
     Fence {
+        /// Both, unless it stands for the order of another operation: acquire behind it, release before it.
+        order: Order,
         /// Who must agree.
         scope: Scope,
     },
@@ -90,7 +92,12 @@ pub enum Op {
 
 impl Op {
     /// A fence for all of a GPU.
-    pub const FENCE: Op = Op::Fence { scope: Scope::Gpu };
+    pub const FENCE: Op = Op::fence(Scope::Gpu);
+
+    /// A fence of the program's own.
+    pub const fn fence(scope: Scope) -> Op {
+        Op::Fence { order: Order::AcqRel, scope }
+    }
 
     /// The word concerned.
     pub fn location(&self) -> Option<Location> {
@@ -110,18 +117,22 @@ impl Op {
         matches!(self, Op::Load { .. } | Op::Atomic { .. })
     }
 
-    /// Memory order; fences and barriers have both.
+    /// Memory order; barriers have both.
     pub fn order(&self) -> Order {
         match *self {
-            Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } => order,
-            Op::Fence { .. } | Op::Barrier { .. } => Order::AcqRel,
+            Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } | Op::Fence { order, .. } => {
+                order
+            }
+            Op::Barrier { .. } => Order::AcqRel,
         }
     }
 
     /// Who must agree on its order.
     pub fn scope(&self) -> Scope {
         match *self {
-            Op::Load { scope, .. } | Op::Store { scope, .. } | Op::Atomic { scope, .. } | Op::Fence { scope } => scope,
+            Op::Load { scope, .. } | Op::Store { scope, .. } | Op::Atomic { scope, .. } | Op::Fence { scope, .. } => {
+                scope
+            }
             Op::Barrier { .. } => Scope::WorkGroup,
         }
     }
@@ -151,7 +162,7 @@ impl Op {
                 };
                 Instruction::Atomic { to: returns.then_some(to), at: location(at), modify, order, scope }
             }
-            Op::Fence { scope } => Instruction::Fence { kind: FenceKind::Sc, scope },
+            Op::Fence { scope, .. } => Instruction::Fence { kind: FenceKind::Sc, scope },
             Op::Barrier { barrier, mode } => {
                 Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }
             }
@@ -196,7 +207,8 @@ impl fmt::Display for Op {
                 let kind = if *returns { "" } else { "red." };
                 write!(f, "{kind}{name}{order}{scope} {at},{old}{operand}")
             }
-            Op::Fence { .. } => write!(f, "fence{scope}"),
+            Op::Fence { order: Order::AcqRel, .. } => write!(f, "fence{scope}"),
+            Op::Fence { .. } => write!(f, "fence{order}{scope}"),
             Op::Barrier { barrier, mode: BarrierMode::Sync } => write!(f, "bar {barrier}"),
             Op::Barrier { barrier, mode: BarrierMode::Arrive } => write!(f, "arrive {barrier}"),
         }
@@ -247,13 +259,14 @@ impl Step {
 
     /// The fences that an operation's order stands for: before it and after it.
     pub fn implied_fences(op: &Op) -> [Option<Op>; 2] {
-        let fence = Some(Op::Fence { scope: op.scope() });
+        let fence = |order| Some(Op::Fence { order, scope: op.scope() });
         match op {
             Op::Fence { .. } => [None, None],
-            Op::Barrier { .. } => [fence, None],
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
-                [fence.filter(|_| op.releases()), fence.filter(|_| op.acquires())]
-            }
+            Op::Barrier { .. } => [fence(Order::AcqRel), None],
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => [
+                fence(Order::Release).filter(|_| op.releases()),
+                fence(Order::Acquire).filter(|_| op.acquires()),
+            ],
         }
     }
 }
@@ -278,10 +291,14 @@ mod tests {
             Op::Store { at: X, value: 1, order: Order::Release, scope: Scope::System },
             Op::FENCE,
         ];
-        let fence = |scope| Some(Op::Fence { scope });
+        let fence = |order, scope| Some(Op::Fence { order, scope });
         assert_eq!(
             ops.map(|op| Step::implied_fences(&op)),
-            [[None, fence(Scope::Gpu)], [fence(Scope::System), None], [None, None]]
+            [
+                [None, fence(Order::Acquire, Scope::Gpu)],
+                [fence(Order::Release, Scope::System), None],
+                [None, None]
+            ]
         );
     }
 

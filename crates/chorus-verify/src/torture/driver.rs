@@ -396,7 +396,7 @@ impl Driver {
         self.beginning = usize::from(self.topology().l1s);
         for cache in 0..self.topology().l1s {
             let txn = self.operations.insert_kernel_begin(cache);
-            let request = lineless(CoreOp::KernelBegin, 0, txn);
+            let request = lineless(CoreOp::KernelBegin, Order::AcqRel, 0, txn);
             if !self.offer(cache, &Input::Core(&request))? {
                 return Err(Problem::NotAtOnce { agent: self.name(cache), input: "the start of a kernel" });
             }
@@ -458,10 +458,10 @@ fn refill<T: Clone>(values: &mut Vec<T>, length: usize, value: T) {
 }
 
 /// A request that concerns no line.
-pub(super) fn lineless(op: CoreOp, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
+pub(super) fn lineless(op: CoreOp, order: Order, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
     CoreRequest {
         op,
-        order: Order::AcqRel,
+        order,
         scope: Scope::Gpu,
         line: LineAddr(0),
         mask: ByteMask::EMPTY,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use chorus_protocol::access::Order;
+
 use super::program::{Access, Action, Boundary, Program, Word};
 
 /// One operation, or something to wait for.
@@ -20,8 +22,8 @@ pub(super) enum Micro {
     Exchange(Word),
     /// The same, if the word holds what was last read there.
     CompareExchange(Word),
-    /// Orders.
-    Fence,
+    /// Orders: everything, or as the operation that it stands for.
+    Fence(Order),
     /// Takes a lock, trying until it is free.
     Lock(Word),
     /// Gives a lock back.
@@ -53,13 +55,13 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
             if number + 1 == program.phases.len() {
                 break;
             }
-            code.push(Micro::Fence);
+            code.push(Micro::Fence(Order::Release));
             match phase.end {
                 Boundary::Barrier(word) => {
                     barriers += waves as u32;
                     code.push(Micro::Count(word));
                     code.push(Micro::Await { word, value: barriers, by_atomics: (number + wave) % 2 == 0 });
-                    code.push(Micro::Fence);
+                    code.push(Micro::Fence(Order::Acquire));
                 }
                 Boundary::Kernel => code.push(Micro::NextKernel),
             }
@@ -82,20 +84,20 @@ fn lower_action(action: &Action, epoch: u32, raised: &dyn Fn(Word) -> bool, code
         Action::Count(word) => code.push(Micro::Count(*word)),
         Action::Exchange(word) => code.push(Micro::Exchange(*word)),
         Action::CompareExchange(word) => code.push(Micro::CompareExchange(*word)),
-        Action::Fence => code.push(Micro::Fence),
+        Action::Fence => code.push(Micro::Fence(Order::AcqRel)),
         Action::Critical { lock, by_exchange, inside } => {
-            code.extend([Micro::Lock(*lock), Micro::Fence]);
+            code.extend([Micro::Lock(*lock), Micro::Fence(Order::Acquire)]);
             code.extend(inside.iter().map(lower_access));
-            code.extend([Micro::Fence, Micro::Unlock { lock: *lock, by_exchange: *by_exchange }]);
+            code.extend([Micro::Fence(Order::Release), Micro::Unlock { lock: *lock, by_exchange: *by_exchange }]);
         }
         Action::Publish { flag, words } => {
             code.extend(words.iter().map(|&word| Micro::Store(word)));
-            code.extend([Micro::Fence, Micro::Signal { flag: *flag, value: epoch }]);
+            code.extend([Micro::Fence(Order::Release), Micro::Signal { flag: *flag, value: epoch }]);
         }
         // Without anybody who raises the flag nobody writes the words either.
         Action::Consume { flag, by_atomics, words } if raised(*flag) => {
             code.push(Micro::Await { word: *flag, value: epoch, by_atomics: *by_atomics });
-            code.push(Micro::Fence);
+            code.push(Micro::Fence(Order::Acquire));
             code.extend(words.iter().map(|&word| Micro::Load(word)));
         }
         Action::Consume { .. } => {}
@@ -111,7 +113,7 @@ impl fmt::Display for Micro {
             Micro::Count(word) => write!(f, "add {word},1"),
             Micro::Exchange(word) => write!(f, "exch {word}"),
             Micro::CompareExchange(word) => write!(f, "cas {word}"),
-            Micro::Fence => write!(f, "fence"),
+            Micro::Fence(_) => write!(f, "fence"),
             Micro::Lock(lock) => write!(f, "lock {lock}"),
             Micro::Unlock { lock, .. } => write!(f, "unlock {lock}"),
             Micro::Signal { flag, value } => write!(f, "st {flag}={value}"),

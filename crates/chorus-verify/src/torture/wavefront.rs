@@ -81,7 +81,8 @@ fn request_of(micro: Micro, value: u32, seen: &[u32; 32]) -> (Word, CoreOp, u32,
         Micro::Signal { flag, value } => (flag, CoreOp::Store, value, Order::Release),
         Micro::Await { word, by_atomics: true, .. } => (word, atomic(AtomicOp::Add), 0, Order::Acquire),
         Micro::Await { word, by_atomics: false, .. } => (word, CoreOp::Load, 0, Order::Acquire),
-        Micro::Fence | Micro::NextKernel => (Word(0), CoreOp::Fence, 0, Order::AcqRel),
+        Micro::Fence(order) => (Word(0), CoreOp::Fence, 0, order),
+        Micro::NextKernel => (Word(0), CoreOp::Fence, 0, Order::AcqRel),
     }
 }
 
@@ -110,7 +111,7 @@ impl Driver {
             return Ok(());
         }
         let micro = self.code[wave.next];
-        let is_ordering = matches!(micro, Micro::Fence | Micro::NextKernel);
+        let is_ordering = matches!(micro, Micro::Fence(_) | Micro::NextKernel);
         let blocks = is_ordering || limit == 1;
         if (blocks && wave.loads > 0) || wave.loads >= limit {
             return Ok(());
@@ -127,7 +128,7 @@ impl Driver {
         let (word, op, operand, order) = request_of(micro, wave.value, &wave.seen);
         let (seat, value) = (wave.seat, wave.value);
         let returns = matches!(op, CoreOp::Load | CoreOp::Atomic(_));
-        let waits = matches!(micro, Micro::Fence | Micro::Lock(_) | Micro::Await { .. });
+        let waits = matches!(micro, Micro::Fence(_) | Micro::Lock(_) | Micro::Await { .. });
         wave.loads += u32::from(returns);
         wave.waits = waits;
         let expected = match micro {
@@ -145,7 +146,7 @@ impl Driver {
         data.0[word.place()] = operand;
         let (line, mask) = (LineAddr(word.line()), ByteMask::word(word.place()));
         let request = match op {
-            CoreOp::Fence => lineless(CoreOp::Fence, seat.slot, txn),
+            CoreOp::Fence => lineless(CoreOp::Fence, order, seat.slot, txn),
             _ => CoreRequest { op, order, scope: Scope::Gpu, line, mask, data, wave: seat.slot, txn },
         };
         if self.offer(seat.cache, &Input::Core(&request))? {
@@ -167,7 +168,7 @@ impl Driver {
             | Micro::Peek(_)
             | Micro::Exchange(_)
             | Micro::CompareExchange(_)
-            | Micro::Fence
+            | Micro::Fence(_)
             | Micro::Lock(_)
             | Micro::Await { .. }
             | Micro::NextKernel => {}
@@ -230,7 +231,7 @@ impl Driver {
         }
         self.judge(&operation, value)?;
         match micro {
-            Micro::Fence => self.release(number, true),
+            Micro::Fence(_) => self.release(number, true),
             Micro::Lock(word) => {
                 if value == 0 {
                     self.shadow[word.index()] = 1;
@@ -315,7 +316,7 @@ impl Driver {
             | Micro::Store(_)
             | Micro::Exchange(_)
             | Micro::CompareExchange(_)
-            | Micro::Fence
+            | Micro::Fence(_)
             | Micro::Lock(_)
             | Micro::Unlock { .. }
             | Micro::Signal { .. }
