@@ -88,6 +88,17 @@ pub enum Op {
         /// Whether it waits for the others.
         mode: BarrierMode,
     },
+    /// A kernel ends or begins, which all threads come to together.
+    Kernel(Edge),
+}
+
+/// One side of the time between two kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Edge {
+    /// A kernel has ended.
+    End,
+    /// The next begins.
+    Begin,
 }
 
 impl Op {
@@ -103,7 +114,7 @@ impl Op {
     pub fn location(&self) -> Option<Location> {
         match *self {
             Op::Load { at, .. } | Op::Store { at, .. } | Op::Atomic { at, .. } => Some(at),
-            Op::Fence { .. } | Op::Barrier { .. } => None,
+            Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => None,
         }
     }
 
@@ -117,13 +128,13 @@ impl Op {
         matches!(self, Op::Load { .. } | Op::Atomic { .. })
     }
 
-    /// Memory order; barriers have both.
+    /// Memory order; barriers and kernels have both.
     pub fn order(&self) -> Order {
         match *self {
             Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } | Op::Fence { order, .. } => {
                 order
             }
-            Op::Barrier { .. } => Order::AcqRel,
+            Op::Barrier { .. } | Op::Kernel(_) => Order::AcqRel,
         }
     }
 
@@ -134,6 +145,7 @@ impl Op {
                 scope
             }
             Op::Barrier { .. } => Scope::WorkGroup,
+            Op::Kernel(_) => Scope::System,
         }
     }
 
@@ -166,6 +178,7 @@ impl Op {
             Op::Barrier { barrier, mode } => {
                 Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }
             }
+            Op::Kernel(_) => Instruction::Barrier { mode: BarrierMode::Sync, instance: 0, id: None, quorum: None },
         }
     }
 
@@ -211,6 +224,8 @@ impl fmt::Display for Op {
             Op::Fence { .. } => write!(f, "fence{order}{scope}"),
             Op::Barrier { barrier, mode: BarrierMode::Sync } => write!(f, "bar {barrier}"),
             Op::Barrier { barrier, mode: BarrierMode::Arrive } => write!(f, "arrive {barrier}"),
+            Op::Kernel(Edge::End) => write!(f, "kernel ends"),
+            Op::Kernel(Edge::Begin) => write!(f, "kernel begins"),
         }
     }
 }
@@ -220,13 +235,22 @@ pub fn lines_of<'a>(ops: impl IntoIterator<Item = &'a Op>) -> u8 {
     ops.into_iter().filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1)
 }
 
-/// Threads that issue the given operations, as a litmus test has them: each in a work-group of its own, on a memory of `lines` lines.
-/// Every operation that returns a value has a register of its own.
-pub fn straight_line(threads: &[Vec<Op>], lines: u8) -> litmus::Program {
+/// Where a thread runs, as the memory models see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seat {
+    /// Its GPU.
+    pub gpu: u32,
+    /// Its work-group.
+    pub cta: u32,
+}
+
+/// Threads that issue the given operations, as a litmus test has them, on a memory of `lines` lines. Every operation that returns a value has a
+/// register of its own.
+pub fn straight_line(threads: &[(Seat, Vec<Op>)], lines: u8) -> litmus::Program {
     let locations = (0..usize::from(lines) * WORDS).map(Location::from_index);
     let location = |at: Location| litmus::Location { name: at.to_string(), initial: 0, line: at.line, word: at.word };
-    let thread = |(group, ops): (usize, &Vec<Op>)| {
-        let mut thread = litmus::Thread { cta: group as u32, ..litmus::Thread::default() };
+    let thread = |(seat, ops): &(Seat, Vec<Op>)| {
+        let mut thread = litmus::Thread { cta: seat.cta, gpu: seat.gpu, ..litmus::Thread::default() };
         for op in ops {
             let to = litmus::Register(thread.registers.len() as u8);
             if op.returns_value() {
@@ -236,10 +260,7 @@ pub fn straight_line(threads: &[Vec<Op>], lines: u8) -> litmus::Program {
         }
         thread
     };
-    litmus::Program {
-        locations: locations.map(location).collect(),
-        threads: threads.iter().enumerate().map(thread).collect(),
-    }
+    litmus::Program { locations: locations.map(location).collect(), threads: threads.iter().map(thread).collect() }
 }
 
 /// One position of a thread as the machine issues it.
@@ -257,16 +278,24 @@ impl Step {
         Step { alternatives: vec![op], implied: false }
     }
 
+    /// The end of a kernel and the beginning of the next. What a thread wrote leaves in order before its kernel ends; the rest is
+    /// up to the end.
+    pub fn next_kernel() -> [Step; 3] {
+        let fence = Op::Fence { order: Order::Release, scope: Scope::WorkGroup };
+        let implied = |op| Step { alternatives: vec![op], implied: true };
+        [implied(fence), implied(Op::Kernel(Edge::End)), Step::fixed(Op::Kernel(Edge::Begin))]
+    }
+
     /// The fences that an operation's order stands for: before it and after it.
     pub fn implied_fences(op: &Op) -> [Option<Op>; 2] {
         let fence = |order| Some(Op::Fence { order, scope: op.scope() });
         match op {
             Op::Fence { .. } => [None, None],
             Op::Barrier { .. } => [fence(Order::AcqRel), None],
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => [
-                fence(Order::Release).filter(|_| op.releases()),
-                fence(Order::Acquire).filter(|_| op.acquires()),
-            ],
+            Op::Kernel(_) => [None, None],
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
+                [fence(Order::Release).filter(|_| op.releases()), fence(Order::Acquire).filter(|_| op.acquires())]
+            }
         }
     }
 }
@@ -294,18 +323,16 @@ mod tests {
         let fence = |order, scope| Some(Op::Fence { order, scope });
         assert_eq!(
             ops.map(|op| Step::implied_fences(&op)),
-            [
-                [None, fence(Order::Acquire, Scope::Gpu)],
-                [fence(Order::Release, Scope::System), None],
-                [None, None]
-            ]
+            [[None, fence(Order::Acquire, Scope::Gpu)], [fence(Order::Release, Scope::System), None], [None, None]]
         );
     }
 
     #[test]
     fn operations_become_instructions_with_registers_for_what_comes_back() {
         let (order, scope) = (Order::Relaxed, Scope::Gpu);
-        let threads = [vec![Op::Store { at: X, value: 1, order, scope }], vec![Op::Load { at: Y1, order, scope }]];
+        let stores = vec![Op::Store { at: X, value: 1, order, scope }];
+        let loads = vec![Op::Load { at: Y1, order, scope }];
+        let threads = [(Seat { gpu: 0, cta: 0 }, stores), (Seat { gpu: 1, cta: 0 }, loads)];
         let program = straight_line(&threads, 2);
         assert_eq!(program.locations.iter().map(|at| &*at.name).collect::<Vec<_>>(), ["x", "x1", "y", "y1"]);
         assert_eq!(program.threads.iter().map(|thread| thread.registers.len()).collect::<Vec<_>>(), [0, 1]);

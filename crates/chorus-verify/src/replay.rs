@@ -30,7 +30,7 @@ use crate::expand::Moves;
 use crate::faults;
 use crate::invariants::Promised;
 use crate::judge::{Judge, provided};
-use crate::litmus::{self, SuiteTest};
+use crate::litmus::{self, Placement, SuiteTest};
 use crate::machine::{Action, Machine};
 use crate::networks::Networks;
 use crate::pressure;
@@ -300,8 +300,9 @@ impl Replay {
         let others = || pressure::configurations().into_iter().chain(faults::programs());
         let found = found.or_else(|| others().find(|config| config.name == name));
         let of_litmus = || {
+            let (name, placement) = Placement::parse(name);
             let test = tests.iter().find(|test| test.name() == name).cloned().or_else(|| litmus::find(name))?;
-            MachineConfig::for_program(&test.test.program).ok()
+            MachineConfig::for_placed(&test.test.program, placement).ok()
         };
         found.map(|config| config.machine).or_else(of_litmus)
     }
