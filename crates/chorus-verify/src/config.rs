@@ -237,11 +237,16 @@ impl MachineConfig {
         Seat { gpu: u32::from(gpu), cta: u32::from(cache) }
     }
 
+    /// The private caches that have threads.
+    pub fn caches_used(&self) -> BTreeSet<u16> {
+        self.threads.iter().map(|thread| thread.cache).collect()
+    }
+
     /// The lines that some thread may access.
-    pub fn lines_used(&self) -> Vec<u8> {
+    pub fn lines_used(&self) -> BTreeSet<u8> {
         let steps = self.threads.iter().flat_map(|thread| &thread.steps);
         let used = steps.flat_map(|step| &step.alternatives).filter_map(Op::location).map(|at| at.line);
-        used.collect::<BTreeSet<u8>>().into_iter().collect()
+        used.collect()
     }
 
     /// Operations of the longest thread.

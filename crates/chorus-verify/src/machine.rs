@@ -16,7 +16,7 @@ use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 use crate::config::{Evictions, MachineConfig, ThreadSpec};
 use crate::issue::{index_of, request, txn_of};
 use crate::mirror::Mirrors;
-use crate::node::{Nodes, StepInput};
+use crate::node::{Nodes, StepInput, Victim};
 use crate::program::{Edge, Location, Op, WORDS};
 use crate::state::{Progress, State};
 use crate::symmetry::Group;
@@ -37,12 +37,12 @@ pub enum Action {
         /// Its place among the messages in flight.
         position: u16,
     },
-    /// A line leaves a cache.
+    /// A line leaves a cache, or an entry a directory.
     Evict {
-        /// The cache.
+        /// The cache, or the bank beside the directory.
         agent: u8,
-        /// The line.
-        line: u8,
+        /// What leaves.
+        victim: Victim,
     },
     /// Time passes, everywhere at once.
     Time(Passage),
@@ -232,10 +232,10 @@ impl Machine {
         self.start.clone()
     }
 
-    /// Caches that have loaded every line, one after the other; nothing issued.
+    /// Caches beside threads have loaded every line, one after the other; nothing issued.
     pub fn warm(&mut self) -> Result<State, Violation> {
         let mut state = self.cold();
-        for cache in 0..self.config.topology.l1s {
+        for cache in self.config.caches_used() {
             for line in self.config.lines_used() {
                 let word = Location { line, word: 0 }.index() as u32;
                 let request = StepInput::Request(self.first_warming + word);
@@ -285,10 +285,8 @@ impl Machine {
             Evictions::Anytime => self.controllers,
         };
         for (agent, &node) in state[..free].iter().enumerate() {
-            let evictable = self.nodes.node(node).evictable;
-            for line in (0..self.config.lines).filter(|line| evictable >> line & 1 == 1) {
-                actions.push(Action::Evict { agent: agent as u8, line });
-            }
+            let victims = self.nodes.node(node).victims();
+            actions.extend(victims.map(|victim| Action::Evict { agent: agent as u8, victim }));
         }
     }
 
@@ -353,8 +351,8 @@ impl Machine {
                 let number = state[self.network_at + usize::from(position)];
                 self.deliver(state, number)
             }
-            Action::Evict { agent, line } => {
-                let result = self.step(state[usize::from(agent)], StepInput::Evict(line))?;
+            Action::Evict { agent, victim } => {
+                let result = self.step(state[usize::from(agent)], StepInput::Evict(victim))?;
                 self.commit_if_done(state, u16::from(agent), result)
             }
             Action::Time(passage) => self.pass_time(passage, state),
@@ -434,7 +432,7 @@ impl Machine {
                     return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
                 }
             };
-            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(victim.0 as u8))?;
+            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(Victim::of(victim)))?;
             if !self.commit_if_done(state, agent, eviction)? {
                 return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
             }

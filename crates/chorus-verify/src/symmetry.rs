@@ -52,8 +52,11 @@ impl Permutation {
         AgentId(self.agents.get(usize::from(agent.0)).copied().unwrap_or(agent.0))
     }
 
-    /// Where a line comes; those that do not exist stay.
+    /// Where a line comes, or the entry that covers it; those that do not exist stay.
     pub fn line(&self, line: LineAddr) -> LineAddr {
+        if let Some(line) = line.of_entry() {
+            return self.line(line).entry();
+        }
         LineAddr(self.lines.get(line.0 as usize).map_or(line.0, |&line| u64::from(line)))
     }
 

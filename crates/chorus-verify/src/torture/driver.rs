@@ -393,8 +393,13 @@ impl Driver {
         let line = LineAddr(u64::from(self.random.below(u32::from(self.setup.lines))));
         let next = self.now + 1 + Time::from(self.random.below(2 * self.setup.evict_every));
         self.network.schedule(next, Event::Evict, &mut self.random);
-        if self.controllers[usize::from(agent)].evictable(line, self.now) {
-            self.offer(agent, &Input::Evict(line))?;
+        // Directories are told apart from caches only where there may be some.
+        let victim = match self.protocol.reach() {
+            Reach::AnyMachine if self.random.once_in(2) => line.entry(),
+            Reach::AnyMachine | Reach::OneModule => line,
+        };
+        if self.controllers[usize::from(agent)].evictable(victim, self.now) {
+            self.offer(agent, &Input::Evict(victim))?;
         }
         Ok(())
     }
