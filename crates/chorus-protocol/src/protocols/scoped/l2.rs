@@ -534,7 +534,10 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     }
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
-        matches!(self.held(line), Held::Copy(_)) || self.directory.covers(line)
+        match line.of_entry() {
+            Some(covered) => self.directory.covers(covered),
+            None => matches!(self.held(line), Held::Copy(_)),
+        }
     }
 
     fn quiescent(&self) -> bool {
