@@ -64,6 +64,11 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.used == self.capacity
     }
 
+    /// How many registers are free.
+    pub fn free(&self) -> u32 {
+        self.capacity - self.used
+    }
+
     /// Whether no register is in use.
     pub fn is_empty(&self) -> bool {
         self.used == 0

@@ -233,15 +233,16 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let station = self.route.station(line);
         let (held, answers) = (self.held(line), self.may_answer(station, scope));
         let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
+        let hits = matches!(held, Held::Copy(slot) if answers && full(slot));
+        // A load never waits for a place or a register: those who have them may wait for another bank, whose own loads may wait here.
         let place = match held {
-            Held::Copy(slot) if answers && full(slot) => None,
-            Held::Copy(_) if self.mshrs.is_full() => return Outcome::Stall,
-            Held::Copy(slot) => Some(slot),
-            Held::Nothing if self.may_keep(line) => match self.room_for_miss(line) {
+            Held::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
+            Held::Nothing if self.may_keep(line) => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
-                Err(outcome) => return outcome,
+                Err(Outcome::Evict(victim)) => return Outcome::Evict(victim),
+                Err(Outcome::Stall | Outcome::Done) => None,
             },
-            Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
+            Held::Nothing | Held::Copy(_) | Held::Miss(_) | Held::ClosedMiss => None,
         };
         if let Some(sharer) = self.sharer_of(station, message.src)
             && !self.faulty(L2Fault::ForgottenReader)
@@ -250,9 +251,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return Outcome::Evict(victim.entry());
         }
         let reader = Reader { origin, txn };
-        self.tallies.load(station, matches!((held, place), (Held::Copy(_), None)), self.route.is_local(message.src));
+        self.tallies.load(station, hits, self.route.is_local(message.src));
         match (held, place) {
-            (Held::Copy(slot), None) => {
+            (Held::Copy(slot), None) if hits => {
                 self.lines.touch(slot);
                 self.answer(line, reader, self.lines.data(slot), out);
             }
@@ -267,14 +268,23 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                     self.mshrs.push_target(register, reader);
                 }
             }
+            (Held::Copy(_), None) => {
+                self.drop_line(line, out);
+                self.ask(station, line, reader, scope, out);
+            }
             (Held::Nothing | Held::Miss(_) | Held::ClosedMiss, _) => self.ask(station, line, reader, scope, out),
         }
         Outcome::Done
     }
 
+    /// Whether a miss gets no register. The last one is for lines of this bank's own memory, whose misses wait for no other bank.
+    pub(super) fn registers_taken(&self, station: Station) -> bool {
+        self.mshrs.free() <= u32::from(station != Station::Home)
+    }
+
     /// A free place for a line that is to be fetched.
-    pub(super) fn room_for_miss(&self, line: LineAddr) -> Result<Slot, Outcome> {
-        if self.mshrs.is_full() {
+    pub(super) fn room_for_miss(&self, station: Station, line: LineAddr) -> Result<Slot, Outcome> {
+        if self.registers_taken(station) {
             return Err(Outcome::Stall);
         }
         match self.lines.room_for(line, |other| !other.pending) {

@@ -116,10 +116,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let place = match held {
             Held::Copy(slot) if !performs || full(slot) => Some(slot),
             Held::Miss(_) | Held::ClosedMiss if performs => return Outcome::Stall,
-            Held::Copy(_) if self.mshrs.is_full() => return Outcome::Stall,
-            Held::Nothing if performs => match self.room_for_miss(line) {
+            Held::Copy(_) | Held::Nothing if performs && self.registers_taken(station) => return Outcome::Stall,
+            Held::Nothing if performs => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
-                Err(outcome) => return outcome,
+                Err(Outcome::Evict(victim)) => return Outcome::Evict(victim),
+                Err(Outcome::Stall | Outcome::Done) => None,
             },
             Held::Copy(_) | Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
         };
@@ -163,7 +164,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
         let line = message.line;
         self.drop_line(line, out);
-        if let Ok(slot) = self.room_for_miss(line) {
+        if let Ok(slot) = self.room_for_miss(station, line) {
             self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
         }
         self.mshrs.insert(line, Some(*message));
