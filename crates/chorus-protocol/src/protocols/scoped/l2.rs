@@ -122,7 +122,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             policy,
             route,
             lines: CacheArray::new(config.l2.bank_geometry(topology)),
-            mshrs: Mshrs::new(config.l2.mshrs),
+            mshrs: Mshrs::new(config.l2.mshrs + 1),
             directory: D::new(config),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
@@ -234,6 +234,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let (held, answers) = (self.held(line), self.may_answer(station, scope));
         let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
         let hits = matches!(held, Held::Copy(slot) if answers && full(slot));
+        // What an atomic is about to write must not be missed by its own thread.
+        let behind_atomic = self.atomic_waits(line);
+        if behind_atomic && !answers {
+            return Outcome::Stall;
+        }
         // A load never waits for a place or a register: those who have them may wait for another bank, whose own loads may wait here.
         let place = match held {
             Held::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
@@ -253,6 +258,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let reader = Reader { origin, txn };
         self.tallies.load(station, hits, self.route.is_local(message.src));
         match (held, place) {
+            (Held::Miss(_) | Held::ClosedMiss, _) if behind_atomic => self.join_miss(line, reader),
             (Held::Copy(slot), None) if hits => {
                 self.lines.touch(slot);
                 self.answer(line, reader, self.lines.data(slot), out);
@@ -263,11 +269,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                 self.open_miss(station, slot, line, reader, scope, out);
             }
             (Held::Nothing, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
-            (Held::Miss(_), _) if answers => {
-                if let Some(register) = self.mshrs.find(line) {
-                    self.mshrs.push_target(register, reader);
-                }
-            }
+            (Held::Miss(_), _) if answers => self.join_miss(line, reader),
             (Held::Copy(_), None) => {
                 self.drop_line(line, out);
                 self.ask(station, line, reader, scope, out);
@@ -277,7 +279,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Outcome::Done
     }
 
-    /// Whether a miss gets no register. The last one is for lines of this bank's own memory, whose misses wait for no other bank.
+    /// Whether a miss gets no register. There is one more for lines of this bank's own memory, whose misses wait for no other bank.
     pub(super) fn registers_taken(&self, station: Station) -> bool {
         self.mshrs.free() <= u32::from(station != Station::Home)
     }
@@ -291,6 +293,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             Room::Busy => Err(Outcome::Stall),
             Room::Occupied(victim) => Err(Outcome::Evict(victim)),
             Room::Free(slot) => Ok(slot),
+        }
+    }
+
+    /// Waits for a line that is on its way.
+    fn join_miss(&mut self, line: LineAddr, reader: Reader) {
+        if let Some(register) = self.mshrs.find(line) {
+            self.mshrs.push_target(register, reader);
         }
     }
 
@@ -328,15 +337,16 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let mut data = message.data;
         let atomic = self.mshrs.payload_mut(register).take();
         let slot = self.lines.find(line);
+        let mut dirty = ByteMask::EMPTY;
         if let Some(atomic) = &atomic {
-            self.perform(station, atomic, &mut data, out);
+            let stays = slot.is_some() && self.writes_back(station, atomic.scope);
+            self.perform(station, atomic, &mut data, stays, out);
+            if stays {
+                dirty = atomic.mask;
+            }
         }
         if let Some(slot) = slot {
             *self.lines.data_mut(slot) = data;
-            let dirty = match &atomic {
-                Some(atomic) if self.writes_back(station, atomic.scope) => atomic.mask,
-                Some(_) | None => ByteMask::EMPTY,
-            };
             *self.lines.meta_mut(slot) = Line { pending: false, valid: ByteMask::full::<W>(), dirty };
         }
         while let Some(reader) = self.mshrs.pop_target(register) {
