@@ -20,7 +20,8 @@ use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
 use crate::protocols::scoped::messages::{
-    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_HOME, ST,
+    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_END,
+    REL_HOME, ST,
 };
 use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies, WriteBack};
 use crate::protocols::scoped::route::{Route, Station};
@@ -512,6 +513,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             INV | INV_REPL | INV_ASTRAY => self.invalidated(message, out),
             DOWNGRADE => self.downgraded(message),
             REL => self.release(message, out),
+            REL_END => self.kernel_ended(message, out),
             REL_HOME => self.release_at_home(message, out),
             ACQ => self.acquire(message, out),
             MARK => self.marked(message, out),
