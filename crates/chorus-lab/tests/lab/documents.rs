@@ -77,7 +77,8 @@ fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
             let varied: Vec<_> =
                 varied.filter(|variant| figure.series.iter().any(|series| is(series, &variant.name))).collect();
             let set = varied.iter().filter_map(|variant| variant.set.first()?.split_once('=')).map(|(key, _)| key);
-            let key = set.chain(varied.iter().flat_map(|variant| variant.times.keys().map(String::as_str))).next().unwrap();
+            let key =
+                set.chain(varied.iter().flat_map(|variant| variant.times.keys().map(String::as_str))).next().unwrap();
             let places: Vec<(f64, f64)> = figure
                 .series
                 .iter()
@@ -126,7 +127,8 @@ fn every_run_of_a_shipped_paper_can_be_set_up_at_every_scale() {
 
 #[test]
 fn a_variant_multiplies_what_the_machine_has_at_each_scale() {
-    let times = "protocols = [\"no-l1\", \"gpu-vi\"]\nvariant = [{ name = \"half\", times = { \"l2.bank_bytes\" = 0.5 } }]";
+    let times =
+        "protocols = [\"no-l1\", \"gpu-vi\"]\nvariant = [{ name = \"half\", times = { \"l2.bank_bytes\" = 0.5 } }]";
     let text = SMALL.replace("protocols = [\"no-l1\", \"gpu-vi\"]", times);
     let text = text.replace("mean =", "baseline_variant = \"half\"\nmean =");
     let experiment = read(&text.replace("\"gpu-vi\" }", "\"gpu-vi\", variant = \"half\" }")).unwrap();

@@ -204,10 +204,16 @@ fn a_quotient_is_of_one_run_and_zero_where_nothing_was_counted() {
     assert_eq!(figure.workloads[0].bars[1], Bar::Parts(vec![50.0 / 350.0, 25.0 / 350.0]));
     check_near(figure.value("kmn", "no-coh", None), 0.0);
     assert_eq!(figure.value("kmn", "baseline", None), None, "it is relative to nothing");
-    assert_eq!(figure.metrics.last().map(String::as_str), Some("traffic.flits.st"), "what it divides by is defined too");
+    assert_eq!(
+        figure.metrics.last().map(String::as_str),
+        Some("traffic.flits.st"),
+        "what it divides by is defined too"
+    );
     let without = |record: Record| match record.outcome {
         Outcome::Finished(mut result) => {
-            ["ld", "st"].map(|class| result.metrics.insert(format!("traffic.flits.{class}"), 0.0));
+            for class in ["ld", "st"] {
+                result.metrics.insert(format!("traffic.flits.{class}"), 0.0);
+            }
             Record { outcome: Outcome::Finished(result), ..record }
         }
         Outcome::Failed(_) => record,
