@@ -46,7 +46,7 @@ pub struct Mst;
 /// with four GPUs; the network of Florida, with 1.07 million nodes, takes 83 MB. SIZES
 fn side(scale: Scale) -> u32 {
     match scale {
-        Scale::Quick => 96,
+        Scale::Quick => 128,
         Scale::Paper => 512,
     }
 }
