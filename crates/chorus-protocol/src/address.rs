@@ -4,6 +4,21 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineAddr(pub u64);
 
+/// Marks a line number that stands for the directory entry that covers the line.
+const ENTRY: u64 = 1 << 63;
+
+impl LineAddr {
+    /// The name of the directory entry that covers the line, for evictions.
+    pub fn entry(self) -> LineAddr {
+        LineAddr(self.0 | ENTRY)
+    }
+
+    /// The line whose directory entry this names, if it names an entry.
+    pub fn of_entry(self) -> Option<LineAddr> {
+        (self.0 & ENTRY != 0).then_some(LineAddr(self.0 & !ENTRY))
+    }
+}
+
 /// One controller, or the memory channel beside an L2 bank. Ids are dense: L1s first, then L2 banks, then memory channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentId(pub u16);

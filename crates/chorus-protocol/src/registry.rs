@@ -5,7 +5,9 @@ use crate::cache::{Geometry, Replacement};
 use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
-use crate::protocols::{gpu_vi, gpu_vini, ideal_coh, mesi, no_coh, no_l1, tc};
+use crate::protocols::{
+    gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, no_coh, no_l1, no_remote, sw_flat, sw_hier, tc,
+};
 use crate::tally::TallySpec;
 
 /// The memory model that a protocol provides to wavefronts.
@@ -75,7 +77,13 @@ pub struct CacheShape {
 impl CacheShape {
     /// The array of a cache that gets every `interleave`-th line.
     pub fn geometry(&self, interleave: u16) -> Geometry {
-        Geometry { sets: self.sets, ways: self.ways, interleave: u32::from(interleave), replacement: self.replacement }
+        let CacheShape { sets, ways, replacement, .. } = *self;
+        Geometry { sets, ways, interleave: u32::from(interleave), block: 1, replacement }
+    }
+
+    /// The array of one bank of a module.
+    pub fn bank_geometry(&self, topology: Topology) -> Geometry {
+        Geometry { block: topology.interleave, ..self.geometry(topology.banks_per_module()) }
     }
 }
 
@@ -289,6 +297,12 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &tc::strong::TcStrong,
     &tc::weak::TcWeak,
     &tc::weak::TcWeakFixed,
+    &no_remote::NoRemote,
+    &sw_flat::SwFlat,
+    &sw_hier::SwHier,
+    &nhcc::Nhcc,
+    &hmg::Hmg,
+    &ideal::Ideal,
 ];
 
 /// The protocol called `name`.

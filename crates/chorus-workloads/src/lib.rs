@@ -12,6 +12,10 @@
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
 //! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
+//! | `gemm.rs` | matrix products, tiled through local data |
+//! | `conv.rs` | convolution layers as implicit matrix products |
+//! | `pooling.rs` | max pooling of images |
+//! | `network.rs` | networks of layers over images |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -29,6 +33,10 @@
 //! | `mst/` | the minimum spanning tree of a road network |
 //! | `nw.rs` | Needleman-Wunsch on longer sequences |
 //! | `pathfinder.rs` | the cheapest way down a grid |
+//! | `cusolver.rs` | LU factorisation of a dense matrix |
+//! | `comd.rs` | molecular dynamics with link cells |
+//! | `hpgmg.rs` | geometric multigrid |
+//! | `alexnet.rs` | the second layer of AlexNet |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -43,23 +51,31 @@
 //! assert_eq!(flat::run(&mut *program, &mut memory), Ok(()));
 //! ```
 
+pub mod alexnet;
 pub mod bfs;
 pub mod bh;
 pub mod cc;
 pub mod cl;
+pub mod comd;
+mod conv;
+pub mod cusolver;
 pub mod dlb;
 mod fast_barrier;
+mod gemm;
 pub mod generator;
 pub mod graph;
+pub mod hpgmg;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
 pub mod mst;
 pub mod ndl;
 mod needleman_wunsch;
+mod network;
 pub mod nw;
 mod pair_locks;
 pub mod pathfinder;
+mod pooling;
 pub mod program;
 pub mod registry;
 pub mod rg;

@@ -3,12 +3,16 @@
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_system::Scale;
 
+use crate::alexnet::AlexNet;
 use crate::bfs::Bfs;
 use crate::bh::Bh;
 use crate::cc::Cc;
 use crate::cl::Cl;
+use crate::comd::Comd;
+use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
 use crate::graph::Graph;
+use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
@@ -53,8 +57,29 @@ pub trait Workload: Sync {
 }
 
 /// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] =
-    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &Bfs, &Mst, &Nw, &Pathfinder];
+pub const WORKLOADS: &[&dyn Workload] = &[
+    &Bh,
+    &Cc,
+    &Cl,
+    &Dlb,
+    &Stn,
+    &Vpr,
+    &Hsp,
+    &Kmn,
+    &Lps,
+    &Ndl,
+    &Rg,
+    &Sr,
+    &Saxpy,
+    &CuSolver,
+    &Comd,
+    &Hpgmg,
+    &Bfs,
+    &Mst,
+    &AlexNet,
+    &Nw,
+    &Pathfinder,
+];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

@@ -58,6 +58,7 @@ fn geometry(config: &BuildConfig) -> Geometry {
         sets: sets as u32,
         ways: ways as u32,
         interleave: u32::from(config.topology.l2s),
+        block: 1,
         replacement: Replacement::Lru,
     }
 }
