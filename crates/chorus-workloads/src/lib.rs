@@ -9,6 +9,7 @@
 //! | `program.rs` | the kernels that a host launches, and the outputs they must leave behind |
 //! | `generator.rs` | the random numbers that inputs are drawn from |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
@@ -26,6 +27,9 @@
 //! | `cusolver.rs` | LU factorisation of a dense matrix |
 //! | `comd.rs` | molecular dynamics with link cells |
 //! | `hpgmg.rs` | geometric multigrid |
+//! | `miniamr/` | a stencil on a mesh of refined blocks |
+//! | `nekbone.rs` | conjugate gradients on spectral elements |
+//! | `snap.rs` | neutron transport by sweeps |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -52,12 +56,16 @@ pub mod hpgmg;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
+pub mod miniamr;
 pub mod ndl;
+mod lane_sum;
+pub mod nekbone;
 mod pair_locks;
 pub mod program;
 pub mod registry;
 pub mod rg;
 pub mod saxpy;
+pub mod snap;
 pub mod sr;
 pub mod stn;
 pub mod vpr;

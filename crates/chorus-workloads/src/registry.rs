@@ -13,10 +13,13 @@ use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
+use crate::miniamr::MiniAmr;
 use crate::ndl::Ndl;
+use crate::nekbone::Nekbone;
 use crate::program::HostProgram;
 use crate::rg::Rg;
 use crate::saxpy::Saxpy;
+use crate::snap::Snap;
 use crate::sr::Sr;
 use crate::stn::Stn;
 use crate::vpr::Vpr;
@@ -44,8 +47,10 @@ pub trait Workload: Sync {
 }
 
 /// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] =
-    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Hpgmg, &Comd];
+pub const WORKLOADS: &[&dyn Workload] = &[
+    &Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Hpgmg, &Comd, &MiniAmr,
+    &Nekbone, &Snap,
+];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
