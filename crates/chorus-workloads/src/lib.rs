@@ -28,6 +28,8 @@
 //! | `comd.rs` | molecular dynamics with link cells |
 //! | `hpgmg.rs` | geometric multigrid |
 //! | `miniamr/` | a stencil on a mesh of refined blocks |
+//! | `minicontact.rs` | contact search by sorted bounding boxes |
+//! | `namd.rs` | non-bonded forces between patches of atoms |
 //! | `nekbone.rs` | conjugate gradients on spectral elements |
 //! | `snap.rs` | neutron transport by sweeps |
 //!
@@ -57,6 +59,8 @@ pub mod hsp;
 pub mod kmn;
 pub mod lps;
 pub mod miniamr;
+pub mod minicontact;
+pub mod namd;
 pub mod ndl;
 mod lane_sum;
 pub mod nekbone;

@@ -14,6 +14,8 @@ use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
 use crate::miniamr::MiniAmr;
+use crate::minicontact::MiniContact;
+use crate::namd::Namd;
 use crate::ndl::Ndl;
 use crate::nekbone::Nekbone;
 use crate::program::HostProgram;
@@ -47,10 +49,7 @@ pub trait Workload: Sync {
 }
 
 /// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] = &[
-    &Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Hpgmg, &Comd, &MiniAmr,
-    &Nekbone, &Snap,
-];
+pub const WORKLOADS: &[&dyn Workload] = &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Comd, &Hpgmg, &MiniAmr, &MiniContact, &Namd, &Nekbone, &Snap];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
