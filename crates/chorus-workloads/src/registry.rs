@@ -49,7 +49,29 @@ pub trait Workload: Sync {
 }
 
 /// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] = &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &CuSolver, &Comd, &Hpgmg, &MiniAmr, &MiniContact, &Namd, &Nekbone, &Snap];
+pub const WORKLOADS: &[&dyn Workload] = &[
+    &Bh,
+    &Cc,
+    &Cl,
+    &Dlb,
+    &Stn,
+    &Vpr,
+    &Hsp,
+    &Kmn,
+    &Lps,
+    &Ndl,
+    &Rg,
+    &Sr,
+    &Saxpy,
+    &CuSolver,
+    &Comd,
+    &Hpgmg,
+    &MiniAmr,
+    &MiniContact,
+    &Namd,
+    &Nekbone,
+    &Snap,
+];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
