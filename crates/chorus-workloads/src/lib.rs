@@ -11,6 +11,7 @@
 //! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
 //! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
+//! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `gemm.rs` | matrix products, tiled through local data |
 //! | `conv.rs` | convolution layers as implicit matrix products |
@@ -37,6 +38,11 @@
 //! | `comd.rs` | molecular dynamics with link cells |
 //! | `hpgmg.rs` | geometric multigrid |
 //! | `alexnet.rs` | the second layer of AlexNet |
+//! | `miniamr/` | a stencil on a mesh of refined blocks |
+//! | `minicontact.rs` | contact search by sorted bounding boxes |
+//! | `namd.rs` | non-bonded forces between patches of atoms |
+//! | `nekbone.rs` | conjugate gradients on spectral elements |
+//! | `snap.rs` | neutron transport by sweeps |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -73,6 +79,11 @@ pub mod ndl;
 mod needleman_wunsch;
 mod network;
 pub mod nw;
+pub mod miniamr;
+pub mod minicontact;
+pub mod namd;
+mod lane_sum;
+pub mod nekbone;
 mod pair_locks;
 pub mod pathfinder;
 mod pooling;
@@ -80,6 +91,7 @@ pub mod program;
 pub mod registry;
 pub mod rg;
 pub mod saxpy;
+pub mod snap;
 pub mod sr;
 pub mod stn;
 pub mod vpr;

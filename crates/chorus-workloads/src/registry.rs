@@ -16,13 +16,18 @@ use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
+use crate::miniamr::MiniAmr;
+use crate::minicontact::MiniContact;
 use crate::mst::Mst;
+use crate::namd::Namd;
 use crate::ndl::Ndl;
+use crate::nekbone::Nekbone;
 use crate::nw::Nw;
 use crate::pathfinder::Pathfinder;
 use crate::program::HostProgram;
 use crate::rg::Rg;
 use crate::saxpy::Saxpy;
+use crate::snap::Snap;
 use crate::sr::Sr;
 use crate::stn::Stn;
 use crate::vpr::Vpr;
@@ -74,6 +79,11 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &CuSolver,
     &Comd,
     &Hpgmg,
+    &MiniAmr,
+    &MiniContact,
+    &Namd,
+    &Nekbone,
+    &Snap,
     &Bfs,
     &Mst,
     &AlexNet,
