@@ -34,7 +34,7 @@ struct Size {
 fn size(scale: Scale) -> Size {
     let layer = |channels, filters| Layer { channels, filters, groups: 2, size: 27, window: 5, stride: 1, padding: 2 };
     match scale {
-        Scale::Quick => Size { layer: layer(8, 64), slices: 3, images_of_slice: 4, tile: Tile::Small },
+        Scale::Quick => Size { layer: layer(6, 64), slices: 3, images_of_slice: 4, tile: Tile::Small },
         Scale::Paper => Size { layer: layer(96, 256), slices: 4, images_of_slice: 24, tile: Tile::Large },
     }
 }

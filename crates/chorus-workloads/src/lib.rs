@@ -14,6 +14,7 @@
 //! | `conv.rs` | convolution layers as implicit matrix products |
 //! | `pooling.rs` | max pooling of images |
 //! | `network.rs` | networks of layers over images |
+//! | `recurrent.rs` | the steps of recurrent networks |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -28,6 +29,13 @@
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
 //! | `alexnet.rs` | the second layer of AlexNet |
+//! | `googlenet.rs` | the second stage of GoogLeNet |
+//! | `lstm.rs` | a layer of long short-term memory |
+//! | `overfeat.rs` | the first layer of OverFeat |
+//! | `resnet.rs` | a stage of residual blocks of ResNet |
+//! | `rnn_dgrad.rs` | a recurrent layer: data gradient |
+//! | `rnn_fw.rs` | a recurrent layer: forward |
+//! | `rnn_wgrad.rs` | a recurrent layer: weight gradient |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -51,16 +59,24 @@ pub mod dlb;
 mod fast_barrier;
 mod gemm;
 pub mod generator;
+pub mod googlenet;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
+pub mod lstm;
 pub mod ndl;
 mod network;
+pub mod overfeat;
 mod pair_locks;
 mod pooling;
 pub mod program;
+mod recurrent;
 pub mod registry;
+pub mod resnet;
 pub mod rg;
+pub mod rnn_dgrad;
+pub mod rnn_fw;
+pub mod rnn_wgrad;
 pub mod saxpy;
 pub mod sr;
 pub mod stn;

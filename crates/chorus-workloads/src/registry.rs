@@ -8,12 +8,19 @@ use crate::bh::Bh;
 use crate::cc::Cc;
 use crate::cl::Cl;
 use crate::dlb::Dlb;
+use crate::googlenet::GoogLeNet;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
+use crate::lstm::Lstm;
 use crate::ndl::Ndl;
+use crate::overfeat::OverFeat;
 use crate::program::HostProgram;
+use crate::resnet::ResNet;
 use crate::rg::Rg;
+use crate::rnn_dgrad::RnnDataGradient;
+use crate::rnn_fw::RnnForward;
+use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
 use crate::sr::Sr;
 use crate::stn::Stn;
@@ -42,8 +49,29 @@ pub trait Workload: Sync {
 }
 
 /// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] =
-    &[&Bh, &Cc, &Cl, &Dlb, &Stn, &Vpr, &Hsp, &Kmn, &Lps, &Ndl, &Rg, &Sr, &Saxpy, &AlexNet];
+pub const WORKLOADS: &[&dyn Workload] = &[
+    &Bh,
+    &Cc,
+    &Cl,
+    &Dlb,
+    &Stn,
+    &Vpr,
+    &Hsp,
+    &Kmn,
+    &Lps,
+    &Ndl,
+    &Rg,
+    &Sr,
+    &Saxpy,
+    &AlexNet,
+    &GoogLeNet,
+    &Lstm,
+    &OverFeat,
+    &ResNet,
+    &RnnDataGradient,
+    &RnnForward,
+    &RnnWeightGradient,
+];
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
