@@ -48,7 +48,7 @@ struct Size {
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => Size { hidden: 384, batch: 16, times: 4, splits: 3, tile: Tile::Small },
-        Scale::Paper => Size { hidden: 4608, batch: 16, times: 6, splits: 2, tile: Tile::Medium },
+        Scale::Paper => Size { hidden: 4672, batch: 16, times: 5, splits: 2, tile: Tile::Medium },
     }
 }
 

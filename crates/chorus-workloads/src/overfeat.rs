@@ -32,7 +32,7 @@ struct Size {
 /// SIZES
 fn size(scale: Scale) -> Size {
     let fast = Layer { channels: 3, filters: 96, groups: 1, size: 231, window: 11, stride: 4, padding: 0 };
-    let accurate = Layer { filters: 32, size: 81, window: 7, stride: 2, ..fast };
+    let accurate = Layer { filters: 32, size: 77, window: 7, stride: 2, ..fast };
     match scale {
         Scale::Quick => Size { layer: accurate, slices: 3, images_of_slice: 2, tile: Tile::Small },
         Scale::Paper => Size { layer: fast, slices: 4, images_of_slice: 16, tile: Tile::Large },

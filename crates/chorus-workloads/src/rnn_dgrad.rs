@@ -31,7 +31,7 @@ fn size(scale: Scale) -> (Step, u32) {
     let step = |hidden, batch| Step { rows: hidden, batch, depth: hidden, splits: 4, packing: Packing::Transposed };
     match scale {
         Scale::Quick => (step(512, 32), 8),
-        Scale::Paper => (step(1760, 64), 18),
+        Scale::Paper => (step(1760, 64), 16),
     }
 }
 
