@@ -4,7 +4,7 @@ use chorus_litmus::test::Program;
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
+use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol};
 
 use crate::code::{Code, NotRunnable};
 use crate::networks::Networks;
@@ -79,6 +79,8 @@ pub struct MachineConfig {
     pub l1: CacheShape,
     /// Each shared bank.
     pub l2: CacheShape,
+    /// The directory beside each shared bank.
+    pub directory: DirectoryShape,
     /// Lines of memory, from address 0.
     pub lines: u8,
     /// Their words in the beginning; words beyond these are zero.
@@ -133,9 +135,10 @@ impl MachineConfig {
     /// one bank, any eviction at any time, and every prefix a program.
     pub fn for_choices(caches: &[u16], lines: u8, steps: impl IntoIterator<Item = Vec<Step>>) -> MachineConfig {
         MachineConfig {
-            topology: Topology { l1s: caches.iter().max().map_or(1, |cache| cache + 1), l2s: 1 },
+            topology: Topology::one_gpu(caches.iter().max().map_or(1, |cache| cache + 1), 1),
             l1: one_set(1, 2),
             l2: one_set(1, 2),
+            directory: DirectoryShape::SMALLEST,
             lines,
             memory: Vec::new(),
             threads: place_threads(caches, steps),
@@ -186,7 +189,16 @@ impl MachineConfig {
     pub fn build_config(&self, protocol: &dyn Protocol, fault: Option<u8>) -> BuildConfig {
         let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
         let parameters = Parameters::explored(protocol.parameters());
-        BuildConfig { topology: self.topology, l1: self.l1, l2: self.l2, waves, fences: true, parameters, fault }
+        BuildConfig {
+            topology: self.topology,
+            l1: self.l1,
+            l2: self.l2,
+            directory: self.directory,
+            waves,
+            fences: true,
+            parameters,
+            fault,
+        }
     }
 
     /// Operations of the longest thread.

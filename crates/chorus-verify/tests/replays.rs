@@ -66,7 +66,7 @@ fn check_impossible(moves: &str, expected: &str) {
 fn a_move_that_is_not_possible_is_named_with_those_that_are() {
     check_impossible(
         "i0.0,d1",
-        "move 2 of the replay, `d1`, is not possible there: possible are i1.0, i1.1, i1.2, i1.3, i1.4, i1.5, i1.6, d0",
+        "move 2 of the replay, `d1`, is not possible there: possible are d0, i1.0, i1.1, i1.2, i1.3, i1.4, i1.5, i1.6",
     );
     check_impossible(
         "e200.9",

@@ -8,7 +8,9 @@
 //! | `registry.rs` | what a workload declares about itself, and the list of all workloads |
 //! | `program.rs` | the kernels that a host launches, and the outputs they must leave behind |
 //! | `generator.rs` | the random numbers that inputs are drawn from |
+//! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `gemm.rs` | matrix products, tiled through local data |
 //! | `conv.rs` | convolution layers as implicit matrix products |
@@ -28,6 +30,13 @@
 //! | `ndl.rs` | Needleman-Wunsch sequence alignment |
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
+//! | `bfs.rs` | breadth-first search in a road network |
+//! | `mst/` | the minimum spanning tree of a road network |
+//! | `nw.rs` | Needleman-Wunsch on longer sequences |
+//! | `pathfinder.rs` | the cheapest way down a grid |
+//! | `cusolver.rs` | LU factorisation of a dense matrix |
+//! | `comd.rs` | molecular dynamics with link cells |
+//! | `hpgmg.rs` | geometric multigrid |
 //! | `alexnet.rs` | the second layer of AlexNet |
 //! | `googlenet.rs` | the second stage of GoogLeNet |
 //! | `lstm.rs` | a layer of long short-term memory |
@@ -51,23 +60,32 @@
 //! ```
 
 pub mod alexnet;
+pub mod bfs;
 pub mod bh;
 pub mod cc;
 pub mod cl;
+pub mod comd;
 mod conv;
+pub mod cusolver;
 pub mod dlb;
 mod fast_barrier;
 mod gemm;
 pub mod generator;
 pub mod googlenet;
+pub mod graph;
+pub mod hpgmg;
 pub mod hsp;
 pub mod kmn;
 pub mod lps;
 pub mod lstm;
+pub mod mst;
 pub mod ndl;
+mod needleman_wunsch;
 mod network;
+pub mod nw;
 pub mod overfeat;
 mod pair_locks;
+pub mod pathfinder;
 mod pooling;
 pub mod program;
 mod recurrent;

@@ -71,7 +71,7 @@ pub(super) struct Network {
 impl Network {
     /// Forgets everything, keeping the memory.
     pub(super) fn reset(&mut self, protocol: &dyn Protocol, setup: &Setup) {
-        let Topology { l1s, l2s } = setup.topology;
+        let Topology { l1s, l2s, .. } = setup.topology;
         self.agents = usize::from(l1s + 2 * l2s);
         self.networks = usize::from(protocol.virtual_networks());
         self.in_order = protocol.delivery() == Delivery::InOrder;

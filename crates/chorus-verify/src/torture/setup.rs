@@ -5,7 +5,7 @@ use std::fmt;
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
+use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol};
 
 use super::program::Program;
 use super::random::Random;
@@ -54,7 +54,7 @@ impl Setup {
     /// What a protocol needs to build the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
         let Setup { topology, l1, l2, waves, fences, parameters, .. } = *self;
-        BuildConfig { topology, l1, l2, waves, fences, parameters, fault }
+        BuildConfig { topology, l1, l2, directory: DirectoryShape::SMALLEST, waves, fences, parameters, fault }
     }
 
     /// The machine in words.
@@ -78,7 +78,7 @@ fn counted(count: u32, thing: &str) -> String {
 
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Topology { l1s, l2s } = self.topology;
+        let Topology { l1s, l2s, .. } = self.topology;
         let (caches, banks) = (counted(u32::from(l1s), "private cache"), counted(u32::from(l2s), "bank"));
         write!(f, "{caches} of {}, {banks} of {}", cache(&self.l1), cache(&self.l2))?;
         match self.loads_in_flight {
@@ -105,7 +105,7 @@ pub struct Episode {
 
 /// A random machine for a protocol.
 pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup {
-    let topology = Topology { l1s: random.pick(&[1, 2, 2, 2, 3, 3, 4, 6]), l2s: random.pick(&[1, 1, 1, 2, 2, 3, 4]) };
+    let topology = Topology::one_gpu(random.pick(&[1, 2, 2, 2, 3, 3, 4, 6]), random.pick(&[1, 1, 1, 2, 2, 3, 4]));
     let mut shape = || CacheShape {
         sets: random.pick(&[1, 1, 2]),
         ways: random.between(1, 2),
