@@ -11,12 +11,12 @@
 //! (see `conv.rs`).
 //!
 //! Every element of the product sums its terms one by one in ascending order of depth, and each term is rounded before
-//! it is added: a host that does the same gets the same bits. Terms that are zero because an operand has no such element
-//! change nothing.
+//! it is added: a host that does the same gets the same bits. Terms that are zero because an operand has no such
+//! element change nothing.
 //!
-//! Arithmetic: a fused multiply-add per element and step of the depth; 2 instructions per chunk for the loop; as many as
-//! the operand says for the addresses of a fetch; per element of the result 1 for its address, 1 for bias or accumulation,
-//! and 1 for rectification; 16 for the coordinates of the tile.
+//! Arithmetic: a fused multiply-add per element and step of the depth; 2 instructions per chunk for the loop; as many
+//! as the operand says for the addresses of a fetch; per element of the result 1 for its address, 1 for bias or
+//! accumulation, and 1 for rectification; 16 for the coordinates of the tile.
 
 use chorus_sim::frontend::wave::Load;
 use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};

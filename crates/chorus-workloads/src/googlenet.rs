@@ -4,8 +4,8 @@
 //! 2015, Table 1). The stage mixes 64 channels of images of 56 x 56 with windows of one pixel, applies 192 filters of
 //! 3 x 3 to the result, rectifies both, and takes the maximum of windows of 3 x 3 at a distance of 2.
 //!
-//! The forward pass takes the minibatch in slices, and each slice in three kernels: two convolutions (`conv.rs`) and the
-//! pooling (`pooling.rs`). Sharing: the filters of both layers are read by everybody and never written; what the
+//! The forward pass takes the minibatch in slices, and each slice in three kernels: two convolutions (`conv.rs`) and
+//! the pooling (`pooling.rs`). Sharing: the filters of both layers are read by everybody and never written; what the
 //! reduction writes, the convolution reads in windows, once for each of its tiles of filters; planes that the pooling
 //! reads were written by the work-groups of several tiles, most of them on another module.
 //!
@@ -33,7 +33,9 @@ struct Size {
     tile: Tile,
 }
 
-/// SIZES
+/// At the paper scale the stage is GoogLeNet's own, and 64 images take 296 MB, a quarter of Table III's 1.15 GB: an
+/// image takes 0.45 million line accesses, so 29 million in all. The quick scale has a quarter of channels, filters
+/// and pixels, and 8 images in 2.3 MB and 0.29 million line accesses.
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => {

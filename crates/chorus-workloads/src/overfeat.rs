@@ -1,8 +1,8 @@
 //! `overfeat`: the first convolution layer of OverFeat, and the pooling behind it.
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (OverFeat layer 1); the fast model of OverFeat
-//! (Sermanet et al., ICLR 2014, Table 1). The layer applies 96 filters of 11 x 11 at a distance of 4 to colour images of
-//! 231 x 231, rectifies the result and takes the maximum of disjoint windows of 2 x 2.
+//! (Sermanet et al., ICLR 2014, Table 1). The layer applies 96 filters of 11 x 11 at a distance of 4 to colour images
+//! of 231 x 231, rectifies the result and takes the maximum of disjoint windows of 2 x 2.
 //!
 //! The forward pass takes the minibatch in slices, and each slice in two kernels: the convolution (`conv.rs`) and the
 //! pooling (`pooling.rs`). Sharing: few weights, read by everybody and never written; windows that overlap by more than
@@ -29,7 +29,10 @@ struct Size {
     tile: Tile,
 }
 
-/// SIZES
+/// At the paper scale the layer is that of the fast model, and 64 images take 138 MB, between a quarter and a fifth of
+/// Table III's 618 MB: an image takes 0.45 million line accesses, so 29 million in all. The quick scale takes the
+/// smaller windows of the accurate model (Table 3 of Sermanet et al.), 7 x 7 at a distance of 2, which need fewer
+/// accesses for as much output, on small images: 6 of them in 1.7 MB and 0.37 million line accesses.
 fn size(scale: Scale) -> Size {
     let fast = Layer { channels: 3, filters: 96, groups: 1, size: 231, window: 11, stride: 4, padding: 0 };
     let accurate = Layer { filters: 32, size: 77, window: 7, stride: 2, ..fast };

@@ -1,20 +1,20 @@
 //! The steps of recurrent networks: products of a weight matrix with the state of a minibatch, and what follows them.
 //!
 //! A minibatch gives a product few columns, so tiles alone would leave most of the machine idle. As libraries do with
-//! such products, the depth is cut into slices: each wavefront of a work-group sums its own, the work-group adds them up
-//! in local data, and several work-groups may share the depth of one tile, whose partial sums the kernel behind adds. A
-//! work-group computes 32 rows, one per lane, of 16 columns. Weights go straight from memory into registers, a line for
-//! 32 rows at one depth; the state goes through local data, from where a wavefront broadcasts it.
+//! such products, the depth is cut into slices: each wavefront of a work-group sums its own, the work-group adds them
+//! up in local data, and several work-groups may share the depth of one tile, whose partial sums the kernel behind
+//! adds. A work-group computes 32 rows, one per lane, of 16 columns. Weights go straight from memory into registers, a
+//! line for 32 rows at one depth; the state goes through local data, from where a wavefront broadcasts it.
 //!
-//! Sharing: work-groups are numbered by rows, so that each module keeps to its part of the weights and reads it again in
-//! every step. The state, which all work-groups wrote in the kernel before, is read by all of them, and so are, element
-//! by element, the partial sums.
+//! Sharing: work-groups are numbered by rows, so that each module keeps to its part of the weights and reads it again
+//! in every step. The state, which all work-groups wrote in the kernel before, is read by all of them, and so are,
+//! element by element, the partial sums.
 //!
 //! States are stored column by column: all rows of the first element of the minibatch, then those of the next.
 //!
-//! Arithmetic of the product: 16 multiply-adds per depth, 1 for the address of a fetch, 4 per 32 depths for the loop; 12
-//! for the coordinates; 3 additions and 2 for the address per row and column of the result. A hyperbolic tangent takes
-//! 18: a clamp (2), the square, two polynomials of 3 multiply-adds each, a product, and a division (8).
+//! Arithmetic of the product: 16 multiply-adds per depth, 1 for the address of a fetch, 4 per 32 depths for the loop;
+//! 12 for the coordinates; 3 additions and 2 for the address per row and column of the result. A hyperbolic tangent
+//! takes 18: a clamp (2), the square, two polynomials of 3 multiply-adds each, a product, and a division (8).
 
 use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
@@ -251,7 +251,8 @@ pub fn elementwise<F: Future<Output = ()> + 'static>(
     Kernel::new(name, len / items, WAVES_PER_GROUP, body)
 }
 
-/// The hyperbolic tangent by Lambert's continued fraction, cut off at the seventh term; from there on it would exceed 1.
+/// The hyperbolic tangent by Lambert's continued fraction, cut off at the seventh term; from there on it would exceed
+/// 1.
 pub fn tanh(x: f32) -> f32 {
     let x = x.clamp(-4.97, 4.97);
     let square = x * x;

@@ -37,7 +37,10 @@ struct Size {
     tile: Tile,
 }
 
-/// SIZES
+/// At the paper scale channels and pixels are ResNet's own, and 24 images take 645 MB, a fifth of Table III's 3.2 GB,
+/// since an image takes about a million line accesses: 27 million in all. The quick scale has a quarter of the
+/// channels and images of 14 x 14, the size of conv4_x: 22 of them through two blocks in 6.9 MB and 0.33 million line
+/// accesses.
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => Size { blocks: 2, narrow: 16, wide: 64, pixels: 14, images: 22, tile: Tile::Small },
