@@ -37,8 +37,8 @@ struct Size {
     tile: Tile,
 }
 
-/// At the paper scale channels and pixels are ResNet's own, and 24 images take 645 MB, a fifth of Table III's 3.2 GB,
-/// since an image takes about a million line accesses: 27 million in all. The quick scale has a quarter of the
+/// At the paper scale channels and pixels are ResNet's own, and 24 images take 675 MB, a fifth of Table III's 3.2 GB,
+/// since an image takes 1.2 million line accesses: 28 million in all. The quick scale has a quarter of the
 /// channels and images of 14 x 14, the size of conv4_x: 22 of them through two blocks in 6.9 MB and 0.33 million line
 /// accesses.
 fn size(scale: Scale) -> Size {
