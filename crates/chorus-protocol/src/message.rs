@@ -183,7 +183,8 @@ impl<const W: usize> Message<W> {
 
     /// An answer to this message, without data.
     pub fn reply(&self, kind: MsgKind) -> Self {
-        Message { txn: self.txn, wave: self.wave, ..Message::control(kind, self.line, self.dst, self.src) }
+        let Message { txn, wave, origin, .. } = *self;
+        Message { txn, wave, origin, ..Message::control(kind, self.line, self.dst, self.src) }
     }
 
     /// Becomes the answer to itself that carries the whole line.

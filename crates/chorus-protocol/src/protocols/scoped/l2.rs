@@ -20,7 +20,8 @@ use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
 use crate::protocols::scoped::messages::{
-    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_HOME, ST,
+    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_END,
+    REL_HOME, ST,
 };
 use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies, WriteBack};
 use crate::protocols::scoped::route::{Route, Station};
@@ -233,25 +234,24 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let station = self.route.station(line);
         let (held, answers) = (self.held(line), self.may_answer(station, scope));
         let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
-        // What other banks ask never waits for what this one asks of them: it goes on without being kept here.
-        let mut passes = false;
+        let hits = matches!(held, Held::Copy(slot) if answers && full(slot));
+        // What an atomic is about to write must not be missed by its own thread.
+        let behind_atomic = self.atomic_waits(line);
+        if behind_atomic && !answers {
+            return Outcome::Stall;
+        }
+        // What other banks ask never waits for a place or a register: those who have them may wait for another bank, which may wait here. It goes on
+        // without being kept.
+        let waits = self.route.is_local(message.src);
         let place = match held {
-            Held::Copy(slot) if answers && full(slot) => None,
-            Held::Copy(slot) if self.register_left(station) => Some(slot),
-            Held::Copy(_) if self.route.is_local(message.src) => return Outcome::Stall,
-            Held::Copy(_) => {
-                passes = true;
-                None
-            }
+            Held::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
+            Held::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
             Held::Nothing if self.may_keep(line) => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
-                Err(Outcome::Stall) if !self.route.is_local(message.src) => {
-                    passes = true;
-                    None
-                }
-                Err(outcome) => return outcome,
+                Err(outcome) if waits || outcome != Outcome::Stall => return outcome,
+                Err(_) => None,
             },
-            Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
+            Held::Nothing | Held::Copy(_) | Held::Miss(_) | Held::ClosedMiss => None,
         };
         if let Some(sharer) = self.sharer_of(station, message.src)
             && !self.faulty(L2Fault::ForgottenReader)
@@ -260,15 +260,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return Outcome::Evict(victim.entry());
         }
         let reader = Reader { origin, txn };
-        let hit = !passes && matches!((held, place), (Held::Copy(_), None));
-        self.tallies.load(station, hit, self.route.is_local(message.src));
-        if passes {
-            self.drop_line(line, out);
-            self.ask(station, line, reader, scope, out);
-            return Outcome::Done;
-        }
+        self.tallies.load(station, hits, self.route.is_local(message.src));
         match (held, place) {
-            (Held::Copy(slot), None) => {
+            (Held::Miss(_) | Held::ClosedMiss, _) if behind_atomic => self.join_miss(line, reader),
+            (Held::Copy(slot), None) if hits => {
                 self.lines.touch(slot);
                 self.answer(line, reader, self.lines.data(slot), out);
             }
@@ -278,36 +273,43 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                 self.open_miss(station, slot, line, reader, scope, out);
             }
             (Held::Nothing, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
-            (Held::Miss(_), _) if answers => {
-                if let Some(register) = self.mshrs.find(line) {
-                    self.mshrs.push_target(register, reader);
-                }
+            (Held::Miss(_), _) if answers => self.join_miss(line, reader),
+            (Held::Copy(_), None) => {
+                self.drop_line(line, out);
+                self.ask(station, line, reader, scope, out);
             }
             (Held::Nothing | Held::Miss(_) | Held::ClosedMiss, _) => self.ask(station, line, reader, scope, out),
         }
         Outcome::Done
     }
 
-    /// Whether a miss may take a register. Those that wait for other banks leave one to those that wait for fewer, so that no two banks wait for
+    /// Whether a miss gets no register. Those that wait for other banks leave one to those that wait for fewer, so that no two banks wait for
     /// each other's registers.
-    pub(super) fn register_left(&self, station: Station) -> bool {
+    pub(super) fn registers_taken(&self, station: Station) -> bool {
         let left = match station {
             Station::Home => 0,
             Station::GpuHome => 1,
             Station::Local => 2,
         };
-        self.mshrs.has_more_than(left)
+        !self.mshrs.has_more_than(left)
     }
 
     /// A free place for a line that is to be fetched.
     pub(super) fn room_for_miss(&self, station: Station, line: LineAddr) -> Result<Slot, Outcome> {
-        if !self.register_left(station) {
+        if self.registers_taken(station) {
             return Err(Outcome::Stall);
         }
         match self.lines.room_for(line, |other| !other.pending) {
             Room::Busy => Err(Outcome::Stall),
             Room::Occupied(victim) => Err(Outcome::Evict(victim)),
             Room::Free(slot) => Ok(slot),
+        }
+    }
+
+    /// Waits for a line that is on its way.
+    fn join_miss(&mut self, line: LineAddr, reader: Reader) {
+        if let Some(register) = self.mshrs.find(line) {
+            self.mshrs.push_target(register, reader);
         }
     }
 
@@ -345,15 +347,16 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let mut data = message.data;
         let atomic = self.mshrs.payload_mut(register).take();
         let slot = self.lines.find(line);
+        let mut dirty = ByteMask::EMPTY;
         if let Some(atomic) = &atomic {
-            self.perform(station, atomic, &mut data, out);
+            let stays = slot.is_some() && self.writes_back(station, atomic.scope);
+            self.perform(station, atomic, &mut data, stays, out);
+            if stays {
+                dirty = atomic.mask;
+            }
         }
         if let Some(slot) = slot {
             *self.lines.data_mut(slot) = data;
-            let dirty = match &atomic {
-                Some(atomic) if self.writes_back(station, atomic.scope) => atomic.mask,
-                Some(_) | None => ByteMask::EMPTY,
-            };
             *self.lines.meta_mut(slot) = Line { pending: false, valid: ByteMask::full::<W>(), dirty };
         }
         while let Some(reader) = self.mshrs.pop_target(register) {
@@ -510,6 +513,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             INV | INV_REPL | INV_ASTRAY => self.invalidated(message, out),
             DOWNGRADE => self.downgraded(message),
             REL => self.release(message, out),
+            REL_END => self.kernel_ended(message, out),
             REL_HOME => self.release_at_home(message, out),
             ACQ => self.acquire(message, out),
             MARK => self.marked(message, out),
@@ -561,7 +565,10 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     }
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
-        matches!(self.held(line), Held::Copy(_)) || self.directory.covers(line)
+        match line.of_entry() {
+            Some(covered) => self.directory.covers(covered),
+            None => matches!(self.held(line), Held::Copy(_)),
+        }
     }
 
     fn quiescent(&self) -> bool {

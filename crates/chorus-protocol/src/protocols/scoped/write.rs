@@ -116,10 +116,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let place = match held {
             Held::Copy(slot) if !performs || full(slot) => Some(slot),
             Held::Miss(_) | Held::ClosedMiss if performs => return Outcome::Stall,
-            Held::Copy(_) if !self.register_left(station) => return Outcome::Stall,
+            Held::Copy(_) | Held::Nothing if performs && self.registers_taken(station) => return Outcome::Stall,
             Held::Nothing if performs => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
-                Err(outcome) => return outcome,
+                Err(Outcome::Evict(victim)) => return Outcome::Evict(victim),
+                Err(Outcome::Stall | Outcome::Done) => None,
             },
             Held::Copy(_) | Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
         };
@@ -152,9 +153,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn perform_on_copy(&mut self, station: Station, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         self.lines.touch(slot);
         let mut data = *self.lines.data(slot);
-        self.perform(station, message, &mut data, out);
-        *self.lines.data_mut(slot) = data;
         let stays = self.writes_back(station, message.scope);
+        self.perform(station, message, &mut data, stays, out);
+        *self.lines.data_mut(slot) = data;
         let copy = self.lines.meta_mut(slot);
         copy.dirty.0 = if stays { copy.dirty.0 | message.mask.0 } else { copy.dirty.0 & !message.mask.0 };
     }
@@ -171,12 +172,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.ask(station, line, own, message.scope, out);
     }
 
-    /// Performs an atomic on a line, answers it with the old values and hands the new ones on.
+    /// Performs an atomic on a line, answers it with the old values and hands the new ones on unless they stay.
     pub(super) fn perform(
         &mut self,
         station: Station,
         message: &Message<W>,
         data: &mut LineData<W>,
+        stays: bool,
         out: &mut Outbox<W>,
     ) {
         let Some(op) = message.atomic else { return };
@@ -184,7 +186,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         op.perform(data, message.mask, &mut old);
         let to = self.route.toward(message.origin, message.line);
         out.send(Message { kind: ATOM_DATA, src: self.me, dst: to, atomic: None, data: old, ..*message });
-        if !self.writes_back(station, message.scope) && !self.faulty(L2Fault::LostAtomic) {
+        if !stays && !self.faulty(L2Fault::LostAtomic) {
             self.write_through(station, Message { data: *data, ..*message }, out);
         }
     }
