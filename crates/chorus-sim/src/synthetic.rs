@@ -165,5 +165,5 @@ fn remote_line(number: u32, round: u32, rounds: u32, waves: u32, gpus: u32) -> (
     let owner = owner_gpu * of_gpu + round % READERS * part + number % part;
     let first = (owner * rounds.div_ceil(READERS) + round / READERS) * TOGETHER;
     let turn = number % of_gpu / part == round / STORE_ROUNDS % READERS;
-    (first, round % STORE_ROUNDS == 0 && turn)
+    (first, round.is_multiple_of(STORE_ROUNDS) && turn)
 }

@@ -77,11 +77,16 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Whether a bank must not take a request of its own module now, because so much waits at the ports between it and the line's home. Then
-    /// it tries again when there is less. What comes from other modules is always taken, so what waits at ports never depends on itself.
+    /// Whether a bank must not take a request of its own module now: one that carries data while too much waits at the ports between it and the
+    /// line's home. Then it tries again when there is less. Loads are few, since somebody waits for each, and may find what they look
+    /// for on the way. What comes from other modules is always taken, so what waits at ports never depends on itself.
     pub(super) fn is_held_by_port(&mut self, bank: u16, id: u32) -> bool {
         let Some(fabric) = &self.fabric else { return false };
-        let home = self.topology.home_module(self.in_flight.get(id).message.line);
+        let &InFlight { bytes, ref message, .. } = self.in_flight.get(id);
+        if u32::from(bytes) <= self.config.network.header_bytes {
+            return false;
+        }
+        let home = self.topology.home_module(message.line);
         let module = u16::from(self.places[usize::from(self.topology.l2(bank).0)].0);
         let Some(until) = fabric.crowded_until(module, home, self.wheel.now()) else { return false };
         if !std::mem::replace(&mut self.banks[usize::from(bank)].retry_planned, true) {
