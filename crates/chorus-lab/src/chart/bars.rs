@@ -33,7 +33,7 @@ pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawin
     };
     let group_width = group_width(figure, &groups);
     let in_row = groups_in_row(groups.len(), group_width);
-    let bar_width = (group_width - GROUP_GAP) / figure.series.len().max(1) as f64;
+    let bar_width = bar_width(figure, groups.len());
     let bars_width = in_row as f64 * group_width;
     let width = (LEFT + bars_width + RIGHT).max(WIDTH_MIN);
     let legend = Legend::new(names, SAMPLE_WIDTH, width - LEFT - RIGHT);
@@ -52,7 +52,8 @@ pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawin
         let plot = Plot { frame, bar_width, prefix, figure, fills: &fills };
         frame.draw(&mut svg, &figure.axis);
         // Spare width of a small chart goes to both sides of the bars.
-        let mut left = LEFT + (width - LEFT - RIGHT - bars_width + GROUP_GAP) / 2.0;
+        let of_bars = figure.series.len() as f64 * bar_width;
+        let mut left = LEFT + (width - LEFT - RIGHT - bars_width + group_width - of_bars) / 2.0;
         for (index, group) in (row * in_row..).zip(groups) {
             let is_first_mean = index == workloads.len() && index > 0;
             plot.draw_group(&mut svg, group, left, (index >= workloads.len(), is_first_mean));
@@ -64,14 +65,17 @@ pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawin
     Drawing { markup: svg.finish(&figure.title, width, top - ROW_GAP), is_wide: width > WIDTH_WIDE }
 }
 
-/// The width of a group with the gap beside it.
+/// The width of a bar with its margin.
+fn bar_width(figure: &FigureData, groups: usize) -> f64 {
+    let shared = BARS_WIDTH / groups.max(1) as f64 - GROUP_GAP;
+    (shared / figure.series.len().max(1) as f64).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX)
+}
+
+/// The width of a group with the gap beside it: that of its bars, or of the longest name below.
 fn group_width(figure: &FigureData, groups: &[&Group]) -> f64 {
-    let bars = figure.series.len().max(1) as f64;
-    let shared = BARS_WIDTH / groups.len().max(1) as f64 - GROUP_GAP;
-    let of_bars = (shared / bars).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX) * bars;
-    // A name is centred below its group and needs as much room.
+    let of_bars = bar_width(figure, groups.len()) * figure.series.len().max(1) as f64;
     let longest = groups.iter().map(|group| text_width(&group.label)).fold(0.0, f64::max);
-    of_bars.max(longest.min(BAR_WIDTH_MAX * bars) - GROUP_GAP / 2.0) + GROUP_GAP
+    (of_bars + GROUP_GAP).max(longest + GROUP_GAP / 2.0)
 }
 
 /// How many groups stand beside each other: all where they fit, else as many in every row.
