@@ -334,6 +334,7 @@ impl Experiment {
             workload: workload.to_owned(),
             scale,
             seed,
+            graph: None,
             set: set.to_vec(),
         }
     }

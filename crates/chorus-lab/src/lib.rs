@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
 //! | `setup.rs` | a run's machine and the parameters of its protocol |
+//! | `own_graph.rs` | graphs that users bring along |
 //! | `simulate.rs` | one run on the simulator |
 //! | `bench.rs` | how fast the simulator is |
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
@@ -35,6 +36,7 @@ pub mod export;
 pub mod figure;
 pub mod html;
 pub mod matrix;
+pub mod own_graph;
 pub mod paper;
 pub mod progress;
 pub mod report;

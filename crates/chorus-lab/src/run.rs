@@ -7,6 +7,8 @@ use chorus_system::Scale;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::own_graph::{GraphFile, GraphIdentity};
+
 /// The version of the JSON that [`RunResult::to_json`] writes.
 pub const JSON_SCHEMA_VERSION: u32 = 1;
 
@@ -25,6 +27,9 @@ pub struct RunSpec {
     pub seed: u64,
     /// Overrides of the machine and of the protocol's parameters, `key=value`; later ones win.
     pub set: Vec<String>,
+    /// The graph that the program works on instead of a generated one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<GraphFile>,
 }
 
 impl RunSpec {
@@ -46,6 +51,9 @@ impl fmt::Display for RunSpec {
         write!(f, "{} on {} ({}, {}, seed {}", self.protocol, self.workload, self.system, self.scale, self.seed)?;
         for set in &self.set {
             write!(f, ", {set}")?;
+        }
+        if let Some(graph) = &self.graph {
+            write!(f, ", graph {}", graph.path)?;
         }
         f.write_str(")")
     }
@@ -93,9 +101,12 @@ pub struct RunResult {
     /// The values of the protocol's parameters by their keys.
     #[serde(default)]
     pub parameters: BTreeMap<String, u64>,
+    /// The graph that the program worked on instead of a generated one.
+    #[serde(default)]
+    pub graph: Option<GraphIdentity>,
     /// The hash of the resolved configuration.
     pub config_hash: String,
-    /// The resolved configuration as TOML: the machine, and the protocol's parameters.
+    /// The resolved configuration as TOML: the machine, the protocol's parameters, and the graph.
     pub config_text: String,
     /// The version of Chorus that ran it.
     pub chorus_version: String,
@@ -131,6 +142,7 @@ impl RunResult {
             "seed": self.spec.seed,
             "set": self.spec.set,
             "parameters": self.parameters,
+            "graph": self.graph,
             "config_hash": self.config_hash,
             "chorus_version": self.chorus_version,
             "git_revision": self.git_revision,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use chorus_protocol::parameter::{ParameterSpec, Parameters};
 use chorus_protocol::registry::{PROTOCOLS, Protocol};
@@ -15,6 +16,7 @@ use sha2::{Digest, Sha256};
 use toml::de::DeValue;
 
 use crate::document::{excerpt, quoted};
+use crate::own_graph::{self, OwnGraph, OwnGraphError};
 use crate::run::RunSpec;
 use crate::simulate::find_protocol;
 
@@ -30,10 +32,12 @@ pub struct Setup {
     pub protocol: &'static dyn Protocol,
     /// The values of its parameters.
     pub parameters: Parameters,
-    /// 16 hexadecimal digits that change with any value of the machine or of a parameter: the system's own for a protocol
-    /// without parameters.
+    /// The user's graph, where the run asks for one.
+    pub graph: Option<Arc<OwnGraph>>,
+    /// 16 hexadecimal digits that change with any value of the machine or of a parameter and with the contents of the
+    /// graph: the system's own for a protocol without parameters and a run without a graph.
     pub config_hash: String,
-    /// Machine and parameters as TOML, as stored with results.
+    /// Machine, parameters and graph as TOML, as stored with results.
     pub config_text: String,
 }
 
@@ -43,6 +47,8 @@ pub struct Setup {
 pub enum SetupError {
     /// No protocol of that name; the text says which there are.
     UnknownProtocol(String),
+    /// The graph that the user brings along.
+    Graph(OwnGraphError),
     /// The system or an override of it.
     System(SystemError),
     /// An override of a key that neither the system nor the protocol has, while the protocol has parameters.
@@ -84,6 +90,7 @@ impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SetupError::UnknownProtocol(message) => f.write_str(message),
+            SetupError::Graph(source) => source.fmt(f),
             SetupError::System(source) => source.fmt(f),
             SetupError::UnknownKey { source, protocol, parameters } => {
                 write!(f, "{source}\nhint: the parameters of {protocol} are {}", quoted(parameters))
@@ -110,7 +117,10 @@ impl SetupError {
         match self {
             SetupError::System(source) => Some(source),
             SetupError::UnknownKey { source, .. } => Some(source),
-            SetupError::UnknownProtocol(_) | SetupError::Value { .. } | SetupError::OtherProtocols { .. } => None,
+            SetupError::UnknownProtocol(_)
+            | SetupError::Graph(_)
+            | SetupError::Value { .. }
+            | SetupError::OtherProtocols { .. } => None,
         }
     }
 }
@@ -141,13 +151,19 @@ pub fn resolve(spec: &RunSpec) -> Result<Setup, SetupError> {
     refuse_foreign(&of_system, Some(protocol))?;
     let system = chorus_system::resolve(&spec.system, spec.scale, &of_system)
         .map_err(|source| with_parameters(source, protocol))?;
+    let graph = spec.graph.as_ref().map(|file| own_graph::read(file, &spec.workload)).transpose();
+    let graph = graph.map_err(SetupError::Graph)?;
     let text = parameters_text(protocol, &parameters);
+    let identity = graph.as_ref().map(|own| &own.identity);
+    let beside = format!("{text}{}", identity.map_or_else(String::new, |identity| identity.contents()));
+    let graph_text = identity.map_or_else(String::new, |identity| identity.text());
     Ok(Setup {
-        config_hash: if text.is_empty() { system.hash.clone() } else { hash(&system.hash, &text) },
-        config_text: format!("{}{text}", system.text),
+        config_hash: if beside.is_empty() { system.hash.clone() } else { hash(&system.hash, &beside) },
+        config_text: format!("{}{text}{graph_text}", system.text),
         system,
         protocol,
         parameters,
+        graph: graph.map(Arc::new),
     })
 }
 
@@ -235,14 +251,15 @@ fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
     text
 }
 
-fn hash(system: &str, parameters: &str) -> String {
-    let digest = Sha256::digest(format!("{system}\n{parameters}").as_bytes());
+fn hash(system: &str, beside: &str) -> String {
+    let digest = Sha256::digest(format!("{system}\n{beside}").as_bytes());
     digest.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own_graph::GraphFile;
 
     fn spec(protocol: &str, set: &[&str]) -> RunSpec {
         RunSpec {
@@ -251,6 +268,7 @@ mod tests {
             workload: "stn".to_owned(),
             scale: Scale::Quick,
             seed: 1,
+            graph: None,
             set: set.iter().map(|&text| text.to_owned()).collect(),
         }
     }
@@ -291,6 +309,29 @@ mod tests {
         for (index, other) in others.iter().enumerate() {
             assert!(!others[..index].contains(other), "{others:?}");
         }
+    }
+
+    #[test]
+    fn the_hash_of_a_configuration_follows_the_contents_of_a_graph_and_not_its_place() {
+        let directory = std::env::temp_dir().join(format!("chorus-setup-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let setup = |name: &str, text: &str| {
+            let path = directory.join(name);
+            std::fs::write(&path, text).unwrap();
+            let graph = Some(GraphFile { path: path.display().to_string(), format: None });
+            resolve(&RunSpec { workload: "bfs".to_owned(), graph, ..spec("tc-strong", &[]) }).unwrap()
+        };
+        let [one, same, other] =
+            [("one.txt", "1 2\n"), ("same.txt", "1 2\n"), ("other.txt", "1 3\n")].map(|(name, text)| setup(name, text));
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(one.config_hash, same.config_hash);
+        assert_ne!(one.config_hash, other.config_hash);
+        assert_ne!(one.config_hash, super::tests::setup("tc-strong", &[]).config_hash);
+        let config: toml::Table = one.config_text.parse().unwrap();
+        assert_eq!(config["graph"]["format"].as_str(), Some("snap"));
+        assert_eq!(config["graph"]["nodes"].as_integer(), Some(2));
+        assert_eq!(config["graph"]["sha256"].as_str().map(str::len), Some(64));
+        assert!(config["graph"]["file"].as_str().is_some_and(|file| file.ends_with("one.txt")));
     }
 
     #[test]

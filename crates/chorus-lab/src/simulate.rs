@@ -29,23 +29,28 @@ pub fn build() -> Build {
 /// A workload whose work-groups communicate within a kernel is refused under a protocol that does not promise to carry their
 /// writes, unless `allow_incoherent`: then it runs, and what goes wrong is reported as its result.
 pub fn simulate(spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
-    let bad_input = |message: String| RunError::new(RunErrorKind::BadInput, message);
-    let setup = setup::resolve(spec).map_err(|error| bad_input(error.to_string()))?;
+    let setup = setup::resolve(spec).map_err(|error| RunError::new(RunErrorKind::BadInput, error.to_string()))?;
+    simulate_on(spec, &setup, allow_incoherent)
+}
+
+/// As [`simulate`], on what `spec` has been resolved to.
+pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let protocol = setup.protocol;
-    let workload = find_workload(&spec.workload).map_err(bad_input)?;
+    let workload = find_workload(&spec.workload).map_err(|message| RunError::new(RunErrorKind::BadInput, message))?;
     let lacks_coherence = workload.communicates() && !protocol.promises().contains(&Promise::Communication);
     if lacks_coherence && !allow_incoherent {
         return Err(refusal(protocol, workload));
     }
     let (wall, processor) = (Instant::now(), ThreadTime::now());
-    let run = || run(&setup, workload, spec);
+    let run = || run(setup, workload, spec);
     let simulated = if lacks_coherence { quietly(run).unwrap_or_else(|panic| Err(crash(&*panic))) } else { run() }?;
     let Build { chorus_version, git_revision } = build();
     Ok(RunResult {
         spec: spec.clone(),
         parameters: setup.parameter_values(),
-        config_hash: setup.config_hash,
-        config_text: setup.config_text,
+        graph: setup.graph.as_ref().map(|own| own.identity.clone()),
+        config_hash: setup.config_hash.clone(),
+        config_text: setup.config_text.clone(),
         chorus_version,
         git_revision,
         cycles: simulated.cycles,
@@ -98,7 +103,10 @@ fn run(setup: &Setup, workload: &dyn Workload, spec: &RunSpec) -> Result<Simulat
     let settings = Settings { parameters: setup.parameters, fences: workload.uses_fences(), fault: None };
     let config = &setup.system.config;
     let mut memory = HostMemory::default();
-    let mut program = workload.prepare(spec.scale, spec.seed, &mut memory);
+    let mut program = match &setup.graph {
+        Some(own) => Box::new((own.build)(&own.graph, spec.seed, &mut memory)),
+        None => workload.prepare(spec.scale, spec.seed, &mut memory),
+    };
     chorus_sim::simulate_with(config, setup.protocol, settings, program.as_mut(), memory).map_err(|error| {
         let kind = match &error {
             SimError::Stuck(_) => RunErrorKind::Stuck,

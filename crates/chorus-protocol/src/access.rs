@@ -104,11 +104,22 @@ pub enum CoreOp {
     Fence,
     /// A kernel starts: its work-items must see everything written before the launch.
     KernelBegin,
+    /// A kernel has ended: what its work-items wrote must be where the next launch, on any GPU, finds it. Drivers issue it when the
+    /// fences at the end of all wavefronts have passed.
+    KernelEnd,
 }
 
 /// A driver's name for one outstanding operation; comes back with its completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Txn(pub u32);
+
+impl Scope {
+    /// Everyone who must see an operation of this order and scope in its place: an operation without order need only be seen by the
+    /// work-group itself.
+    pub fn of_order(self, order: Order) -> Scope {
+        if order == Order::Weak { Scope::WorkGroup } else { self }
+    }
+}
 
 /// One operation on one line, as the coalescer hands it to the private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,6 +4,21 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineAddr(pub u64);
 
+/// Marks a line number that stands for the directory entry that covers the line.
+const ENTRY: u64 = 1 << 63;
+
+impl LineAddr {
+    /// The name of the directory entry that covers the line, for evictions.
+    pub fn entry(self) -> LineAddr {
+        LineAddr(self.0 | ENTRY)
+    }
+
+    /// The line whose directory entry this names, if it names an entry.
+    pub fn of_entry(self) -> Option<LineAddr> {
+        (self.0 & ENTRY != 0).then_some(LineAddr(self.0 & !ENTRY))
+    }
+}
+
 /// One controller, or the memory channel beside an L2 bank. Ids are dense: L1s first, then L2 banks, then memory channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentId(pub u16);
@@ -30,16 +45,42 @@ impl Role {
     }
 }
 
-/// How many agents of each role there are, and which of them serves a line.
+/// How many agents of each role there are, how they lie in modules and GPUs, and which of them serves a line.
+///
+/// A machine has GPUs, a GPU has modules (GPMs, chiplets), and a module has private caches and banks of the shared cache; caches and banks are numbered
+/// module by module. A line number is a physical address: the bits from [`Topology::home_shift`] on say in which module's memory the line lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Topology {
-    /// Private caches.
+    /// GPUs.
+    pub gpus: u16,
+    /// Modules of each GPU.
+    pub gpms: u16,
+    /// Private caches, in all.
     pub l1s: u16,
-    /// Shared banks; each has a memory channel of its own.
+    /// Shared banks, in all; each has a memory channel of its own.
     pub l2s: u16,
+    /// Lines in a row that one bank of a module serves.
+    pub interleave: u32,
+    /// Bits of a line number below those that name its home module.
+    pub home_shift: u8,
 }
 
 impl Topology {
+    /// One GPU of one module, whose banks are interleaved by line.
+    pub const fn one_gpu(l1s: u16, l2s: u16) -> Topology {
+        Topology { gpus: 1, gpms: 1, l1s, l2s, interleave: 1, home_shift: 32 }
+    }
+
+    /// Modules, in all.
+    pub fn modules(self) -> u16 {
+        self.gpus * self.gpms
+    }
+
+    /// Shared banks of a module.
+    pub fn banks_per_module(self) -> u16 {
+        self.l2s / self.modules()
+    }
+
     /// The id of private cache `index`.
     pub fn l1(self, index: u16) -> AgentId {
         AgentId(index)
@@ -55,19 +96,61 @@ impl Topology {
         AgentId(self.l1s + self.l2s + index)
     }
 
-    /// The bank index that serves `line`: banks are interleaved by line.
+    /// The module that an agent is part of.
+    pub fn module_of(self, agent: AgentId) -> u16 {
+        match self.role(agent) {
+            (Role::L1, index) => index / (self.l1s / self.modules()),
+            (Role::L2 | Role::Memory, index) => index / self.banks_per_module(),
+        }
+    }
+
+    /// The GPU that a module is part of.
+    pub fn gpu_of(self, module: u16) -> u16 {
+        module / self.gpms
+    }
+
+    /// The module in whose memory `line` lies.
+    pub fn home_module(self, line: LineAddr) -> u16 {
+        if self.modules() == 1 {
+            return 0;
+        }
+        ((line.0 >> self.home_shift) % u64::from(self.modules())) as u16
+    }
+
+    /// The module of GPU `gpu` that `line` passes on its way to its home: the home itself, or the one in the same place.
+    pub fn gpu_home_module(self, gpu: u16, line: LineAddr) -> u16 {
+        gpu * self.gpms + self.home_module(line) % self.gpms
+    }
+
+    /// Which bank of any module serves `line` there.
+    pub fn bank_in_module(self, line: LineAddr) -> u16 {
+        let banks = u64::from(self.banks_per_module());
+        let block = if self.interleave == 1 { line.0 } else { line.0 / u64::from(self.interleave) };
+        (if banks.is_power_of_two() { block & (banks - 1) } else { block % banks }) as u16
+    }
+
+    /// The bank of a module that serves `line` there.
+    pub fn bank_of_module(self, module: u16, line: LineAddr) -> AgentId {
+        self.l2(module * self.banks_per_module() + self.bank_in_module(line))
+    }
+
+    /// The bank index that is the home of `line`.
     pub fn bank_of(self, line: LineAddr) -> u16 {
-        let banks = u64::from(self.l2s);
-        (if banks.is_power_of_two() { line.0 & (banks - 1) } else { line.0 % banks }) as u16
+        self.home_module(line) * self.banks_per_module() + self.bank_in_module(line)
     }
 
-    /// The number of `line` among those of its bank.
+    /// The number of `line` among those of its home bank.
     pub fn line_in_bank(self, line: LineAddr) -> u64 {
-        let banks = u64::from(self.l2s);
-        if banks.is_power_of_two() { line.0 >> banks.trailing_zeros() } else { line.0 / banks }
+        let banks = u64::from(self.banks_per_module());
+        let local = if self.modules() == 1 { line.0 } else { line.0 & ((1 << self.home_shift) - 1) };
+        if self.interleave == 1 {
+            return if banks.is_power_of_two() { local >> banks.trailing_zeros() } else { local / banks };
+        }
+        let interleave = u64::from(self.interleave);
+        local / (interleave * banks) * interleave + local % interleave
     }
 
-    /// The shared bank that serves `line`.
+    /// The shared bank that is the home of `line`.
     pub fn home(self, line: LineAddr) -> AgentId {
         self.l2(self.bank_of(line))
     }
@@ -94,12 +177,42 @@ impl Topology {
 mod tests {
     use super::*;
 
+    const FOUR_BY_FOUR: Topology = Topology { gpus: 4, gpms: 4, l1s: 32, l2s: 32, interleave: 4, home_shift: 32 };
+
     #[test]
     fn ids_are_dense_and_invertible() {
-        let topology = Topology { l1s: 3, l2s: 2 };
+        let topology = Topology::one_gpu(3, 2);
         assert_eq!(topology.role(topology.l1(2)), (Role::L1, 2));
         assert_eq!(topology.role(topology.l2(1)), (Role::L2, 1));
         assert_eq!(topology.role(topology.memory(0)), (Role::Memory, 0));
         assert_eq!(topology.name(topology.home(LineAddr(5))), "L2.1");
+    }
+
+    #[test]
+    fn agents_lie_in_modules_and_modules_in_gpus() {
+        let modules = [0, 1, 2, 31].map(|cache| FOUR_BY_FOUR.module_of(FOUR_BY_FOUR.l1(cache)));
+        assert_eq!(modules, [0, 0, 1, 15]);
+        assert_eq!(FOUR_BY_FOUR.module_of(FOUR_BY_FOUR.l2(31)), 15);
+        assert_eq!(FOUR_BY_FOUR.gpu_of(7), 1);
+    }
+
+    #[test]
+    fn a_line_has_one_home_and_a_home_in_every_gpu() {
+        let line = LineAddr(6 << 32 | 13);
+        assert_eq!(FOUR_BY_FOUR.home_module(line), 6);
+        assert_eq!([0, 1, 2, 3].map(|gpu| FOUR_BY_FOUR.gpu_home_module(gpu, line)), [2, 6, 10, 14]);
+        assert_eq!(FOUR_BY_FOUR.bank_in_module(line), 1);
+        assert_eq!(FOUR_BY_FOUR.home(line), FOUR_BY_FOUR.l2(13));
+    }
+
+    #[test]
+    fn the_lines_of_a_bank_are_numbered_without_gaps() {
+        let home = |line: u64| FOUR_BY_FOUR.bank_of(LineAddr(3 << 32 | line));
+        let mut numbers: Vec<u64> = (0..64)
+            .filter(|&line| home(line) == home(0))
+            .map(|line| FOUR_BY_FOUR.line_in_bank(LineAddr(3 << 32 | line)))
+            .collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..32).collect::<Vec<u64>>());
     }
 }

@@ -22,8 +22,10 @@ pub struct Geometry {
     pub sets: u32,
     /// Lines of a set.
     pub ways: u32,
-    /// Every how many lines one comes to this bank: the number of banks.
+    /// Every how many blocks one comes to this bank: the number of banks.
     pub interleave: u32,
+    /// Lines of a block, a power of two.
+    pub block: u32,
     /// Replacement policy.
     pub replacement: Replacement,
 }
@@ -33,12 +35,15 @@ pub struct Geometry {
 enum SetIndex {
     Bits { shift: u32, mask: u64 },
     Division { interleave: u64, sets: u64 },
+    Blocks { shift: u32, interleave: u64, sets: u64 },
 }
 
 impl SetIndex {
     fn new(geometry: &Geometry) -> SetIndex {
         let (sets, interleave) = (u64::from(geometry.sets), u64::from(geometry.interleave));
-        if sets.is_power_of_two() && interleave.is_power_of_two() {
+        if geometry.block > 1 && interleave > 1 {
+            SetIndex::Blocks { shift: geometry.block.trailing_zeros(), interleave, sets }
+        } else if sets.is_power_of_two() && interleave.is_power_of_two() {
             SetIndex::Bits { shift: interleave.trailing_zeros(), mask: sets - 1 }
         } else {
             SetIndex::Division { interleave, sets }
@@ -50,6 +55,10 @@ impl SetIndex {
         match self {
             SetIndex::Bits { shift, mask } => (line.0 >> shift & mask) as usize,
             SetIndex::Division { interleave, sets } => (line.0 / interleave % sets) as usize,
+            SetIndex::Blocks { shift, interleave, sets } => {
+                let block = (line.0 >> shift) / interleave;
+                ((block << shift | line.0 & ((1 << shift) - 1)) % sets) as usize
+            }
         }
     }
 }
@@ -277,7 +286,7 @@ mod tests {
     use super::*;
 
     fn array(sets: u32, ways: u32, replacement: Replacement) -> CacheArray<u8, 2> {
-        CacheArray::new(Geometry { sets, ways, interleave: 1, replacement })
+        CacheArray::new(Geometry { sets, ways, interleave: 1, block: 1, replacement })
     }
 
     fn fill(array: &mut CacheArray<u8, 2>, line: u64) {
@@ -319,6 +328,14 @@ mod tests {
         let mut array = array(3, 1, Replacement::Lru);
         (0..3).for_each(|line| fill(&mut array, line));
         assert_eq!(victim(&array, 4), Room::Occupied(LineAddr(1)));
+    }
+
+    #[test]
+    fn the_blocks_of_a_bank_fill_all_its_sets() {
+        let geometry = Geometry { sets: 8, ways: 1, interleave: 4, block: 4, replacement: Replacement::Lru };
+        let mut array: CacheArray<u8, 2> = CacheArray::new(geometry);
+        [0, 1, 2, 3, 16, 17, 18, 19].into_iter().for_each(|line| fill(&mut array, line));
+        assert_eq!(victim(&array, 32), Room::Occupied(LineAddr(0)));
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub enum Input<'a, const W: usize> {
     Core(&'a CoreRequest<W>),
     /// A message from another agent.
     Message(&'a Message<W>),
-    /// The driver takes a line out, because another needs its place or because an exploration tries it.
+    /// The driver takes a line out, because another needs its place or because an exploration tries it; or an entry of a directory, which
+    /// [`LineAddr::entry`] names.
     Evict(LineAddr),
     /// Time has passed. Only protocols with synchronised counters get this.
     Time(Passage),
@@ -202,13 +203,15 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
     /// Takes one input, pushing what follows from it.
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified>;
 
-    /// Takes one input, first taking out the line whose place it needs, if it needs one. A line that cannot leave stalls it.
+    /// Takes one input, first taking out whatever has the places that it needs: a line, an entry of a directory, or both. What cannot leave
+    /// stalls it.
     fn step_making_room(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        let outcome = self.step(input, out)?;
-        let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
-        match self.step(&Input::Evict(victim), out)? {
-            Outcome::Done => self.step(input, out),
-            Outcome::Stall | Outcome::Evict(_) => Ok(Outcome::Stall),
+        loop {
+            let outcome = self.step(input, out)?;
+            let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
+            if self.step(&Input::Evict(victim), out)? != Outcome::Done {
+                return Ok(Outcome::Stall);
+            }
         }
     }
 

@@ -13,13 +13,14 @@
 //! use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 //! use chorus_protocol::line::{ByteMask, LineData};
 //! use chorus_protocol::parameter::Parameters;
-//! use chorus_protocol::registry::{self, BuildConfig, CacheShape};
+//! use chorus_protocol::registry::{self, BuildConfig, CacheShape, DirectoryShape};
 //!
 //! let shape = CacheShape { sets: 1, ways: 2, mshrs: 2, replacement: Replacement::Lru };
-//! let topology = Topology { l1s: 2, l2s: 1 };
+//! let topology = Topology::one_gpu(2, 1);
 //! let gpu_vi = registry::find("gpu-vi").expect("it is in the registry");
 //! let parameters = Parameters::defaults(gpu_vi.parameters());
-//! let config = BuildConfig { topology, l1: shape, l2: shape, waves: 1, fences: true, parameters, fault: None };
+//! let directory = DirectoryShape::SMALLEST;
+//! let config = BuildConfig { topology, l1: shape, l2: shape, directory, waves: 1, fences: true, parameters, fault: None };
 //! let mut l1: Box<dyn Controller<2>> = gpu_vi.build(Role::L1, 0, &config).expect("it has private caches");
 //!
 //! let load = CoreRequest {
@@ -44,6 +45,7 @@ pub mod access;
 pub mod address;
 pub mod cache;
 pub mod controller;
+pub mod directory;
 pub mod line;
 pub mod message;
 pub mod mshr;

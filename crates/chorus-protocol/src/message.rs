@@ -1,6 +1,6 @@
 //! Messages between agents, and the tables in which protocols say what travels where.
 
-use crate::access::{AtomicOp, CoreOp, CoreRequest, Txn};
+use crate::access::{AtomicOp, CoreOp, CoreRequest, Scope, Txn};
 use crate::address::{AgentId, LineAddr};
 use crate::controller::Time;
 use crate::line::{ByteMask, LineData};
@@ -114,6 +114,10 @@ pub struct Message<const W: usize> {
     pub txn: Txn,
     /// The wavefront slot it serves; echoed by answers.
     pub wave: u16,
+    /// The private cache whose operation it serves, for protocols whose requests pass several caches; echoed by answers.
+    pub origin: AgentId,
+    /// Who must see the operation it serves in its place, for protocols with scopes.
+    pub scope: Scope,
     /// The read-modify-write to perform, for atomics.
     pub atomic: Option<AtomicOp>,
     /// A timestamp, for protocols with synchronised counters; zero is none.
@@ -134,6 +138,8 @@ impl<const W: usize> Message<W> {
             dst,
             txn: Txn::default(),
             wave: 0,
+            origin: AgentId::default(),
+            scope: Scope::WorkGroup,
             atomic: None,
             stamp: 0,
             mask: ByteMask::EMPTY,
@@ -144,9 +150,10 @@ impl<const W: usize> Message<W> {
     /// Becomes a copy of `other`, without its data unless `with_data`.
     #[inline]
     pub fn copy_from(&mut self, other: &Message<W>, with_data: bool) {
-        let Message { kind, line, src, dst, txn, wave, atomic, stamp, mask, .. } = *other;
+        let Message { kind, line, src, dst, txn, wave, origin, scope, atomic, stamp, mask, .. } = *other;
         (self.kind, self.line, self.src, self.dst) = (kind, line, src, dst);
-        (self.txn, self.wave, self.atomic, self.stamp, self.mask) = (txn, wave, atomic, stamp, mask);
+        (self.txn, self.wave, self.origin, self.scope) = (txn, wave, origin, scope);
+        (self.atomic, self.stamp, self.mask) = (atomic, stamp, mask);
         if with_data {
             self.data = other.data;
         }
@@ -156,7 +163,7 @@ impl<const W: usize> Message<W> {
     pub fn request(kind: MsgKind, request: &CoreRequest<W>, src: AgentId, dst: AgentId) -> Self {
         let atomic = match request.op {
             CoreOp::Atomic(op) => Some(op),
-            CoreOp::Load | CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin => None,
+            CoreOp::Load | CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => None,
         };
         Message {
             kind,
@@ -165,6 +172,8 @@ impl<const W: usize> Message<W> {
             dst,
             txn: request.txn,
             wave: request.wave,
+            origin: AgentId::default(),
+            scope: Scope::WorkGroup,
             atomic,
             stamp: 0,
             mask: request.mask,
@@ -174,7 +183,8 @@ impl<const W: usize> Message<W> {
 
     /// An answer to this message, without data.
     pub fn reply(&self, kind: MsgKind) -> Self {
-        Message { txn: self.txn, wave: self.wave, ..Message::control(kind, self.line, self.dst, self.src) }
+        let Message { txn, wave, origin, .. } = *self;
+        Message { txn, wave, origin, ..Message::control(kind, self.line, self.dst, self.src) }
     }
 
     /// Becomes the answer to itself that carries the whole line.

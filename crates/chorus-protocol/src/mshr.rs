@@ -64,6 +64,11 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.used == self.capacity
     }
 
+    /// Whether more than `left` registers are not in use, or all are that there are.
+    pub fn has_more_than(&self, left: u32) -> bool {
+        self.capacity - self.used > left.min(self.capacity - 1)
+    }
+
     /// Whether no register is in use.
     pub fn is_empty(&self) -> bool {
         self.used == 0

@@ -5,7 +5,9 @@ use crate::cache::{Geometry, Replacement};
 use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
-use crate::protocols::{gpu_vi, gpu_vini, ideal_coh, mesi, no_coh, no_l1, tc};
+use crate::protocols::{
+    gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, no_coh, no_l1, no_remote, sw_flat, sw_hier, tc,
+};
 use crate::tally::TallySpec;
 
 /// The memory model that a protocol provides to wavefronts.
@@ -17,6 +19,8 @@ pub enum MemoryModel {
     /// Release consistency, RCpc, without write atomicity: a write may be seen by some before others, and a fence makes the
     /// wavefront's own writes visible to everybody, not those that it has merely seen.
     Rcpc,
+    /// The scoped model of PTX: not write-atomic, and an operation is ordered only for those in its scope.
+    Ptx,
     /// Coherence of each location and nothing more: fences do not make another cache's stale copies disappear.
     PerLocation,
 }
@@ -27,6 +31,7 @@ impl MemoryModel {
         match self {
             MemoryModel::WriteAtomicRc => "release consistency, write-atomic",
             MemoryModel::Rcpc => "release consistency (RCpc), not write-atomic",
+            MemoryModel::Ptx => "PTX: scoped, not write-atomic",
             MemoryModel::PerLocation => "per-location coherence only",
         }
     }
@@ -72,8 +77,33 @@ pub struct CacheShape {
 impl CacheShape {
     /// The array of a cache that gets every `interleave`-th line.
     pub fn geometry(&self, interleave: u16) -> Geometry {
-        Geometry { sets: self.sets, ways: self.ways, interleave: u32::from(interleave), replacement: self.replacement }
+        let CacheShape { sets, ways, replacement, .. } = *self;
+        Geometry { sets, ways, interleave: u32::from(interleave), block: 1, replacement }
     }
+
+    /// The array of one bank of a module.
+    pub fn bank_geometry(&self, topology: Topology) -> Geometry {
+        Geometry { block: topology.interleave, ..self.geometry(topology.banks_per_module()) }
+    }
+}
+
+/// Size and policy of the directory beside one shared bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DirectoryShape {
+    /// Number of sets.
+    pub sets: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Lines that one entry covers.
+    pub lines_per_entry: u32,
+    /// Replacement policy.
+    pub replacement: Replacement,
+}
+
+impl DirectoryShape {
+    /// The smallest directory, for machines on which nothing is remote.
+    pub const SMALLEST: DirectoryShape =
+        DirectoryShape { sets: 1, ways: 1, lines_per_entry: 1, replacement: Replacement::Lru };
 }
 
 /// What a protocol needs to know to build its controllers.
@@ -85,6 +115,8 @@ pub struct BuildConfig {
     pub l1: CacheShape,
     /// Each shared bank.
     pub l2: CacheShape,
+    /// The directory beside each shared bank, for protocols that have one.
+    pub directory: DirectoryShape,
     /// Wavefront slots beside each private cache.
     pub waves: u16,
     /// Whether the program contains fences (TC paper, section 6.4: lifetimes are predicted differently then).
@@ -102,6 +134,25 @@ pub enum Delivery {
     InOrder,
     /// Messages may overtake each other, and controllers pick one that they can serve from the pool of those that wait.
     AnyOrder,
+}
+
+/// How far a protocol reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    /// Private caches and shared banks of one module.
+    OneModule,
+    /// Any number of GPUs and modules.
+    AnyMachine,
+}
+
+/// What the values of a measured run are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Values {
+    /// Those that the caches hold: a stale copy is read as stale.
+    Carried,
+    /// Those that coherent caches would hold, at once and for free, whatever the copies are: the time of a machine that never makes a
+    /// copy invalid, with the control flow of a right execution. Only upper bounds declare this.
+    Decreed,
 }
 
 /// Whether controllers need to know the time.
@@ -140,6 +191,10 @@ pub struct Declaration {
     pub delivery: Delivery,
     /// Whether its controllers need to know the time.
     pub counters: Counters,
+    /// How far it reaches.
+    pub reach: Reach,
+    /// What the values of a measured run are.
+    pub values: Values,
     /// Its parameters, at most [`crate::parameter::PARAMETERS_MAX`].
     pub parameters: &'static [ParameterSpec],
     /// What its controllers count about themselves; [`Controller::tallies`] follows this order.
@@ -200,6 +255,16 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         self.declaration().counters
     }
 
+    /// See [`Declaration::reach`].
+    fn reach(&self) -> Reach {
+        self.declaration().reach
+    }
+
+    /// See [`Declaration::values`].
+    fn values(&self) -> Values {
+        self.declaration().values
+    }
+
     /// See [`Declaration::parameters`].
     fn parameters(&self) -> &'static [ParameterSpec] {
         self.declaration().parameters
@@ -232,6 +297,12 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &tc::strong::TcStrong,
     &tc::weak::TcWeak,
     &tc::weak::TcWeakFixed,
+    &no_remote::NoRemote,
+    &sw_flat::SwFlat,
+    &sw_hier::SwHier,
+    &nhcc::Nhcc,
+    &hmg::Hmg,
+    &ideal::Ideal,
 ];
 
 /// The protocol called `name`.

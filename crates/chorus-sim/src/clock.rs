@@ -19,6 +19,11 @@ impl Clock {
         cycles * self.period
     }
 
+    /// The duration of one cycle.
+    pub fn period(self) -> Ticks {
+        self.period
+    }
+
     /// The first edge at or after `time`.
     #[inline]
     pub fn edge(self, time: Ticks) -> Ticks {
@@ -63,6 +68,11 @@ impl ClockDomains {
             dram: clock(clocks.dram_mhz),
             ticks_mhz,
         }
+    }
+
+    /// Ticks of a microsecond.
+    pub fn ticks_per_microsecond(&self) -> u64 {
+        self.ticks_mhz
     }
 
     /// A duration in nanoseconds.

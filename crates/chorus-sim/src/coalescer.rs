@@ -44,6 +44,13 @@ pub struct Access {
     pub outstanding: bool,
 }
 
+impl Access {
+    /// Whether it concerns a line.
+    pub fn touches_line(&self) -> bool {
+        matches!(self.kind, AccessKind::Load | AccessKind::Store | AccessKind::Atomic)
+    }
+}
+
 /// Accesses between the coalescer and the end of their operation.
 #[derive(Debug, Default)]
 pub struct AccessQueue {

@@ -4,7 +4,10 @@ use chorus_protocol::message::TrafficClass;
 use chorus_protocol::registry::PROTOCOLS;
 use chorus_protocol::tally::TallySpec;
 
-use crate::stats::{COUNTERS, Unit};
+use crate::stats::{COUNTERS, Distance, Machines, Unit};
+
+/// Follows the meaning of metrics that not every machine has.
+const SEVERAL_MODULES: &str = "; only on machines of several modules";
 
 /// A metric's key, unit and meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +38,20 @@ pub fn definitions() -> Vec<Definition> {
         Unit::Count => "count",
         Unit::Cycles => "core cycles",
     };
+    let where_counted = |machines| match machines {
+        Machines::All => "",
+        Machines::OfSeveralModules => SEVERAL_MODULES,
+    };
     let mut definitions: Vec<Definition> = COUNTERS
         .iter()
-        .map(|counter| Definition::new(counter.key, counter_unit(counter.unit), counter.definition))
+        .map(|counter| {
+            let meaning = format!("{}{}", counter.definition, where_counted(counter.machines));
+            Definition::new(counter.key, counter_unit(counter.unit), &meaning)
+        })
         .collect();
     let totals = [
-        ("flits", "flits", "flits sent through both crossbars"),
-        ("bytes", "bytes", "bytes of headers and payloads sent"),
+        ("flits", "flits", "flits sent through the crossbars of modules"),
+        ("bytes", "bytes", "bytes of headers and payloads sent through the crossbars of modules"),
     ];
     for (measure, unit, meaning) in totals {
         definitions.push(Definition::new(&format!("traffic.{measure}"), unit, meaning));
@@ -51,6 +61,7 @@ pub fn definitions() -> Vec<Definition> {
             definitions.push(Definition::new(&key, unit, &format!("the same of class {label}: {}", class.contents())));
         }
     }
+    Distance::ALL.into_iter().for_each(|distance| definitions.extend(of_distance(distance)));
     let tallies = PROTOCOLS.iter().flat_map(|protocol| protocol.tallies());
     for tally in tallies {
         let definition = Definition::new(&metric_key(tally), "count", tally.meaning);
@@ -63,5 +74,32 @@ pub fn definitions() -> Vec<Definition> {
         Definition::new("energy.dynamic_nj", "nJ", "interconnect energy spent per flit"),
         Definition::new("energy.static_nj", "nJ", "interconnect energy spent per virtual-channel buffer and time"),
     ]);
+    definitions
+}
+
+/// The metrics of messages that go so far.
+fn of_distance(distance: Distance) -> Vec<Definition> {
+    let (key, between) = (distance.key(), distance.between());
+    let mut definitions = Vec::new();
+    for (measure, unit, what) in
+        [("messages", "count", "messages sent"), ("bytes", "bytes", "bytes of headers and payloads sent")]
+    {
+        let meaning = format!("{what} {between}{SEVERAL_MODULES}");
+        definitions.push(Definition::new(&format!("{key}.{measure}"), unit, &meaning));
+        for class in TrafficClass::ALL {
+            let label = class.label();
+            let meaning = format!("the same of class {label}: {}", class.contents());
+            definitions.push(Definition::new(&format!("{key}.{measure}.{}", label.to_lowercase()), unit, &meaning));
+        }
+    }
+    let meaning = match distance {
+        Distance::InterGpm => "bytes that left modules, over what their ports out could move in the time",
+        Distance::InterGpu => "bytes that left GPUs, over what their ports out could move in the time",
+    };
+    definitions.push(Definition::new(
+        &format!("{key}.utilisation"),
+        "fraction",
+        &format!("{meaning}{SEVERAL_MODULES}"),
+    ));
     definitions
 }

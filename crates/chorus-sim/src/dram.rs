@@ -5,6 +5,7 @@
 use chorus_system::{Dram, DramModel, DramTiming};
 
 use crate::clock::{Clock, Ticks};
+use crate::port::{Port, Rate};
 
 /// A request that waits at a channel.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +47,18 @@ struct Queued {
 pub struct Channel {
     queue: Vec<Queued>,
     capacity: usize,
-    bus_free: Ticks,
-    burst: Ticks,
+    burst_bytes: u64,
     latency: Ticks,
-    banks: Option<Banks>,
+    bus: Bus,
+}
+
+/// What moves the data of a channel.
+#[derive(Clone, Debug)]
+enum Bus {
+    /// A bandwidth and nothing more.
+    Fixed(Port),
+    /// Banks with row buffers behind a bus that moves a line in a whole number of cycles.
+    Gddr5 { banks: Banks, free: Ticks, burst: Ticks },
 }
 
 impl Channel {
@@ -58,12 +67,19 @@ impl Channel {
         Channel {
             queue: Vec::with_capacity(config.queue as usize),
             capacity: config.queue as usize,
-            bus_free: 0,
-            burst: clock.cycles(u64::from(line_bytes.div_ceil(config.bytes_per_cycle))),
+            burst_bytes: u64::from(line_bytes),
             latency: clock.cycles(u64::from(config.latency_cycles)),
-            banks: match config.model {
-                DramModel::Fixed => None,
-                DramModel::Gddr5 => Some(Banks::new(config, clock, line_bytes)),
+            bus: match config.model {
+                DramModel::Fixed => {
+                    let rate = Rate { bytes: u64::from(config.bytes_per_cycle), ticks: clock.period() };
+                    // Requests are decided at edges of the clock, which may be a little after the bus is free.
+                    Bus::Fixed(Port::new(rate, clock.period()))
+                }
+                DramModel::Gddr5 => Bus::Gddr5 {
+                    banks: Banks::new(config, clock, line_bytes),
+                    free: 0,
+                    burst: clock.cycles(u64::from(line_bytes.div_ceil(config.bytes_per_cycle))),
+                },
             },
         }
     }
@@ -81,27 +97,33 @@ impl Channel {
     /// Adds a request. The caller has asked for room.
     pub fn push(&mut self, request: DramRequest) {
         let DramRequest { id, line, write } = request;
-        let (bank, row) = self.banks.as_ref().map_or((0, 0), |banks| banks.place(line));
+        let (bank, row) = match &self.bus {
+            Bus::Fixed(_) => (0, 0),
+            Bus::Gddr5 { banks, .. } => banks.place(line),
+        };
         self.queue.push(Queued { id, write, bank, row });
     }
 
     /// Serves the request that is best served now.
     pub fn decide(&mut self, now: Ticks) -> Option<Decision> {
-        let index = match &self.banks {
-            None => 0,
-            Some(banks) => self.queue.iter().position(|request| banks.is_open(request)).unwrap_or(0),
+        let index = match &self.bus {
+            Bus::Fixed(_) => 0,
+            Bus::Gddr5 { banks, .. } => self.queue.iter().position(|request| banks.is_open(request)).unwrap_or(0),
         };
         if index >= self.queue.len() {
             return None;
         }
         let request = self.queue.remove(index);
-        let (data_start, row_hit, lead) = match &mut self.banks {
-            None => (now.max(self.bus_free), false, 0),
-            Some(banks) => banks.access(&request, now, self.bus_free, self.burst),
+        let (moved, row_hit, next) = match &mut self.bus {
+            Bus::Fixed(port) => (port.pass(self.burst_bytes, now).end, false, port.free()),
+            Bus::Gddr5 { banks, free, burst } => {
+                let (data_start, row_hit, lead) = banks.access(&request, now, *free, *burst);
+                *free = data_start + *burst;
+                (*free, row_hit, free.saturating_sub(lead))
+            }
         };
-        self.bus_free = data_start + self.burst;
-        let next = (now + 1).max(self.bus_free.saturating_sub(lead));
-        Some(Decision { id: request.id, write: request.write, done: self.bus_free + self.latency, row_hit, next })
+        let (id, write) = (request.id, request.write);
+        Some(Decision { id, write, done: moved + self.latency, row_hit, next: next.max(now + 1) })
     }
 }
 
@@ -280,6 +302,18 @@ mod tests {
         let first = channel.decide(0).unwrap();
         let second = channel.decide(first.next).unwrap();
         assert_eq!((first.done, second.done), (108, 116));
+    }
+
+    #[test]
+    fn the_fixed_model_moves_its_bytes_per_cycle_exactly() {
+        let mut channel = channel(&["dram.model=fixed", "dram.latency_cycles=0", "dram.bytes_per_cycle=48"]);
+        let mut now = 0;
+        for id in 0..30 {
+            channel.push(read(id, 0));
+            let decision = channel.decide(now).unwrap();
+            now = decision.next;
+            assert_eq!(decision.done, (u64::from(id + 1) * 128).div_ceil(48));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::clock::ClockDomains;
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, SimError};
-use crate::stats::{COUNTERS, Counter, Stats, Unit};
+use crate::stats::{COUNTERS, Counter, Distance, Machines, Stats, Unit};
 
 /// Counters and derived figures by their keys.
 pub type Metrics = BTreeMap<String, f64>;
@@ -145,7 +145,8 @@ fn metrics(
     clocks: &ClockDomains,
 ) -> Metrics {
     let mut metrics = Metrics::new();
-    for spec in COUNTERS {
+    let several = config.hierarchy.modules() > 1;
+    for spec in COUNTERS.iter().filter(|spec| several || spec.machines == Machines::All) {
         let value = match spec.unit {
             Unit::Count => stats.get(spec.counter),
             Unit::Cycles => clocks.core.count(stats.get(spec.counter)),
@@ -160,6 +161,9 @@ fn metrics(
     let total = stats.total_traffic();
     metrics.insert("traffic.flits".to_string(), total.flits as f64);
     metrics.insert("traffic.bytes".to_string(), total.bytes as f64);
+    if several {
+        Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
+    }
     let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);
     metrics.insert("energy.dynamic_nj".to_string(), dynamic);
     metrics.insert("energy.static_nj".to_string(), fixed);
@@ -167,10 +171,35 @@ fn metrics(
     metrics
 }
 
+/// Messages that go so far, and how much of the links they used.
+fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &SystemConfig) -> Metrics {
+    let key = distance.key();
+    let mut metrics = Metrics::new();
+    for class in TrafficClass::ALL {
+        let (label, sent) = (class.label().to_lowercase(), stats.distant(distance, class));
+        metrics.insert(format!("{key}.messages.{label}"), sent.messages as f64);
+        metrics.insert(format!("{key}.bytes.{label}"), sent.bytes as f64);
+    }
+    let total = stats.total_distant(distance);
+    metrics.insert(format!("{key}.messages"), total.messages as f64);
+    metrics.insert(format!("{key}.bytes"), total.bytes as f64);
+    // What goes to another GPU leaves its module too.
+    let (bytes, link, ports) = match distance {
+        Distance::InterGpm => {
+            let bytes = total.bytes + stats.total_distant(Distance::InterGpu).bytes;
+            (bytes, &config.inter_gpm, config.hierarchy.modules())
+        }
+        Distance::InterGpu => (total.bytes, &config.inter_gpu, config.hierarchy.gpus),
+    };
+    let movable = f64::from(link.megabytes_per_second) * f64::from(ports) * elapsed_ns / 1e3;
+    metrics.insert(format!("{key}.utilisation"), if movable > 0.0 { bytes as f64 / movable } else { 0.0 });
+    metrics
+}
+
 /// Interconnect energy: dynamic per flit, static per virtual-channel buffer. Every virtual network has its buffers at every port, so a
 /// protocol with more virtual networks costs more (TC paper, section 8.2).
 fn energy_nj(flits: u64, elapsed_ns: f64, config: &SystemConfig, protocol: &dyn Protocol) -> (f64, f64) {
-    let ports = config.core.count + config.l2.banks;
+    let ports = (config.core.count + config.l2.banks) * config.hierarchy.modules();
     let buffers = u32::from(protocol.virtual_networks()) * config.energy.vcs_per_network * ports;
     let dynamic_pj = flits as f64 * config.energy.flit_pj;
     // Microwatts times nanoseconds are femtojoules.

@@ -31,6 +31,10 @@ pub enum Counter {
     NetworkQueueTicks,
     WaveFronts,
     WorkGroups,
+    Kernels,
+    InterGpuLoads,
+    InterGpuLoadsShared,
+    PortStallTicks,
 }
 
 /// The declaration of a counter.
@@ -44,6 +48,17 @@ pub struct CounterSpec {
     pub unit: Unit,
     /// What is counted.
     pub definition: &'static str,
+    /// Which machines have it.
+    pub machines: Machines,
+}
+
+/// Which machines have a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machines {
+    /// All.
+    All,
+    /// Those of several modules.
+    OfSeveralModules,
 }
 
 /// Unit of a counter.
@@ -56,11 +71,16 @@ pub enum Unit {
 }
 
 const fn count(counter: Counter, key: &'static str, definition: &'static str) -> CounterSpec {
-    CounterSpec { counter, key, unit: Unit::Count, definition }
+    CounterSpec { counter, key, unit: Unit::Count, definition, machines: Machines::All }
 }
 
 const fn cycles(counter: Counter, key: &'static str, definition: &'static str) -> CounterSpec {
-    CounterSpec { counter, key, unit: Unit::Cycles, definition }
+    CounterSpec { counter, key, unit: Unit::Cycles, definition, machines: Machines::All }
+}
+
+/// A counter of machines of several modules.
+const fn several(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { machines: Machines::OfSeveralModules, ..spec }
 }
 
 /// Every counter, in the order of [`Counter`].
@@ -94,6 +114,22 @@ pub const COUNTERS: &[CounterSpec] = &[
     cycles(Counter::NetworkQueueTicks, "network.queue_cycles", "sum over messages of the time they waited for a port"),
     count(Counter::WaveFronts, "core.wavefronts", "wavefronts finished"),
     count(Counter::WorkGroups, "core.work_groups", "work-groups finished"),
+    several(count(Counter::Kernels, "core.kernels", "kernels launched")),
+    several(count(
+        Counter::InterGpuLoads,
+        "inter_gpu.loads",
+        "loads of lines in another GPU's memory that the private cache did not answer at once",
+    )),
+    several(count(
+        Counter::InterGpuLoadsShared,
+        "inter_gpu.loads_shared",
+        "those of them to lines that another module of the same GPU accesses too (HMG paper, Figure 3)",
+    )),
+    several(cycles(
+        Counter::PortStallTicks,
+        "inter_gpm.stall_cycles",
+        "time banks did not take requests of their own module because too much waited at ports to other modules",
+    )),
 ];
 
 /// Messages, flits and bytes of one traffic class.
@@ -105,16 +141,56 @@ pub struct Traffic {
     pub bytes: u64,
 }
 
+/// How far a message goes that leaves its module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// To another module of its GPU.
+    InterGpm,
+    /// To another GPU.
+    InterGpu,
+}
+
+impl Distance {
+    /// Every distance.
+    pub const ALL: [Distance; 2] = [Distance::InterGpm, Distance::InterGpu];
+
+    /// What the keys of its metrics begin with.
+    pub fn key(self) -> &'static str {
+        match self {
+            Distance::InterGpm => "inter_gpm",
+            Distance::InterGpu => "inter_gpu",
+        }
+    }
+
+    /// What it is between.
+    pub fn between(self) -> &'static str {
+        match self {
+            Distance::InterGpm => "between modules of one GPU",
+            Distance::InterGpu => "between GPUs",
+        }
+    }
+}
+
+/// Messages and bytes of one traffic class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of headers and payloads.
+    pub bytes: u64,
+}
+
 /// The values of all counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
     counters: [u64; COUNTERS.len()],
     traffic: [Traffic; TrafficClass::ALL.len()],
+    distant: [[Sent; TrafficClass::ALL.len()]; Distance::ALL.len()],
 }
 
 impl Default for Stats {
     fn default() -> Self {
-        Stats { counters: [0; COUNTERS.len()], traffic: Default::default() }
+        Stats { counters: [0; COUNTERS.len()], traffic: Default::default(), distant: Default::default() }
     }
 }
 
@@ -135,6 +211,28 @@ impl Stats {
         let traffic = &mut self.traffic[class as usize];
         traffic.flits += flits;
         traffic.bytes += bytes;
+    }
+
+    /// Counts a message that leaves its module.
+    #[inline]
+    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, bytes: u64) {
+        let sent = &mut self.distant[distance as usize][class as usize];
+        sent.messages += 1;
+        sent.bytes += bytes;
+    }
+
+    /// The traffic of one class that goes so far.
+    pub fn distant(&self, distance: Distance, class: TrafficClass) -> Sent {
+        self.distant[distance as usize][class as usize]
+    }
+
+    /// The traffic of all classes that goes so far.
+    pub fn total_distant(&self, distance: Distance) -> Sent {
+        let all = self.distant[distance as usize].iter();
+        all.fold(Sent::default(), |sum, sent| Sent {
+            messages: sum.messages + sent.messages,
+            bytes: sum.bytes + sent.bytes,
+        })
     }
 
     /// The traffic of one class.
@@ -158,6 +256,10 @@ impl Stats {
         }
         for (value, before) in difference.traffic.iter_mut().zip(&earlier.traffic) {
             value.flits -= before.flits;
+            value.bytes -= before.bytes;
+        }
+        for (value, before) in difference.distant.iter_mut().flatten().zip(earlier.distant.iter().flatten()) {
+            value.messages -= before.messages;
             value.bytes -= before.bytes;
         }
         difference

@@ -15,6 +15,8 @@ pub struct SystemConfig {
     pub title: String,
     /// The paper that defines the machine.
     pub source: String,
+    /// GPUs and their modules.
+    pub hierarchy: Hierarchy,
     /// Clock frequencies.
     pub clocks: Clocks,
     /// Compute units and work-group dispatch.
@@ -23,14 +25,39 @@ pub struct SystemConfig {
     pub l1: L1,
     /// The shared cache.
     pub l2: L2,
-    /// The two crossbars between compute units and L2 banks.
+    /// The coherence directory of each module, for protocols that have one.
+    pub directory: Directory,
+    /// The two crossbars between the compute units and L2 banks of a module.
     pub network: Network,
+    /// The links between the modules of a GPU.
+    pub inter_gpm: Link,
+    /// The links between GPUs.
+    pub inter_gpu: Link,
+    /// Where pages lie.
+    pub memory: Memory,
     /// Off-chip memory, one channel beside each L2 bank.
     pub dram: Dram,
     /// Interconnect energy constants.
     pub energy: Energy,
     /// When a run that makes no progress is given up.
     pub watchdog: Watchdog,
+}
+
+/// GPUs and modules. A module (GPM, chiplet) has compute units, L2 banks, crossbars and memory channels of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hierarchy {
+    /// Number of GPUs.
+    pub gpus: u32,
+    /// Modules of each GPU.
+    pub gpms: u32,
+}
+
+impl Hierarchy {
+    /// Modules of the machine.
+    pub fn modules(&self) -> u32 {
+        self.gpus * self.gpms
+    }
 }
 
 /// Clock frequencies in MHz. The simulator's tick is one period of their least common multiple, so every edge is an integer.
@@ -51,7 +78,7 @@ pub struct Clocks {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// Number of compute units.
+    /// Compute units of each module.
     pub count: u32,
     /// Wavefront slots of a compute unit.
     pub wavefronts: u32,
@@ -114,12 +141,14 @@ pub struct L1 {
     pub latency_cycles: u32,
 }
 
-/// The shared cache: banks interleaved by line, one per memory channel.
+/// The shared cache: interleaved banks, one per memory channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2 {
-    /// Number of banks.
+    /// Banks of each module.
     pub banks: u32,
+    /// Lines in a row that one bank serves.
+    pub interleave_lines: u32,
     /// Capacity of one bank.
     pub bank_bytes: u32,
     /// Associativity.
@@ -134,7 +163,55 @@ pub struct L2 {
     pub data_latency_cycles: u32,
 }
 
-/// One crossbar per direction.
+/// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's banks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Directory {
+    /// Entries of each module.
+    pub entries: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Lines that one entry covers.
+    pub lines_per_entry: u32,
+    /// Replacement policy.
+    pub replacement: Replacement,
+}
+
+/// Links of one level: every module, or every GPU, has one port out and one port in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Bandwidth of one port in one direction, in millions of bytes per second.
+    pub megabytes_per_second: u32,
+    /// Network cycles from the port out to the port in, without serialisation and queueing.
+    pub latency_cycles: u32,
+    /// Bytes that wait at a port out before the L2 banks behind it take no more requests of their own compute units.
+    pub queue_bytes: u32,
+}
+
+/// Pages of the program's memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Size of a page.
+    pub page_bytes: u32,
+    /// In which module's memory a page lies.
+    pub placement: Placement,
+}
+
+/// Who decides in which module's memory a page lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// The module whose compute unit touches it first.
+    FirstTouch,
+    /// Its number: the modules take turns.
+    Interleaved,
+    /// Nobody: all memory is the first module's.
+    Single,
+}
+
+/// One crossbar per direction in each module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {

@@ -1,6 +1,6 @@
 //! Sizes and bandwidths that follow from a configuration, each with its calculation.
 
-use crate::config::{Clocks, SystemConfig};
+use crate::config::{Clocks, Link, SystemConfig};
 use crate::geometry::tick_mhz;
 
 /// A figure that no file states because others determine it.
@@ -20,26 +20,33 @@ fn figure(name: &'static str, value: impl ToString, how: impl Into<String>) -> D
 
 /// The derived figures of a machine, from the cores outwards.
 pub fn derived(config: &SystemConfig) -> Vec<Derived> {
-    [compute(config), caches(config), network(config), memory(config), clocks(&config.clocks)].concat()
+    [compute(config), caches(config), directory(config), network(config), memory(config), clocks(&config.clocks)]
+        .concat()
 }
 
 fn compute(config: &SystemConfig) -> Vec<Derived> {
     let core = &config.core;
-    let wavefronts = u64::from(core.count) * u64::from(core.wavefronts);
+    let hierarchy = &config.hierarchy;
+    let modules = hierarchy.modules();
+    let cores = u64::from(modules) * u64::from(core.count);
+    let wavefronts = cores * u64::from(core.wavefronts);
     let resident = u64::from(core.wavefronts) * u64::from(core.lanes);
     vec![
         figure(
+            "modules",
+            modules,
+            format!("hierarchy.gpus x hierarchy.gpms = {} x {}", hierarchy.gpus, hierarchy.gpms),
+        ),
+        figure("compute units", cores, format!("modules x core.count = {modules} x {}", core.count)),
+        figure(
             "wavefront slots",
             wavefronts,
-            format!("core.count x core.wavefronts = {} x {}", core.count, core.wavefronts),
+            format!("compute units x core.wavefronts = {cores} x {}", core.wavefronts),
         ),
         figure(
             "threads",
             wavefronts * u64::from(core.lanes),
-            format!(
-                "core.count x core.wavefronts x core.lanes = {} x {} x {}",
-                core.count, core.wavefronts, core.lanes
-            ),
+            format!("compute units x core.wavefronts x core.lanes = {cores} x {} x {}", core.wavefronts, core.lanes),
         ),
         figure(
             "registers per thread at full occupancy",
@@ -51,8 +58,9 @@ fn compute(config: &SystemConfig) -> Vec<Derived> {
 
 fn caches(config: &SystemConfig) -> Vec<Derived> {
     let (l1, l2) = (&config.l1, &config.l2);
-    let l1_bytes = u64::from(config.core.count) * u64::from(l1.size_bytes);
-    let l2_bytes = u64::from(l2.banks) * u64::from(l2.bank_bytes);
+    let modules = u64::from(config.hierarchy.modules());
+    let l1_bytes = modules * u64::from(config.core.count) * u64::from(l1.size_bytes);
+    let l2_bytes = modules * u64::from(l2.banks) * u64::from(l2.bank_bytes);
     vec![
         figure("L1 sets", sets(l1.size_bytes, l1.ways, l1.line_bytes), "l1.size_bytes / (l1.ways x l1.line_bytes)"),
         figure(
@@ -63,17 +71,57 @@ fn caches(config: &SystemConfig) -> Vec<Derived> {
         figure(
             "aggregate L1",
             bytes(l1_bytes),
-            format!("core.count x l1.size_bytes = {} x {}", config.core.count, bytes(l1.size_bytes.into())),
+            format!(
+                "modules x core.count x l1.size_bytes = {modules} x {} x {}",
+                config.core.count,
+                bytes(l1.size_bytes.into())
+            ),
         ),
         figure(
             "aggregate L2",
             bytes(l2_bytes),
-            format!("l2.banks x l2.bank_bytes = {} x {}", l2.banks, bytes(l2.bank_bytes.into())),
+            format!("modules x l2.banks x l2.bank_bytes = {modules} x {} x {}", l2.banks, bytes(l2.bank_bytes.into())),
         ),
         figure(
             "L2 : L1 capacity",
             format!("{:.2}", l2_bytes as f64 / l1_bytes.max(1) as f64),
             "aggregate L2 / aggregate L1",
+        ),
+    ]
+}
+
+/// Nothing where there is one module, since nothing is remote there.
+fn directory(config: &SystemConfig) -> Vec<Derived> {
+    let (directory, modules) = (&config.directory, config.hierarchy.modules());
+    if modules == 1 {
+        return Vec::new();
+    }
+    let reach = u64::from(directory.entries) * u64::from(directory.lines_per_entry);
+    let link = |link: &Link, ports: u32| gigabytes_per_second([ports, 2, link.megabytes_per_second]);
+    let (gpus, gpms) = (config.hierarchy.gpus, config.hierarchy.gpms);
+    vec![
+        figure(
+            "directory sets per bank",
+            directory.entries / config.l2.banks.max(1) / directory.ways.max(1),
+            "directory.entries / (l2.banks x directory.ways)",
+        ),
+        figure(
+            "directory reach per module",
+            bytes(reach * u64::from(config.l1.line_bytes)),
+            format!(
+                "directory.entries x directory.lines_per_entry x l1.line_bytes = {reach} x {}",
+                config.l1.line_bytes
+            ),
+        ),
+        figure(
+            "links between modules, per GPU",
+            link(&config.inter_gpm, gpms),
+            format!("hierarchy.gpms x 2 directions x inter_gpm.megabytes_per_second, with {gpms} modules"),
+        ),
+        figure(
+            "links between GPUs, in all",
+            link(&config.inter_gpu, gpus),
+            format!("hierarchy.gpus x 2 directions x inter_gpu.megabytes_per_second, with {gpus} GPUs"),
         ),
     ]
 }
@@ -101,14 +149,15 @@ fn network(config: &SystemConfig) -> Vec<Derived> {
 
 fn memory(config: &SystemConfig) -> Vec<Derived> {
     let dram = &config.dram;
+    let channels = config.hierarchy.modules() * config.l2.banks;
     vec![
-        figure("DRAM channels", config.l2.banks, "one beside each L2 bank: l2.banks"),
+        figure("DRAM channels", channels, "one beside each L2 bank: modules x l2.banks"),
         figure(
             "DRAM peak",
-            gigabytes_per_second([config.l2.banks, dram.bytes_per_cycle, config.clocks.dram_mhz]),
+            gigabytes_per_second([channels, dram.bytes_per_cycle, config.clocks.dram_mhz]),
             format!(
-                "l2.banks x dram.bytes_per_cycle x clocks.dram_mhz = {} x {} B x {} MHz",
-                config.l2.banks, dram.bytes_per_cycle, config.clocks.dram_mhz
+                "modules x l2.banks x dram.bytes_per_cycle x clocks.dram_mhz = {channels} x {} B x {} MHz",
+                dram.bytes_per_cycle, config.clocks.dram_mhz
             ),
         ),
         figure(

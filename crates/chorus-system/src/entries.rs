@@ -9,6 +9,8 @@ use crate::schema::leaves;
 /// Which layer a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
+    /// Nothing: the file describes one module and need not say it.
+    Default,
     /// The machine as the file describes it.
     System,
     /// The file's table for a scale.
@@ -20,6 +22,7 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Origin::Default => f.pad("default"),
             Origin::System => f.pad("system"),
             Origin::Scale(scale) => f.pad(&format!("scale {scale}")),
             Origin::Set => f.pad("--set"),
@@ -46,6 +49,7 @@ pub fn entries(resolved: &Resolved) -> Vec<Entry> {
         (Origin::Set, &resolved.overridden),
         (Origin::Scale(resolved.scale), &resolved.scaled),
         (Origin::System, &resolved.base),
+        (Origin::Default, &resolved.defaults),
     ];
     leaves()
         .into_iter()

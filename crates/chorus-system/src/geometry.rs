@@ -3,9 +3,23 @@
 //! Upper bounds keep every product of sizes, counts and cycles within the integers that the simulator computes with, and a
 //! mistyped number from asking for more memory than there is.
 
-use crate::config::{Clocks, Core, Dram, Energy, L1, L2, Network, SystemConfig, Watchdog};
+use crate::config::{
+    Clocks, Core, Directory, Dram, Energy, Hierarchy, L1, L2, Link, Memory, Network, SystemConfig, Watchdog,
+};
 
-/// The widest sharer set: one bit per core in a 64-bit word.
+/// Most modules of a machine: one bit each in a 64-bit word.
+const MODULES_MAX: u32 = 64;
+/// Most caches of one level in the whole machine, so that all agents have 16-bit names.
+const AGENTS_MAX: u32 = 4096;
+/// Least miss registers of a bank on a machine of several modules: for its own compute units, for its GPU, and for others.
+const MODULES_MSHRS_MIN: u32 = 3;
+/// Most lines of a directory entry.
+const LINES_PER_ENTRY_MAX: u32 = 8;
+/// Most lines in a row that one bank serves.
+const INTERLEAVE_LINES_MAX: u32 = 4096;
+/// Pages: a line at least, and at most what the largest translation unit covers with one entry.
+const PAGE_BYTES_MAX: u32 = 1 << 30;
+/// The widest sharer set: one bit per core of a module in a 64-bit word.
 const CORES_MAX: u32 = 64;
 /// The width of a wavefront that kernels are written for.
 const LANES: u32 = 32;
@@ -52,11 +66,23 @@ type Check = Result<(), Violation>;
 /// Checks a whole machine and reports its first violation in the order of the schema.
 pub(crate) fn check(config: &SystemConfig) -> Check {
     check_names(config)?;
+    check_hierarchy(&config.hierarchy)?;
+    let modules = config.hierarchy.modules();
     check_clocks(&config.clocks)?;
-    check_core(&config.core)?;
+    check_core(&config.core, modules)?;
     check_l1(&config.l1, config.core.count)?;
-    check_l2(&config.l2, config.l1.line_bytes)?;
+    check_l2(&config.l2, config.l1.line_bytes, modules)?;
+    check_directory(&config.directory, &config.l2)?;
     check_network(&config.network)?;
+    check_link(
+        &config.inter_gpm,
+        ["inter_gpm.megabytes_per_second", "inter_gpm.latency_cycles", "inter_gpm.queue_bytes"],
+    )?;
+    check_link(
+        &config.inter_gpu,
+        ["inter_gpu.megabytes_per_second", "inter_gpu.latency_cycles", "inter_gpu.queue_bytes"],
+    )?;
+    check_memory(&config.memory, config.l1.line_bytes)?;
     check_dram(&config.dram, config.l1.line_bytes)?;
     check_energy(&config.energy)?;
     check_watchdog(&config.watchdog)
@@ -98,6 +124,11 @@ fn between(key: &'static str, value: u32, min: u32, max: u32) -> Check {
     require((min..=max).contains(&value), key, value, format!("{min} to {max}"))
 }
 
+fn power_of_two(key: &'static str, value: u32, max: u32) -> Check {
+    let holds = value.is_power_of_two() && value <= max;
+    require(holds, key, value, format!("a power of two from 1 to {max}"))
+}
+
 fn check_names(config: &SystemConfig) -> Check {
     let kebab = |name: &str| {
         !name.is_empty()
@@ -127,8 +158,25 @@ fn check_clocks(clocks: &Clocks) -> Check {
     Ok(())
 }
 
-fn check_core(core: &Core) -> Check {
+fn check_hierarchy(hierarchy: &Hierarchy) -> Check {
+    between("hierarchy.gpus", hierarchy.gpus, 1, MODULES_MAX)?;
+    let max = MODULES_MAX / hierarchy.gpus;
+    let gpus = hierarchy.gpus;
+    let accepted =
+        format!("1 to {max}, so that hierarchy.gpus x hierarchy.gpms = {gpus} x gpms is at most {MODULES_MAX}");
+    require_with((1..=max).contains(&hierarchy.gpms), "hierarchy.gpms", hierarchy.gpms, accepted, &["hierarchy.gpus"])
+}
+
+/// What every module has is named with 16 bits in the whole machine.
+fn check_agents(key: &'static str, per_module: u32, modules: u32) -> Check {
+    let max = AGENTS_MAX / modules.max(1);
+    let accepted = format!("at most {max}, so that {modules} modules have at most {AGENTS_MAX}");
+    require_with(per_module <= max, key, per_module, accepted, &["hierarchy.gpus", "hierarchy.gpms"])
+}
+
+fn check_core(core: &Core, modules: u32) -> Check {
     between("core.count", core.count, 1, CORES_MAX)?;
+    check_agents("core.count", core.count, modules)?;
     between("core.wavefronts", core.wavefronts, 1, WAVEFRONTS_MAX)?;
     require(core.lanes == LANES, "core.lanes", core.lanes, format!("{LANES}, the width that kernels are written for"))?;
     require(core.registers >= 1, "core.registers", core.registers, "1 or more")?;
@@ -149,14 +197,58 @@ fn check_l1(l1: &L1, cores: u32) -> Check {
     between("l1.latency_cycles", l1.latency_cycles, 1, LATENCY_CYCLES_MAX)
 }
 
-fn check_l2(l2: &L2, line_bytes: u32) -> Check {
+fn check_l2(l2: &L2, line_bytes: u32, modules: u32) -> Check {
     between("l2.banks", l2.banks, 1, COUNT_MAX)?;
+    check_agents("l2.banks", l2.banks, modules)?;
+    power_of_two("l2.interleave_lines", l2.interleave_lines, INTERLEAVE_LINES_MAX)?;
     between("l2.ways", l2.ways, 1, WAYS_MAX)?;
     check_capacity("l2.bank_bytes", l2.bank_bytes, ("l2.ways", l2.ways), line_bytes, &["l2.ways", "l1.line_bytes"])?;
     check_total("l2.bank_bytes", l2.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
-    between("l2.mshrs", l2.mshrs, 1, ENTRIES_MAX)?;
+    // With fewer, misses that wait for other modules could hold all registers that these wait for.
+    let mshrs_min = if modules == 1 { 1 } else { MODULES_MSHRS_MIN };
+    between("l2.mshrs", l2.mshrs, mshrs_min, ENTRIES_MAX)?;
     between("l2.tag_latency_cycles", l2.tag_latency_cycles, 1, LATENCY_CYCLES_MAX)?;
     between("l2.data_latency_cycles", l2.data_latency_cycles, 0, LATENCY_CYCLES_MAX)
+}
+
+fn check_directory(directory: &Directory, l2: &L2) -> Check {
+    between("directory.ways", directory.ways, 1, WAYS_MAX)?;
+    power_of_two("directory.lines_per_entry", directory.lines_per_entry, LINES_PER_ENTRY_MAX)?;
+    require_with(
+        l2.banks == 1 || directory.lines_per_entry <= l2.interleave_lines,
+        "directory.lines_per_entry",
+        directory.lines_per_entry,
+        format!(
+            "at most l2.interleave_lines = {}, since an entry belongs to one of the l2.banks = {}",
+            l2.interleave_lines, l2.banks
+        ),
+        &["l2.interleave_lines", "l2.banks"],
+    )?;
+    let set = u64::from(directory.ways) * u64::from(l2.banks);
+    require_with(
+        directory.entries > 0 && u64::from(directory.entries).is_multiple_of(set),
+        "directory.entries",
+        directory.entries,
+        format!("a multiple of directory.ways x l2.banks = {} x {} = {set}", directory.ways, l2.banks),
+        &["directory.ways", "l2.banks"],
+    )
+}
+
+fn check_link(link: &Link, [bandwidth, latency, queue]: [&'static str; 3]) -> Check {
+    require(link.megabytes_per_second >= 1, bandwidth, link.megabytes_per_second, "1 or more")?;
+    between(latency, link.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    require(link.queue_bytes >= 1, queue, link.queue_bytes, "1 or more")
+}
+
+fn check_memory(memory: &Memory, line_bytes: u32) -> Check {
+    power_of_two("memory.page_bytes", memory.page_bytes, PAGE_BYTES_MAX)?;
+    require_with(
+        memory.page_bytes >= line_bytes,
+        "memory.page_bytes",
+        memory.page_bytes,
+        format!("at least l1.line_bytes = {line_bytes}"),
+        &["l1.line_bytes"],
+    )
 }
 
 /// A cache is a whole number of sets.

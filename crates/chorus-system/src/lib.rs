@@ -10,6 +10,7 @@
 //! | `schema.rs` | keys and kinds of value, read off those types |
 //! | `registry.rs` | the shipped systems, and system files of one's own |
 //! | `scale.rs` | the scales |
+//! | `one_module.toml` | what files that describe one module leave out |
 //! | `layer.rs` | a system file, or one of its scales, as checked leaves |
 //! | `overrides.rs` | `--set key=value` |
 //! | `resolve.rs` | layers merged into one configuration, its hash and its text |
@@ -37,7 +38,8 @@ mod schema;
 mod text_file;
 
 pub use config::{
-    Clocks, Core, Dram, DramModel, DramTiming, Energy, L1, L2, Network, Replacement, Scheduler, SystemConfig, Watchdog,
+    Clocks, Core, Directory, Dram, DramModel, DramTiming, Energy, Hierarchy, L1, L2, Link, Memory, Network, Placement,
+    Replacement, Scheduler, SystemConfig, Watchdog,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};

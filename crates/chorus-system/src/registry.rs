@@ -15,7 +15,10 @@ pub struct ShippedSystem {
 }
 
 /// Every shipped system; `systems/NAME.toml` is the file.
-pub const SYSTEMS: &[ShippedSystem] = &[ShippedSystem { name: "tc", text: include_str!("../../../systems/tc.toml") }];
+pub const SYSTEMS: &[ShippedSystem] = &[
+    ShippedSystem { name: "tc", text: include_str!("../../../systems/tc.toml") },
+    ShippedSystem { name: "hmg", text: include_str!("../../../systems/hmg.toml") },
+];
 
 /// Finds a system by its name, or reads the file at a path: whatever ends in `.toml` or contains a separator.
 /// What is found never depends on which files happen to lie in the working directory.

@@ -17,6 +17,9 @@ use crate::schema::{join, leaves};
 /// Bytes of the SHA-256 that are kept: 16 hexadecimal digits.
 const HASH_BYTES: usize = 8;
 
+/// The sections that only machines of several modules need.
+const ONE_MODULE: &str = include_str!("one_module.toml");
+
 /// A system with its scale and overrides applied and every value checked.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -29,6 +32,7 @@ pub struct Resolved {
     pub hash: String,
     /// The configuration as TOML, as stored with results.
     pub text: String,
+    pub(crate) defaults: Layer,
     pub(crate) base: Layer,
     pub(crate) scaled: Layer,
     pub(crate) overridden: Layer,
@@ -53,12 +57,15 @@ fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Re
     let scaled = scales.remove(&scale).ok_or_else(|| missing(vec![join("scale", scale.name())]))?;
 
     // A scale or an override changes a machine; it does not complete one.
-    let absent: Vec<String> = leaves().into_iter().map(|(key, _)| key).filter(|key| !base.contains_key(key)).collect();
+    let defaults = defaults(&base)?;
+    let given = |key: &String| base.contains_key(key) || defaults.contains_key(key);
+    let absent: Vec<String> = leaves().into_iter().map(|(key, _)| key).filter(|key| !given(key)).collect();
     if !absent.is_empty() {
         return Err(missing(absent));
     }
 
-    let mut merged = base.clone();
+    let mut merged = defaults.clone();
+    merged.extend(base.clone());
     merged.extend(scaled.clone());
     merged.extend(overridden.clone());
     let inconsistent = |message: String| SystemError::Inconsistent {
@@ -69,7 +76,19 @@ fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Re
         nest(&merged).try_into().map_err(|error: toml::de::Error| inconsistent(error.to_string()))?;
     geometry::check(&config).map_err(|violation| impossible(violation, source, &merged))?;
     let text = toml::to_string(&config).map_err(|error| inconsistent(error.to_string()))?;
-    Ok(Resolved { config, scale, hash: hash(&merged), text, base, scaled, overridden })
+    Ok(Resolved { config, scale, hash: hash(&merged), text, defaults, base, scaled, overridden })
+}
+
+/// What a file leaves out that does not speak of GPUs and modules. A file that does describes all of its machine.
+fn defaults(base: &Layer) -> Result<Layer, SystemError> {
+    let section = |key: &str| key.split_once('.').map(|(section, _)| section.to_owned());
+    if base.keys().any(|key| section(key).as_deref() == Some("hierarchy")) {
+        return Ok(Layer::new());
+    }
+    let mut defaults = layer::read(&SourceText::new("one_module.toml", ONE_MODULE))?.base;
+    // A section is given as a whole or not at all.
+    defaults.retain(|key, _| !base.keys().any(|given| section(given) == section(key)));
+    Ok(defaults)
 }
 
 /// Leaves as nested tables.

@@ -39,10 +39,13 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     let error = resolve("tcc", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `tcc`; known: `tc`; or the path of a file that ends in .toml; did you mean `tc`?"
+        "unknown system `tcc`; known: `tc`, `hmg`; or the path of a file that ends in .toml; did you mean `tc`?"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
-    assert_eq!(error.to_string(), "unknown system `fermi`; known: `tc`; or the path of a file that ends in .toml");
+    assert_eq!(
+        error.to_string(),
+        "unknown system `fermi`; known: `tc`, `hmg`; or the path of a file that ends in .toml"
+    );
 }
 
 #[test]
@@ -102,8 +105,8 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
     check_file(
         "[clocks]",
         "[cloks]",
-        "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `clocks`, `core`, `l1`, `l2`, `network`, \
-         `dram`, `energy`, `watchdog`, `scale`; did you mean `clocks`?",
+        "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, `l2`, \
+         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`, `scale`; did you mean `clocks`?",
     );
 }
 
@@ -121,8 +124,8 @@ fn an_unknown_key_in_a_scale_is_placed_even_when_another_scale_is_asked_for() {
     check_file(
         "banks = 4 ",
         "bank = 4 ",
-        "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; accepted in [scale.quick.l2]: `banks`, `bank_bytes`, `ways`, \
-         `mshrs`, `replacement`, `tag_latency_cycles`, `data_latency_cycles`; did you mean `banks`?",
+        "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; accepted in [scale.quick.l2]: `banks`, `interleave_lines`, \
+         `bank_bytes`, `ways`, `mshrs`, `replacement`, `tag_latency_cycles`, `data_latency_cycles`; did you mean `banks`?",
     );
 }
 
@@ -196,6 +199,26 @@ fn missing_keys_are_named() {
 }
 
 #[test]
+fn a_file_that_speaks_of_modules_describes_all_of_its_machine() {
+    let error = edited("[clocks]", "[hierarchy]\ngpus = 2\ngpms = 1\n\n[clocks]").to_string();
+    assert!(error.starts_with("my.toml: missing keys `directory.entries`, `directory.ways`"), "{error}");
+    assert!(error.ends_with("`memory.page_bytes`, `memory.placement`"), "{error}");
+}
+
+#[test]
+fn a_section_that_files_may_leave_out_is_given_as_a_whole() {
+    let error = edited("[clocks]", "[memory]\npage_bytes = 4096\n\n[clocks]").to_string();
+    assert_eq!(error, "my.toml: missing key `memory.placement`");
+}
+
+#[test]
+fn more_agents_than_can_be_named_are_refused() {
+    let error = set(&["hierarchy.gpus=64", "l2.banks=1024"]).to_string();
+    let expected = "key `l2.banks` is 1024; accepted: at most 64, so that 64 modules have at most 4096";
+    assert!(error.ends_with(expected), "{error}");
+}
+
+#[test]
 fn a_scale_that_the_file_does_not_have_is_missing() {
     assert_eq!(edited("[scale.paper]", "").to_string(), "my.toml: missing key `scale.paper`");
 }
@@ -215,8 +238,8 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
     );
     check_set(
         "flit_bytes=64",
-        "--set flit_bytes=64: unknown key `flit_bytes`; accepted: `name`, `title`, `source`, `clocks`, `core`, `l1`, `l2`, \
-         `network`, `dram`, `energy`, `watchdog`; did you mean `network.flit_bytes`?",
+        "--set flit_bytes=64: unknown key `flit_bytes`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, \
+         `l2`, `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`; did you mean `network.flit_bytes`?",
     );
 }
 
@@ -283,6 +306,9 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
     for (text, accepted) in [
         ("name=T C", "1 to 64 lower-case letters, digits and hyphens"),
         ("title=\"\"", "one line of text"),
+        ("hierarchy.gpus=0", "1 to 64"),
+        ("hierarchy.gpus=65", "1 to 64"),
+        ("hierarchy.gpms=65", "1 to 64, so that hierarchy.gpus x hierarchy.gpms = 1 x gpms is at most 64"),
         ("clocks.l2_mhz=0", "1 MHz or more"),
         ("core.count=0", "1 to 64"),
         ("core.wavefronts=0", "1 to 64"),
@@ -301,11 +327,26 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("l1.mshrs=0", "1 to 65536"),
         ("l1.latency_cycles=0", "1 to 1000000"),
         ("l2.banks=0", "1 to 1024"),
+        ("l2.interleave_lines=3", "a power of two from 1 to 4096"),
         ("l2.bank_bytes=1000", "a multiple of l2.ways x l1.line_bytes = 8 x 128 = 1024"),
         ("l2.bank_bytes=4294966272", "at most 536870911, so that l2.banks = 8 of them stay within 4294967295 bytes"),
+        ("directory.ways=0", "1 to 256"),
+        ("directory.entries=1000", "a multiple of directory.ways x l2.banks = 16 x 8 = 128"),
+        ("directory.lines_per_entry=3", "a power of two from 1 to 8"),
+        ("directory.lines_per_entry=16", "a power of two from 1 to 8"),
+        (
+            "directory.lines_per_entry=2",
+            "at most l2.interleave_lines = 1, since an entry belongs to one of the l2.banks = 8",
+        ),
         ("network.flit_bytes=0", "1 to 1024"),
         ("network.header_bytes=33", "at most network.flit_bytes = 32, since a header travels in one flit"),
         ("network.vc_buffer_flits=0", "1 to 65536"),
+        ("inter_gpm.megabytes_per_second=0", "1 or more"),
+        ("inter_gpm.latency_cycles=0", "1 to 1000000"),
+        ("inter_gpu.megabytes_per_second=0", "1 or more"),
+        ("inter_gpu.queue_bytes=0", "1 or more"),
+        ("memory.page_bytes=5000", "a power of two from 1 to 1073741824"),
+        ("memory.page_bytes=64", "at least l1.line_bytes = 128"),
         ("dram.bytes_per_cycle=0", "1 to 1024"),
         ("dram.queue=1", "2 to 65536"),
         ("dram.banks=0", "1 to 1024"),

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use chorus_system::{
-    DramModel, Entry, Origin, Replacement, SYSTEMS, Scale, Scheduler, SystemConfig, derived, entries, resolve,
+    DramModel, Entry, Origin, Placement, Replacement, SYSTEMS, Scale, Scheduler, SystemConfig, derived, entries,
+    resolve,
 };
 
 fn systems_folder() -> PathBuf {
@@ -74,6 +75,50 @@ fn the_machine_of_the_tc_paper_is_that_of_its_table_4() {
     assert_eq!((timing.t_cl, timing.t_rp, timing.t_rc, timing.t_ras, timing.t_ccd), (12, 12, 40, 28, 2));
     assert_eq!((timing.t_wl, timing.t_rcd, timing.t_rrd, timing.t_cdlr, timing.t_wr), (4, 12, 6, 5, 12));
     assert_eq!((timing.t_ccdl, timing.t_rtpl), (3, 2));
+}
+
+fn hmg(scale: Scale) -> SystemConfig {
+    resolve("hmg", scale, &[]).expect("the shipped system resolves").config
+}
+
+#[test]
+fn the_machine_of_the_hmg_paper_is_that_of_its_table_ii() {
+    let config = hmg(Scale::Paper);
+    assert_eq!((config.hierarchy.gpus, config.hierarchy.gpms, config.core.count), (4, 4, 32));
+    assert_eq!((config.clocks.core_mhz, config.core.wavefronts), (1300, 64));
+    assert_eq!((config.l1.size_bytes, config.l1.line_bytes), (128 << 10, 128));
+    assert_eq!(config.hierarchy.gpms * config.l2.banks * config.l2.bank_bytes, 12 << 20);
+    assert_eq!((config.l2.ways, config.memory.page_bytes), (16, 2 << 20));
+    assert_eq!((config.directory.entries, config.directory.lines_per_entry), (12 << 10, 4));
+    assert_eq!(config.memory.placement, Placement::FirstTouch);
+    assert_eq!(config.hierarchy.gpms * config.inter_gpm.megabytes_per_second * 2, 2_000_000);
+    assert_eq!(config.inter_gpu.megabytes_per_second * 2, 200_000);
+    assert_eq!(config.inter_gpu.latency_cycles, 10 * config.inter_gpm.latency_cycles);
+}
+
+#[test]
+fn the_quick_scale_of_the_hmg_machine_is_a_sixteenth_of_every_module() {
+    let (quick, paper) = (hmg(Scale::Quick), hmg(Scale::Paper));
+    assert_eq!(quick.hierarchy, paper.hierarchy);
+    let module = |config: &SystemConfig| {
+        [
+            config.core.count,
+            config.l2.banks * config.l2.bank_bytes,
+            config.directory.entries,
+            config.inter_gpm.megabytes_per_second,
+            config.inter_gpu.megabytes_per_second,
+            config.l2.banks * config.dram.bytes_per_cycle,
+        ]
+    };
+    assert_eq!(module(&quick).map(|value| value * 16), module(&paper));
+    assert_eq!(quick.inter_gpm.latency_cycles, paper.inter_gpm.latency_cycles);
+}
+
+#[test]
+fn a_file_of_one_module_need_not_say_so() {
+    let entry = entry(Scale::Paper, &[], "hierarchy.gpus");
+    assert_eq!((entry.value.as_str(), entry.origin.to_string().as_str()), ("1", "default"));
+    assert_eq!(tc(Scale::Paper, &[]).config.memory.placement, Placement::Single);
 }
 
 #[test]

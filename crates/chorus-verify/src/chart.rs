@@ -9,7 +9,7 @@ use chorus_protocol::message::{Channel, Message, Size};
 use crate::config::Start;
 use crate::explore::{Exploration, Failure};
 use crate::machine::{Action, Happening, Machine};
-use crate::node::{NOW, StepInput, StepResult};
+use crate::node::{NOW, StepInput, StepResult, Victim};
 use crate::program::{Location, WORDS};
 use crate::replay;
 use crate::state::State;
@@ -185,7 +185,10 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
                     let spec = &machine.protocol().messages()[usize::from(message.kind.0)];
                     (Some(column(message.src)), spec.channel == Channel::Instant, label(machine, message))
                 }
-                StepInput::Evict(line) => (None, false, format!("evict {}", Location { line, word: 0 })),
+                StepInput::Evict(Victim::Line(line)) => (None, false, format!("evict {}", Location { line, word: 0 })),
+                StepInput::Evict(Victim::Entry(line)) => {
+                    (None, false, format!("evict entry of {}", Location { line, word: 0 }))
+                }
                 StepInput::Time(Passage::RollOver) => (None, false, "roll-over".to_owned()),
                 StepInput::Time(Passage::Tick | Passage::Wake) => (None, false, "a tick passes".to_owned()),
             };

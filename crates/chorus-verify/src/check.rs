@@ -7,13 +7,14 @@ use std::fmt::Write;
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::Topology;
-use chorus_protocol::registry::{Counters, Delivery, Protocol};
+use chorus_protocol::registry::{Counters, Delivery, Protocol, Reach};
 
 use crate::chart::Chart;
 use crate::config::{Evictions, Loads, MachineConfig, one_set};
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::program::{Location, Op, Step};
 use crate::replay::Replay;
+use crate::scoped;
 use crate::settings::{Bound, Settings, Storage};
 
 /// A configuration to check.
@@ -108,9 +109,18 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
 /// The configurations that `protocol` is checked in, cheapest first. Where time counts, every machine has several times as many states,
 /// so programs are shorter there.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
-    match protocol.counters() {
-        Counters::None => untimed_configurations(protocol.delivery()),
-        Counters::Synchronised => timed_configurations(),
+    match (protocol.reach(), protocol.counters()) {
+        (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations()].concat(),
+        (Reach::OneModule, Counters::None) => untimed_configurations(protocol.delivery()),
+        (Reach::OneModule, Counters::Synchronised) => timed_configurations(),
+    }
+}
+
+/// The configurations that take a moment each.
+pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    match protocol.reach() {
+        Reach::OneModule => smoke_configurations(),
+        Reach::AnyMachine => [smoke_configurations(), scoped::quick_configurations()].concat(),
     }
 }
 

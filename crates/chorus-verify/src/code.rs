@@ -10,6 +10,7 @@ use std::sync::Arc;
 use chorus_litmus::test::{Instruction, LocationId, Operand, Program, Register, Thread};
 use thiserror::Error;
 
+use crate::litmus::placement::lines_used;
 use crate::program::{Location, Op, Step, WORDS};
 use crate::state::Progress;
 
@@ -89,12 +90,13 @@ enum Held {
 }
 
 impl Code {
-    /// The threads of a program, each with the operations that it may issue in each place.
-    pub fn of_program(program: &Program) -> Result<Vec<(Code, Vec<Step>)>, NotRunnable> {
+    /// The threads of a program, each with the operations that it may issue in each place. `lines` has the machine's number for each line that the
+    /// program uses.
+    pub fn of_program(program: &Program, lines: &[u8]) -> Result<Vec<(Code, Vec<Step>)>, NotRunnable> {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
         }
-        let places = places(program);
+        let places = places(program, lines);
         let program = Arc::new(program.clone());
         let mut values: BTreeSet<u32> = program.locations.iter().map(|at| at.initial).collect();
         loop {
@@ -115,7 +117,7 @@ impl Code {
                 match *op {
                     Op::Store { value, .. } => drop(more.insert(value)),
                     Op::Atomic { op, operand, .. } => more.extend(values.iter().map(|&old| op.apply(old, operand))),
-                    Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } => {}
+                    Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => {}
                 }
             }
             if more == values || more.len() > VALUES {
@@ -246,7 +248,7 @@ impl Code {
                 let (op, operand) = modify.resolve(value)?;
                 Op::Atomic { at: place(at), op, operand, order, scope, returns: to.is_some() }
             }
-            Instruction::Fence { scope, .. } => Op::Fence { scope },
+            Instruction::Fence { scope, .. } => Op::fence(scope),
             Instruction::Barrier { mode, instance, id, .. } => {
                 let id = id.map_or(Ok(0), value)?;
                 let Thread { gpu, cta, .. } = *self.spec();
@@ -330,17 +332,12 @@ fn destination(instruction: &Instruction) -> Option<Register> {
 }
 
 /// Where each location lies on the machine. Lines without a location that is used are left out: they would only be evicted.
-fn places(program: &Program) -> Arc<[Option<Location>]> {
-    let used = |index: usize| program.uses(LocationId(index as u8));
-    let mut lines: Vec<u8> = Vec::new();
-    for (_, at) in program.locations.iter().enumerate().filter(|(index, _)| used(*index)) {
-        if !lines.contains(&at.line) {
-            lines.push(at.line);
-        }
-    }
+fn places(program: &Program, numbers: &[u8]) -> Arc<[Option<Location>]> {
+    let lines = lines_used(program);
     let place = |(index, at): (usize, &chorus_litmus::test::Location)| {
-        let line = lines.iter().position(|&line| line == at.line).filter(|_| used(index))?;
-        Some(Location { line: line as u8, word: at.word })
+        let used = program.uses(LocationId(index as u8));
+        let line = lines.iter().position(|&line| line == at.line).filter(|_| used)?;
+        Some(Location { line: numbers[line], word: at.word })
     };
     program.locations.iter().enumerate().map(place).collect()
 }

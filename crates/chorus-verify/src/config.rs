@@ -1,14 +1,17 @@
 //! The tiny machines that are explored: how many caches of which shape, and what their threads may do.
 
-use chorus_litmus::test::Program;
+use std::collections::BTreeSet;
+
+use chorus_litmus::test::{Program, Thread};
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
+use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol};
 
 use crate::code::{Code, NotRunnable};
+use crate::litmus::placement::{Placement, Places, lines_used};
 use crate::networks::Networks;
-use crate::program::{Location, Step, WORDS};
+use crate::program::{Edge, Location, Op, Seat, Step, WORDS};
 
 /// Whether a thread waits for each load before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +82,8 @@ pub struct MachineConfig {
     pub l1: CacheShape,
     /// Each shared bank.
     pub l2: CacheShape,
+    /// The directory beside each shared bank.
+    pub directory: DirectoryShape,
     /// Lines of memory, from address 0.
     pub lines: u8,
     /// Their words in the beginning; words beyond these are zero.
@@ -114,28 +119,15 @@ pub fn place_threads(caches: &[u16], steps: impl IntoIterator<Item = Vec<Step>>)
     steps.into_iter().enumerate().map(place).collect()
 }
 
-/// The private cache of each thread of a litmus test: one for each work-group, whichever GPU it is on.
-fn work_group_caches(program: &Program) -> Vec<u16> {
-    let mut groups = Vec::new();
-    let place = |thread: &chorus_litmus::test::Thread| {
-        let group = (thread.gpu, thread.cta);
-        let known = groups.iter().position(|&other| other == group);
-        known.unwrap_or_else(|| {
-            groups.push(group);
-            groups.len() - 1
-        }) as u16
-    };
-    program.threads.iter().map(place).collect()
-}
-
 impl MachineConfig {
     /// The machine on which threads choose what they do: thread `i` beside private cache `caches[i]`, room for one line in every cache and in the
     /// one bank, any eviction at any time, and every prefix a program.
     pub fn for_choices(caches: &[u16], lines: u8, steps: impl IntoIterator<Item = Vec<Step>>) -> MachineConfig {
         MachineConfig {
-            topology: Topology { l1s: caches.iter().max().map_or(1, |cache| cache + 1), l2s: 1 },
+            topology: Topology::one_gpu(caches.iter().max().map_or(1, |cache| cache + 1), 1),
             l1: one_set(1, 2),
             l2: one_set(1, 2),
+            directory: DirectoryShape::SMALLEST,
             lines,
             memory: Vec::new(),
             threads: place_threads(caches, steps),
@@ -161,14 +153,41 @@ impl MachineConfig {
         }
     }
 
-    /// The machine that litmus tests run on: as [`MachineConfig::for_steps`], the threads of a work-group beside one private cache; with more than
+    /// The machine that a litmus test runs on: as [`MachineConfig::for_steps`], the threads of a work-group beside one private cache; with more than
     /// two private caches, which have many more states, shared lines stay.
     pub fn for_program(program: &Program) -> Result<MachineConfig, NotRunnable> {
-        let caches = work_group_caches(program);
-        let (codes, steps): (Vec<_>, Vec<_>) = Code::of_program(program)?.into_iter().unzip();
+        let mut groups = Vec::new();
+        let place = |thread: &Thread| {
+            let group = (thread.gpu, thread.cta);
+            let known = groups.iter().position(|&other| other == group);
+            known.unwrap_or_else(|| {
+                groups.push(group);
+                groups.len() - 1
+            }) as u16
+        };
+        let caches: Vec<u16> = program.threads.iter().map(place).collect();
+        let lines: Vec<u8> = (0..lines_used(program).len() as u8).collect();
+        MachineConfig::for_code(program, &caches, &lines)
+    }
+
+    /// The machine that a litmus test runs on when it is placed: with several modules there is one bank in each, which has room for every line, and a
+    /// directory with room for one.
+    pub fn for_placed(program: &Program, placement: Placement) -> Result<MachineConfig, NotRunnable> {
+        if placement == Placement::OneModule {
+            return MachineConfig::for_program(program);
+        }
+        let places = Places::new(program, placement);
+        let config = MachineConfig::for_code(program, &places.caches, &places.lines)?;
+        let lines = places.lines.len() as u32;
+        let config = MachineConfig { l1: one_set(lines, lines), l2: one_set(lines, lines), ..config };
+        Ok(config.on_modules(places.modules, places.l1s, 0))
+    }
+
+    fn for_code(program: &Program, caches: &[u16], lines: &[u8]) -> Result<MachineConfig, NotRunnable> {
+        let (codes, steps): (Vec<_>, Vec<_>) = Code::of_program(program, lines)?.into_iter().unzip();
         let places: Vec<Option<Location>> = codes.first().map_or(Vec::new(), |code: &Code| code.places().to_vec());
         let lines = places.iter().flatten().map(|at| at.line + 1).max().unwrap_or(1);
-        let mut config = MachineConfig::for_steps(&caches, lines, steps);
+        let mut config = MachineConfig::for_steps(caches, lines, steps);
         config.threads.iter_mut().zip(codes).for_each(|(thread, code)| thread.code = Some(code));
         config.memory = vec![0; usize::from(lines) * WORDS];
         for (location, place) in program.locations.iter().zip(places) {
@@ -186,7 +205,48 @@ impl MachineConfig {
     pub fn build_config(&self, protocol: &dyn Protocol, fault: Option<u8>) -> BuildConfig {
         let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
         let parameters = Parameters::explored(protocol.parameters());
-        BuildConfig { topology: self.topology, l1: self.l1, l2: self.l2, waves, fences: true, parameters, fault }
+        BuildConfig {
+            topology: self.topology,
+            l1: self.l1,
+            l2: self.l2,
+            directory: self.directory,
+            waves,
+            fences: true,
+            parameters,
+            fault,
+        }
+    }
+
+    /// The same on a machine of `gpus` GPUs of `gpms` modules, with `l1s` private caches and one bank in each. The line numbered `i` lies in the
+    /// memory of module `i >> home_shift`, counted round.
+    pub fn on_modules(self, [gpus, gpms]: [u16; 2], l1s: u16, home_shift: u8) -> MachineConfig {
+        let modules = gpus * gpms;
+        let topology = Topology { gpus, gpms, l1s: modules * l1s, l2s: modules, interleave: 1, home_shift };
+        MachineConfig { topology, ..self }
+    }
+
+    /// Where a thread runs, as memory models see it: those beside one private cache are a work-group. Between kernels all threads meet, which
+    /// only work-groups do in memory models; what they do in kernels that end is without scope, so that they may all be one.
+    pub fn seat(&self, thread: usize) -> Seat {
+        let ends = |step: &Step| step.alternatives.contains(&Op::Kernel(Edge::End));
+        if self.threads.iter().flat_map(|thread| &thread.steps).any(ends) {
+            return Seat { gpu: 0, cta: 0 };
+        }
+        let cache = self.threads[thread].cache;
+        let gpu = self.topology.gpu_of(self.topology.module_of(self.topology.l1(cache)));
+        Seat { gpu: u32::from(gpu), cta: u32::from(cache) }
+    }
+
+    /// The private caches that have threads.
+    pub fn caches_used(&self) -> BTreeSet<u16> {
+        self.threads.iter().map(|thread| thread.cache).collect()
+    }
+
+    /// The lines that some thread may access.
+    pub fn lines_used(&self) -> BTreeSet<u8> {
+        let steps = self.threads.iter().flat_map(|thread| &thread.steps);
+        let used = steps.flat_map(|step| &step.alternatives).filter_map(Op::location).map(|at| at.line);
+        used.collect()
     }
 
     /// Operations of the longest thread.

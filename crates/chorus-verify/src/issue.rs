@@ -8,7 +8,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use crate::code::Next;
 use crate::config::{Loads, Stores};
 use crate::machine::{Action, Machine};
-use crate::program::{Op, WORDS};
+use crate::program::{Edge, Op, WORDS};
 use crate::state::Progress;
 
 impl Machine {
@@ -19,7 +19,7 @@ impl Machine {
             match self.progress(state, thread, slot) {
                 Progress::Waiting => return Some(slot),
                 Progress::Outstanding(choice) => match step.alternatives[usize::from(choice)] {
-                    Op::Fence { .. } | Op::Barrier { .. } => return None,
+                    Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => return None,
                     Op::Load { .. } | Op::Atomic { returns: true, .. } if self.config.loads == Loads::Blocking => {
                         return None;
                     }
@@ -62,15 +62,32 @@ impl Machine {
     }
 
     /// Whether the operation may be issued now, as far as the thread's other operations and other threads are concerned.
-    fn may_issue(&self, state: &[u32], thread: usize, op: Op) -> bool {
-        match op {
-            Op::Fence { .. } => !self.awaits_answer(state, thread),
-            Op::Barrier { barrier, mode } => {
-                !self.awaits_answer(state, thread)
-                    && (mode == BarrierMode::Arrive || self.complete_barrier(state, barrier))
+    fn may_issue(&self, state: &[u32], thread: usize, slot: usize, op: Op) -> bool {
+        self.kernel_runs(state, thread, slot)
+            && match op {
+                Op::Fence { .. } => !self.awaits_answer(state, thread),
+                Op::Barrier { barrier, mode } => {
+                    !self.awaits_answer(state, thread)
+                        && (mode == BarrierMode::Arrive || self.complete_barrier(state, barrier))
+                }
+                Op::Kernel(Edge::End) => self.have_all(state, |end| end),
+                Op::Kernel(Edge::Begin) => self.have_all(state, |end| end + 1),
+                Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => true,
             }
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => true,
-        }
+    }
+
+    /// Whether the kernel runs that `thread` issues the operation in place `slot` in: a new one runs once it has begun everywhere.
+    fn kernel_runs(&self, state: &[u32], thread: usize, slot: usize) -> bool {
+        let is_new = self.kernel_ends[thread].is_some_and(|end| slot > end + 1);
+        !is_new || self.have_all(state, |end| end + 2)
+    }
+
+    /// Whether all threads have the answers to what they issue before a place that depends on where their kernel ends.
+    fn have_all(&self, state: &[u32], before: impl Fn(usize) -> usize) -> bool {
+        let answered = |thread, slot| matches!(self.progress(state, thread, slot), Progress::Answered(..));
+        let ends = self.kernel_ends.iter().enumerate();
+        ends.filter_map(|(thread, end)| Some((thread, (*end)?)))
+            .all(|(thread, end)| (0..before(end)).all(|slot| answered(thread, slot)))
     }
 
     fn awaits_answer(&self, state: &[u32], thread: usize) -> bool {
@@ -87,14 +104,14 @@ impl Machine {
             if spec.code.is_some() {
                 let Some((slot, op)) = self.coded(state, thread) else { continue };
                 let choice = spec.steps[slot].alternatives.iter().position(|&other| other == op);
-                if let Some(choice) = choice.filter(|_| self.may_issue(state, thread, op)) {
+                if let Some(choice) = choice.filter(|_| self.may_issue(state, thread, slot, op)) {
                     actions.push(Action::Issue { thread: thread as u8, choice: choice as u8 });
                 }
                 continue;
             }
             let Some(slot) = self.next_slot(state, thread) else { continue };
             for (choice, &op) in spec.steps[slot].alternatives.iter().enumerate() {
-                if self.may_issue(state, thread, op) {
+                if self.may_issue(state, thread, slot, op) {
                     actions.push(Action::Issue { thread: thread as u8, choice: choice as u8 });
                 }
             }
@@ -117,6 +134,8 @@ pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
         Op::Load { .. } => (CoreOp::Load, 0),
         Op::Store { value, .. } => (CoreOp::Store, value),
         Op::Atomic { op, operand, .. } => (CoreOp::Atomic(op), operand),
+        Op::Kernel(Edge::End) => (CoreOp::KernelEnd, 0),
+        Op::Kernel(Edge::Begin) => (CoreOp::KernelBegin, 0),
         // A barrier never reaches a cache.
         Op::Fence { .. } | Op::Barrier { .. } => (CoreOp::Fence, 0),
     };

@@ -6,7 +6,7 @@
 //! - [`explore`] visits every [`state`] once ([`state_set`]), as far as [`settings`] allow, and checks [`invariants`]; [`violation`] names what can be
 //!   wrong. States that are mirror images of each other under the permutations that [`symmetry`] finds count once. [`scaling`] measures that.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] holds Chorus's litmus tests and compares.
-//! - [`check`] holds the configurations that every protocol is checked in; [`faults`] shows that seeded mistakes are caught.
+//! - [`check`] holds the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules; [`faults`] shows that seeded mistakes are caught.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest way to a violation, [`replay`] walks it again; [`table`] is the transition table that the exploration saw.
 
@@ -34,6 +34,7 @@ pub mod program;
 mod render;
 pub mod replay;
 pub mod scaling;
+pub mod scoped;
 pub mod settings;
 pub mod state;
 pub mod state_set;

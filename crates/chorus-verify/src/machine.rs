@@ -13,11 +13,11 @@ use chorus_protocol::line::LineData;
 use chorus_protocol::message::{Channel, Message, memory};
 use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
-use crate::config::{Evictions, MachineConfig};
+use crate::config::{Evictions, MachineConfig, ThreadSpec};
 use crate::issue::{index_of, request, txn_of};
 use crate::mirror::Mirrors;
-use crate::node::{Nodes, StepInput};
-use crate::program::{Location, Op, WORDS};
+use crate::node::{Nodes, StepInput, Victim};
+use crate::program::{Edge, Location, Op, WORDS};
 use crate::state::{Progress, State};
 use crate::symmetry::Group;
 use crate::violation::Violation;
@@ -37,12 +37,12 @@ pub enum Action {
         /// Its place among the messages in flight.
         position: u16,
     },
-    /// A line leaves a cache.
+    /// A line leaves a cache, or an entry a directory.
     Evict {
-        /// The cache.
+        /// The cache, or the bank beside the directory.
         agent: u8,
-        /// The line.
-        line: u8,
+        /// What leaves.
+        victim: Victim,
     },
     /// Time passes, everywhere at once.
     Time(Passage),
@@ -100,6 +100,11 @@ enum Offer {
     Refused,
 }
 
+/// The place of the end of a thread's kernel among its operations.
+fn kernel_end(thread: &ThreadSpec) -> Option<usize> {
+    thread.steps.iter().position(|step| step.alternatives.contains(&Op::Kernel(Edge::End)))
+}
+
 /// Loads that warm the caches carry this name.
 const WARMING: Txn = Txn(u32::MAX - 1);
 
@@ -119,6 +124,8 @@ pub struct Machine {
     pub(crate) ops_at: usize,
     pub(crate) network_at: usize,
     pub(crate) controllers: usize,
+    /// For each thread, the place of the end of its kernel among its operations; the beginning of the next follows.
+    pub(crate) kernel_ends: Vec<Option<usize>>,
     /// An agent that the protocol has no controller for.
     missing: Option<AgentId>,
     /// What permutations of agents, lines, words and values make of controllers and messages.
@@ -144,7 +151,7 @@ impl Machine {
         }
         let first_warming = requests.len() as u32;
         for index in 0..usize::from(config.lines) * WORDS {
-            let op = Op::Load { at: Location::from_index(index), order: Order::Relaxed, scope: Scope::Gpu };
+            let op = Op::Load { at: Location::from_index(index), order: Order::Weak, scope: Scope::WorkGroup };
             requests.push(request(&op, 0, WARMING));
         }
         let mut nodes = Nodes::new(config.lines, requests);
@@ -174,6 +181,7 @@ impl Machine {
             ops_at,
             network_at,
             controllers,
+            kernel_ends: config.threads.iter().map(kernel_end).collect(),
             missing,
             mirrors: Mirrors::trivial(),
             replaying: false,
@@ -224,11 +232,11 @@ impl Machine {
         self.start.clone()
     }
 
-    /// Caches that have loaded every line, one after the other; nothing issued.
+    /// Caches beside threads have loaded every line, one after the other; nothing issued.
     pub fn warm(&mut self) -> Result<State, Violation> {
         let mut state = self.cold();
-        for cache in 0..self.config.topology.l1s {
-            for line in 0..self.config.lines {
+        for cache in self.config.caches_used() {
+            for line in self.config.lines_used() {
                 let word = Location { line, word: 0 }.index() as u32;
                 let request = StepInput::Request(self.first_warming + word);
                 self.learning(&mut state, |machine, state| machine.offer(state, cache, request))?;
@@ -277,10 +285,8 @@ impl Machine {
             Evictions::Anytime => self.controllers,
         };
         for (agent, &node) in state[..free].iter().enumerate() {
-            let evictable = self.nodes.node(node).evictable;
-            for line in (0..self.config.lines).filter(|line| evictable >> line & 1 == 1) {
-                actions.push(Action::Evict { agent: agent as u8, line });
-            }
+            let victims = self.nodes.node(node).victims();
+            actions.extend(victims.map(|victim| Action::Evict { agent: agent as u8, victim }));
         }
     }
 
@@ -345,8 +351,8 @@ impl Machine {
                 let number = state[self.network_at + usize::from(position)];
                 self.deliver(state, number)
             }
-            Action::Evict { agent, line } => {
-                let result = self.step(state[usize::from(agent)], StepInput::Evict(line))?;
+            Action::Evict { agent, victim } => {
+                let result = self.step(state[usize::from(agent)], StepInput::Evict(victim))?;
                 self.commit_if_done(state, u16::from(agent), result)
             }
             Action::Time(passage) => self.pass_time(passage, state),
@@ -426,7 +432,7 @@ impl Machine {
                     return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
                 }
             };
-            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(victim.0 as u8))?;
+            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(Victim::of(victim)))?;
             if !self.commit_if_done(state, agent, eviction)? {
                 return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
             }
@@ -499,7 +505,7 @@ impl Machine {
             Progress::Outstanding(choice) => {
                 let value = match op(choice) {
                     Op::Load { at, .. } | Op::Atomic { at, .. } => data.0[usize::from(at.word)],
-                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } => 0,
+                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => 0,
                 };
                 *word = Progress::Answered(choice, value).pack();
                 Ok(())

@@ -16,7 +16,7 @@ use chorus_protocol::line::LineData;
 use chorus_protocol::message::{Channel, Message, MessageSpec};
 use chorus_protocol::sharers::Sharers;
 
-use crate::node::{Nodes, StepInput, StepResult};
+use crate::node::{Node, Nodes, StepInput, StepResult, Victim};
 use crate::program::WORDS;
 use crate::symmetry::{Group, Permutation};
 
@@ -172,10 +172,10 @@ impl Mirrors {
         match input {
             StepInput::Request(number) => StepInput::Request(self.requests[element][number as usize]),
             StepInput::Message(number) => StepInput::Message(self.message(element, number)),
-            StepInput::Evict(line) => {
-                let line = LineAddr(u64::from(line));
-                let image = self.group.as_ref().map_or(line, |group| group.element(element).line(line));
-                StepInput::Evict(image.0 as u8)
+            StepInput::Evict(victim) => {
+                let address = victim.address();
+                let image = self.group.as_ref().map_or(address, |group| group.element(element).line(address));
+                StepInput::Evict(Victim::of(image))
             }
             StepInput::Time(passage) => StepInput::Time(passage),
         }
@@ -258,8 +258,10 @@ fn shows_the_same(permutation: &Permutation, nodes: &Nodes, from: u32, to: u32) 
     let (from, to) = (nodes.node(from), nodes.node(to));
     let line_shown = |(line, view): (usize, &LineView<WORDS>)| {
         let image = permutation.line(LineAddr(line as u64)).0 as usize;
-        let leaves = |evictable: u32, line: usize| evictable >> line & 1;
-        same_view(permutation, view, &to.views[image]) && leaves(from.evictable, line) == leaves(to.evictable, image)
+        let leaves = |node: &Node, line: usize| {
+            [Victim::Line(line as u8), Victim::Entry(line as u8)].map(|victim| node.evictable(victim))
+        };
+        same_view(permutation, view, &to.views[image]) && leaves(from, line) == leaves(to, image)
     };
     permutation.agent(AgentId(from.agent)) == AgentId(to.agent)
         && from.quiescent == to.quiescent

@@ -24,7 +24,7 @@ use crate::check::CheckConfig;
 use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::machine::Machine;
-use crate::node::StepInput;
+use crate::node::{StepInput, Victim};
 use crate::pressure::configurations;
 use crate::replay::Replay;
 use crate::settings::Settings;
@@ -312,7 +312,7 @@ fn largest_step(machine: &Machine) -> u16 {
     };
     let needs = results.iter().map(|step| match step.outcome {
         Ok(StepOutcome::Evict(victim)) => {
-            let eviction = by_input.get(&(step.before, StepInput::Evict(victim.0 as u8)));
+            let eviction = by_input.get(&(step.before, StepInput::Evict(Victim::of(victim))));
             eviction.map_or(0, |eviction| places(step.input, &eviction.sent))
         }
         Ok(StepOutcome::Done | StepOutcome::Stall) | Err(_) => places(step.input, &step.sent),

@@ -23,6 +23,41 @@ pub const NOW: Time = 100;
 /// A timestamp that passed long ago.
 const PASSED: Time = 1;
 
+/// What an eviction takes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Victim {
+    /// A line.
+    Line(u8),
+    /// The entry of a directory that covers a line.
+    Entry(u8),
+}
+
+impl Victim {
+    /// What an address stands for that a controller wants to be evicted.
+    pub fn of(address: LineAddr) -> Victim {
+        match address.of_entry() {
+            Some(line) => Victim::Entry(line.0 as u8),
+            None => Victim::Line(address.0 as u8),
+        }
+    }
+
+    /// As controllers are told.
+    pub fn address(self) -> LineAddr {
+        match self {
+            Victim::Line(line) => LineAddr(u64::from(line)),
+            Victim::Entry(line) => LineAddr(u64::from(line)).entry(),
+        }
+    }
+
+    /// Its place among the bits of [`Node::evictable`].
+    fn bit(self) -> u32 {
+        match self {
+            Victim::Line(line) => u32::from(line),
+            Victim::Entry(line) => u32::from(line) + u32::BITS,
+        }
+    }
+}
+
 /// A state of one controller, with what the driver asks of it again and again.
 #[derive(Debug)]
 pub struct Node {
@@ -32,10 +67,23 @@ pub struct Node {
     pub controller: Box<dyn Controller<WORDS>>,
     /// What it holds of each line.
     pub views: Vec<LineView<WORDS>>,
-    /// The lines that could be evicted, one bit each.
-    pub evictable: u32,
+    /// What could be evicted, one bit each: lines, and then the entries that cover them.
+    evictable: u64,
     /// Whether nothing is outstanding.
     pub quiescent: bool,
+}
+
+impl Node {
+    /// Whether something could be evicted.
+    pub fn evictable(&self, victim: Victim) -> bool {
+        self.evictable >> victim.bit() & 1 == 1
+    }
+
+    /// Everything that could be evicted.
+    pub fn victims(&self) -> impl Iterator<Item = Victim> {
+        let all = (0..self.views.len() as u8).flat_map(|line| [Victim::Line(line), Victim::Entry(line)]);
+        all.filter(|&victim| self.evictable(victim))
+    }
 }
 
 /// One input, named by number.
@@ -45,8 +93,8 @@ pub enum StepInput {
     Request(u32),
     /// A message, by number.
     Message(u32),
-    /// A line.
-    Evict(u8),
+    /// A line or an entry leaves.
+    Evict(Victim),
     /// Time passes.
     Time(Passage),
 }
@@ -57,7 +105,7 @@ impl StepInput {
         let input = match self {
             StepInput::Request(number) => u64::from(number) << 2,
             StepInput::Message(number) => u64::from(number) << 2 | 1,
-            StepInput::Evict(line) => u64::from(line) << 2 | 2,
+            StepInput::Evict(victim) => u64::from(victim.bit()) << 2 | 2,
             StepInput::Time(passage) => (passage as u64) << 2 | 3,
         };
         u64::from(before) << 32 | input
@@ -192,8 +240,9 @@ impl Nodes {
         }
         let lines = || (0..self.lines).map(|line| LineAddr(u64::from(line)));
         let views = lines().map(|line| controller.view(line, NOW)).collect();
-        let evictable =
-            lines().filter(|&line| controller.evictable(line, NOW)).fold(0, |bits, line| bits | 1 << line.0);
+        let victims = (0..self.lines).flat_map(|line| [Victim::Line(line), Victim::Entry(line)]);
+        let evictable = victims.filter(|victim| controller.evictable(victim.address(), NOW));
+        let evictable = evictable.fold(0, |bits, victim| bits | 1 << victim.bit());
         let quiescent = controller.quiescent();
         let number = self.nodes.len() as u32;
         self.nodes.push(Node { agent, controller, views, evictable, quiescent });
@@ -279,7 +328,7 @@ impl Nodes {
         match input {
             StepInput::Request(number) => Input::Core(&self.requests[number as usize]),
             StepInput::Message(number) => Input::Message(&self.messages[number as usize]),
-            StepInput::Evict(line) => Input::Evict(LineAddr(u64::from(line))),
+            StepInput::Evict(victim) => Input::Evict(victim.address()),
             StepInput::Time(passage) => Input::Time(passage),
         }
     }

@@ -48,7 +48,7 @@ pub fn configurations() -> Vec<CheckConfig> {
     let crossed = machine(&[&[load(0), load(1)], &[load(1), load(0)]]);
     let same_line = machine(&[&[store(0, 1), store(0, 2)], &[store(0, 3), exchange(0, 4)]]);
     let stores = machine(&[&[store(0, 1), store(1, 2)], &[store(2, 3), store(3, 4)]]);
-    let many_banks = MachineConfig { topology: Topology { l1s: 2, l2s: 4 }, ..stores.clone() };
+    let many_banks = MachineConfig { topology: Topology::one_gpu(2, 4), ..stores.clone() };
     let small_bank = MachineConfig {
         l2: one_set(1, 1),
         start: Start::Cold,

@@ -76,6 +76,8 @@ pub enum Op {
     },
     /// Orders everything before it in the thread before everything after it.
     Fence {
+        /// Both, unless it stands for the order of another operation: acquire behind it, release before it.
+        order: Order,
         /// Who must agree.
         scope: Scope,
     },
@@ -86,17 +88,33 @@ pub enum Op {
         /// Whether it waits for the others.
         mode: BarrierMode,
     },
+    /// A kernel ends or begins, which all threads come to together.
+    Kernel(Edge),
+}
+
+/// One side of the time between two kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Edge {
+    /// A kernel has ended.
+    End,
+    /// The next begins.
+    Begin,
 }
 
 impl Op {
     /// A fence for all of a GPU.
-    pub const FENCE: Op = Op::Fence { scope: Scope::Gpu };
+    pub const FENCE: Op = Op::fence(Scope::Gpu);
+
+    /// A fence of the program's own.
+    pub const fn fence(scope: Scope) -> Op {
+        Op::Fence { order: Order::AcqRel, scope }
+    }
 
     /// The word concerned.
     pub fn location(&self) -> Option<Location> {
         match *self {
             Op::Load { at, .. } | Op::Store { at, .. } | Op::Atomic { at, .. } => Some(at),
-            Op::Fence { .. } | Op::Barrier { .. } => None,
+            Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => None,
         }
     }
 
@@ -110,19 +128,24 @@ impl Op {
         matches!(self, Op::Load { .. } | Op::Atomic { .. })
     }
 
-    /// Memory order; fences and barriers have both.
+    /// Memory order; barriers and kernels have both.
     pub fn order(&self) -> Order {
         match *self {
-            Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } => order,
-            Op::Fence { .. } | Op::Barrier { .. } => Order::AcqRel,
+            Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } | Op::Fence { order, .. } => {
+                order
+            }
+            Op::Barrier { .. } | Op::Kernel(_) => Order::AcqRel,
         }
     }
 
     /// Who must agree on its order.
     pub fn scope(&self) -> Scope {
         match *self {
-            Op::Load { scope, .. } | Op::Store { scope, .. } | Op::Atomic { scope, .. } | Op::Fence { scope } => scope,
+            Op::Load { scope, .. } | Op::Store { scope, .. } | Op::Atomic { scope, .. } | Op::Fence { scope, .. } => {
+                scope
+            }
             Op::Barrier { .. } => Scope::WorkGroup,
+            Op::Kernel(_) => Scope::System,
         }
     }
 
@@ -151,10 +174,11 @@ impl Op {
                 };
                 Instruction::Atomic { to: returns.then_some(to), at: location(at), modify, order, scope }
             }
-            Op::Fence { scope } => Instruction::Fence { kind: FenceKind::Sc, scope },
+            Op::Fence { scope, .. } => Instruction::Fence { kind: FenceKind::Sc, scope },
             Op::Barrier { barrier, mode } => {
                 Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }
             }
+            Op::Kernel(_) => Instruction::Barrier { mode: BarrierMode::Sync, instance: 0, id: None, quorum: None },
         }
     }
 
@@ -196,9 +220,12 @@ impl fmt::Display for Op {
                 let kind = if *returns { "" } else { "red." };
                 write!(f, "{kind}{name}{order}{scope} {at},{old}{operand}")
             }
-            Op::Fence { .. } => write!(f, "fence{scope}"),
+            Op::Fence { order: Order::AcqRel, .. } => write!(f, "fence{scope}"),
+            Op::Fence { .. } => write!(f, "fence{order}{scope}"),
             Op::Barrier { barrier, mode: BarrierMode::Sync } => write!(f, "bar {barrier}"),
             Op::Barrier { barrier, mode: BarrierMode::Arrive } => write!(f, "arrive {barrier}"),
+            Op::Kernel(Edge::End) => write!(f, "kernel ends"),
+            Op::Kernel(Edge::Begin) => write!(f, "kernel begins"),
         }
     }
 }
@@ -208,13 +235,22 @@ pub fn lines_of<'a>(ops: impl IntoIterator<Item = &'a Op>) -> u8 {
     ops.into_iter().filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1)
 }
 
-/// Threads that issue the given operations, as a litmus test has them: each in a work-group of its own, on a memory of `lines` lines.
-/// Every operation that returns a value has a register of its own.
-pub fn straight_line(threads: &[Vec<Op>], lines: u8) -> litmus::Program {
+/// Where a thread runs, as the memory models see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seat {
+    /// Its GPU.
+    pub gpu: u32,
+    /// Its work-group.
+    pub cta: u32,
+}
+
+/// Threads that issue the given operations, as a litmus test has them, on a memory of `lines` lines. Every operation that returns a value has a
+/// register of its own.
+pub fn straight_line(threads: &[(Seat, Vec<Op>)], lines: u8) -> litmus::Program {
     let locations = (0..usize::from(lines) * WORDS).map(Location::from_index);
     let location = |at: Location| litmus::Location { name: at.to_string(), initial: 0, line: at.line, word: at.word };
-    let thread = |(group, ops): (usize, &Vec<Op>)| {
-        let mut thread = litmus::Thread { cta: group as u32, ..litmus::Thread::default() };
+    let thread = |(seat, ops): &(Seat, Vec<Op>)| {
+        let mut thread = litmus::Thread { cta: seat.cta, gpu: seat.gpu, ..litmus::Thread::default() };
         for op in ops {
             let to = litmus::Register(thread.registers.len() as u8);
             if op.returns_value() {
@@ -224,10 +260,7 @@ pub fn straight_line(threads: &[Vec<Op>], lines: u8) -> litmus::Program {
         }
         thread
     };
-    litmus::Program {
-        locations: locations.map(location).collect(),
-        threads: threads.iter().enumerate().map(thread).collect(),
-    }
+    litmus::Program { locations: locations.map(location).collect(), threads: threads.iter().map(thread).collect() }
 }
 
 /// One position of a thread as the machine issues it.
@@ -245,14 +278,23 @@ impl Step {
         Step { alternatives: vec![op], implied: false }
     }
 
+    /// The end of a kernel and the beginning of the next. What a thread wrote leaves in order before its kernel ends; the rest is
+    /// up to the end.
+    pub fn next_kernel() -> [Step; 3] {
+        let fence = Op::Fence { order: Order::Release, scope: Scope::WorkGroup };
+        let implied = |op| Step { alternatives: vec![op], implied: true };
+        [implied(fence), implied(Op::Kernel(Edge::End)), Step::fixed(Op::Kernel(Edge::Begin))]
+    }
+
     /// The fences that an operation's order stands for: before it and after it.
     pub fn implied_fences(op: &Op) -> [Option<Op>; 2] {
-        let fence = Some(Op::Fence { scope: op.scope() });
+        let fence = |order| Some(Op::Fence { order, scope: op.scope() });
         match op {
             Op::Fence { .. } => [None, None],
-            Op::Barrier { .. } => [fence, None],
+            Op::Barrier { .. } => [fence(Order::AcqRel), None],
+            Op::Kernel(_) => [None, None],
             Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
-                [fence.filter(|_| op.releases()), fence.filter(|_| op.acquires())]
+                [fence(Order::Release).filter(|_| op.releases()), fence(Order::Acquire).filter(|_| op.acquires())]
             }
         }
     }
@@ -278,17 +320,19 @@ mod tests {
             Op::Store { at: X, value: 1, order: Order::Release, scope: Scope::System },
             Op::FENCE,
         ];
-        let fence = |scope| Some(Op::Fence { scope });
+        let fence = |order, scope| Some(Op::Fence { order, scope });
         assert_eq!(
             ops.map(|op| Step::implied_fences(&op)),
-            [[None, fence(Scope::Gpu)], [fence(Scope::System), None], [None, None]]
+            [[None, fence(Order::Acquire, Scope::Gpu)], [fence(Order::Release, Scope::System), None], [None, None]]
         );
     }
 
     #[test]
     fn operations_become_instructions_with_registers_for_what_comes_back() {
         let (order, scope) = (Order::Relaxed, Scope::Gpu);
-        let threads = [vec![Op::Store { at: X, value: 1, order, scope }], vec![Op::Load { at: Y1, order, scope }]];
+        let stores = vec![Op::Store { at: X, value: 1, order, scope }];
+        let loads = vec![Op::Load { at: Y1, order, scope }];
+        let threads = [(Seat { gpu: 0, cta: 0 }, stores), (Seat { gpu: 1, cta: 0 }, loads)];
         let program = straight_line(&threads, 2);
         assert_eq!(program.locations.iter().map(|at| &*at.name).collect::<Vec<_>>(), ["x", "x1", "y", "y1"]);
         assert_eq!(program.threads.iter().map(|thread| thread.registers.len()).collect::<Vec<_>>(), [0, 1]);

@@ -9,6 +9,7 @@
 //! | `iT.N` | thread T issues its next operation, alternative N |
 //! | `dN` | message N arrives, counted from 0 |
 //! | `eA.L` | line L leaves cache A; private caches come first, then banks |
+//! | `xA.L` | the directory entry that covers line L leaves the directory of A |
 //! | `t` | a tick passes |
 //! | `r` | the counters roll over |
 //!
@@ -30,9 +31,10 @@ use crate::expand::Moves;
 use crate::faults;
 use crate::invariants::Promised;
 use crate::judge::{Judge, provided};
-use crate::litmus::{self, SuiteTest};
+use crate::litmus::{self, Placement, SuiteTest};
 use crate::machine::{Action, Machine};
 use crate::networks::Networks;
+use crate::node::Victim;
 use crate::pressure;
 use crate::state::State;
 use crate::violation::Violation;
@@ -111,7 +113,8 @@ impl fmt::Display for Move {
         match self.0 {
             Action::Issue { thread, choice } => write!(f, "i{thread}.{choice}"),
             Action::Deliver { position } => write!(f, "d{position}"),
-            Action::Evict { agent, line } => write!(f, "e{agent}.{line}"),
+            Action::Evict { agent, victim: Victim::Line(line) } => write!(f, "e{agent}.{line}"),
+            Action::Evict { agent, victim: Victim::Entry(line) } => write!(f, "x{agent}.{line}"),
             Action::Time(Passage::Tick) => write!(f, "t"),
             Action::Time(Passage::RollOver) => write!(f, "r"),
             Action::Time(Passage::Wake) => write!(f, "w"),
@@ -175,7 +178,7 @@ impl<'t> Piece<'t> {
 
 const SHAPE: &str = "expected PROTOCOL[+FAULT]/TEST[@NETWORKS]:START:MOVES, as in `gpu-vi+early-ack/smoke:w:i0.2,d0`";
 const MOVES: &str = "accepted are iT.N (thread T issues alternative N), dN (message N arrives), eA.L (line L leaves cache A), \
-                     t (a tick passes) and r (the counters roll over)";
+                     xA.L (the entry of line L leaves the directory of A), t (a tick passes) and r (the counters roll over)";
 
 impl FromStr for Replay {
     type Err = ParseError;
@@ -249,9 +252,11 @@ fn parse_move(piece: Piece<'_>) -> Option<Action> {
             Some(Action::Issue { thread: thread.number()?, choice: choice.number()? })
         }
         'd' => Some(Action::Deliver { position: numbers.number()? }),
-        'e' => {
+        'e' | 'x' => {
             let (agent, line) = numbers.split('.')?;
-            Some(Action::Evict { agent: agent.number()?, line: line.number()? })
+            let line = line.number()?;
+            let victim = if kind == 'e' { Victim::Line(line) } else { Victim::Entry(line) };
+            Some(Action::Evict { agent: agent.number()?, victim })
         }
         't' | 'r' | 'w' if !numbers.text.is_empty() => None,
         't' => Some(Action::Time(Passage::Tick)),
@@ -300,8 +305,9 @@ impl Replay {
         let others = || pressure::configurations().into_iter().chain(faults::programs());
         let found = found.or_else(|| others().find(|config| config.name == name));
         let of_litmus = || {
+            let (name, placement) = Placement::parse(name);
             let test = tests.iter().find(|test| test.name() == name).cloned().or_else(|| litmus::find(name))?;
-            MachineConfig::for_program(&test.test.program).ok()
+            MachineConfig::for_placed(&test.test.program, placement).ok()
         };
         found.map(|config| config.machine).or_else(of_litmus)
     }

@@ -124,9 +124,10 @@ impl Machine {
         if let Some(program) = self.code() {
             return program.clone();
         }
-        let mut threads = vec![Vec::new(); self.config.threads.len()];
+        let seats = 0..self.config.threads.len();
+        let mut threads: Vec<_> = seats.map(|thread| (self.config.seat(thread), Vec::new())).collect();
         for (thread, step, choice, _) in self.issued(state).filter(|(_, step, ..)| !step.implied) {
-            threads[thread].push(step.alternatives[usize::from(choice)]);
+            threads[thread].1.push(step.alternatives[usize::from(choice)]);
         }
         straight_line(&threads, self.config.lines)
     }

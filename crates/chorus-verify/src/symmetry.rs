@@ -52,8 +52,11 @@ impl Permutation {
         AgentId(self.agents.get(usize::from(agent.0)).copied().unwrap_or(agent.0))
     }
 
-    /// Where a line comes; those that do not exist stay.
+    /// Where a line comes, or the entry that covers it; those that do not exist stay.
     pub fn line(&self, line: LineAddr) -> LineAddr {
+        if let Some(line) = line.of_entry() {
+            return self.line(line).entry();
+        }
         LineAddr(self.lines.get(line.0 as usize).map_or(line.0, |&line| u64::from(line)))
     }
 
@@ -277,6 +280,12 @@ fn symmetry(
     let caches = threads.iter().enumerate();
     let caches = caches.map(|(from, &to)| (usize::from(spec(from).cache), usize::from(spec(to).cache)));
     let caches = bijection(usize::from(l1s), caches)?;
+    // Modules have places: what is near to one of them is far from another.
+    let moves = |to: &[usize]| to.iter().enumerate().any(|(from, &to)| from != to);
+    let banks_move = banks.iter().enumerate().any(|(from, &to)| from != usize::from(to));
+    if config.topology.modules() > 1 && (moves(&caches) || banks_move) {
+        return None;
+    }
     let shared = [l1s, l1s + l2s].into_iter().flat_map(|base| banks.iter().map(move |bank| base + bank));
     let mut permutation = Permutation {
         agents: caches.into_iter().map(|cache| cache as u16).chain(shared).collect(),
@@ -338,14 +347,14 @@ fn becomes(permutation: &Permutation, op: &Op, other: &Op) -> Option<(u32, u32)>
     let written = |op: &Op| match *op {
         Op::Store { value, .. } => value,
         Op::Atomic { operand, .. } => operand,
-        Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } => 0,
+        Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => 0,
     };
     let mut image = *op;
     match &mut image {
         Op::Load { at, .. } => *at = permutation.location(*at),
         Op::Store { at, value, .. } => (*at, *value) = (permutation.location(*at), written(other)),
         Op::Atomic { at, operand, .. } => (*at, *operand) = (permutation.location(*at), written(other)),
-        Op::Fence { .. } | Op::Barrier { .. } => {}
+        Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => {}
     }
     (image == *other).then(|| (written(op), written(other)))
 }

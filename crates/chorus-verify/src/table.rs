@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chorus_protocol::address::{LineAddr, Role};
+use chorus_protocol::address::Role;
 use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage, StateClass, Vocabulary};
 use chorus_protocol::registry::Protocol;
 
 use crate::check::table_configurations;
 use crate::explore::{Exploration, OnForbidden};
 use crate::machine::Machine;
-use crate::node::{NOW, Node, StepInput};
+use crate::node::{NOW, Node, StepInput, Victim};
 use crate::settings::Settings;
 
 /// What a controller did in one state on one event.
@@ -185,8 +185,9 @@ impl TransitionTable {
 
     /// Adds the states in which a line cannot leave. The explorations do not try what changes nothing.
     fn absorb_refused_evictions(&mut self, node: &Node) {
-        for line in (0..node.views.len() as u64).filter(|line| node.evictable >> line & 1 == 0) {
-            let eviction = Input::Evict(LineAddr(line));
+        let lines = (0..node.views.len() as u8).map(Victim::Line);
+        for victim in lines.filter(|&victim| !node.evictable(victim)) {
+            let eviction = Input::Evict(victim.address());
             let Some(class) = node.controller.classify(&eviction, NOW) else { continue };
             let vocabulary = node.controller.vocabulary();
             let cell = (class.state, class.event);

@@ -8,7 +8,7 @@ use chorus_protocol::controller::{
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficClass, memory};
 use chorus_protocol::registry::{
-    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol,
+    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
 };
 use chorus_verify::check::{Verdict, check, find_configuration, smoke_configurations};
 use chorus_verify::violation::Violation;
@@ -137,6 +137,8 @@ static DECLARATION: Declaration = Declaration {
     virtual_networks: 1,
     delivery: Delivery::InOrder,
     counters: Counters::None,
+    reach: Reach::OneModule,
+    values: Values::Carried,
     parameters: &[],
     tallies: &[],
     messages: &MESSAGES,

@@ -8,6 +8,7 @@ use chorus_verify::faults::programs;
 use chorus_verify::litmus;
 use chorus_verify::machine::Action;
 use chorus_verify::networks::Networks;
+use chorus_verify::node::Victim;
 use chorus_verify::pressure;
 use chorus_verify::replay::Replay;
 use proptest::prelude::*;
@@ -66,7 +67,7 @@ fn check_impossible(moves: &str, expected: &str) {
 fn a_move_that_is_not_possible_is_named_with_those_that_are() {
     check_impossible(
         "i0.0,d1",
-        "move 2 of the replay, `d1`, is not possible there: possible are i1.0, i1.1, i1.2, i1.3, i1.4, i1.5, i1.6, d0",
+        "move 2 of the replay, `d1`, is not possible there: possible are d0, i1.0, i1.1, i1.2, i1.3, i1.4, i1.5, i1.6",
     );
     check_impossible(
         "e200.9",
@@ -102,7 +103,8 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         any::<(u8, u8)>().prop_map(|(thread, choice)| Action::Issue { thread, choice }),
         any::<u16>().prop_map(|position| Action::Deliver { position }),
-        any::<(u8, u8)>().prop_map(|(agent, line)| Action::Evict { agent, line }),
+        any::<(u8, u8)>().prop_map(|(agent, line)| Action::Evict { agent, victim: Victim::Line(line) }),
+        any::<(u8, u8)>().prop_map(|(agent, line)| Action::Evict { agent, victim: Victim::Entry(line) }),
         prop_oneof![Just(Passage::Tick), Just(Passage::RollOver), Just(Passage::Wake)].prop_map(Action::Time),
     ]
 }

@@ -8,9 +8,15 @@
 //! | `registry.rs` | what a workload declares about itself, and the list of all workloads |
 //! | `program.rs` | the kernels that a host launches, and the outputs they must leave behind |
 //! | `generator.rs` | the random numbers that inputs are drawn from |
+//! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
 //! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
+//! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
+//! | `gemm.rs` | matrix products, tiled through local data |
+//! | `conv.rs` | convolution layers as implicit matrix products |
+//! | `pooling.rs` | max pooling of images |
+//! | `network.rs` | networks of layers over images |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -24,6 +30,10 @@
 //! | `ndl.rs` | Needleman-Wunsch sequence alignment |
 //! | `rg.rs` | a recursive Gaussian filter |
 //! | `sr.rs` | speckle-reducing anisotropic diffusion |
+//! | `bfs.rs` | breadth-first search in a road network |
+//! | `mst/` | the minimum spanning tree of a road network |
+//! | `nw.rs` | Needleman-Wunsch on longer sequences |
+//! | `pathfinder.rs` | the cheapest way down a grid |
 //! | `cusolver.rs` | LU factorisation of a dense matrix |
 //! | `comd.rs` | molecular dynamics with link cells |
 //! | `hpgmg.rs` | geometric multigrid |
@@ -32,6 +42,7 @@
 //! | `namd.rs` | non-bonded forces between patches of atoms |
 //! | `nekbone.rs` | conjugate gradients on spectral elements |
 //! | `snap.rs` | neutron transport by sweeps |
+//! | `alexnet.rs` | the second layer of AlexNet |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -46,25 +57,36 @@
 //! assert_eq!(flat::run(&mut *program, &mut memory), Ok(()));
 //! ```
 
+pub mod alexnet;
+pub mod bfs;
 pub mod bh;
 pub mod cc;
 pub mod cl;
 pub mod comd;
+mod conv;
 pub mod cusolver;
 pub mod dlb;
 mod fast_barrier;
+mod gemm;
 pub mod generator;
+pub mod graph;
 pub mod hpgmg;
 pub mod hsp;
 pub mod kmn;
+mod lane_sum;
 pub mod lps;
 pub mod miniamr;
 pub mod minicontact;
+pub mod mst;
 pub mod namd;
 pub mod ndl;
-mod lane_sum;
+mod needleman_wunsch;
 pub mod nekbone;
+mod network;
+pub mod nw;
 mod pair_locks;
+pub mod pathfinder;
+mod pooling;
 pub mod program;
 pub mod registry;
 pub mod rg;

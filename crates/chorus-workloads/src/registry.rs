@@ -3,21 +3,27 @@
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_system::Scale;
 
+use crate::alexnet::AlexNet;
+use crate::bfs::Bfs;
 use crate::bh::Bh;
 use crate::cc::Cc;
 use crate::cl::Cl;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::graph::Graph;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
 use crate::miniamr::MiniAmr;
 use crate::minicontact::MiniContact;
+use crate::mst::Mst;
 use crate::namd::Namd;
 use crate::ndl::Ndl;
 use crate::nekbone::Nekbone;
+use crate::nw::Nw;
+use crate::pathfinder::Pathfinder;
 use crate::program::HostProgram;
 use crate::rg::Rg;
 use crate::saxpy::Saxpy;
@@ -25,6 +31,9 @@ use crate::snap::Snap;
 use crate::sr::Sr;
 use crate::stn::Stn;
 use crate::vpr::Vpr;
+
+/// Builds a program on a graph that its user brings along; the seed draws what the graph does not say.
+pub type OnGraph = fn(&Graph, u64, &mut HostMemory) -> HostProgram;
 
 /// A workload: a declaration, and a program of any scale and seed.
 pub trait Workload: Sync {
@@ -42,6 +51,10 @@ pub trait Workload: Sync {
     fn uses_fences(&self) -> bool;
     /// Lays the input of `seed` out in memory and computes what the kernels must make of it.
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram;
+    /// How it is built on a graph instead, where it takes one.
+    fn on_graph(&self) -> Option<OnGraph> {
+        None
+    }
     /// The same program, for drivers.
     fn prepare(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> Box<dyn Program> {
         Box::new(self.build(scale, seed, memory))
@@ -71,6 +84,11 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Namd,
     &Nekbone,
     &Snap,
+    &Bfs,
+    &Mst,
+    &AlexNet,
+    &Nw,
+    &Pathfinder,
 ];
 
 /// The workload called `name`.

@@ -54,6 +54,7 @@ fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
 /// Facts about a shipped system; none where there is none of that name.
 fn of_system(name: &str) -> Option<(String, f64)> {
     let SystemConfig { core, l2, .. } = resolve(name, Scale::Paper, &[]).ok()?.config;
+    // Of one module, whose L2 answers the threads of that module.
     let threads = [core.count, core.wavefronts, core.lanes].map(f64::from).iter().product::<f64>();
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
     Some((format!("worst_case_buffer.{name}"), threads * REQUEST_BYTES / l2_bytes))

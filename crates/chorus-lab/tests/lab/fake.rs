@@ -46,6 +46,7 @@ pub fn spec(protocol: &str, workload: &str) -> RunSpec {
         workload: workload.to_owned(),
         scale: Scale::Quick,
         seed: 1,
+        graph: None,
         set: Vec::new(),
     }
 }
@@ -90,6 +91,7 @@ pub fn result(spec: &RunSpec) -> RunResult {
     RunResult {
         spec: spec.clone(),
         parameters: setup.parameter_values(),
+        graph: None,
         config_hash: setup.config_hash,
         config_text: setup.config_text,
         chorus_version: build().chorus_version,

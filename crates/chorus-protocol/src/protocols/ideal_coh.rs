@@ -10,7 +10,9 @@ use crate::protocols::home_l2::{HomeSeed, L2Fault, L2Policy, Policies, PrivateCo
 use crate::protocols::write_through::message_table;
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::registry::{
+    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach, Values,
+};
 use crate::seed::{in_l1, in_l2, specs};
 use crate::write_tracker::FenceFault;
 
@@ -76,6 +78,8 @@ static DECLARATION: Declaration = Declaration {
     virtual_networks: 2,
     delivery: Delivery::InOrder,
     counters: Counters::None,
+    reach: Reach::OneModule,
+    values: Values::Carried,
     parameters: &[],
     tallies: &[],
     messages: &MESSAGES,

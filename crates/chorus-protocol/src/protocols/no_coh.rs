@@ -9,7 +9,9 @@ use crate::protocols::home_l2::{HomeSeed, L2Fault, L2Policy, Policies, PrivateCo
 use crate::protocols::write_through::COMMON_TABLE;
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol};
+use crate::registry::{
+    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
+};
 use crate::seed::{in_l1, in_l2, specs};
 
 const POLICIES: Policies = Policies {
@@ -59,6 +61,8 @@ static DECLARATION: Declaration = Declaration {
     virtual_networks: 2,
     delivery: Delivery::InOrder,
     counters: Counters::None,
+    reach: Reach::OneModule,
+    values: Values::Carried,
     parameters: &[],
     tallies: &[],
     messages: &COMMON_TABLE,

@@ -194,7 +194,7 @@ impl<const W: usize> WriteThroughL1<W> {
                     CoreOp::Load => Event::Load,
                     CoreOp::Store => Event::Store,
                     CoreOp::Atomic(_) => Event::Atomic,
-                    CoreOp::Fence | CoreOp::KernelBegin => return None,
+                    CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => return None,
                 };
                 Some((request.line, event))
             }
@@ -226,6 +226,10 @@ impl<const W: usize> WriteThroughL1<W> {
                 if self.policy.kernel_start == KernelStart::Flush {
                     self.lines.remove_where(|state| *state == State::V);
                 }
+                out.complete_empty(request.txn);
+                Outcome::Done
+            }
+            CoreOp::KernelEnd => {
                 out.complete_empty(request.txn);
                 Outcome::Done
             }

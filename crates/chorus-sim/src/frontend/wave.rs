@@ -196,6 +196,14 @@ impl Wave {
         }
     }
 
+    /// Reads adjacent words of the work-group's local data share for the whole wavefront. Up to four words, the 128 bits that
+    /// one lane of a vector instruction reads, take one access.
+    pub fn lds_read_vector<T: Word, const N: usize>(&self, first: u32) -> [T; N] {
+        self.state.borrow_mut().push(Operation::Lds((N as u32).div_ceil(4)));
+        let lds = self.lds.borrow();
+        std::array::from_fn(|word| T::from_bits(lds[first as usize + word]))
+    }
+
     /// Waits for two loads that are in flight together.
     pub fn join<'a, A: Word, B: Word>(&self, a: Load<'a, A>, b: Load<'a, B>) -> Join<'a, A, B> {
         Join { a, b }

@@ -4,11 +4,12 @@ use chorus_protocol::access::{AtomicOp, Completion, CoreOp, Order, Scope, Txn};
 use chorus_protocol::address::{LineAddr, Role};
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
+use chorus_protocol::registry::Values;
 
-use super::{Event, Machine, PrivateCache, SimError, lineless_request};
+use super::{Event, Machine, PrivateCache, SimError, lineless_request, write_line};
 use crate::coalescer::{Access, AccessKind};
 use crate::compute_unit::{Stalled, WaveSlot};
-use crate::frontend::{Kernel, MemoryOpKind, Operation};
+use crate::frontend::{Kernel, LANES, MemoryOp, MemoryOpKind, Operation};
 use crate::stats::Counter;
 
 impl<const W: usize> Machine<'_, W> {
@@ -303,10 +304,18 @@ impl<const W: usize> Machine<'_, W> {
         }
         let access = *cu.accesses.get(id);
         self.count_access(access.kind);
+        if self.fabric.is_some() && access.touches_line() {
+            let misses = access.kind == AccessKind::Load && self.outbox.completions.is_empty();
+            self.count_remote_access(unit, access.line, misses);
+        }
         let cu = &mut self.units[usize::from(unit)];
         let waiting = cu.waiting_for_queue != 0;
         if access.kind == AccessKind::Store {
             self.progress = now;
+            if self.values == Values::Decreed {
+                let head = &self.caches[usize::from(unit)].head;
+                write_line(self.memory.words_mut(), LineAddr(access.line), head.mask, &head.data);
+            }
             let running = cu.wave(usize::from(access.wave));
             let mut state = running.task.state().borrow_mut();
             let op = state.memory_op_mut(access.slot);
@@ -348,6 +357,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Writes down what the access at the head of the queue asks of the private cache.
     fn describe_head(&mut self, unit: u16, id: u32) {
+        let module = self.module_of(Role::L1, unit);
         let cu = &mut self.units[usize::from(unit)];
         let head = &mut self.caches[usize::from(unit)].head;
         let access = *cu.accesses.get(id);
@@ -369,7 +379,7 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Store => CoreOp::Store,
             MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
         };
-        (head.order, head.scope, head.line) = (op.order, op.scope, LineAddr(access.line));
+        (head.order, head.scope, head.line) = (op.order, op.scope, self.pages.physical(access.line, module));
         // Loads carry no data; what an earlier access left there means nothing.
         let carries_data = op.kind != MemoryOpKind::Load;
         if access.whole_line {
@@ -404,6 +414,12 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Atomic(atomic) => Some(atomic),
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
+        if self.values == Values::Decreed {
+            if decree(self.memory.words_mut(), op, lanes, atomic) {
+                self.progress = self.wheel.now();
+            }
+            return;
+        }
         if whole_line && atomic.is_none() {
             op.data[..W].copy_from_slice(&completion.data.0);
             return;
@@ -470,6 +486,22 @@ impl<const W: usize> Machine<'_, W> {
             self.advance_wave(unit, wave);
         }
     }
+}
+
+/// Gives the lanes of a load or an atomic what memory holds, and performs the atomic there. Returns whether that changed memory.
+#[inline(never)]
+fn decree(words: &mut [u32], op: &mut MemoryOp, lanes: u32, atomic: Option<AtomicOp>) -> bool {
+    let mut changed = false;
+    for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
+        let Some(word) = words.get_mut(op.word(lane) as usize) else { continue };
+        let old = *word;
+        if let Some(atomic) = atomic {
+            *word = atomic.apply(old, op.data[lane]);
+            changed |= *word != old;
+        }
+        op.data[lane] = old;
+    }
+    changed
 }
 
 /// The arithmetic before a wavefront's next operation, or nothing if it has to wait. Runs its future when its queue is empty.

@@ -1,12 +1,12 @@
-//! The command processor: kernel launches, and work-groups placed on compute units as far as their resources go.
+//! The command processor: work-groups placed on compute units as far as their resources go, contiguous blocks of them on each module (HMG
+//! paper, section VI).
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
-use chorus_protocol::controller::Input;
+use chorus_protocol::address::Role;
 
-use super::{Event, Machine, SimError, lineless_request};
+use super::{Machine, SimError};
 use crate::compute_unit::{ComputeUnit, Group, WaveSlot};
 use crate::frontend::{Kernel, LANES, WaveId, WaveTask};
 use crate::stats::Counter;
@@ -32,33 +32,26 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Starts a launch: private caches learn of it, and work-groups start after the launch latency.
-    pub(super) fn begin_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
-        self.tell_time();
-        for unit in 0..self.topology.l1s {
-            let request = lineless_request(CoreOp::KernelBegin, Order::Acquire, Scope::System, 0, Txn(0));
-            self.caches[usize::from(unit)].controller.step_making_room(&Input::Core(&request), &mut self.outbox)?;
-            self.outbox.completions.clear();
-            self.route(self.topology.l1(unit), true, kernel)?;
+    /// Places the work-groups of every module.
+    pub(super) fn dispatch(&mut self, kernel: &Kernel) {
+        for module in 0..self.launch.blocks.len() {
+            self.dispatch_module(module, kernel);
         }
-        let now = self.wheel.now();
-        self.progress = now;
-        self.launch.next_group = 0;
-        self.launch.finished_groups = 0;
-        self.launch.next_unit = 0;
-        let latency = self.clocks.core.cycles(u64::from(self.config.core.launch_latency_cycles));
-        self.wheel.schedule(self.clocks.core.edge(now) + latency, Event::Dispatch);
-        Ok(())
     }
 
-    /// Places work-groups in order, one per compute unit in turn, until none fits.
-    pub(super) fn dispatch(&mut self, kernel: &Kernel) {
+    /// Places the work-groups of a module in order, one per compute unit in turn, until none fits.
+    fn dispatch_module(&mut self, module: usize, kernel: &Kernel) {
+        let units = self.config.core.count as usize;
         let mut refused = 0;
-        while self.launch.next_group < kernel.work_groups && refused < self.units.len() {
-            let unit = self.launch.next_unit;
-            self.launch.next_unit = (unit + 1) % self.units.len();
+        while refused < units {
+            let block = &mut self.launch.blocks[module];
+            if block.next_group == block.end_group {
+                return;
+            }
+            let unit = module * units + block.next_unit;
+            block.next_unit = (block.next_unit + 1) % units;
             if self.fits(&self.units[unit], kernel) {
-                self.start_group(unit as u16, kernel);
+                self.start_group(module, unit as u16, kernel);
                 refused = 0;
             } else {
                 refused += 1;
@@ -75,9 +68,11 @@ impl<const W: usize> Machine<'_, W> {
             && (unit.resident + 1) * kernel.lds_bytes <= core.lds_bytes
     }
 
-    fn start_group(&mut self, unit: u16, kernel: &Kernel) {
-        let work_group = self.launch.next_group;
-        self.launch.next_group += 1;
+    fn start_group(&mut self, module: usize, unit: u16, kernel: &Kernel) {
+        let block = &mut self.launch.blocks[module];
+        let work_group = block.next_group;
+        block.next_group += 1;
+        let (gpu, gpus) = (u32::from(self.topology.gpu_of(module as u16)), u32::from(self.topology.gpus));
         let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
         let cu = &mut self.units[usize::from(unit)];
         cu.resident += 1;
@@ -90,7 +85,7 @@ impl<const W: usize> Machine<'_, W> {
             }
             cu.running += 1;
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
-            let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu: 0, gpus: 1 };
+            let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             cu.waves[slot] = Some(WaveSlot {
                 task: WaveTask::start(kernel, id, Rc::clone(&lds)),
                 id,
@@ -126,6 +121,6 @@ impl<const W: usize> Machine<'_, W> {
         cu.running -= kernel.waves_per_group;
         self.stats.add(Counter::WorkGroups, 1);
         self.launch.finished_groups += 1;
-        self.dispatch(kernel);
+        self.dispatch_module(usize::from(self.module_of(Role::L1, unit)), kernel);
     }
 }

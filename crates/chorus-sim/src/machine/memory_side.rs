@@ -5,13 +5,16 @@ use std::collections::VecDeque;
 use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::{Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message, Size, memory};
-use chorus_protocol::registry::Delivery;
+use chorus_protocol::registry::{Delivery, Values};
 
+use super::between_modules::SIDES;
+use super::boundary::BOUNDARY;
 use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::{Crossbar, Parcel};
 use crate::dram::DramRequest;
+use crate::fabric::Hop;
 use crate::frontend::Kernel;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
@@ -84,20 +87,31 @@ impl<const W: usize> Machine<'_, W> {
         if network == TO_MEMORY {
             self.banks[usize::from(source)].to_memory += 1;
             // Later fetches are behind a write-back on the same channel, so they may find it in memory already.
-            if message.kind == memory::WB {
-                write_line(self.memory.words_mut(), message.line, message.mask, &message.data);
+            if message.kind == memory::WB && self.values == Values::Carried {
+                let line = self.pages.virtual_line(message.line);
+                write_line(self.memory.words_mut(), line, message.mask, &message.data);
             }
-        } else {
-            let bytes = u64::from(self.config.network.header_bytes + payload);
-            self.stats.add(Counter::NetworkMessages, 1);
-            self.stats.add_traffic(spec.class, u64::from(flits), bytes);
+        }
+        let (to, destination) = self.topology.role(message.dst);
+        let way = if network == TO_MEMORY { None } else { self.way((from, source), (to, destination)) };
+        let bytes = self.config.network.header_bytes + payload;
+        match way {
+            None if network == TO_MEMORY => {}
+            None | Some((Hop::Inside, _)) => {
+                self.stats.add(Counter::NetworkMessages, 1);
+                self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
+            }
+            Some((_, modules)) => self.stats.add_distant(self.distance(modules), spec.class, u64::from(bytes)),
         }
         let time = self.in_order(message.src, network, self.wheel.now() + delay);
-        let (_, destination) = self.topology.role(message.dst);
         let id = self.in_flight.insert_with(|slot| {
             slot.message.copy_from(message, payload > 0);
             (slot.flits, slot.network, slot.enqueued) = (flits, network, time);
-            (slot.from, slot.source, slot.destination) = (from, source, destination);
+            (slot.from, slot.source, slot.to, slot.destination) = (from, source, to, destination);
+            (slot.hop, slot.bytes) = (way.map(|(hop, _)| hop), bytes as u16);
+            if let Some((_, modules)) = way {
+                slot.modules = modules;
+            }
         });
         self.wheel.schedule(time, Event::Inject(id));
     }
@@ -116,9 +130,13 @@ impl<const W: usize> Machine<'_, W> {
         *last
     }
 
-    /// A message leaves its controller.
+    /// A message leaves its controller, or comes to the next port on its way to another module.
     pub(super) fn inject(&mut self, id: u32) {
-        let &InFlight { flits, network, from, source, destination, .. } = self.in_flight.get(id);
+        let &InFlight { flits, network, from, source, destination, hop, .. } = self.in_flight.get(id);
+        if let Some(hop) = hop {
+            self.travel(id, hop);
+            return;
+        }
         if network == TO_MEMORY {
             self.enqueue_memory(id);
             return;
@@ -222,6 +240,7 @@ impl<const W: usize> Machine<'_, W> {
             (Role::L1, unit) => {
                 self.finish_completions(agent, kernel);
                 self.route(agent, true, kernel)?;
+                self.retry_boundary(unit, kernel)?;
                 self.retry_access_now(unit, kernel)
             }
             (Role::L2 | Role::Memory, bank) => {
@@ -234,9 +253,9 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let &InFlight { network, from, destination, .. } = self.in_flight.get(id);
-        match from {
-            Role::L2 | Role::Memory => {
+        let &InFlight { network, to, destination, .. } = self.in_flight.get(id);
+        match to {
+            Role::L1 => {
                 let cache = &mut self.caches[usize::from(destination)];
                 if cache.waiting > 0 || !self.step_cache(destination, id, kernel)? {
                     let cache = &mut self.caches[usize::from(destination)];
@@ -244,11 +263,13 @@ impl<const W: usize> Machine<'_, W> {
                     cache.waiting += 1;
                     self.serve_cache(destination, kernel)?;
                 }
+                self.retry_boundary(destination, kernel)?;
                 self.retry_access_now(destination, kernel)
             }
-            Role::L1 => {
+            Role::L2 | Role::Memory => {
+                let queue = self.bank_queue(id);
                 let state = &mut self.banks[usize::from(destination)];
-                let queue = &mut state.queues[usize::from(network)];
+                let queue = &mut state.queues[queue];
                 queue.push_back(id);
                 state.waiting += 1;
                 // Behind a head that waits, there is nothing new to serve.
@@ -305,13 +326,17 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Ends the operations that a message completed.
-    fn finish_completions(&mut self, agent: AgentId, kernel: &Kernel) {
+    pub(super) fn finish_completions(&mut self, agent: AgentId, kernel: &Kernel) {
         if self.outbox.completions.is_empty() {
             return;
         }
         let (_, unit) = self.topology.role(agent);
         let mut completions = std::mem::take(&mut self.outbox.completions);
         for completion in completions.drain(..) {
+            if completion.txn == BOUNDARY {
+                self.boundary_answered();
+                continue;
+            }
             self.record_values(unit, &completion);
             self.access_done(unit, completion.txn.0, kernel);
         }
@@ -320,8 +345,11 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message has been taken by its destination: its source may send more.
     fn consume(&mut self, id: u32) {
-        let &InFlight { flits, network, from, source, .. } = self.in_flight.get(id);
+        let &InFlight { flits, network, from, source, hop, .. } = self.in_flight.get(id);
         self.in_flight.remove(id);
+        if hop.is_some() {
+            return;
+        }
         let now = self.wheel.now();
         let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
         crossbar.consumed(source, network, flits);
@@ -373,23 +401,41 @@ impl<const W: usize> Machine<'_, W> {
             self.banks[index].held = Held::Port;
             return Ok(());
         }
-        for network in (0..self.banks[index].queues.len()).rev() {
-            let mut place = 0;
-            while let Some(&id) = self.selectable(&self.banks[index].queues[network], place) {
-                if self.step_bank(bank, id, true, kernel)? {
-                    self.banks[index].queues[network].remove(place);
-                    self.banks[index].waiting -= 1;
-                    self.consume(id);
-                    self.served(bank);
+        let networks = self.lanes_per_agent - 1;
+        let sides = if self.fabric.is_some() { SIDES } else { 1 };
+        let first = self.banks[index].next_side;
+        for network in (0..networks).rev() {
+            for side in (first..sides).chain(0..first) {
+                if self.serve_queue(bank, side * networks + network, kernel)? {
+                    self.banks[index].next_side = if side + 1 == sides { 0 } else { side + 1 };
                     return Ok(());
                 }
-                let now = self.wheel.now();
-                self.banks[index].stalled_since.get_or_insert(now);
-                self.banks[index].held = Held::Lines;
-                place += 1;
             }
         }
         Ok(())
+    }
+
+    /// Lets a bank serve one message of a queue. Returns whether it could.
+    fn serve_queue(&mut self, bank: u16, queue: usize, kernel: &Kernel) -> Result<bool, SimError> {
+        let index = usize::from(bank);
+        let own = queue < self.lanes_per_agent - 1;
+        let mut place = 0;
+        while let Some(&id) = self.selectable(&self.banks[index].queues[queue], place) {
+            let held = own && self.is_held_by_port(bank, id);
+            if !held && self.step_bank(bank, id, true, kernel)? {
+                let state = &mut self.banks[index];
+                state.queues[queue].remove(place);
+                state.waiting -= 1;
+                self.consume(id);
+                self.served(bank);
+                return Ok(true);
+            }
+            let now = self.wheel.now();
+            self.banks[index].stalled_since.get_or_insert(now);
+            self.banks[index].held = Held::Lines;
+            place += 1;
+        }
+        Ok(false)
     }
 
     /// Requests that a bank may still send to its memory channel.
@@ -428,7 +474,8 @@ impl<const W: usize> Machine<'_, W> {
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
         let line = self.topology.line_in_bank(message.line);
-        if !write && let Some(words) = self.memory.words().get(message.line.0 as usize * W..) {
+        let virtual_line = self.pages.virtual_line(message.line).0 as usize;
+        if !write && let Some(words) = self.memory.words().get(virtual_line * W..) {
             prefetch(&words[..W.min(words.len())]);
         }
         self.banks[index].to_memory -= 1;
@@ -463,7 +510,8 @@ impl<const W: usize> Machine<'_, W> {
     /// A line has been read: its fetch becomes the answer.
     pub(super) fn fetched(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
         let fetch = self.in_flight.get_mut(id);
-        fetch.message.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), fetch.message.line));
+        let line = self.pages.virtual_line(fetch.message.line);
+        fetch.message.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), line));
         let bank = fetch.source;
         // Waiting wavefronts find what they poll in a cache: a program that still reads memory is getting on.
         self.progress = self.wheel.now();

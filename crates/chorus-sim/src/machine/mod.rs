@@ -1,8 +1,12 @@
 //! The machine: compute units, private caches, crossbars, shared banks and memory channels on one event wheel.
 //!
 //! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
-//! accesses to private caches, [`memory_side`] moves messages, [`dispatch`] launches kernels, [`stuck`] explains runs that hang.
+//! accesses to private caches, [`memory_side`] moves messages, [`between_modules`] moves them from module to module, [`dispatch`] places
+//! work-groups, [`boundary`] begins and ends kernels, [`stuck`] explains runs that hang.
 
+mod between_modules;
+mod boundary;
+mod build;
 mod core_side;
 mod dispatch;
 mod memory_side;
@@ -10,13 +14,13 @@ mod stuck;
 
 use std::collections::VecDeque;
 
+use boundary::Launch;
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
-use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec, MsgKind};
-use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, Delivery, Protocol};
+use chorus_protocol::registry::{Delivery, Protocol, Values};
 use chorus_system::SystemConfig;
 
 use crate::clock::{ClockDomains, Ticks};
@@ -24,8 +28,10 @@ use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
+use crate::fabric::{Fabric, Hop};
 use crate::frontend::{HostMemory, Kernel};
-use crate::simulate::Settings;
+use crate::pages::Pages;
+use crate::sharing::Sharing;
 use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
@@ -42,7 +48,7 @@ enum Event {
     AccessDone { unit: u16, access: u32 },
     /// A wavefront's local data access ends.
     LdsDone { unit: u16, wave: u16 },
-    /// A message leaves its controller.
+    /// A message leaves its controller, or comes to the next port on its way to another module.
     Inject(u32),
     /// The port of a compute unit or a bank is free to send.
     Send { from: Role, port: u16 },
@@ -50,6 +56,8 @@ enum Event {
     Arrive(u32),
     /// A bank serves its next input.
     Serve(u16),
+    /// A bank that could not take requests because of a crowded port to other modules tries again.
+    Retry(u16),
     /// A memory channel decides its next request.
     Decide(u16),
     /// A line has been read from memory.
@@ -66,11 +74,17 @@ enum Event {
 struct InFlight<const W: usize> {
     enqueued: Ticks,
     flits: u32,
-    /// Its source's role, and which of that role its source and its destination are.
+    /// The roles of its source and destination, and which of these roles they are.
     source: u16,
     destination: u16,
     from: Role,
+    to: Role,
     network: u8,
+    /// Where it is on its way between modules; nothing where it goes through a crossbar.
+    hop: Option<Hop>,
+    /// The modules of source and destination, and its length, where it goes between modules.
+    modules: [u8; 2],
+    bytes: u16,
     message: Message<W>,
 }
 
@@ -78,17 +92,35 @@ impl<const W: usize> Default for InFlight<W> {
     fn default() -> Self {
         let nobody = AgentId::default();
         let message = Message::control(MsgKind::default(), LineAddr::default(), nobody, nobody);
-        InFlight { message, flits: 0, network: 0, from: Role::L1, source: 0, destination: 0, enqueued: 0 }
+        InFlight {
+            message,
+            flits: 0,
+            network: 0,
+            from: Role::L1,
+            to: Role::L1,
+            source: 0,
+            destination: 0,
+            hop: None,
+            modules: [0; 2],
+            bytes: 0,
+            enqueued: 0,
+        }
     }
 }
 
 /// A shared bank: its controller and the queues before it.
 struct Bank<const W: usize> {
     controller: Box<dyn Controller<W>>,
-    /// One queue per virtual network.
+    /// One queue per virtual network for messages of the module itself and, on machines of several modules, one for those of other modules of
+    /// the GPU and one for those of other GPUs. So requests that wait for a port, or for an answer from another GPU, never hold up what
+    /// that port or that GPU waits for.
     queues: Vec<VecDeque<u32>>,
     /// How many inputs wait in all queues.
     waiting: usize,
+    /// Whose messages are served first next time: 0 the module's, 1 the GPU's, 2 those of others.
+    next_side: usize,
+    /// Whether the bank is to try again when a port to other modules is less crowded.
+    retry_planned: bool,
     from_memory: VecDeque<u32>,
     /// When the bank can serve its next input.
     free: Ticks,
@@ -101,11 +133,13 @@ struct Bank<const W: usize> {
 
 impl<const W: usize> Bank<W> {
     /// An idle bank.
-    fn new(controller: Box<dyn Controller<W>>, networks: usize) -> Self {
+    fn new(controller: Box<dyn Controller<W>>, queues: usize) -> Self {
         Bank {
             controller,
-            queues: vec![VecDeque::with_capacity(64); networks],
+            queues: vec![VecDeque::with_capacity(64); queues],
             waiting: 0,
+            next_side: 0,
+            retry_planned: false,
             from_memory: VecDeque::with_capacity(64),
             free: 0,
             scheduled: false,
@@ -139,6 +173,8 @@ struct PrivateCache<const W: usize> {
     head: CoreRequest<W>,
     /// Whether `head` is that access's.
     head_is_current: bool,
+    /// Whether the beginning or end of the kernel could not be accepted yet.
+    boundary_waits: bool,
 }
 
 impl<const W: usize> PrivateCache<W> {
@@ -150,6 +186,7 @@ impl<const W: usize> PrivateCache<W> {
             waiting: 0,
             head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn(0)),
             head_is_current: false,
+            boundary_waits: false,
         }
     }
 }
@@ -183,6 +220,10 @@ pub(crate) struct Machine<'a, const W: usize> {
     banks: Vec<Bank<W>>,
     requests: Crossbar,
     responses: Crossbar,
+    /// The links between modules, where there are several.
+    fabric: Option<Fabric>,
+    pages: Pages,
+    sharing: Sharing,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
     in_flight: Slab<InFlight<W>>,
@@ -193,6 +234,7 @@ pub(crate) struct Machine<'a, const W: usize> {
     injected: Vec<Ticks>,
     lanes_per_agent: usize,
     delivery: Delivery,
+    values: Values,
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
     launch: Launch,
@@ -218,73 +260,7 @@ impl Latencies {
     }
 }
 
-/// The kernel being run.
-#[derive(Default)]
-struct Launch {
-    next_group: u32,
-    finished_groups: u32,
-    next_unit: usize,
-    waves_started: u64,
-}
-
 impl<'a, const W: usize> Machine<'a, W> {
-    /// An idle machine.
-    pub(crate) fn new<P>(
-        config: &'a SystemConfig,
-        protocol: &P,
-        settings: Settings,
-        memory: HostMemory,
-    ) -> Result<Self, SimError>
-    where
-        P: Protocol + Build<W> + ?Sized,
-    {
-        let clocks = ClockDomains::new(&config.clocks);
-        let topology = Topology { l1s: config.core.count as u16, l2s: config.l2.banks as u16 };
-        let build = build_config(config, topology, settings);
-        let networks = usize::from(protocol.virtual_networks());
-        let controller = |role: Role, index: u16| {
-            protocol
-                .build(role, index, &build)
-                .ok_or_else(|| SimError::Unsupported(format!("{} has no {} controller", protocol.title(), role.name())))
-        };
-        let caches = (0..topology.l1s).map(|index| Ok(PrivateCache::new(controller(Role::L1, index)?, networks)));
-        let caches = caches.collect::<Result<Vec<_>, SimError>>()?;
-        let banks = (0..topology.l2s).map(|index| Ok(Bank::new(controller(Role::L2, index)?, networks)));
-        let banks = banks.collect::<Result<Vec<_>, SimError>>()?;
-        let crossbar = |inputs, outputs| {
-            Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
-        };
-        let agents = usize::from(topology.l1s + topology.l2s);
-        Ok(Machine {
-            config,
-            clocks,
-            topology,
-            specs: protocol.messages(),
-            latencies: Latencies::new(config, &clocks),
-            stats: Stats::default(),
-            memory,
-            wheel: Wheel::default(),
-            units: (0..topology.l1s).map(|_| ComputeUnit::new(config, &clocks)).collect(),
-            caches,
-            banks,
-            requests: crossbar(topology.l1s, topology.l2s),
-            responses: crossbar(topology.l2s, topology.l1s),
-            channels: (0..topology.l2s)
-                .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
-                .collect(),
-            channel_scheduled: vec![false; usize::from(topology.l2s)],
-            in_flight: Slab::default(),
-            outbox: Outbox::default(),
-            instant: VecDeque::new(),
-            injected: vec![0; agents * (networks + 1)],
-            lanes_per_agent: networks + 1,
-            delivery: protocol.delivery(),
-            wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
-            launch: Launch::default(),
-            progress: 0,
-        })
-    }
-
     /// The time, in core cycles.
     pub(crate) fn cycles(&self) -> u64 {
         self.clocks.core.count(self.wheel.now())
@@ -306,7 +282,7 @@ impl<'a, const W: usize> Machine<'a, W> {
         self.begin_kernel(kernel)?;
         let idle_max = self.clocks.core.cycles(self.config.watchdog.idle_cycles);
         let time_max = self.clocks.core.cycles(self.config.watchdog.cycles);
-        while self.launch.finished_groups < kernel.work_groups {
+        while !self.is_over(kernel)? {
             let Some(event) = self.wheel.pop() else {
                 return Err(self.stuck(kernel, stuck::Cause::Deadlock));
             };
@@ -318,7 +294,9 @@ impl<'a, const W: usize> Machine<'a, W> {
                 return Err(self.stuck(kernel, stuck::Cause::TooLong));
             }
         }
-        self.write_back_for_host();
+        if self.values == Values::Carried {
+            self.write_back_for_host();
+        }
         Ok(())
     }
 
@@ -332,6 +310,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Send { from, port } => self.wake_port(from, port),
             Event::Arrive(id) => self.arrive(id, kernel)?,
             Event::Serve(bank) => self.serve_bank(bank, kernel)?,
+            Event::Retry(bank) => self.retry_crowded(bank),
             Event::Decide(channel) => self.decide_memory(channel),
             Event::Fetched(id) => self.fetched(id, kernel)?,
             Event::Wake(agent) => self.wake(agent, kernel)?,
@@ -353,22 +332,23 @@ impl<'a, const W: usize> Machine<'a, W> {
 
     /// Makes memory hold what the caches would answer, for the host to read. Costs no simulated time.
     fn write_back_for_host(&mut self) {
-        let words = self.memory.words_mut();
+        let (words, pages) = (self.memory.words_mut(), &self.pages);
+        let mut write = |line, mask, data: &LineData<W>| write_line(words, pages.virtual_line(line), mask, data);
         for bank in &self.banks {
-            bank.controller.dirty_lines(&mut |line, mask, data| write_line(words, line, mask, data));
+            bank.controller.dirty_lines(&mut write);
         }
         // Every wavefront has finished, so data on its way to a bank is what a private cache gave up: newer than the bank's.
         for flight in self.in_flight.live().filter(|flight| flight.from == Role::L1) {
             let Message { line, mask, ref data, .. } = flight.message;
-            write_line(words, line, mask, data);
+            write(line, mask, data);
         }
         for cache in &self.caches {
-            cache.controller.dirty_lines(&mut |line, mask, data| write_line(words, line, mask, data));
+            cache.controller.dirty_lines(&mut write);
         }
     }
 }
 
-/// Writes the masked bytes of a line into memory.
+/// Writes the masked bytes of a virtual line into memory.
 fn write_line<const W: usize>(words: &mut [u32], line: LineAddr, mask: ByteMask, data: &LineData<W>) {
     let start = line.0 as usize * W;
     let mut current = read_line::<W>(words, line);
@@ -378,7 +358,7 @@ fn write_line<const W: usize>(words: &mut [u32], line: LineAddr, mask: ByteMask,
     }
 }
 
-/// Reads a line from memory; what lies beyond its end is zero.
+/// Reads a virtual line from memory; what lies beyond its end is zero.
 fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
     let start = line.0 as usize * W;
     let mut data = LineData::default();
@@ -393,33 +373,6 @@ fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
 /// A request that concerns no line.
 fn lineless_request<const W: usize>(op: CoreOp, order: Order, scope: Scope, wave: u16, txn: Txn) -> CoreRequest<W> {
     CoreRequest { op, order, scope, line: LineAddr(0), mask: ByteMask::EMPTY, data: LineData::default(), wave, txn }
-}
-
-fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -> BuildConfig {
-    let policy = |replacement| match replacement {
-        chorus_system::Replacement::Lru => Replacement::Lru,
-        chorus_system::Replacement::Fifo => Replacement::Fifo,
-    };
-    let line = config.l1.line_bytes;
-    BuildConfig {
-        topology,
-        l1: CacheShape {
-            sets: config.l1.size_bytes / line / config.l1.ways,
-            ways: config.l1.ways,
-            mshrs: config.l1.mshrs,
-            replacement: policy(config.l1.replacement),
-        },
-        l2: CacheShape {
-            sets: config.l2.bank_bytes / line / config.l2.ways,
-            ways: config.l2.ways,
-            mshrs: config.l2.mshrs,
-            replacement: policy(config.l2.replacement),
-        },
-        waves: config.core.wavefronts as u16,
-        fences: settings.fences,
-        parameters: settings.parameters,
-        fault: settings.fault,
-    }
 }
 
 /// The controller that an agent id names.

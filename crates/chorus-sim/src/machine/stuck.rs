@@ -54,6 +54,8 @@ pub struct StuckReport {
     pub unfinished: usize,
     /// How many work-groups have not found room on a compute unit.
     pub not_started: u32,
+    /// How many private caches have not answered the beginning or the end of the kernel.
+    pub unanswered: u32,
     /// The first of the unfinished wavefronts.
     pub waves: Vec<StuckWave>,
     /// Bytes of a line, to print addresses.
@@ -76,6 +78,9 @@ impl fmt::Display for StuckReport {
         }
         if *not_started > 0 {
             write!(f, "; {not_started} work-groups have not found room and may be what the others wait for")?;
+        }
+        if self.unanswered > 0 {
+            write!(f, "; {} private caches have not answered the beginning or end of the kernel", self.unanswered)?;
         }
         write!(f, "; {unfinished} wavefronts are unfinished:")?;
         for wave in waves {
@@ -135,7 +140,8 @@ impl<const W: usize> Machine<'_, W> {
             cycle: self.cycles(),
             idle_cycles: self.clocks.core.count(self.wheel.now() - self.progress),
             unfinished,
-            not_started: kernel.work_groups - self.launch.next_group,
+            not_started: self.launch.blocks.iter().map(|block| block.end_group - block.next_group).sum(),
+            unanswered: self.launch.unanswered,
             waves,
             line_bytes: W as u64 * 4,
         }))

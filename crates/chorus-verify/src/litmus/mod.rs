@@ -1,10 +1,11 @@
 //! Litmus tests against protocols.
 //!
 //! A test is run on a protocol in every order of issuing, delivery and eviction, from empty and from warm caches, its work-groups beside a
-//! private cache each. The outcomes reached must be among those that the protocol's memory model allows; and the telling outcome, where the
+//! private cache each, and where the protocol reaches further than a module in every [`placement`]. The outcomes reached must be among those that the protocol's memory model allows; and the telling outcome, where the
 //! protocol's machine should be able to produce it, must have been reached, since a test that never shows a relaxation that is there says
 //! nothing about the others.
 
+pub mod placement;
 mod suite;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use chorus_litmus::model::Model;
 use chorus_litmus::test::{Outcome, Quantifier};
 use chorus_protocol::registry::Protocol;
 
+pub use self::placement::Placement;
 pub use self::suite::{DISCRIMINATORS, SuiteTest, find, tests};
 use crate::chart::Chart;
 use crate::code::NotRunnable;
@@ -89,6 +91,8 @@ pub struct LitmusResult {
     pub bounded: bool,
     /// The shortest way to the first violation, a forbidden outcome among them.
     pub failure: Option<Chart>,
+    /// How the test was placed when it came to the violation, or last.
+    pub placement: Placement,
 }
 
 impl LitmusResult {
@@ -175,19 +179,58 @@ impl LitmusResult {
     /// The way to a violation as text.
     pub fn replay(&self) -> Option<Replay> {
         let stores = self.stores;
-        let replay = |chart| Replay { stores, ..Replay::of_chart(self.protocol, self.fault, self.test.name(), chart) };
+        let name = self.placement.name_of(self.test.name());
+        let replay = |chart| Replay { stores, ..Replay::of_chart(self.protocol, self.fault, &name, chart) };
         self.failure.as_ref().map(replay)
     }
 }
 
-/// Runs a test on a protocol, beside cores whose stores are as `stores` says; `fault` indexes the protocol's faults.
+/// Runs a test on a protocol in every placement, beside cores whose stores are as `stores` says; `fault` indexes the protocol's faults. Placements are
+/// counted together, up to the first violation.
 pub fn run_litmus(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
     test: &SuiteTest,
     stores: Stores,
 ) -> Result<LitmusResult, NotRunnable> {
-    let config = MachineConfig { stores, ..MachineConfig::for_program(&test.test.program)? };
+    let mut together: Option<LitmusResult> = None;
+    for &placement in Placement::of_protocol(protocol) {
+        let result = run_placed(protocol, fault, test, stores, placement)?;
+        let sum = match together.take() {
+            None => result,
+            Some(mut earlier) => {
+                earlier.reached.extend(result.reached);
+                LitmusResult {
+                    reached: earlier.reached,
+                    states: earlier.states + result.states,
+                    transitions: earlier.transitions + result.transitions,
+                    depth: earlier.depth.max(result.depth),
+                    bounded: earlier.bounded || result.bounded,
+                    ..result
+                }
+            }
+        };
+        let ends = sum.failure.is_some();
+        together = Some(sum);
+        if ends {
+            break;
+        }
+    }
+    match together {
+        Some(result) => Ok(result),
+        None => run_placed(protocol, fault, test, stores, Placement::OneModule),
+    }
+}
+
+/// As [`run_litmus`], in one placement.
+pub fn run_placed(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    test: &SuiteTest,
+    stores: Stores,
+    placement: Placement,
+) -> Result<LitmusResult, NotRunnable> {
+    let config = MachineConfig { stores, ..MachineConfig::for_placed(&test.test.program, placement)? };
     let model = provided(protocol.model(), &config);
     let mut exploration = Exploration::new(protocol, fault, &config, OnForbidden::Collect);
     let end = exploration.run(&Settings::default());
@@ -212,5 +255,6 @@ pub fn run_litmus(
         depth,
         bounded,
         failure,
+        placement,
     })
 }

@@ -1,8 +1,9 @@
 //! Draws machines and programs.
 
-use chorus_protocol::registry::{Promise, Protocol};
+use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::registry::{MemoryModel, Promise, Protocol, Reach, Values};
 
-use super::program::{Access, Action, Boundary, Kind, Phase, Program, Seat, WORDS, Word};
+use super::program::{Access, Action, Boundary, Kind, Phase, Program, Scopes, Seat, WORDS, Word};
 use super::random::{Random, derive};
 use super::setup::{Episode, Setup, draw_setup};
 
@@ -14,19 +15,25 @@ pub fn draw_episode(protocol: &dyn Protocol, seed: u64, index: u64) -> Episode {
         .flat_map(|cache| (0..setup.waves).map(move |slot| Seat { cache, slot }))
         .filter(|_| !random.once_in(8))
         .collect();
-    let communicates = protocol.promises().contains(&Promise::Communication);
     let program = if random.once_in(3) {
         setup.fences = !random.once_in(4);
         // Few words make races.
         setup.lines = setup.lines.min(random.pick(&[1, 2, 3, 4]));
-        draw_racy(&setup, seats, &mut random)
+        draw_racy(&setup, scopes(protocol, &setup), seats, &mut random)
     } else {
-        draw_race_free(&setup, seats, communicates, &mut random)
+        draw_race_free(protocol, &setup, seats, &mut random)
     };
     Episode { setup, program, schedule: random.next() }
 }
 
-fn draw_racy(setup: &Setup, seats: Vec<Seat>, random: &mut Random) -> Program {
+/// How far synchronisation must reach, and whether accesses that race must be strong: in PTX, weak ones promise nothing.
+fn scopes(protocol: &dyn Protocol, setup: &Setup) -> Scopes {
+    let widest = if setup.topology.gpus > 1 { Scope::System } else { Scope::Gpu };
+    let races = if protocol.model() == MemoryModel::Ptx { Order::Relaxed } else { Order::Weak };
+    Scopes { widest, narrow: Vec::new(), races }
+}
+
+fn draw_racy(setup: &Setup, scopes: Scopes, seats: Vec<Seat>, random: &mut Random) -> Program {
     let words = (u32::from(setup.lines) * WORDS as u32).min(random.between(1, 6));
     let length = random.pick(&[8, 15, 30, 60]);
     let atomics = random.pick(&[0, 2, 4, 8]);
@@ -44,20 +51,57 @@ fn draw_racy(setup: &Setup, seats: Vec<Seat>, random: &mut Random) -> Program {
         }
     };
     let actions = seats.iter().map(|_| (0..length).map(|_| draw_action()).collect()).collect();
-    Program { kind: Kind::Racy, seats, phases: vec![Phase { actions, end: Boundary::Kernel }] }
+    Program { kind: Kind::Racy, scopes, seats, phases: vec![Phase { actions, end: Boundary::Kernel }] }
+}
+
+/// A word by which some wavefronts synchronise.
+#[derive(Clone, Debug)]
+struct Meeting {
+    word: Word,
+    /// In which scope they all are.
+    scope: Scope,
+    /// Their numbers.
+    members: Vec<usize>,
+}
+
+/// Draws who synchronises by a word: all, or those of a GPU or beside a private cache where the protocol knows scopes.
+fn draw_meeting(word: Word, reach: Reach, setup: &Setup, seats: &[Seat], random: &mut Random) -> Meeting {
+    let topology = setup.topology;
+    let widest = if topology.gpus > 1 { Scope::System } else { Scope::Gpu };
+    let scope = match reach {
+        Reach::OneModule => widest,
+        Reach::AnyMachine => random.pick(&[widest, widest, Scope::System, Scope::Gpu, Scope::Gpu, Scope::WorkGroup]),
+    };
+    let gpu = |seat: &Seat| topology.gpu_of(topology.module_of(topology.l1(seat.cache)));
+    let (cache, one_gpu) = match scope {
+        Scope::System => (0, 0),
+        _ if scope == widest => (0, 0),
+        Scope::Gpu => (0, random.below(u32::from(topology.gpus)) as u16),
+        Scope::WorkGroup => (random.below(u32::from(topology.l1s)) as u16, 0),
+    };
+    let is_member = |seat: &Seat| match scope {
+        Scope::System => true,
+        _ if scope == widest => true,
+        Scope::Gpu => gpu(seat) == one_gpu,
+        Scope::WorkGroup => seat.cache == cache,
+    };
+    let members = seats.iter().enumerate().filter(|(_, seat)| is_member(seat)).map(|(wave, _)| wave).collect();
+    Meeting { word, scope, members }
 }
 
 /// Which words are used for what through the whole program.
 struct Roles {
     barrier: Option<Word>,
-    locks: Vec<Word>,
-    flags: Vec<Word>,
-    counters: Vec<Word>,
+    locks: Vec<Meeting>,
+    flags: Vec<Meeting>,
+    counters: Vec<Meeting>,
     data: Vec<Word>,
 }
 
 impl Roles {
-    fn draw(setup: &Setup, communicates: bool, random: &mut Random) -> Roles {
+    fn draw(protocol: &dyn Protocol, setup: &Setup, seats: &[Seat], random: &mut Random) -> Roles {
+        let communicates = protocol.promises().contains(&Promise::Communication);
+        let meeting = |word, random: &mut Random| draw_meeting(word, protocol.reach(), setup, seats, random);
         let mut words: Vec<Word> = (0..setup.lines * WORDS as u8).map(Word).collect();
         random.shuffle(&mut words);
         let mut roles =
@@ -68,9 +112,9 @@ impl Roles {
         }
         while let Some(word) = words.pop() {
             match random.below(8) {
-                0 | 1 if communicates && roles.locks.len() < 2 => roles.locks.push(word),
-                2 if communicates && roles.flags.len() < 2 => roles.flags.push(word),
-                3 if roles.counters.len() < 2 => roles.counters.push(word),
+                0 | 1 if communicates && roles.locks.len() < 2 => roles.locks.push(meeting(word, random)),
+                2 if communicates && roles.flags.len() < 2 => roles.flags.push(meeting(word, random)),
+                3 if roles.counters.len() < 2 => roles.counters.push(meeting(word, random)),
                 _ => roles.data.push(word),
             }
         }
@@ -85,17 +129,21 @@ struct PhaseRoles {
     read_only: Vec<Word>,
     /// The words that each lock guards.
     guarded: Vec<Vec<Word>>,
-    /// The words that go with each flag, and who raises it.
-    handed: Vec<(usize, Vec<Word>)>,
+    /// The words that go with each flag, and who raises it, if somebody can.
+    handed: Vec<(Option<usize>, Vec<Word>)>,
 }
 
 impl PhaseRoles {
     fn draw(roles: &Roles, waves: usize, random: &mut Random) -> PhaseRoles {
+        let producer = |flag: &Meeting, random: &mut Random| {
+            let index = random.below(flag.members.len() as u32) as usize;
+            flag.members.get(index).copied()
+        };
         let mut drawn = PhaseRoles {
             own: vec![Vec::new(); waves],
             read_only: Vec::new(),
             guarded: vec![Vec::new(); roles.locks.len()],
-            handed: roles.flags.iter().map(|_| (random.below(waves as u32) as usize, Vec::new())).collect(),
+            handed: roles.flags.iter().map(|flag| (producer(flag, random), Vec::new())).collect(),
         };
         for &word in &roles.data {
             match random.below(8) {
@@ -113,12 +161,17 @@ impl PhaseRoles {
     }
 }
 
-fn draw_race_free(setup: &Setup, seats: Vec<Seat>, communicates: bool, random: &mut Random) -> Program {
-    let roles = Roles::draw(setup, communicates, random);
+fn draw_race_free(protocol: &dyn Protocol, setup: &Setup, seats: Vec<Seat>, random: &mut Random) -> Program {
+    let roles = Roles::draw(protocol, setup, &seats, random);
     let waves = seats.len();
     let phases = random.between(1, 4);
+    // Where values are decreed, copies stay as they are even when a kernel begins.
+    let phases = if protocol.values() == Values::Decreed { 1 } else { phases };
     let length = random.pick(&[3, 6, 12]);
-    let mut program = Program { kind: Kind::DataRaceFree, seats, phases: Vec::new() };
+    let meetings = [&roles.locks, &roles.flags, &roles.counters].into_iter().flatten();
+    let narrow = meetings.map(|meeting| (meeting.word, meeting.scope)).collect();
+    let scopes = Scopes { narrow, ..scopes(protocol, setup) };
+    let mut program = Program { kind: Kind::DataRaceFree, scopes, seats, phases: Vec::new() };
     if waves == 0 {
         return program;
     }
@@ -148,17 +201,18 @@ fn draw_wave(wave: usize, length: u32, roles: &Roles, phase: &PhaseRoles, random
     }
     let mut publish_end = 0;
     for (flag, (producer, words)) in roles.flags.iter().zip(&phase.handed) {
-        if *producer == wave && !words.is_empty() {
+        if *producer == Some(wave) && !words.is_empty() {
             let at = random.between(publish_end, actions.len() as u32);
-            actions.insert(at as usize, Action::Publish { flag: *flag, words: words.clone() });
+            actions.insert(at as usize, Action::Publish { flag: flag.word, words: words.clone() });
             publish_end = at + 1;
         }
     }
     for (flag, (producer, words)) in roles.flags.iter().zip(&phase.handed) {
-        if *producer != wave && !words.is_empty() && !random.once_in(3) {
+        let consumes = *producer != Some(wave) && flag.members.contains(&wave);
+        if consumes && !words.is_empty() && !random.once_in(3) {
             let at = random.between(publish_end, actions.len() as u32) as usize;
             let loads = (0..random.between(1, 3)).map(|_| random.pick(words)).collect();
-            actions.insert(at, Action::Consume { flag: *flag, by_atomics: random.once_in(3), words: loads });
+            actions.insert(at, Action::Consume { flag: flag.word, by_atomics: random.once_in(3), words: loads });
         }
     }
     actions
@@ -175,14 +229,20 @@ fn draw_free_action(wave: usize, roles: &Roles, phase: &PhaseRoles, random: &mut
     }
     match random.below(8) {
         0 if !phase.read_only.is_empty() => Some(Action::Plain(Access::Load(random.pick(&phase.read_only)))),
-        1 if !roles.counters.is_empty() => Some(Action::Count(random.pick(&roles.counters))),
+        1 if !roles.counters.is_empty() => {
+            let counter = &roles.counters[random.below(roles.counters.len() as u32) as usize];
+            counter.members.contains(&wave).then_some(Action::Count(counter.word))
+        }
         2..5 if !roles.locks.is_empty() => {
             let lock = random.below(roles.locks.len() as u32) as usize;
+            if !roles.locks[lock].members.contains(&wave) {
+                return None;
+            }
             let guarded = &phase.guarded[lock];
             let accesses = if guarded.is_empty() { 0 } else { random.between(1, 4) };
             let inside = (0..accesses).map(|_| random.pick(guarded)).collect::<Vec<_>>();
             let inside = inside.into_iter().map(|word| access(word, random)).collect();
-            Some(Action::Critical { lock: roles.locks[lock], by_exchange: random.once_in(3), inside })
+            Some(Action::Critical { lock: roles.locks[lock].word, by_exchange: random.once_in(3), inside })
         }
         _ if !own.is_empty() => {
             let word = random.pick(own);

@@ -8,7 +8,7 @@ use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Input, Outbox, Outcome, Passage, PlainState, StateBytes, Time};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, memory};
-use chorus_protocol::registry::{Build, Counters, Protocol};
+use chorus_protocol::registry::{Build, Counters, Protocol, Reach};
 
 use super::coherence::{Logged, Orders};
 use super::coverage::Coverage;
@@ -16,11 +16,12 @@ use super::lower::{Micro, lower};
 use super::network::{Event, Network};
 use super::operations::Operations;
 use super::problem::Problem;
-use super::program::{Kind, Program, WORDS, Word};
+use super::program::{Kind, Program, Scopes, WORDS, Word};
 use super::random::Random;
 use super::setup::{Episode, Setup};
 use super::trace::Trace;
 use super::wavefront::Wavefront;
+use crate::program::Edge;
 
 /// Attempts to give an input during which no wavefront gets on before that is called a livelock: at least and at most so many, and so many for
 /// each operation of the program, since those who wait make attempts too.
@@ -75,8 +76,12 @@ pub(super) struct Driver {
     pub(super) running: usize,
     /// Wavefronts that wait for the next kernel.
     pub(super) arrived: usize,
-    /// Private caches that have not begun the kernel yet.
-    pub(super) beginning: usize,
+    /// Whether the kernel ends next, or another begins.
+    pub(super) edge: Edge,
+    /// Private caches that are not done with that yet.
+    pub(super) hearing: usize,
+    /// How far the program's synchronisation reaches.
+    pub(super) scopes: Scopes,
     /// What each word holds by rights, in data-race-free programs.
     pub(super) shadow: Vec<u32>,
     /// The old values that atomics counting in each word have returned, one bit each.
@@ -118,7 +123,9 @@ impl Driver {
             operations: Operations::default(),
             running: 0,
             arrived: 0,
-            beginning: 0,
+            edge: Edge::Begin,
+            hearing: 0,
+            scopes: episode.program.scopes.clone(),
             shadow: Vec::new(),
             counted: Vec::new(),
             log: Vec::new(),
@@ -145,8 +152,8 @@ impl Driver {
                 Event::Wake(agent) => self.wake(agent)?,
                 Event::Evict => self.evict_something()?,
             }
-            if self.arrived == self.waves.len() && self.beginning == 0 && self.arrived > 0 {
-                self.begin_kernel()?;
+            while self.arrived == self.waves.len() && self.hearing == 0 && self.arrived > 0 {
+                self.tell_of_kernel()?;
             }
             if self.attempts > patience {
                 return Err(Problem::Livelock { steps: self.attempts, waiting: self.waiting() });
@@ -159,7 +166,8 @@ impl Driver {
         let Episode { setup, program, schedule } = episode;
         (self.setup, self.kind, self.random) = (*setup, program.kind, Random::new(*schedule));
         (self.now, self.attempts, self.last_value) = (1, 0, 0);
-        (self.arrived, self.beginning) = (0, 0);
+        (self.arrived, self.hearing, self.edge) = (0, 0, self.first_edge());
+        self.scopes.clone_from(&program.scopes);
         let (topology, build) = (setup.topology, setup.build_config(self.fault));
         let agents = topology.l1s + topology.l2s;
         self.controllers.clear();
@@ -385,20 +393,37 @@ impl Driver {
         let line = LineAddr(u64::from(self.random.below(u32::from(self.setup.lines))));
         let next = self.now + 1 + Time::from(self.random.below(2 * self.setup.evict_every));
         self.network.schedule(next, Event::Evict, &mut self.random);
-        if self.controllers[usize::from(agent)].evictable(line, self.now) {
-            self.offer(agent, &Input::Evict(line))?;
+        // Directories are told apart from caches only where there may be some.
+        let victim = match self.protocol.reach() {
+            Reach::AnyMachine if self.random.once_in(2) => line.entry(),
+            Reach::AnyMachine | Reach::OneModule => line,
+        };
+        if self.controllers[usize::from(agent)].evictable(victim, self.now) {
+            self.offer(agent, &Input::Evict(victim))?;
         }
         Ok(())
     }
 
-    /// Tells every private cache that a kernel begins. Its wavefronts go on when all have heard of it.
-    fn begin_kernel(&mut self) -> Result<(), Problem> {
-        self.beginning = usize::from(self.topology().l1s);
+    /// What is told first when all wavefronts have come to the end of a kernel. Within one module the end has nothing to do.
+    pub(super) fn first_edge(&self) -> Edge {
+        match self.protocol.reach() {
+            Reach::OneModule => Edge::Begin,
+            Reach::AnyMachine => Edge::End,
+        }
+    }
+
+    /// Tells every private cache that a kernel ends, or begins; its wavefronts go on when all have heard of that.
+    fn tell_of_kernel(&mut self) -> Result<(), Problem> {
+        let (op, input) = match self.edge {
+            Edge::End => (CoreOp::KernelEnd, "the end of a kernel"),
+            Edge::Begin => (CoreOp::KernelBegin, "the start of a kernel"),
+        };
+        self.hearing = usize::from(self.topology().l1s);
         for cache in 0..self.topology().l1s {
-            let txn = self.operations.insert_kernel_begin(cache);
-            let request = lineless(CoreOp::KernelBegin, 0, txn);
+            let txn = self.operations.insert_kernel(cache);
+            let request = lineless(op, Scope::System, 0, txn);
             if !self.offer(cache, &Input::Core(&request))? {
-                return Err(Problem::NotAtOnce { agent: self.name(cache), input: "the start of a kernel" });
+                return Err(Problem::NotAtOnce { agent: self.name(cache), input });
             }
         }
         Ok(())
@@ -458,11 +483,11 @@ fn refill<T: Clone>(values: &mut Vec<T>, length: usize, value: T) {
 }
 
 /// A request that concerns no line.
-pub(super) fn lineless(op: CoreOp, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
+pub(super) fn lineless(op: CoreOp, scope: Scope, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
     CoreRequest {
         op,
         order: Order::AcqRel,
-        scope: Scope::Gpu,
+        scope,
         line: LineAddr(0),
         mask: ByteMask::EMPTY,
         data: LineData::default(),

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::program::{Access, Action, Boundary, Program, Word};
+use chorus_protocol::access::{Order, Scope};
+
+use super::program::{Access, Action, Boundary, Program, Scopes, Word};
 
 /// One operation, or something to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +22,8 @@ pub(super) enum Micro {
     Exchange(Word),
     /// The same, if the word holds what was last read there.
     CompareExchange(Word),
-    /// Orders.
-    Fence,
+    /// Orders: everything, or as the operation that it stands for.
+    Fence(Order, Scope),
     /// Takes a lock, trying until it is free.
     Lock(Word),
     /// Gives a lock back.
@@ -48,20 +50,23 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
                 phase.actions.iter().flatten().any(raises)
             };
             for action in &phase.actions[wave] {
-                lower_action(action, number as u32 + 1, &raised, code);
+                lower_action(action, number as u32 + 1, &program.scopes, &raised, code);
             }
             if number + 1 == program.phases.len() {
                 break;
             }
-            code.push(Micro::Fence);
             match phase.end {
                 Boundary::Barrier(word) => {
+                    code.push(Micro::Fence(Order::Release, program.scopes.widest));
                     barriers += waves as u32;
                     code.push(Micro::Count(word));
                     code.push(Micro::Await { word, value: barriers, by_atomics: (number + wave) % 2 == 0 });
-                    code.push(Micro::Fence);
+                    code.push(Micro::Fence(Order::Acquire, program.scopes.widest));
                 }
-                Boundary::Kernel => code.push(Micro::NextKernel),
+                // What a wavefront wrote leaves in order; the end of the kernel takes it further.
+                Boundary::Kernel => {
+                    code.extend([Micro::Fence(Order::Release, Scope::WorkGroup), Micro::NextKernel]);
+                }
             }
         }
         ranges.push(start..code.len());
@@ -75,27 +80,28 @@ fn lower_access(access: &Access) -> Micro {
     }
 }
 
-fn lower_action(action: &Action, epoch: u32, raised: &dyn Fn(Word) -> bool, code: &mut Vec<Micro>) {
+fn lower_action(action: &Action, epoch: u32, scopes: &Scopes, raised: &dyn Fn(Word) -> bool, code: &mut Vec<Micro>) {
+    let fence = |order, word: &Word| Micro::Fence(order, scopes.of(*word));
     match action {
         Action::Plain(access) => code.push(lower_access(access)),
         Action::Peek(word) => code.push(Micro::Peek(*word)),
         Action::Count(word) => code.push(Micro::Count(*word)),
         Action::Exchange(word) => code.push(Micro::Exchange(*word)),
         Action::CompareExchange(word) => code.push(Micro::CompareExchange(*word)),
-        Action::Fence => code.push(Micro::Fence),
+        Action::Fence => code.push(Micro::Fence(Order::AcqRel, scopes.widest)),
         Action::Critical { lock, by_exchange, inside } => {
-            code.extend([Micro::Lock(*lock), Micro::Fence]);
+            code.extend([Micro::Lock(*lock), fence(Order::Acquire, lock)]);
             code.extend(inside.iter().map(lower_access));
-            code.extend([Micro::Fence, Micro::Unlock { lock: *lock, by_exchange: *by_exchange }]);
+            code.extend([fence(Order::Release, lock), Micro::Unlock { lock: *lock, by_exchange: *by_exchange }]);
         }
         Action::Publish { flag, words } => {
             code.extend(words.iter().map(|&word| Micro::Store(word)));
-            code.extend([Micro::Fence, Micro::Signal { flag: *flag, value: epoch }]);
+            code.extend([fence(Order::Release, flag), Micro::Signal { flag: *flag, value: epoch }]);
         }
         // Without anybody who raises the flag nobody writes the words either.
         Action::Consume { flag, by_atomics, words } if raised(*flag) => {
             code.push(Micro::Await { word: *flag, value: epoch, by_atomics: *by_atomics });
-            code.push(Micro::Fence);
+            code.push(fence(Order::Acquire, flag));
             code.extend(words.iter().map(|&word| Micro::Load(word)));
         }
         Action::Consume { .. } => {}
@@ -111,7 +117,7 @@ impl fmt::Display for Micro {
             Micro::Count(word) => write!(f, "add {word},1"),
             Micro::Exchange(word) => write!(f, "exch {word}"),
             Micro::CompareExchange(word) => write!(f, "cas {word}"),
-            Micro::Fence => write!(f, "fence"),
+            Micro::Fence(..) => write!(f, "fence"),
             Micro::Lock(lock) => write!(f, "lock {lock}"),
             Micro::Unlock { lock, .. } => write!(f, "unlock {lock}"),
             Micro::Signal { flag, value } => write!(f, "st {flag}={value}"),

@@ -71,7 +71,7 @@ pub(super) struct Network {
 impl Network {
     /// Forgets everything, keeping the memory.
     pub(super) fn reset(&mut self, protocol: &dyn Protocol, setup: &Setup) {
-        let Topology { l1s, l2s } = setup.topology;
+        let Topology { l1s, l2s, .. } = setup.topology;
         self.agents = usize::from(l1s + 2 * l2s);
         self.networks = usize::from(protocol.virtual_networks());
         self.in_order = protocol.delivery() == Delivery::InOrder;
@@ -143,7 +143,8 @@ impl Network {
 
     fn delay(&self, src: usize, dst: usize, network: usize, random: &mut Random) -> u32 {
         let Some(delays) = &self.delays else { return 1 };
-        let slow = delays.slow_networks >> network & 1 | (delays.slow_agents >> src | delays.slow_agents >> dst) & 1;
+        let slow_agents = (delays.slow_agents >> src | delays.slow_agents >> dst) & 1;
+        let slow = u64::from(delays.slow_networks >> network & 1) | slow_agents;
         let mut most = delays.message << (2 * slow);
         if delays.late_one_in > 0 && random.once_in(delays.late_one_in) {
             most *= 16;

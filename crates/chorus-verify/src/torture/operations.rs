@@ -21,7 +21,7 @@ pub(super) struct Operation {
 enum Slot {
     Free,
     Wave(Operation),
-    KernelBegin(u16),
+    Kernel(u16),
 }
 
 /// What a completion ended.
@@ -29,8 +29,8 @@ enum Slot {
 pub(super) enum Ended {
     /// An operation of a wavefront.
     Operation(Operation),
-    /// A private cache has begun a kernel.
-    KernelBegin(u16),
+    /// A private cache has ended or begun a kernel.
+    Kernel(u16),
 }
 
 /// All of them. A name consists of a slot and of how often the slot was used, so a second completion is noticed.
@@ -71,9 +71,9 @@ impl Operations {
         self.insert_slot(Slot::Wave(operation))
     }
 
-    /// Adds the start of a kernel at a private cache.
-    pub(super) fn insert_kernel_begin(&mut self, cache: u16) -> Txn {
-        self.insert_slot(Slot::KernelBegin(cache))
+    /// Adds the end or the beginning of a kernel at a private cache.
+    pub(super) fn insert_kernel(&mut self, cache: u16) -> Txn {
+        self.insert_slot(Slot::Kernel(cache))
     }
 
     /// An operation of a wavefront that is under way.
@@ -94,7 +94,7 @@ impl Operations {
         let ended = match *slot {
             Slot::Free => return None,
             Slot::Wave(operation) => Ended::Operation(operation),
-            Slot::KernelBegin(cache) => Ended::KernelBegin(cache),
+            Slot::Kernel(cache) => Ended::Kernel(cache),
         };
         *slot = Slot::Free;
         self.free.push(index);

@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use chorus_protocol::access::{Order, Scope};
+
 /// Words of a line.
 pub const WORDS: usize = 2;
 
@@ -197,11 +199,31 @@ impl fmt::Display for Seat {
     }
 }
 
+/// How far synchronisation reaches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Scopes {
+    /// What reaches all wavefronts.
+    pub widest: Scope,
+    /// Words by which fewer synchronise, all of them in this scope.
+    pub narrow: Vec<(Word, Scope)>,
+    /// The order of accesses that race: weak ones only where the protocol keeps the order of a word's writes for them too.
+    pub races: Order,
+}
+
+impl Scopes {
+    /// The scope of those who synchronise by a word.
+    pub fn of(&self, word: Word) -> Scope {
+        self.narrow.iter().find(|(other, _)| *other == word).map_or(self.widest, |&(_, scope)| scope)
+    }
+}
+
 /// What all wavefronts do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
     /// How its results are judged.
     pub kind: Kind,
+    /// How far its synchronisation reaches.
+    pub scopes: Scopes,
     /// Where each wavefront runs.
     pub seats: Vec<Seat>,
     /// The phases, one after the other.
@@ -245,8 +267,9 @@ mod tests {
             vec![Action::Consume { flag: Word(2), by_atomics: false, words: vec![Word(0), Word(1)] }],
         ];
         let seats = vec![Seat { cache: 0, slot: 0 }, Seat { cache: 1, slot: 0 }];
-        let program =
-            Program { kind: Kind::DataRaceFree, seats, phases: vec![Phase { actions, end: Boundary::Kernel }] };
+        let scopes = Scopes { widest: Scope::Gpu, narrow: Vec::new(), races: Order::Weak };
+        let phases = vec![Phase { actions, end: Boundary::Kernel }];
+        let program = Program { kind: Kind::DataRaceFree, scopes, seats, phases };
         assert_eq!(program.lines(), ["L1.0.w0: publish a0 by b0", "L1.1.w0: await b0, then ld a0, a1"]);
         assert_eq!(program.operations(), 5);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{BuildConfig, CacheShape, Protocol};
+use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol, Reach};
 
 use super::program::Program;
 use super::random::Random;
@@ -18,7 +18,7 @@ pub struct Delays {
     /// Messages of a slow virtual network take up to four times as long; one bit for each, the last for memory.
     pub slow_networks: u16,
     /// Messages from or to a slow agent take up to four times as long; one bit for each.
-    pub slow_agents: u16,
+    pub slow_agents: u64,
     /// One message in so many takes up to sixteen times as long; none if zero.
     pub late_one_in: u32,
     /// The longest time between an operation of a wavefront and its next.
@@ -34,6 +34,8 @@ pub struct Setup {
     pub l1: CacheShape,
     /// Each shared bank.
     pub l2: CacheShape,
+    /// The directory beside each shared bank.
+    pub directory: DirectoryShape,
     /// Wavefront slots beside each private cache.
     pub waves: u16,
     /// Lines of memory.
@@ -53,8 +55,8 @@ pub struct Setup {
 impl Setup {
     /// What a protocol needs to build the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
-        let Setup { topology, l1, l2, waves, fences, parameters, .. } = *self;
-        BuildConfig { topology, l1, l2, waves, fences, parameters, fault }
+        let Setup { topology, l1, l2, directory, waves, fences, parameters, .. } = *self;
+        BuildConfig { topology, l1, l2, directory, waves, fences, parameters, fault }
     }
 
     /// The machine in words.
@@ -78,7 +80,17 @@ fn counted(count: u32, thing: &str) -> String {
 
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Topology { l1s, l2s } = self.topology;
+        let Topology { gpus, gpms, l1s, l2s, .. } = self.topology;
+        if self.topology.modules() > 1 {
+            let DirectoryShape { sets, ways, lines_per_entry, .. } = self.directory;
+            let lines = counted(lines_per_entry, "line");
+            write!(
+                f,
+                "{} of {}, directories of {sets} × {ways} entries of {lines}, ",
+                counted(u32::from(gpus), "GPU"),
+                counted(u32::from(gpms), "module")
+            )?;
+        }
         let (caches, banks) = (counted(u32::from(l1s), "private cache"), counted(u32::from(l2s), "bank"));
         write!(f, "{caches} of {}, {banks} of {}", cache(&self.l1), cache(&self.l2))?;
         match self.loads_in_flight {
@@ -105,7 +117,13 @@ pub struct Episode {
 
 /// A random machine for a protocol.
 pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup {
-    let topology = Topology { l1s: random.pick(&[1, 2, 2, 2, 3, 3, 4, 6]), l2s: random.pick(&[1, 1, 1, 2, 2, 3, 4]) };
+    let (topology, directory) = match protocol.reach() {
+        Reach::OneModule => {
+            let caches = random.pick(&[1, 2, 2, 2, 3, 3, 4, 6]);
+            (Topology::one_gpu(caches, random.pick(&[1, 1, 1, 2, 2, 3, 4])), DirectoryShape::SMALLEST)
+        }
+        Reach::AnyMachine => draw_modules(random),
+    };
     let mut shape = || CacheShape {
         sets: random.pick(&[1, 1, 2]),
         ways: random.between(1, 2),
@@ -129,6 +147,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         topology,
         l1,
         l2,
+        directory,
         waves: random.pick(&[1, 1, 2, 2, 3, 4]),
         lines: random.pick(&[2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 16]),
         fences: true,
@@ -139,11 +158,31 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
     }
 }
 
+/// A few GPUs of a few modules, with directories that soon are too small.
+fn draw_modules(random: &mut Random) -> (Topology, DirectoryShape) {
+    let (gpus, gpms) = random.pick(&[(1, 1), (1, 2), (1, 3), (2, 1), (2, 1), (2, 2), (2, 2), (2, 2), (3, 1), (3, 2)]);
+    let (l1s, banks) = (random.pick(&[1, 1, 2]), random.pick(&[1, 1, 1, 2]));
+    let entry_shift = random.pick(&[0, 0, 1, 2]);
+    let directory = DirectoryShape {
+        sets: random.pick(&[1, 1, 2]),
+        ways: random.between(1, 2),
+        lines_per_entry: 1 << entry_shift,
+        replacement: random.pick(&[Replacement::Lru, Replacement::Fifo]),
+    };
+    let modules = gpus * gpms;
+    // An entry's lines lie in the memory of one module, and are served by one of its banks.
+    let home_shift = entry_shift + random.pick(&[0, 0, 1]);
+    let interleave = 1 << entry_shift;
+    let topology =
+        Topology { gpus, gpms, l1s: modules * l1s, l2s: modules * banks, interleave, home_shift: home_shift as u8 };
+    (topology, directory)
+}
+
 fn draw_delays(random: &mut Random) -> Delays {
     Delays {
         message: random.pick(&[1, 2, 4, 8, 16, 32]),
         slow_networks: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
-        slow_agents: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
+        slow_agents: if random.once_in(2) { random.next() & random.next() } else { 0 },
         late_one_in: random.pick(&[0, 0, 8, 32]),
         think: random.pick(&[0, 0, 1, 4, 16, 64]),
     }

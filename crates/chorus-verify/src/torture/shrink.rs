@@ -153,7 +153,7 @@ impl Shrinker {
         let changes: [fn(&mut Episode, Delays); 5] = [
             |episode, _| compact(episode),
             |episode, _| episode.setup.evict_every = 0,
-            |episode, _| episode.setup.topology.l2s = 1,
+            |episode, _| episode.setup.topology.l2s = episode.setup.topology.modules(),
             |episode, _| episode.setup.loads_in_flight = 1,
             |episode, plain| episode.setup.delays = plain,
         ];
@@ -167,8 +167,11 @@ impl Shrinker {
     }
 }
 
-/// Numbers the caches that have wavefronts, and the wavefronts beside each, without gaps.
+/// Numbers the caches that have wavefronts, and the wavefronts beside each, without gaps. Where caches lie in several modules they stay.
 fn compact(episode: &mut Episode) {
+    if episode.setup.topology.modules() > 1 {
+        return;
+    }
     let mut caches: Vec<u16> = episode.program.seats.iter().map(|seat| seat.cache).collect();
     caches.dedup();
     let mut waves = vec![0; caches.len()];

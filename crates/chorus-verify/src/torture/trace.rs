@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use chorus_protocol::access::CoreOp;
 use chorus_protocol::address::AgentId;
 use chorus_protocol::controller::{Classified, Controller, Input, Outbox, Outcome, Passage, Time, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
@@ -70,6 +71,7 @@ impl Trace {
                 let writes = matches!(micro, Micro::Store(_) | Micro::Exchange(_) | Micro::CompareExchange(_));
                 format!("w{slot}: {micro}{}", if writes { value } else { String::new() })
             }
+            (Input::Core(request), None) if request.op == CoreOp::KernelEnd => "a kernel ends".to_owned(),
             (Input::Core(_), None) => "a kernel begins".to_owned(),
             (Input::Message(message), _) => format!("{} from {}", message_text(protocol, message), name(message.src)),
             (Input::Evict(line), _) => format!("evict {}", line_name(line.0)),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chorus_protocol::access::{AtomicOp, CoreOp, CoreRequest, Order, Scope, Txn};
+use chorus_protocol::access::{AtomicOp, CoreOp, CoreRequest, Order, Txn};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::controller::{Input, Time};
 use chorus_protocol::line::{ByteMask, LineData};
@@ -14,6 +14,7 @@ use super::network::Event;
 use super::operations::{Ended, Operation};
 use super::problem::Problem;
 use super::program::{Kind, Seat, WORDS, Word};
+use crate::program::Edge;
 
 /// The longest wait between two looks at a lock or a flag, in ticks.
 const BACK_OFF_MAX: u32 = 256;
@@ -81,7 +82,8 @@ fn request_of(micro: Micro, value: u32, seen: &[u32; 32]) -> (Word, CoreOp, u32,
         Micro::Signal { flag, value } => (flag, CoreOp::Store, value, Order::Release),
         Micro::Await { word, by_atomics: true, .. } => (word, atomic(AtomicOp::Add), 0, Order::Acquire),
         Micro::Await { word, by_atomics: false, .. } => (word, CoreOp::Load, 0, Order::Acquire),
-        Micro::Fence | Micro::NextKernel => (Word(0), CoreOp::Fence, 0, Order::AcqRel),
+        Micro::Fence(order, _) => (Word(0), CoreOp::Fence, 0, order),
+        Micro::NextKernel => (Word(0), CoreOp::Fence, 0, Order::AcqRel),
     }
 }
 
@@ -110,7 +112,7 @@ impl Driver {
             return Ok(());
         }
         let micro = self.code[wave.next];
-        let is_ordering = matches!(micro, Micro::Fence | Micro::NextKernel);
+        let is_ordering = matches!(micro, Micro::Fence(..) | Micro::NextKernel);
         let blocks = is_ordering || limit == 1;
         if (blocks && wave.loads > 0) || wave.loads >= limit {
             return Ok(());
@@ -127,7 +129,7 @@ impl Driver {
         let (word, op, operand, order) = request_of(micro, wave.value, &wave.seen);
         let (seat, value) = (wave.seat, wave.value);
         let returns = matches!(op, CoreOp::Load | CoreOp::Atomic(_));
-        let waits = matches!(micro, Micro::Fence | Micro::Lock(_) | Micro::Await { .. });
+        let waits = matches!(micro, Micro::Fence(..) | Micro::Lock(_) | Micro::Await { .. });
         wave.loads += u32::from(returns);
         wave.waits = waits;
         let expected = match micro {
@@ -144,9 +146,11 @@ impl Driver {
         let mut data = LineData::default();
         data.0[word.place()] = operand;
         let (line, mask) = (LineAddr(word.line()), ByteMask::word(word.place()));
-        let request = match op {
-            CoreOp::Fence => lineless(CoreOp::Fence, seat.slot, txn),
-            _ => CoreRequest { op, order, scope: Scope::Gpu, line, mask, data, wave: seat.slot, txn },
+        let scope = self.scopes.of(word);
+        let order = if self.kind == Kind::Racy && order == Order::Weak { self.scopes.races } else { order };
+        let request = match micro {
+            Micro::Fence(order, scope) => CoreRequest { order, ..lineless(CoreOp::Fence, scope, seat.slot, txn) },
+            _ => CoreRequest { op, order, scope, line, mask, data, wave: seat.slot, txn },
         };
         if self.offer(seat.cache, &Input::Core(&request))? {
             self.issued(number, micro, value, waits);
@@ -167,7 +171,7 @@ impl Driver {
             | Micro::Peek(_)
             | Micro::Exchange(_)
             | Micro::CompareExchange(_)
-            | Micro::Fence
+            | Micro::Fence(..)
             | Micro::Lock(_)
             | Micro::Await { .. }
             | Micro::NextKernel => {}
@@ -208,8 +212,8 @@ impl Driver {
             Some(Ended::Operation(operation)) if self.waves[usize::from(operation.wave)].seat.cache == agent => {
                 operation
             }
-            Some(Ended::KernelBegin(cache)) if cache == agent => {
-                self.kernel_begun();
+            Some(Ended::Kernel(cache)) if cache == agent => {
+                self.heard();
                 return Ok(());
             }
             Some(_) | None => return Err(Problem::UnexpectedAnswer { agent: self.name(agent) }),
@@ -230,7 +234,7 @@ impl Driver {
         }
         self.judge(&operation, value)?;
         match micro {
-            Micro::Fence => self.release(number, true),
+            Micro::Fence(..) => self.release(number, true),
             Micro::Lock(word) => {
                 if value == 0 {
                     self.shadow[word.index()] = 1;
@@ -265,11 +269,17 @@ impl Driver {
         self.go_on_after(number, delay);
     }
 
-    fn kernel_begun(&mut self) {
-        self.beginning -= 1;
-        if self.beginning > 0 {
+    /// A private cache is done with the end or the beginning of a kernel.
+    fn heard(&mut self) {
+        self.hearing -= 1;
+        if self.hearing > 0 {
             return;
         }
+        if self.edge == Edge::End {
+            self.edge = Edge::Begin;
+            return;
+        }
+        self.edge = self.first_edge();
         self.arrived = 0;
         for number in 0..self.waves.len() as u16 {
             self.waves[usize::from(number)].waits = false;
@@ -315,7 +325,7 @@ impl Driver {
             | Micro::Store(_)
             | Micro::Exchange(_)
             | Micro::CompareExchange(_)
-            | Micro::Fence
+            | Micro::Fence(..)
             | Micro::Lock(_)
             | Micro::Unlock { .. }
             | Micro::Signal { .. }

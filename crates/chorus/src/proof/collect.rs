@@ -71,7 +71,7 @@ impl Extent {
 fn cores(protocol: &dyn Protocol) -> &'static [Stores] {
     match protocol.model() {
         MemoryModel::WriteAtomicRc => &[Stores::Posted, Stores::Blocking],
-        MemoryModel::Rcpc | MemoryModel::PerLocation => &[Stores::Posted],
+        MemoryModel::Rcpc | MemoryModel::Ptx | MemoryModel::PerLocation => &[Stores::Posted],
     }
 }
 

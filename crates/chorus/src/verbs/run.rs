@@ -1,8 +1,9 @@
 //! `chorus run`: one simulation.
 
+use chorus_lab::own_graph::GraphFile;
 use chorus_lab::run::{CheckResult, RunResult, RunSpec};
 use chorus_lab::setup;
-use chorus_lab::simulate::simulate;
+use chorus_lab::simulate::simulate_on;
 use chorus_protocol::message::TrafficClass;
 use clap::Args;
 use comfy_table::Table;
@@ -18,7 +19,8 @@ Examples:
   chorus run --system tc --protocol gpu-vi --workload kmn --scale paper --seed 7 --json
   chorus run --system tc --protocol ideal-coh --workload hsp --set l1.size_bytes=65536
   chorus run --system tc --protocol tc-weak-fixed --workload hsp --set lease.cycles=1600
-  chorus run --system tc --protocol no-coh --workload dlb --allow-incoherent";
+  chorus run --system tc --protocol no-coh --workload dlb --allow-incoherent
+  chorus run --system tc --protocol gpu-vi --workload bfs --graph USA-road-d.FLA.gr";
 
 /// Arguments of `chorus run`.
 #[derive(Debug, Args)]
@@ -42,6 +44,13 @@ pub struct Arguments {
     /// `chorus explain` shows the keys, `chorus list protocols` the parameters.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+    /// A graph of your own for the workload to work on, instead of a generated one: DIMACS shortest paths (.gr), Matrix Market
+    /// (.mtx) or a SNAP edge list (.txt). The scale then chooses the machine alone.
+    #[arg(long, value_name = "FILE")]
+    graph: Option<String>,
+    /// The format of the graph, where the ending of its file does not tell: dimacs, matrix-market or snap.
+    #[arg(long, value_name = "FORMAT", requires = "graph")]
+    graph_format: Option<String>,
     /// Run a workload that needs coherence under a protocol without it, to see what goes wrong.
     #[arg(long)]
     allow_incoherent: bool,
@@ -58,12 +67,13 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         scale: arguments.scale.scale,
         seed: arguments.seed,
         set: arguments.overrides.clone(),
+        graph: arguments.graph.clone().map(|path| GraphFile { path, format: arguments.graph_format.clone() }),
     };
-    // Resolved here as well, so that a mistake in a system file is shown with its line.
-    setup::resolve(&spec)?;
+    // Resolved here, so that a mistake in a system file is shown with its line.
+    let setup = setup::resolve(&spec)?;
     let activity = session.activity(None);
     activity.begin(spec.to_string());
-    let result = simulate(&spec, arguments.allow_incoherent)?;
+    let result = simulate_on(&spec, &setup, arguments.allow_incoherent)?;
     drop(activity);
     if arguments.form.json {
         session.output.json(&result.to_json())?;
@@ -112,6 +122,10 @@ fn summary(result: &RunResult) -> Vec<(&'static str, String)> {
         ("took", took(result)),
         ("configuration", result.config_hash.clone()),
     ];
+    if let Some(graph) = &result.graph {
+        let (nodes, arcs) = (count(graph.nodes.into()), count(graph.arcs.into()));
+        summary.push(("graph", format!("{}: {nodes} nodes, {arcs} arcs, SHA-256 {:.16}…", graph.file, graph.sha256)));
+    }
     if !result.parameters.is_empty() {
         let values: Vec<String> = result.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
         summary.push(("parameters", values.join(", ")));

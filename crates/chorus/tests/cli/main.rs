@@ -5,6 +5,7 @@ mod checks;
 mod chorus;
 mod litmus_files;
 mod matrices;
+mod own_graphs;
 mod proof;
 mod replays;
 mod runs;

@@ -58,6 +58,7 @@ fn geometry(config: &BuildConfig) -> Geometry {
         sets: sets as u32,
         ways: ways as u32,
         interleave: u32::from(config.topology.l2s),
+        block: 1,
         replacement: Replacement::Lru,
     }
 }
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
     use crate::address::Topology;
     use crate::parameter::Parameters;
-    use crate::registry::CacheShape;
+    use crate::registry::{CacheShape, DirectoryShape};
 
     fn shape(sets: u32, ways: u32) -> CacheShape {
         CacheShape { sets, ways, mshrs: 2, replacement: Replacement::Lru }
@@ -77,14 +78,23 @@ mod tests {
         let mut parameters = Parameters::defaults(&PARAMETERS);
         parameters.set(RATIO, ratio);
         parameters.set(WAYS, ways);
-        let config = BuildConfig { topology, l1, l2: shape(1, 1), waves: 1, fences: true, parameters, fault: None };
+        let config = BuildConfig {
+            topology,
+            l1,
+            l2: shape(1, 1),
+            directory: DirectoryShape::SMALLEST,
+            waves: 1,
+            fences: true,
+            parameters,
+            fault: None,
+        };
         let Geometry { sets, ways, .. } = geometry(&config);
         (sets, ways)
     }
 
     #[test]
     fn the_papers_machine_has_1024_entries_in_each_bank() {
-        let topology = Topology { l1s: 16, l2s: 8 };
+        let topology = Topology::one_gpu(16, 8);
         let defaults = PARAMETERS.each_ref().map(|spec| spec.default);
         assert_eq!(sets_and_ways(topology, shape(64, 4), defaults), (128, 8));
         assert_eq!(sets_and_ways(topology, shape(64, 4), [16, 32]), (256, 32));
@@ -92,13 +102,13 @@ mod tests {
 
     #[test]
     fn what_does_not_divide_evenly_is_rounded_up() {
-        let topology = Topology { l1s: 3, l2s: 5 };
+        let topology = Topology::one_gpu(3, 5);
         assert_eq!(sets_and_ways(topology, shape(7, 3), [2, 8]), (4, 8), "26 entries for each bank");
     }
 
     #[test]
     fn a_directory_has_at_least_one_set() {
-        let topology = Topology { l1s: 2, l2s: 4 };
+        let topology = Topology::one_gpu(2, 4);
         assert_eq!(sets_and_ways(topology, shape(1, 1), [1, 64]), (1, 64));
         assert_eq!(sets_and_ways(topology, shape(1, 1), [0, 1]), (1, 1));
     }

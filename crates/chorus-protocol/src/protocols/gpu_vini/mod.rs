@@ -15,7 +15,9 @@ use crate::controller::Controller;
 use crate::protocols::vi_protocols::{CACHE_FAULTS, MESSAGES, VIRTUAL_NETWORKS, private_cache, private_cache_seeds};
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::L1Fault;
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol};
+use crate::registry::{
+    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach, Values,
+};
 use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
 use directory::PARAMETERS;
 use l2::{GpuViniL2, L2Fault};
@@ -58,6 +60,8 @@ static DECLARATION: Declaration = Declaration {
     virtual_networks: VIRTUAL_NETWORKS,
     delivery: Delivery::InOrder,
     counters: Counters::None,
+    reach: Reach::OneModule,
+    values: Values::Carried,
     parameters: &PARAMETERS,
     tallies: &[],
     messages: &MESSAGES,

@@ -8,9 +8,9 @@ use crate::line::ByteMask;
 use crate::message::{Message, MsgKind, memory};
 use crate::parameter::Parameters;
 use crate::protocols::write_through::{GETS, GETX, INV_ACK, RCL_ACK};
-use crate::registry::{Build, BuildConfig, CacheShape, Protocol};
+use crate::registry::{Build, BuildConfig, CacheShape, DirectoryShape, Protocol};
 
-const TOPOLOGY: Topology = Topology { l1s: 2, l2s: 1 };
+const TOPOLOGY: Topology = Topology::one_gpu(2, 1);
 const X: LineAddr = LineAddr(0);
 const Y: LineAddr = LineAddr(1);
 
@@ -23,8 +23,16 @@ impl Bank {
         let mut parameters = Parameters::explored(GpuVini.parameters());
         parameters.set(1, entries);
         let shape = CacheShape { sets: 1, ways: 2, mshrs: 4, replacement: Replacement::Lru };
-        let config =
-            BuildConfig { topology: TOPOLOGY, l1: shape, l2: shape, waves: 1, fences: true, parameters, fault: None };
+        let config = BuildConfig {
+            topology: TOPOLOGY,
+            l1: shape,
+            l2: shape,
+            directory: DirectoryShape::SMALLEST,
+            waves: 1,
+            fences: true,
+            parameters,
+            fault: None,
+        };
         Bank(GpuVini.build(Role::L2, 0, &config).unwrap())
     }
 

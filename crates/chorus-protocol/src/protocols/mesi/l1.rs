@@ -90,7 +90,7 @@ impl<const W: usize> MesiL1<W> {
                     CoreOp::Load => Event::Load,
                     CoreOp::Store => Event::Store,
                     CoreOp::Atomic(_) => Event::Atomic,
-                    CoreOp::Fence | CoreOp::KernelBegin => return None,
+                    CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => return None,
                 };
                 Some((request.line, event))
             }
@@ -116,7 +116,7 @@ impl<const W: usize> MesiL1<W> {
                 self.writes.fence(request.wave, request.txn, out);
                 Outcome::Done
             }
-            CoreOp::KernelBegin => {
+            CoreOp::KernelBegin | CoreOp::KernelEnd => {
                 out.complete_empty(request.txn);
                 Outcome::Done
             }
@@ -232,7 +232,7 @@ impl<const W: usize> MesiL1<W> {
                 *self.lines.meta_mut(slot) = State::M;
                 out.complete(request.txn, &values);
             }
-            CoreOp::Fence | CoreOp::KernelBegin => {}
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {}
         }
     }
 

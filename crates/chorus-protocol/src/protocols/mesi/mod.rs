@@ -12,7 +12,9 @@ mod messages;
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol};
+use crate::registry::{
+    Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
+};
 use crate::seed::seeded;
 use faults::{FAULTS, SEEDS};
 use l1::MesiL1;
@@ -29,6 +31,8 @@ static DECLARATION: Declaration = Declaration {
     virtual_networks: VIRTUAL_NETWORKS,
     delivery: Delivery::AnyOrder,
     counters: Counters::None,
+    reach: Reach::OneModule,
+    values: Values::Carried,
     parameters: &[],
     tallies: &[],
     messages: &MESSAGES,

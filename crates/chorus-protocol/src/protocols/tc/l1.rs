@@ -97,7 +97,7 @@ impl<const W: usize> TcL1<W> {
                     CoreOp::Load => Event::Load,
                     CoreOp::Store => Event::Store,
                     CoreOp::Atomic(_) => Event::Atomic,
-                    CoreOp::Fence | CoreOp::KernelBegin => return None,
+                    CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => return None,
                 };
                 Some((request.line, event))
             }
@@ -118,7 +118,7 @@ impl<const W: usize> TcL1<W> {
                 self.gwct.fence(request.wave, request.txn, &self.counter, out);
                 Outcome::Done
             }
-            CoreOp::KernelBegin => {
+            CoreOp::KernelBegin | CoreOp::KernelEnd => {
                 out.complete_empty(request.txn);
                 Outcome::Done
             }

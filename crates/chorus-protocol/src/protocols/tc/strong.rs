@@ -14,7 +14,9 @@ use super::weak::{TALLIES, TIMESTAMP_BITS};
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol};
+use crate::registry::{
+    Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
+};
 use crate::seed::seeded;
 
 /// Indices into the parameters.
@@ -31,6 +33,8 @@ static DECLARATION: Declaration = Declaration {
     virtual_networks: VIRTUAL_NETWORKS,
     delivery: Delivery::InOrder,
     counters: Counters::Synchronised,
+    reach: Reach::OneModule,
+    values: Values::Carried,
     parameters: &[
         ParameterSpec {
             key: "lease.cycles",

@@ -18,7 +18,9 @@ use super::messages::{VIRTUAL_NETWORKS, WEAK};
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
-use crate::registry::{Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol};
+use crate::registry::{
+    Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
+};
 use crate::seed::seeded;
 use crate::tally::TallySpec;
 
@@ -126,6 +128,8 @@ static DECLARATION: Declaration = Declaration {
     virtual_networks: VIRTUAL_NETWORKS,
     delivery: Delivery::InOrder,
     counters: Counters::Synchronised,
+    reach: Reach::OneModule,
+    values: Values::Carried,
     parameters: &PREDICTED,
     tallies: &TALLIES,
     messages: &WEAK,

@@ -1,0 +1,123 @@
+//! What a bank waits for before it answers a release or an acquire (HMG paper, sections IV-B and V-B).
+//!
+//! A release goes through the bank of its module to every other bank of its scope. It travels behind the stores that it releases, so a bank that gets
+//! it has performed them; the bank answers once the invalidations that it has sent are known to have arrived, which it learns from marks that it sends behind
+//! them. Invalidations themselves are never acknowledged. With GPU homes the same happens level by level: GPU homes pass a system-wide release on to
+//! the system homes, and pass marks of other GPUs on to the modules of their own. Everybody waits only for those further from the release, so nobody waits in a
+//! circle.
+//!
+//! A bank collects for one release of its own module at a time. Those that arrive meanwhile wait for the next collection, which serves all of them.
+
+use crate::access::{Scope, Txn};
+use crate::address::AgentId;
+
+/// Who asked, and the name under which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Asker {
+    /// The private cache or bank.
+    pub agent: AgentId,
+    /// Its name for what it asked.
+    pub txn: Txn,
+}
+
+/// What is collected for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Purpose {
+    /// Releases of this module's private caches.
+    Release,
+    /// The end of a kernel on this module's private caches.
+    KernelEnd,
+    /// Acquires of this module's private caches.
+    Acquire,
+    /// A release that another bank asked about.
+    PeerRelease,
+    /// A mark that another bank sent.
+    PeerMark,
+}
+
+/// An exchange whose answers are being counted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Collection {
+    /// The name that the questions carry.
+    pub name: Txn,
+    /// What for.
+    pub purpose: Purpose,
+    /// How wide.
+    pub scope: Scope,
+    /// Who gets the answer.
+    pub askers: Vec<Asker>,
+    /// Answers that are missing.
+    pub missing: u16,
+}
+
+/// All exchanges of a bank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Collections {
+    running: Vec<Collection>,
+    /// Releases and acquires of this module that wait for the next collection.
+    queued: Vec<(Purpose, Scope, Asker)>,
+}
+
+impl Collections {
+    /// Whether a collection of this module for `purpose` is running.
+    pub fn is_running(&self, purpose: Purpose) -> bool {
+        self.running.iter().any(|collection| collection.purpose == purpose)
+    }
+
+    /// Lets an asker wait for the next collection.
+    pub fn queue(&mut self, purpose: Purpose, scope: Scope, asker: Asker) {
+        self.queued.push((purpose, scope, asker));
+    }
+
+    /// How many wait for the next collection.
+    pub fn queued(&self, purpose: Purpose) -> usize {
+        self.queued.iter().filter(|(other, ..)| *other == purpose).count()
+    }
+
+    /// Those who wait for the next collection, and the widest scope among them.
+    pub fn take_queued(&mut self, purpose: Purpose) -> Option<(Scope, Vec<Asker>)> {
+        let scope = self.queued.iter().filter(|(other, ..)| *other == purpose).map(|(_, scope, _)| *scope).max()?;
+        let askers = self.queued.extract_if(.., |(other, ..)| *other == purpose).map(|(.., asker)| asker);
+        Some((scope, askers.collect()))
+    }
+
+    /// The least name that is free.
+    pub fn free_name(&self) -> Txn {
+        let used = |name: u32| self.running.iter().any(|collection| collection.name == Txn(name));
+        Txn((0..).find(|&name| !used(name)).unwrap_or(0))
+    }
+
+    /// Starts to count.
+    pub fn start(&mut self, collection: Collection) {
+        self.running.push(collection);
+    }
+
+    /// Counts an answer. Returns the collection if it was the last.
+    pub fn answered(&mut self, name: Txn) -> Option<Collection> {
+        let index = self.running.iter().position(|collection| collection.name == name)?;
+        let collection = &mut self.running[index];
+        collection.missing -= 1;
+        (collection.missing == 0).then(|| self.running.remove(index))
+    }
+
+    /// Whether nobody waits.
+    pub fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.queued.is_empty()
+    }
+}
+
+/// What has been sent to a sharer and is not known to have arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct InvalidationChannel {
+    /// Whether an invalidation was sent behind the last mark.
+    pub unmarked: bool,
+    /// Marks that are not answered.
+    pub marks: u16,
+}
+
+impl InvalidationChannel {
+    /// Whether an invalidation may still be on its way.
+    pub fn is_open(self) -> bool {
+        self.unmarked || self.marks > 0
+    }
+}

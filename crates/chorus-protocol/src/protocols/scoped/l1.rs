@@ -1,0 +1,462 @@
+//! The private cache of the scoped protocols: software-coherent and write-through (HMG paper, section IV-A).
+//!
+//! Nothing ever invalidates its copies from outside. Operations without scope, or of a work-group's scope, may hit; wider ones go to the L2. An acquire wider
+//! than a work-group drops every copy, and a release waits for the L2, which knows what has to be waited for. Stores have no acknowledgements:
+//! requests to a bank stay in order, so a release is behind the stores that it releases.
+//!
+//! Reads of a line merge while nothing else is outstanding for it (I_V). A write to the line, or an acquire, makes what is on its way too old for later reads: it
+//! answers those that wait and is not cached (I_I), and later reads send requests of their own, behind the write.
+
+use crate::access::{CoreOp, CoreRequest, Order, Scope, Txn};
+use crate::address::{AgentId, LineAddr, Role};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
+};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::{Mshrs, Register};
+use crate::protocols::scoped::messages::{ACQ, ATOM, ATOM_DATA, DATA, DONE, LD, REL, REL_END, ST};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+
+/// What an acquire wider than a work-group does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Acquire {
+    /// Drops the private copies; hardware keeps the rest coherent.
+    DropsPrivate,
+    /// Drops the private copies and those of shared banks that may be stale.
+    DropsShared,
+    /// Nothing: copies are never given up, and operations of any scope may hit.
+    Nothing,
+}
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L1Fault {
+    /// An acquire keeps the copies.
+    KeptCopies,
+    /// An acquire leaves refills on their way to be cached.
+    KeptMisses,
+    /// Loads of wide scope hit.
+    WideHit,
+    /// A store leaves the old copy readable.
+    StaleStoreHit,
+    /// A store to a line that is being fetched leaves the refill to be cached.
+    PendingStore,
+    /// An atomic leaves the old copy readable.
+    StaleAtomic,
+    /// A release does not wait.
+    NoRelease,
+    /// An acquire that is also a release drops the copies first and waits then.
+    EarlyAcquire,
+    /// Only the first of merged loads is answered.
+    LostMerge,
+    /// A store hit writes the whole copy, not only the bytes concerned.
+    WholeCopy,
+    /// The end of a kernel releases nothing.
+    NoKernelEnd,
+}
+
+/// State of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum State {
+    #[default]
+    I,
+    V,
+    IV,
+    II,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Load,
+    WideLoad,
+    Store,
+    Atomic,
+    Evict,
+    Data,
+    AtomData,
+    /// A message that no L1 is ever sent; every state has a hole for it.
+    Foreign,
+}
+
+static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L1,
+    states: &[
+        StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy" },
+        StateSpec { name: "V", class: StateClass::Stable, meaning: "valid copy" },
+        StateSpec { name: "I_V", class: StateClass::TransientCache, meaning: "read miss outstanding" },
+        StateSpec { name: "I_I", class: StateClass::TransientCache, meaning: "no copy, what is on its way is too old" },
+    ],
+    events: &["Load", "WideLoad", "Store", "Atomic", "Evict", "Data", "AtomData", "Foreign"],
+    expiry: None,
+};
+
+/// The request that merged reads wait for carries this name instead of a reader's.
+pub const MERGED: Txn = Txn(u32::MAX);
+
+/// A fence, or a kernel's start or end, that waits for the L2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Fence {
+    txn: Txn,
+    scope: Scope,
+    stage: Stage,
+    /// Banks that have not answered.
+    banks: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// Released when all have answered, and acquires then if it says so.
+    Release { acquires: bool },
+    /// The shared copies are dropped when all have answered.
+    Acquire,
+}
+
+/// A software-coherent private cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ScopedL1<const W: usize> {
+    me: AgentId,
+    config: BuildConfig,
+    acquire: Acquire,
+    fault: Option<L1Fault>,
+    /// The first bank of the module.
+    first_bank: AgentId,
+    /// Lines in V, and in I_V (whose place is reserved).
+    lines: CacheArray<State, W>,
+    /// The readers of a line's outstanding miss.
+    mshrs: Mshrs<(), Txn>,
+    fences: Vec<Fence>,
+}
+
+impl<const W: usize> ScopedL1<W> {
+    /// An empty cache.
+    pub fn new(index: u16, config: &BuildConfig, acquire: Acquire, fault: Option<L1Fault>) -> Self {
+        let topology = config.topology;
+        let me = topology.l1(index);
+        ScopedL1 {
+            me,
+            config: *config,
+            acquire,
+            fault,
+            first_bank: topology.l2(topology.module_of(me) * topology.banks_per_module()),
+            lines: CacheArray::new(config.l1.geometry(1)),
+            mshrs: Mshrs::new(config.l1.mshrs),
+            fences: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
+        match self.lines.find(line) {
+            Some(slot) => (*self.lines.meta(slot), Some(slot)),
+            None if self.mshrs.find(line).is_some() => (State::II, None),
+            None => (State::I, None),
+        }
+    }
+
+    fn faulty(&self, fault: L1Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    /// Who must see an operation in its place.
+    fn scope_of(&self, request: &CoreRequest<W>) -> Scope {
+        match self.acquire {
+            Acquire::Nothing => Scope::WorkGroup,
+            Acquire::DropsPrivate | Acquire::DropsShared => request.scope.of_order(request.order),
+        }
+    }
+
+    fn event(&self, input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(request) => {
+                let event = match request.op {
+                    CoreOp::Load if self.scope_of(request) > Scope::WorkGroup => Event::WideLoad,
+                    CoreOp::Load => Event::Load,
+                    CoreOp::Store => Event::Store,
+                    CoreOp::Atomic(_) => Event::Atomic,
+                    CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => return None,
+                };
+                Some((request.line, event))
+            }
+            Input::Message(message) if message.kind == DONE => None,
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+            Input::Time(_) => None,
+        }
+    }
+
+    fn bank(&self, line: LineAddr) -> AgentId {
+        AgentId(self.first_bank.0 + self.config.topology.bank_in_module(line))
+    }
+
+    /// The request that carries a core's operation to the L2.
+    fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+        let to = self.bank(request.line);
+        let scope = match request.op {
+            // Whoever performs it, atomics are atomic for the GPU at least.
+            CoreOp::Atomic(_) => request.scope.of_order(request.order).max(Scope::Gpu),
+            CoreOp::Load | CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {
+                self.scope_of(request)
+            }
+        };
+        out.send(Message { origin: self.me, scope, ..Message::request(kind, request, self.me, to) });
+    }
+
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        let (state, slot) = self.state(request.line);
+        match request.op {
+            CoreOp::Load => return self.load(request, state, slot, out),
+            CoreOp::Store => self.store(request, state, slot, out),
+            CoreOp::Atomic(_) => {
+                if let Some(slot) = slot.filter(|_| !self.faulty(L1Fault::StaleAtomic)) {
+                    self.lines.remove(slot);
+                }
+                self.send(ATOM, request, out);
+            }
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => self.fence(request, out),
+        }
+        Outcome::Done
+    }
+
+    fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
+        if self.scope_of(request) > Scope::WorkGroup && !self.faulty(L1Fault::WideHit) {
+            // What is here may be older than what the load is about to see.
+            if let Some(slot) = slot {
+                self.lines.remove(slot);
+            }
+            self.send(LD, request, out);
+            return Outcome::Done;
+        }
+        match (state, slot) {
+            (State::V, Some(slot)) => {
+                self.lines.touch(slot);
+                out.complete(request.txn, self.lines.data(slot));
+                Outcome::Done
+            }
+            (State::IV, _) => {
+                if let Some(register) = self.mshrs.find(request.line) {
+                    self.mshrs.push_target(register, request.txn);
+                }
+                Outcome::Done
+            }
+            (State::I, _) => self.miss(request, out),
+            (State::V | State::II, _) => {
+                self.send(LD, request, out);
+                Outcome::Done
+            }
+        }
+    }
+
+    /// A read miss that will leave a copy behind.
+    fn miss(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        match self.lines.room_for(request.line, |state| *state == State::V) {
+            Room::Busy => Outcome::Stall,
+            Room::Occupied(victim) => Outcome::Evict(victim),
+            Room::Free(slot) => {
+                self.lines.insert(slot, request.line, State::IV);
+                let register = self.mshrs.insert(request.line, ());
+                self.mshrs.push_target(register, request.txn);
+                let message = Message::control(LD, request.line, self.me, self.bank(request.line));
+                out.send(Message { txn: MERGED, origin: self.me, ..message });
+                Outcome::Done
+            }
+        }
+    }
+
+    fn store(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) {
+        match (state, slot) {
+            (State::V, Some(_)) if self.faulty(L1Fault::StaleStoreHit) => {}
+            (State::IV, Some(_)) if self.faulty(L1Fault::PendingStore) => {}
+            (State::V, Some(slot)) => {
+                let mask = if self.faulty(L1Fault::WholeCopy) { ByteMask::full::<W>() } else { request.mask };
+                self.lines.data_mut(slot).merge(mask, &request.data);
+            }
+            (State::IV, Some(slot)) => self.lines.remove(slot),
+            (State::I | State::II, _) | (State::V | State::IV, None) => {}
+        }
+        self.send(ST, request, out);
+        out.complete_empty(request.txn);
+    }
+
+    /// A fence, or a kernel's start or end: what it releases first, what it acquires then.
+    fn fence(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+        let CoreRequest { order, scope, txn, .. } = *request;
+        let acquires = matches!(order, Order::Acquire | Order::AcqRel);
+        let releases = matches!(order, Order::Release | Order::AcqRel);
+        let kernel_end = request.op == CoreOp::KernelEnd && self.faulty(L1Fault::NoKernelEnd);
+        if scope == Scope::WorkGroup {
+            out.complete_empty(txn);
+        } else if releases && !self.faulty(L1Fault::NoRelease) && !kernel_end {
+            if acquires && self.faulty(L1Fault::EarlyAcquire) {
+                self.drop_copies();
+            }
+            let kind = if request.op == CoreOp::KernelEnd { REL_END } else { REL };
+            self.ask_banks(kind, txn, scope, Stage::Release { acquires }, out);
+        } else {
+            self.acquired(acquires, txn, scope, out);
+        }
+    }
+
+    /// Goes on with a fence whose releases are done.
+    fn acquired(&mut self, acquires: bool, txn: Txn, scope: Scope, out: &mut Outbox<W>) {
+        match self.acquire {
+            Acquire::DropsShared if acquires => self.ask_banks(ACQ, txn, scope, Stage::Acquire, out),
+            Acquire::DropsPrivate | Acquire::DropsShared | Acquire::Nothing => {
+                if acquires {
+                    self.drop_copies();
+                }
+                out.complete_empty(txn);
+            }
+        }
+    }
+
+    /// Sends a request to every bank of the module, behind everything sent before.
+    fn ask_banks(&mut self, kind: MsgKind, txn: Txn, scope: Scope, stage: Stage, out: &mut Outbox<W>) {
+        let banks = self.config.topology.banks_per_module();
+        for bank in 0..banks {
+            let to = AgentId(self.first_bank.0 + bank);
+            let message = Message::control(kind, LineAddr(0), self.me, to);
+            out.send(Message { txn, scope, origin: self.me, ..message });
+        }
+        self.fences.push(Fence { txn, scope, stage, banks });
+    }
+
+    /// Drops every copy, and keeps those on their way from staying.
+    fn drop_copies(&mut self) {
+        if self.acquire == Acquire::Nothing || self.faulty(L1Fault::KeptCopies) {
+            return;
+        }
+        let kept_misses = self.faulty(L1Fault::KeptMisses) || self.faulty(L1Fault::EarlyAcquire);
+        self.lines.remove_where(|state| *state == State::V || !kept_misses);
+    }
+
+    fn bank_answered(&mut self, txn: Txn, out: &mut Outbox<W>) {
+        let Some(index) = self.fences.iter().position(|fence| fence.txn == txn) else { return };
+        let fence = &mut self.fences[index];
+        fence.banks -= 1;
+        if fence.banks > 0 {
+            return;
+        }
+        let Fence { scope, stage, .. } = self.fences.remove(index);
+        match stage {
+            Stage::Release { acquires } => {
+                let acquires = acquires && !self.faulty(L1Fault::EarlyAcquire);
+                self.acquired(acquires, txn, scope, out);
+            }
+            Stage::Acquire => {
+                self.drop_copies();
+                out.complete_empty(txn);
+            }
+        }
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Unspecified> {
+        if message.kind == DONE {
+            self.bank_answered(message.txn, out);
+            return Ok(());
+        }
+        let (state, slot) = self.state(message.line);
+        let event = Event::of(message.kind);
+        match (event, state) {
+            (Event::Data, State::IV | State::II) if message.txn == MERGED => {
+                if let Some(slot) = slot {
+                    *self.lines.data_mut(slot) = message.data;
+                    *self.lines.meta_mut(slot) = State::V;
+                }
+                if let Some(register) = self.mshrs.find(message.line) {
+                    self.answer_merged(register, &message.data, out);
+                    self.mshrs.release(register);
+                }
+            }
+            (Event::Data | Event::AtomData, State::I | State::V | State::IV | State::II) if message.txn != MERGED => {
+                out.complete(message.txn, &message.data);
+            }
+            (
+                Event::Load
+                | Event::WideLoad
+                | Event::Store
+                | Event::Atomic
+                | Event::Evict
+                | Event::Data
+                | Event::AtomData
+                | Event::Foreign,
+                State::I | State::V | State::IV | State::II,
+            ) => return Err(unspecified(state, event, message.line)),
+        }
+        Ok(())
+    }
+
+    fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
+        let mut answered = 0;
+        while let Some(txn) = self.mshrs.pop_target(register) {
+            if answered == 0 || !self.faulty(L1Fault::LostMerge) {
+                out.complete(txn, data);
+            }
+            answered += 1;
+        }
+    }
+}
+
+impl Event {
+    fn of(kind: MsgKind) -> Event {
+        match kind {
+            DATA => Event::Data,
+            ATOM_DATA => Event::AtomData,
+            MsgKind(_) => Event::Foreign,
+        }
+    }
+}
+
+fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
+    VOCABULARY.unspecified(state as usize, event as usize, line)
+}
+
+impl<const W: usize> Controller<W> for ScopedL1<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let (line, event) = self.event(input)?;
+        Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Ok(self.step_core(request, out)),
+            Input::Message(message) => self.step_message(message, out).map(|()| Outcome::Done),
+            Input::Evict(line) => match self.state(*line) {
+                (State::V, Some(slot)) => {
+                    self.lines.remove(slot);
+                    Ok(Outcome::Done)
+                }
+                (state @ (State::I | State::V | State::IV | State::II), _) => {
+                    Err(unspecified(state, Event::Evict, *line))
+                }
+            },
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let (state, slot) = self.state(line);
+        let readable = if state == State::V { ByteMask::full::<W>() } else { ByteMask::EMPTY };
+        let data = slot.map_or(LineData::default(), |slot| *self.lines.data(slot));
+        LineView { state: state as u8, readable, dirty: ByteMask::EMPTY, data, sharers: Sharers::NONE }
+    }
+
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
+        self.state(line).0 == State::V
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty() && self.fences.is_empty()
+    }
+
+    fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
+}

@@ -1,0 +1,587 @@
+//! A shared bank of the scoped protocols: a cache of local and remote lines, and the directory of those whose home it is (HMG paper, sections IV and V).
+//!
+//! States and events are those of the paper's Table I and belong to the directory entry of a line: Valid or Invalid, nothing between. What the cache beside it
+//! holds is ordinary: a copy, or a miss being served.
+//!
+//! Nothing is acknowledged but releases, so two races have to be lost gracefully. A copy may be on its way when its invalidation arrives, and a store
+//! of this module may pass a copy that is on its way. In both cases the miss is *closed*: what arrives answers the loads that wait for it and is not kept, and later
+//! loads send requests of their own, behind the store. Whoever is recorded as a sharer of a copy that it dropped costs one useless
+//! invalidation, no more.
+
+use crate::access::{Scope, Txn};
+use crate::address::{AgentId, LineAddr, Role};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
+};
+use crate::directory::{Directory, Recorded};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind, memory};
+use crate::mshr::Mshrs;
+use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
+use crate::protocols::scoped::messages::{
+    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_END,
+    REL_HOME, ST,
+};
+use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies, WriteBack};
+use crate::protocols::scoped::route::{Route, Station};
+use crate::registry::BuildConfig;
+use crate::tally::Tally;
+
+/// State of a directory entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    I,
+    V,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    LocalLd,
+    LocalStAtom,
+    RemoteLd,
+    RemoteStAtom,
+    ReplaceDirEntry,
+    Invalidation,
+    /// A message that no L2 is ever sent; every state has a hole for it.
+    Foreign,
+}
+
+static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L2,
+    states: &[
+        StateSpec { name: "I", class: StateClass::Stable, meaning: "nobody but this module may have a copy" },
+        StateSpec { name: "V", class: StateClass::Stable, meaning: "the recorded sharers may have copies" },
+    ],
+    events: &[
+        "Local Ld",
+        "Local St/Atom",
+        "Remote Ld",
+        "Remote St/Atom",
+        "Replace Dir Entry",
+        "Invalidation",
+        "Foreign",
+    ],
+    expiry: None,
+};
+
+/// What the cache holds of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    Nothing,
+    /// A copy.
+    Copy(Slot),
+    /// A place for a copy that is on its way.
+    Miss(Slot),
+    /// Nothing, and what is on its way is too old to be kept.
+    ClosedMiss,
+}
+
+/// A resident line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Line {
+    /// Whether it is only a place for what is on its way.
+    pub(super) pending: bool,
+    /// Bytes that are there.
+    pub(super) valid: ByteMask,
+    /// Bytes that the next station does not have.
+    pub(super) dirty: ByteMask,
+}
+
+/// A private cache that waits for a line, or a bank on its behalf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Reader {
+    pub(super) origin: AgentId,
+    pub(super) txn: Txn,
+}
+
+/// A shared bank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ScopedL2<D, const W: usize> {
+    pub(super) me: AgentId,
+    memory: AgentId,
+    pub(super) policy: L2Policy,
+    pub(super) route: Route,
+    pub(super) lines: CacheArray<Line, W>,
+    /// The readers of a line that is on its way, and an atomic that waits to be performed on it.
+    pub(super) mshrs: Mshrs<Option<Message<W>>, Reader>,
+    pub(super) directory: D,
+    pub(super) collections: Collections,
+    /// Towards each sharer.
+    pub(super) channels: Vec<InvalidationChannel>,
+    pub(super) tallies: Tallies,
+}
+
+impl<D: Directory, const W: usize> ScopedL2<D, W> {
+    /// An empty bank.
+    pub fn new(index: u16, config: &BuildConfig, policy: L2Policy) -> Self {
+        let topology = config.topology;
+        let route = Route::new(index, topology, policy.hierarchy);
+        ScopedL2 {
+            me: topology.l2(index),
+            memory: topology.memory(index),
+            policy,
+            route,
+            lines: CacheArray::new(config.l2.bank_geometry(topology)),
+            mshrs: Mshrs::new(config.l2.mshrs),
+            directory: D::new(config),
+            collections: Collections::default(),
+            channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
+            tallies: Tallies::default(),
+        }
+    }
+
+    pub(super) fn faulty(&self, fault: L2Fault) -> bool {
+        self.policy.fault == Some(fault)
+    }
+
+    #[inline]
+    pub(super) fn held(&self, line: LineAddr) -> Held {
+        match self.lines.find(line) {
+            Some(slot) if self.lines.meta(slot).pending => Held::Miss(slot),
+            Some(slot) => Held::Copy(slot),
+            None if self.mshrs.find(line).is_some() => Held::ClosedMiss,
+            None => Held::Nothing,
+        }
+    }
+
+    /// Whether copies of `line` may be kept here at all.
+    pub(super) fn may_keep(&self, line: LineAddr) -> bool {
+        self.policy.remote_gpus == RemoteGpus::Cached || self.route.is_of_this_gpu(line)
+    }
+
+    /// Whether a copy here may be shown to an operation of `scope`.
+    fn may_answer(&self, station: Station, scope: Scope) -> bool {
+        let enough = match scope {
+            Scope::System if self.faulty(L2Fault::GpuHomeAnswersAll) => Station::GpuHome,
+            Scope::Gpu | Scope::System if self.faulty(L2Fault::WideHit) => Station::Local,
+            Scope::WorkGroup | Scope::Gpu | Scope::System => self.route.point_of(scope),
+        };
+        station >= enough
+    }
+
+    /// The name under which this bank asks for a line that it means to keep. Stations of one line use different names, so that a GPU home
+    /// tells what it asked for itself from what it asked for others.
+    pub(super) fn own_name(station: Station) -> Txn {
+        match station {
+            Station::Local => Txn(u32::MAX - 2),
+            Station::GpuHome => Txn(u32::MAX - 3),
+            Station::Home => Txn(u32::MAX - 4),
+        }
+    }
+
+    /// Sends a request one station further: a read to the next station or to memory.
+    pub(super) fn ask(&self, station: Station, line: LineAddr, reader: Reader, scope: Scope, out: &mut Outbox<W>) {
+        let (kind, to) = match station {
+            Station::Home => (memory::FETCH, self.memory),
+            Station::Local | Station::GpuHome => (LD, self.route.next(line)),
+        };
+        let Reader { origin, txn } = reader;
+        out.send(Message { origin, txn, scope, ..Message::control(kind, line, self.me, to) });
+    }
+
+    /// Hands bytes one station further: to the next station, or to memory.
+    pub(super) fn write_through(&self, station: Station, message: Message<W>, out: &mut Outbox<W>) {
+        let (kind, dst) = match station {
+            Station::Home => (memory::WB, self.memory),
+            Station::Local | Station::GpuHome => (ST, self.route.next(message.line)),
+        };
+        out.send(Message { kind, src: self.me, dst, atomic: None, ..message });
+    }
+
+    /// Hands on the bytes of a copy that the next station does not have. They count as nobody's store in particular.
+    fn clean(&mut self, line: LineAddr, slot: Slot, out: &mut Outbox<W>) {
+        let mask = std::mem::take(&mut self.lines.meta_mut(slot).dirty);
+        if !mask.is_empty() {
+            let message = Message::control(ST, line, self.me, self.me);
+            let message = Message { mask, data: *self.lines.data(slot), ..message };
+            self.write_through(self.route.station(line), message, out);
+        }
+    }
+
+    /// Drops whatever is kept of a line, and keeps what is on its way from staying.
+    pub(super) fn drop_line(&mut self, line: LineAddr, out: &mut Outbox<W>) -> bool {
+        match self.held(line) {
+            Held::Copy(slot) => {
+                self.clean(line, slot, out);
+                self.lines.remove(slot);
+                true
+            }
+            Held::Miss(slot) => {
+                self.lines.remove(slot);
+                false
+            }
+            Held::Nothing | Held::ClosedMiss => false,
+        }
+    }
+
+    /// Whether an atomic waits for the line.
+    pub(super) fn atomic_waits(&self, line: LineAddr) -> bool {
+        self.mshrs.get(line).is_some_and(Option::is_some)
+    }
+
+    /// The position that a sender takes among this bank's sharers, if its copies are tracked here.
+    pub(super) fn sharer_of(&self, station: Station, sender: AgentId) -> Option<u16> {
+        let tracked = self.policy.coherence == Coherence::Directory
+            && station != Station::Local
+            && !self.route.is_local(sender)
+            && (self.policy.remote_gpus == RemoteGpus::Cached || self.route.is_neighbour(sender));
+        tracked.then(|| self.route.position(sender))
+    }
+
+    fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
+        let Message { line, scope, origin, txn, .. } = *message;
+        let station = self.route.station(line);
+        let (held, answers) = (self.held(line), self.may_answer(station, scope));
+        let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
+        let hits = matches!(held, Held::Copy(slot) if answers && full(slot));
+        // What an atomic is about to write must not be missed by its own thread.
+        let behind_atomic = self.atomic_waits(line);
+        if behind_atomic && !answers {
+            return Outcome::Stall;
+        }
+        // What other banks ask never waits for a place or a register: those who have them may wait for another bank, which may wait here. It goes on
+        // without being kept.
+        let waits = self.route.is_local(message.src);
+        let place = match held {
+            Held::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
+            Held::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
+            Held::Nothing if self.may_keep(line) => match self.room_for_miss(station, line) {
+                Ok(slot) => Some(slot),
+                Err(outcome) if waits || outcome != Outcome::Stall => return outcome,
+                Err(_) => None,
+            },
+            Held::Nothing | Held::Copy(_) | Held::Miss(_) | Held::ClosedMiss => None,
+        };
+        if let Some(sharer) = self.sharer_of(station, message.src)
+            && !self.faulty(L2Fault::ForgottenReader)
+            && let Recorded::Full(victim) = self.directory.record(line, sharer)
+        {
+            return Outcome::Evict(victim.entry());
+        }
+        let reader = Reader { origin, txn };
+        self.tallies.load(station, hits, self.route.is_local(message.src));
+        match (held, place) {
+            (Held::Miss(_) | Held::ClosedMiss, _) if behind_atomic => self.join_miss(line, reader),
+            (Held::Copy(slot), None) if hits => {
+                self.lines.touch(slot);
+                self.answer(line, reader, self.lines.data(slot), out);
+            }
+            (Held::Copy(_), Some(slot)) => {
+                self.clean(line, slot, out);
+                self.lines.remove(slot);
+                self.open_miss(station, slot, line, reader, scope, out);
+            }
+            (Held::Nothing, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
+            (Held::Miss(_), _) if answers => self.join_miss(line, reader),
+            (Held::Copy(_), None) => {
+                self.drop_line(line, out);
+                self.ask(station, line, reader, scope, out);
+            }
+            (Held::Nothing | Held::Miss(_) | Held::ClosedMiss, _) => self.ask(station, line, reader, scope, out),
+        }
+        Outcome::Done
+    }
+
+    /// Whether a miss gets no register. Those that wait for other banks leave one to those that wait for fewer, so that no two banks wait for
+    /// each other's registers.
+    pub(super) fn registers_taken(&self, station: Station) -> bool {
+        let left = match station {
+            Station::Home => 0,
+            Station::GpuHome => 1,
+            Station::Local => 2,
+        };
+        !self.mshrs.has_more_than(left)
+    }
+
+    /// A free place for a line that is to be fetched.
+    pub(super) fn room_for_miss(&self, station: Station, line: LineAddr) -> Result<Slot, Outcome> {
+        if self.registers_taken(station) {
+            return Err(Outcome::Stall);
+        }
+        match self.lines.room_for(line, |other| !other.pending) {
+            Room::Busy => Err(Outcome::Stall),
+            Room::Occupied(victim) => Err(Outcome::Evict(victim)),
+            Room::Free(slot) => Ok(slot),
+        }
+    }
+
+    /// Waits for a line that is on its way.
+    fn join_miss(&mut self, line: LineAddr, reader: Reader) {
+        if let Some(register) = self.mshrs.find(line) {
+            self.mshrs.push_target(register, reader);
+        }
+    }
+
+    fn open_miss(
+        &mut self,
+        station: Station,
+        slot: Slot,
+        line: LineAddr,
+        reader: Reader,
+        scope: Scope,
+        out: &mut Outbox<W>,
+    ) {
+        self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
+        let register = self.mshrs.insert(line, None);
+        self.mshrs.push_target(register, reader);
+        let own = Reader { txn: Self::own_name(station), ..reader };
+        self.ask(station, line, own, scope, out);
+    }
+
+    fn answer(&self, line: LineAddr, reader: Reader, data: &LineData<W>, out: &mut Outbox<W>) {
+        let Reader { origin, txn } = reader;
+        let message = Message::control(DATA, line, self.me, self.route.toward(origin, line));
+        out.send(Message { origin, txn, mask: ByteMask::full::<W>(), data: *data, ..message });
+    }
+
+    /// A line has arrived, from memory or from the next station: for this bank to keep, or for others.
+    fn data(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        let Message { line, origin, txn, .. } = *message;
+        let station = self.route.station(line);
+        if txn != Self::own_name(station) {
+            self.answer(line, Reader { origin, txn }, &message.data, out);
+            return;
+        }
+        let Some(register) = self.mshrs.find(line) else { return };
+        let mut data = message.data;
+        let atomic = self.mshrs.payload_mut(register).take();
+        let slot = self.lines.find(line);
+        let mut dirty = ByteMask::EMPTY;
+        if let Some(atomic) = &atomic {
+            let stays = slot.is_some() && self.writes_back(station, atomic.scope);
+            self.perform(station, atomic, &mut data, stays, out);
+            if stays {
+                dirty = atomic.mask;
+            }
+        }
+        if let Some(slot) = slot {
+            *self.lines.data_mut(slot) = data;
+            *self.lines.meta_mut(slot) = Line { pending: false, valid: ByteMask::full::<W>(), dirty };
+        }
+        while let Some(reader) = self.mshrs.pop_target(register) {
+            self.answer(line, reader, &data, out);
+        }
+        self.mshrs.release(register);
+    }
+
+    /// An invalidation: copies of the entry's lines go, and so do those that this bank's own sharers have.
+    fn invalidated(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        let (first, lines) = self.directory.entry_of(message.line);
+        let lines = if self.faulty(L2Fault::NeighboursKept) { 1 } else { lines };
+        let by_store = message.kind != INV_REPL;
+        for line in (first.0..first.0 + u64::from(lines)).map(LineAddr) {
+            if self.faulty(L2Fault::InstalledAfterInvalidation) && matches!(self.held(line), Held::Miss(_)) {
+                continue;
+            }
+            let dropped = self.drop_line(line, out);
+            self.tallies.dropped(by_store, dropped);
+        }
+        if self.faulty(L2Fault::InvalidationNotForwarded) {
+            return;
+        }
+        self.replace_entry(message.line, message.kind, out);
+    }
+
+    /// Forgets the entry that covers a line, taking back all copies that it tracks.
+    fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
+        let mut groups = Vec::new();
+        self.directory.replace(line, |stale| groups.push(stale));
+        for stale in groups {
+            self.invalidate(stale, kind, out);
+        }
+    }
+
+    fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        if let Some(covered) = self.evicted_entry(line) {
+            if self.directory.sharers(covered).is_empty() {
+                self.directory.replace(covered, |_| {});
+            } else if self.faulty(L2Fault::SilentReplacement) {
+                self.directory.replace(covered, |_| {});
+            } else {
+                self.tallies.add(Tallies::REPLACEMENTS, 1);
+                self.replace_entry(covered, INV_REPL, out);
+            }
+            return Ok(Outcome::Done);
+        }
+        match self.held(line) {
+            Held::Copy(slot) => {
+                self.clean(line, slot, out);
+                self.lines.remove(slot);
+                self.downgrade(line, out);
+                Ok(Outcome::Done)
+            }
+            Held::Nothing | Held::Miss(_) | Held::ClosedMiss => {
+                Err(VOCABULARY.unspecified(Entry::I as usize, Event::ReplaceDirEntry as usize, line))
+            }
+        }
+    }
+
+    /// The line whose directory entry an eviction means: it says so, or there is nothing else of the line.
+    fn evicted_entry(&self, line: LineAddr) -> Option<LineAddr> {
+        let named = line.of_entry();
+        let only = || (!matches!(self.held(line), Held::Copy(_)) && self.directory.covers(line)).then_some(line);
+        named.or_else(only)
+    }
+
+    /// Tells the next station that nothing of an entry's lines is left in this bank or below it.
+    fn downgrade(&mut self, line: LineAddr, out: &mut Outbox<W>) {
+        if !self.policy.downgrades || self.route.station(line) == Station::Home || self.directory.covers(line) {
+            return;
+        }
+        let (first, lines) = self.directory.entry_of(line);
+        let mut entry = (first.0..first.0 + u64::from(lines)).map(LineAddr);
+        if entry.all(|line| self.held(line) == Held::Nothing) {
+            out.send(Message::control(DOWNGRADE, line, self.me, self.route.next(line)));
+        }
+    }
+
+    fn downgraded(&mut self, message: &Message<W>) {
+        if let Some(sharer) = self.sharer_of(self.route.station(message.line), message.src) {
+            self.directory.forget(message.line, sharer);
+        }
+    }
+
+    /// Drops every copy that may be stale for whoever acquires, and keeps what is on its way from staying.
+    pub(super) fn drop_for_acquire(&mut self, out: &mut Outbox<W>) {
+        if self.faulty(L2Fault::AcquireKeepsCopies) {
+            return;
+        }
+        let spares = self.policy.acquire_spares_home;
+        let route = self.route;
+        let is_kept = |line: LineAddr, state: &Line| {
+            let home = route.station(line) == Station::Home;
+            if state.pending { home || self.faulty(L2Fault::AcquireKeepsMisses) } else { home && spares }
+        };
+        let gone: Vec<LineAddr> =
+            self.lines.iter().filter(|(line, state, _)| !is_kept(*line, state)).map(|(line, ..)| line).collect();
+        for line in gone {
+            let dropped = self.drop_line(line, out);
+            self.tallies.add(Tallies::LINES_BY_ACQUIRE, u64::from(dropped));
+        }
+    }
+
+    /// Hands on everything that other stations do not have.
+    pub(super) fn clean_all(&mut self, out: &mut Outbox<W>) {
+        if self.policy.write_back != WriteBack::Everywhere {
+            return;
+        }
+        let route = self.route;
+        let remote = |line: LineAddr| route.station(line) != Station::Home;
+        let dirty: Vec<LineAddr> = self
+            .lines
+            .iter()
+            .filter(|(line, state, _)| remote(*line) && !state.dirty.is_empty())
+            .map(|(line, ..)| line)
+            .collect();
+        for line in dirty {
+            if let Some(slot) = self.lines.find(line) {
+                self.clean(line, slot, out);
+            }
+        }
+    }
+
+    fn event(&self, input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Message(message) => {
+                let local = self.route.is_local(message.src);
+                let event = match message.kind {
+                    LD if local => Event::LocalLd,
+                    LD => Event::RemoteLd,
+                    ST | ATOM if local => Event::LocalStAtom,
+                    ST | ATOM => Event::RemoteStAtom,
+                    INV | INV_REPL | INV_ASTRAY => Event::Invalidation,
+                    MsgKind(_) => return None,
+                };
+                Some((message.line, event))
+            }
+            Input::Evict(line) => self.evicted_entry(*line).map(|covered| (covered, Event::ReplaceDirEntry)),
+            Input::Core(_) | Input::Time(_) => None,
+        }
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match message.kind {
+            LD => return Ok(self.load(message, out)),
+            ST => return Ok(self.store(message, out)),
+            ATOM => return Ok(self.atomic(message, out)),
+            memory::MEM_DATA | DATA => self.data(message, out),
+            ATOM_DATA => {
+                let to = self.route.toward(message.origin, message.line);
+                out.send(Message { src: self.me, dst: to, ..*message });
+            }
+            INV | INV_REPL | INV_ASTRAY => self.invalidated(message, out),
+            DOWNGRADE => self.downgraded(message),
+            REL => self.release(message, out),
+            REL_END => self.kernel_ended(message, out),
+            REL_HOME => self.release_at_home(message, out),
+            ACQ => self.acquire(message, out),
+            MARK => self.marked(message, out),
+            DONE => self.answered(message.txn, out),
+            MARK_DONE => self.mark_answered(message, out),
+            MsgKind(_) => {
+                return Err(VOCABULARY.unspecified(
+                    self.entry(message.line) as usize,
+                    Event::Foreign as usize,
+                    message.line,
+                ));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn entry(&self, line: LineAddr) -> Entry {
+        if self.directory.covers(line) { Entry::V } else { Entry::I }
+    }
+}
+
+impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let (line, event) = self.event(input)?;
+        Some(Classified { line, state: self.entry(line) as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => {
+                let state = self.entry(request.line) as usize;
+                Err(VOCABULARY.unspecified(state, Event::Foreign as usize, request.line))
+            }
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let (state, sharers) = (self.entry(line) as u8, self.directory.sharers(line));
+        let Held::Copy(slot) = self.held(line) else { return LineView { state, sharers, ..LineView::default() } };
+        let Line { valid, dirty, .. } = *self.lines.meta(slot);
+        LineView { state, readable: valid, dirty, data: *self.lines.data(slot), sharers }
+    }
+
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
+        match line.of_entry() {
+            Some(covered) => self.directory.covers(covered),
+            None => matches!(self.held(line), Held::Copy(_)),
+        }
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty() && self.collections.is_idle() && self.channels.iter().all(|channel| channel.marks == 0)
+    }
+
+    fn tallies(&self) -> &[Tally] {
+        self.tallies.as_slice()
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, state, data) in self.lines.iter().filter(|(_, state, _)| !state.dirty.is_empty()) {
+            visit(line, state.dirty, data);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What tells the scoped protocols apart, what their banks count, and the mistakes that can be built in.
+
+use crate::address::Role;
+use crate::controller::Controller;
+use crate::directory::LineGroups;
+use crate::parameter::ParameterSpec;
+use crate::protocols::scoped::l1::{Acquire, L1Fault, ScopedL1};
+use crate::protocols::scoped::l2::ScopedL2;
+use crate::protocols::scoped::messages::{NETWORKS, TABLE};
+use crate::protocols::scoped::route::{Hierarchy, Station};
+use crate::registry::{BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Reach, Values};
+use crate::seed::{Seed, seeded};
+use crate::tally::{Tally, TallySpec};
+
+/// Who keeps the copies of shared banks coherent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coherence {
+    /// Directories at the homes, which take copies back.
+    Directory,
+    /// Acquires, which drop them.
+    Acquires,
+    /// Nobody.
+    None,
+}
+
+/// Whether shared banks keep copies of other GPUs' memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RemoteGpus {
+    /// They do.
+    Cached,
+    /// They do not.
+    NotCached,
+}
+
+/// Which stores stay in a shared bank until they have to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WriteBack {
+    /// None: every store reaches memory (HMG paper, section VI).
+    Never,
+    /// Those at the home of their line.
+    AtHome,
+    /// Those without scope, too, wherever they are; releases hand them on.
+    Everywhere,
+}
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum L2Fault {
+    /// A reader is not recorded.
+    ForgottenReader,
+    /// A remote writer is not recorded.
+    ForgottenWriter,
+    /// The first of the sharers keeps its copy.
+    SparedSharer,
+    /// Invalidations travel on another virtual network than copies.
+    InvalidationsOvertake,
+    /// An invalidation leaves a copy on its way to be kept.
+    InstalledAfterInvalidation,
+    /// An invalidation drops one line of its entry only.
+    NeighboursKept,
+    /// A GPU home does not pass invalidations on.
+    InvalidationNotForwarded,
+    /// An entry is replaced without a word to its sharers.
+    SilentReplacement,
+    /// A release does not wait for invalidations to arrive.
+    ReleaseWithoutMarks,
+    /// A release is not sent to other banks.
+    ReleaseStaysHere,
+    /// A system-wide release does not leave the GPU.
+    ReleaseStopsAtGpuHome,
+    /// A GPU home answers a mark before its modules have.
+    MarkNotForwarded,
+    /// A store to a line on its way leaves it to be kept.
+    PendingStore,
+    /// A store does not change the copy here.
+    StaleStoreHit,
+    /// A store that changes a copy here goes no further.
+    LostStore,
+    /// A store passes an atomic that waits for its line.
+    StoreOvertakesAtomic,
+    /// An atomic that is performed further on leaves the copy here.
+    StaleAtomic,
+    /// What an atomic wrote at a home goes no further.
+    LostAtomic,
+    /// System-wide atomics are performed at GPU homes.
+    AtomicsAtGpuHome,
+    /// Loads of any scope hit in the first bank.
+    WideHit,
+    /// Loads of system scope hit in GPU homes.
+    GpuHomeAnswersAll,
+    /// An acquire keeps the copies of shared banks.
+    AcquireKeepsCopies,
+    /// An acquire leaves copies on their way to be kept.
+    AcquireKeepsMisses,
+    /// A system-wide acquire drops the copies of one bank only.
+    AcquireOnlyHere,
+}
+
+/// How a shared bank behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L2Policy {
+    /// Whether there are GPU homes.
+    pub hierarchy: Hierarchy,
+    /// Who keeps copies coherent.
+    pub coherence: Coherence,
+    /// Whether other GPUs' memory is cached.
+    pub remote_gpus: RemoteGpus,
+    /// Which stores stay.
+    pub write_back: WriteBack,
+    /// Whether a bank that drops a clean copy says so.
+    pub downgrades: bool,
+    /// Whether an acquire spares lines of the bank's own memory.
+    pub acquire_spares_home: bool,
+    /// A mistake to build in.
+    pub fault: Option<L2Fault>,
+}
+
+/// A protocol, as far as it is not parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// What acquires do.
+    pub acquire: Acquire,
+    /// Shared banks.
+    pub l2: L2Policy,
+}
+
+/// A policy to begin with: write-through, everything cached, nothing optional.
+pub const PLAIN: L2Policy = L2Policy {
+    hierarchy: Hierarchy::Flat,
+    coherence: Coherence::Directory,
+    remote_gpus: RemoteGpus::Cached,
+    write_back: WriteBack::Never,
+    downgrades: false,
+    acquire_spares_home: false,
+    fault: None,
+};
+
+/// What the scoped protocols declare alike.
+pub const SCOPED: Declaration = Declaration {
+    name: "",
+    title: "",
+    summary: "",
+    citation: "",
+    model: MemoryModel::Ptx,
+    promises: &[Promise::Communication],
+    virtual_networks: NETWORKS,
+    delivery: Delivery::InOrder,
+    counters: Counters::None,
+    reach: Reach::AnyMachine,
+    values: Values::Carried,
+    parameters: &[],
+    tallies: &TALLIES,
+    messages: &TABLE,
+    faults: &[],
+};
+
+/// The scoped protocols' kind of fault.
+pub type ScopedSeed = Seed<L1Fault, L2Fault>;
+
+/// Parameters of protocols with directories, in this order.
+pub const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
+    ParameterSpec {
+        key: "write_back",
+        meaning: "stores that stay in an L2: 0 none, 1 those at the home of their line, 2 all without scope",
+        source: "0: HMG section VI; 1: REC section 2.2; 2: HMG section IV-B, local stores",
+        default: 0,
+        min: 0,
+        max: 2,
+        explored: 0,
+    },
+    ParameterSpec {
+        key: "downgrades",
+        meaning: "whether an L2 that drops a clean copy tells the home: 0 no, 1 yes",
+        source: "HMG section VI: not implemented; section IV-B, cache eviction, describes it",
+        default: 0,
+        min: 0,
+        max: 1,
+        explored: 0,
+    },
+];
+
+/// The parameter of software protocols.
+pub const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
+    key: "acquire_spares_home",
+    meaning: "whether an acquire keeps the L2's copies of its own memory, which are never stale: 0 no, 1 yes",
+    source: "HMG section VI: an acquire invalidates the local L2, without exception",
+    default: 0,
+    min: 0,
+    max: 1,
+    explored: 0,
+}];
+
+/// The controller of a scoped protocol.
+pub fn build<const W: usize>(
+    role: Role,
+    index: u16,
+    config: &BuildConfig,
+    policy: &Policy,
+    seeds: &[ScopedSeed],
+) -> Option<Box<dyn Controller<W>>> {
+    let (l1_fault, l2_fault) = seeded(seeds, config);
+    match role {
+        Role::L1 => Some(Box::new(ScopedL1::new(index, config, policy.acquire, l1_fault))),
+        Role::L2 => {
+            let policy = L2Policy { fault: l2_fault, ..with_parameters(policy.l2, config) };
+            Some(Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)))
+        }
+        Role::Memory => None,
+    }
+}
+
+fn with_parameters(policy: L2Policy, config: &BuildConfig) -> L2Policy {
+    match policy.coherence {
+        Coherence::Directory => L2Policy {
+            write_back: match config.parameters.get(0) {
+                0 => WriteBack::Never,
+                1 => WriteBack::AtHome,
+                2.. => WriteBack::Everywhere,
+            },
+            downgrades: config.parameters.get(1) != 0,
+            ..policy
+        },
+        Coherence::Acquires => L2Policy { acquire_spares_home: config.parameters.get(0) != 0, ..policy },
+        Coherence::None => policy,
+    }
+}
+
+/// What banks count; the order is that of [`TALLIES`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tallies([Tally; TALLIES.len()]);
+
+/// What banks count.
+pub const TALLIES: [TallySpec; 12] = [
+    TallySpec { key: "l2.local_loads", meaning: "loads of a module's own private caches that reach its L2" },
+    TallySpec { key: "l2.local_hits", meaning: "of those, the ones that its L2 answers at once" },
+    TallySpec { key: "l2.gpu_home_loads", meaning: "loads of other modules that reach a GPU home on their way" },
+    TallySpec { key: "l2.gpu_home_hits", meaning: "of those, the ones that the GPU home answers at once" },
+    TallySpec { key: "l2.home_loads", meaning: "loads of other modules that reach the home of their line" },
+    TallySpec { key: "l2.home_hits", meaning: "of those, the ones that the home answers at once" },
+    TallySpec { key: "stores_on_shared", meaning: "stores and atomics that take copies back" },
+    TallySpec { key: "lines_by_store", meaning: "copies that stores and atomics of others took back" },
+    TallySpec { key: "replacements", meaning: "replaced directory entries that take copies back" },
+    TallySpec { key: "lines_by_replacement", meaning: "copies that replaced directory entries took back" },
+    TallySpec { key: "lines_by_acquire", meaning: "copies in shared banks that acquires dropped" },
+    TallySpec { key: "releases", meaning: "releases that reach a bank from its own module" },
+];
+
+impl Tallies {
+    /// See [`TALLIES`].
+    pub const STORES_ON_SHARED: usize = 6;
+    /// See [`TALLIES`].
+    pub const REPLACEMENTS: usize = 8;
+    /// See [`TALLIES`].
+    pub const LINES_BY_ACQUIRE: usize = 10;
+    /// See [`TALLIES`].
+    pub const RELEASES: usize = 11;
+
+    /// Counts `amount` more.
+    pub fn add(&mut self, index: usize, amount: u64) {
+        self.0[index].add(amount);
+    }
+
+    /// Counts a load at a bank.
+    pub fn load(&mut self, station: Station, hit: bool, local: bool) {
+        let index = match station {
+            Station::Local | Station::GpuHome | Station::Home if local => 0,
+            Station::Local | Station::GpuHome => 2,
+            Station::Home => 4,
+        };
+        self.add(index, 1);
+        self.add(index + 1, u64::from(hit));
+    }
+
+    /// Counts a copy that an invalidation found or did not find.
+    pub fn dropped(&mut self, by_store: bool, dropped: bool) {
+        self.add(if by_store { 7 } else { 9 }, u64::from(dropped));
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[Tally] {
+        &self.0
+    }
+}

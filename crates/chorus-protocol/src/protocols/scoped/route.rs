@@ -1,0 +1,228 @@
+//! Who talks to whom: the way of a request from the bank of its module to the home of its line, and the way of the answer back.
+
+use crate::access::Scope;
+use crate::address::{AgentId, LineAddr, Topology};
+
+/// Whether requests for another GPU's memory pass a home in their own GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hierarchy {
+    /// No: every module talks to the home of a line (HMG paper, section IV).
+    Flat,
+    /// Yes: the module in the same place as the home is the home within its GPU (section V).
+    GpuHomes,
+}
+
+/// What a bank is for a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Station {
+    /// On the way: the bank of the module that asks.
+    Local,
+    /// The home within a GPU that is not the line's.
+    GpuHome,
+    /// The home.
+    Home,
+}
+
+/// The view that one bank has of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Route {
+    topology: Topology,
+    hierarchy: Hierarchy,
+    module: u16,
+    gpu: u16,
+    /// Which bank of its module.
+    bank: u16,
+}
+
+impl Route {
+    /// The view of shared bank `index`.
+    pub fn new(index: u16, topology: Topology, hierarchy: Hierarchy) -> Route {
+        let module = topology.module_of(topology.l2(index));
+        Route { topology, hierarchy, module, gpu: topology.gpu_of(module), bank: index % topology.banks_per_module() }
+    }
+
+    /// The bank beside this one in another module: it serves the same lines there.
+    fn peer(&self, module: u16) -> AgentId {
+        self.topology.l2(module * self.topology.banks_per_module() + self.bank)
+    }
+
+    /// What this bank is for `line`.
+    pub fn station(&self, line: LineAddr) -> Station {
+        if self.topology.home_module(line) == self.module {
+            Station::Home
+        } else if self.hierarchy == Hierarchy::GpuHomes && self.topology.gpu_home_module(self.gpu, line) == self.module
+        {
+            Station::GpuHome
+        } else {
+            Station::Local
+        }
+    }
+
+    /// Whether `line` lies in this GPU's memory.
+    pub fn is_of_this_gpu(&self, line: LineAddr) -> bool {
+        self.topology.gpu_of(self.topology.home_module(line)) == self.gpu
+    }
+
+    /// Where a request for `line` goes from here; the home sends it to memory.
+    pub fn next(&self, line: LineAddr) -> AgentId {
+        let home = self.topology.home_module(line);
+        let module = match self.hierarchy {
+            Hierarchy::Flat => home,
+            Hierarchy::GpuHomes => {
+                let gpu_home = self.topology.gpu_home_module(self.gpu, line);
+                if gpu_home == self.module { home } else { gpu_home }
+            }
+        };
+        self.peer(module)
+    }
+
+    /// Where an answer for a private cache goes from here.
+    pub fn toward(&self, origin: AgentId, line: LineAddr) -> AgentId {
+        let module = self.topology.module_of(origin);
+        if module == self.module {
+            return origin;
+        }
+        let gpu = self.topology.gpu_of(module);
+        match self.hierarchy {
+            Hierarchy::GpuHomes if gpu != self.gpu => self.peer(self.topology.gpu_home_module(gpu, line)),
+            Hierarchy::GpuHomes | Hierarchy::Flat => self.peer(module),
+        }
+    }
+
+    /// How many private caches the module has.
+    pub fn private_caches(&self) -> usize {
+        usize::from(self.topology.l1s / self.topology.modules())
+    }
+
+    /// Whether a bank is in this GPU.
+    pub fn is_neighbour(&self, bank: AgentId) -> bool {
+        self.topology.gpu_of(self.topology.module_of(bank)) == self.gpu
+    }
+
+    /// Whether a request came from a private cache of this module.
+    pub fn is_local(&self, sender: AgentId) -> bool {
+        sender.0 < self.topology.l1s
+    }
+
+    /// The first station whose copy an operation of `scope` may see.
+    pub fn point_of(&self, scope: Scope) -> Station {
+        match (scope, self.hierarchy) {
+            (Scope::WorkGroup, _) => Station::Local,
+            (Scope::Gpu, Hierarchy::GpuHomes) => Station::GpuHome,
+            (Scope::Gpu | Scope::System, _) => Station::Home,
+        }
+    }
+
+    /// The position of a bank among the sharers that this bank's directory tells apart: modules, or modules of this GPU and then GPUs.
+    pub fn position(&self, sharer: AgentId) -> u16 {
+        let module = self.topology.module_of(sharer);
+        let gpu = self.topology.gpu_of(module);
+        match self.hierarchy {
+            Hierarchy::Flat => module,
+            Hierarchy::GpuHomes if gpu == self.gpu => module % self.topology.gpms,
+            Hierarchy::GpuHomes => self.topology.gpms + gpu,
+        }
+    }
+
+    /// Whether the sharer at `position` is in this GPU.
+    pub fn is_in_this_gpu(&self, position: u16) -> bool {
+        match self.hierarchy {
+            Hierarchy::Flat => self.topology.gpu_of(position) == self.gpu,
+            Hierarchy::GpuHomes => position < self.topology.gpms,
+        }
+    }
+
+    /// The bank that invalidations for the sharer at `position` are sent to: a module, or the GPU home of what lies in this bank's memory.
+    pub fn sharer(&self, position: u16) -> AgentId {
+        let gpms = self.topology.gpms;
+        match self.hierarchy {
+            Hierarchy::Flat => self.peer(position),
+            Hierarchy::GpuHomes if position < gpms => self.peer(self.gpu * gpms + position),
+            Hierarchy::GpuHomes => self.peer((position - gpms) * gpms + self.module % gpms),
+        }
+    }
+
+    /// How many positions there are.
+    pub fn positions(&self) -> u16 {
+        match self.hierarchy {
+            Hierarchy::Flat => self.topology.modules(),
+            Hierarchy::GpuHomes => self.topology.gpms + self.topology.gpus,
+        }
+    }
+
+    /// The peers that a release or acquire of `scope` has to reach from here: everybody, or the other modules of the GPU.
+    pub fn peers(&self, scope: Scope) -> impl Iterator<Item = AgentId> + use<'_> {
+        let modules = match (scope, self.hierarchy) {
+            (Scope::WorkGroup, _) => 0..0,
+            (Scope::Gpu | Scope::System, Hierarchy::Flat) => 0..self.topology.modules(),
+            (Scope::Gpu | Scope::System, Hierarchy::GpuHomes) => {
+                self.gpu * self.topology.gpms..(self.gpu + 1) * self.topology.gpms
+            }
+        };
+        modules.filter(|&module| module != self.module).map(|module| self.peer(module))
+    }
+
+    /// The system homes that this bank is the GPU home for: one in every other GPU. None where there are no GPU homes.
+    pub fn system_homes(&self) -> impl Iterator<Item = AgentId> + use<'_> {
+        let gpus = match self.hierarchy {
+            Hierarchy::Flat => 0..0,
+            Hierarchy::GpuHomes => 0..self.topology.gpus,
+        };
+        let here = self.module % self.topology.gpms;
+        gpus.filter(|&gpu| gpu != self.gpu).map(move |gpu| self.peer(gpu * self.topology.gpms + here))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_BY_TWO: Topology = Topology { gpus: 2, gpms: 2, l1s: 4, l2s: 4, interleave: 1, home_shift: 0 };
+
+    fn route(module: u16, hierarchy: Hierarchy) -> Route {
+        Route::new(module, TWO_BY_TWO, hierarchy)
+    }
+
+    #[test]
+    fn a_request_passes_the_gpu_home_as_in_figure_6() {
+        let line = LineAddr(3);
+        let [requester, gpu_home, home] = [0, 1, 3].map(|module| route(module, Hierarchy::GpuHomes));
+        assert_eq!(requester.next(line), TWO_BY_TWO.l2(1));
+        assert_eq!(gpu_home.next(line), TWO_BY_TWO.l2(3));
+        let stations = [requester, gpu_home, home].map(|bank| bank.station(line));
+        assert_eq!(stations, [Station::Local, Station::GpuHome, Station::Home]);
+        assert_eq!(home.toward(TWO_BY_TWO.l1(0), line), TWO_BY_TWO.l2(1));
+        assert_eq!(gpu_home.toward(TWO_BY_TWO.l1(0), line), TWO_BY_TWO.l2(0));
+        assert_eq!(requester.toward(TWO_BY_TWO.l1(0), line), TWO_BY_TWO.l1(0));
+    }
+
+    #[test]
+    fn sharers_are_modules_here_and_gpus_elsewhere() {
+        let home = route(3, Hierarchy::GpuHomes);
+        let positions = [0, 1, 2].map(|module| home.position(TWO_BY_TWO.l2(module)));
+        assert_eq!(positions, [2, 2, 0]);
+        assert_eq!(home.sharer(2), TWO_BY_TWO.l2(1));
+        assert_eq!(home.sharer(0), TWO_BY_TWO.l2(2));
+    }
+
+    #[test]
+    fn without_gpu_homes_every_module_talks_to_the_home() {
+        let bank = route(0, Hierarchy::Flat);
+        assert_eq!(bank.next(LineAddr(3)), TWO_BY_TWO.l2(3));
+        assert_eq!(bank.peers(Scope::Gpu).count(), 3);
+        assert_eq!(bank.system_homes().count(), 0);
+    }
+
+    #[test]
+    fn a_release_reaches_every_other_bank_once() {
+        let bank = route(0, Hierarchy::GpuHomes);
+        let peers: Vec<_> = bank.peers(Scope::System).collect();
+        let beyond = peers.iter().flat_map(|peer| {
+            let module = TWO_BY_TWO.module_of(*peer);
+            route(module, Hierarchy::GpuHomes).system_homes().collect::<Vec<_>>()
+        });
+        let mut reached: Vec<_> = peers.iter().copied().chain(bank.system_homes()).chain(beyond).collect();
+        reached.sort_unstable();
+        assert_eq!(reached, [1, 2, 3].map(|bank| TWO_BY_TWO.l2(bank)));
+    }
+}

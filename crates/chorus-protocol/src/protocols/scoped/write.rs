@@ -1,0 +1,193 @@
+//! How a shared bank serves stores and atomics.
+
+use crate::access::Scope;
+use crate::cache::{Room, Slot};
+use crate::controller::{Outbox, Outcome};
+use crate::directory::{Directory, Recorded, Stale};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::protocols::scoped::l2::{Held, Line, Reader, ScopedL2};
+use crate::protocols::scoped::messages::{ATOM_DATA, INV, INV_ASTRAY};
+use crate::protocols::scoped::policy::{Coherence, L2Fault, RemoteGpus, Tallies, WriteBack};
+use crate::protocols::scoped::route::Station;
+
+impl<D: Directory, const W: usize> ScopedL2<D, W> {
+    /// Whether stores of `scope` stay here until something else makes them leave.
+    pub(super) fn writes_back(&self, station: Station, scope: Scope) -> bool {
+        match self.policy.write_back {
+            WriteBack::Never => false,
+            WriteBack::AtHome => station == Station::Home,
+            WriteBack::Everywhere => station == Station::Home || scope == Scope::WorkGroup,
+        }
+    }
+
+    /// Tells the sharers of a written line, as Table I says. The writer is recorded if it is one of them.
+    fn track_write(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Outcome> {
+        if self.policy.coherence != Coherence::Directory || station == Station::Local {
+            return Ok(());
+        }
+        let writer = self.sharer_of(station, message.src);
+        if let Some(writer) = writer
+            && !self.faulty(L2Fault::ForgottenWriter)
+            && let Recorded::Full(victim) = self.directory.record(message.line, writer)
+        {
+            return Err(Outcome::Evict(victim.entry()));
+        }
+        let stale = self.directory.write(message.line, writer);
+        if !stale.sharers.is_empty() {
+            self.tallies.add(Tallies::STORES_ON_SHARED, 1);
+        }
+        self.invalidate(stale, INV, out);
+        Ok(())
+    }
+
+    /// Takes back copies.
+    pub(super) fn invalidate(&mut self, stale: Stale, kind: MsgKind, out: &mut Outbox<W>) {
+        let spared = usize::from(self.faulty(L2Fault::SparedSharer));
+        let kind = if self.faulty(L2Fault::InvalidationsOvertake) { INV_ASTRAY } else { kind };
+        for position in stale.sharers.iter().skip(spared) {
+            self.channels[usize::from(position.0)].unmarked = true;
+            out.send(Message::control(kind, stale.first, self.me, self.route.sharer(position.0)));
+        }
+    }
+
+    pub(super) fn store(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
+        let line = message.line;
+        let station = self.route.station(line);
+        if self.atomic_waits(line) && !self.faulty(L2Fault::StoreOvertakesAtomic) {
+            return Outcome::Stall;
+        }
+        let held = self.held(line);
+        let writes_back = self.writes_back(station, message.scope);
+        // Whole lines are worth a place at their home; pieces only where they stay.
+        let keeps =
+            self.may_keep(line) && (writes_back || (station == Station::Home && message.mask == ByteMask::full::<W>()));
+        let place = match held {
+            Held::Copy(slot) => Some(slot),
+            Held::Nothing if keeps => match self.lines.room_for(line, |other| !other.pending) {
+                Room::Free(slot) => Some(slot),
+                Room::Occupied(victim) => return Outcome::Evict(victim),
+                Room::Busy => None,
+            },
+            Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
+        };
+        if let Err(outcome) = self.track_write(station, message, out) {
+            return outcome;
+        }
+        match (held, place) {
+            (Held::Nothing, Some(slot)) => self.lines.insert(slot, line, Line::default()),
+            (Held::Miss(slot), _) if !self.faulty(L2Fault::PendingStore) => self.lines.remove(slot),
+            (Held::Nothing | Held::Copy(_) | Held::Miss(_) | Held::ClosedMiss, _) => {}
+        }
+        let stays = place.is_some() && writes_back;
+        if let Some(slot) = place {
+            self.write_copy(slot, message, stays);
+        }
+        if !(stays || self.faulty(L2Fault::LostStore) && place.is_some()) {
+            self.write_through(station, *message, out);
+        }
+        Outcome::Done
+    }
+
+    /// Writes bytes into a copy, which are handed on too unless they stay.
+    fn write_copy(&mut self, slot: Slot, message: &Message<W>, stays: bool) {
+        if self.faulty(L2Fault::StaleStoreHit) {
+            return;
+        }
+        self.lines.data_mut(slot).merge(message.mask, &message.data);
+        let copy = self.lines.meta_mut(slot);
+        copy.valid.0 |= message.mask.0;
+        if stays {
+            copy.dirty.0 |= message.mask.0;
+        } else {
+            copy.dirty.0 &= !message.mask.0;
+        }
+    }
+
+    pub(super) fn atomic(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
+        let line = message.line;
+        let station = self.route.station(line);
+        if self.atomic_waits(line) {
+            return Outcome::Stall;
+        }
+        let performs = self.may_perform(station, message.scope);
+        let held = self.held(line);
+        let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
+        let place = match held {
+            Held::Copy(slot) if !performs || full(slot) => Some(slot),
+            Held::Miss(_) | Held::ClosedMiss if performs => return Outcome::Stall,
+            Held::Copy(_) | Held::Nothing if performs && self.registers_taken(station) => return Outcome::Stall,
+            Held::Nothing if performs => match self.room_for_miss(station, line) {
+                Ok(slot) => Some(slot),
+                Err(Outcome::Evict(victim)) => return Outcome::Evict(victim),
+                Err(Outcome::Stall | Outcome::Done) => None,
+            },
+            Held::Copy(_) | Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
+        };
+        if let Err(outcome) = self.track_write(station, message, out) {
+            return outcome;
+        }
+        if !performs {
+            if !self.faulty(L2Fault::StaleAtomic) {
+                self.drop_line(line, out);
+            }
+            out.send(Message { src: self.me, dst: self.route.next(line), ..*message });
+        } else if let (Held::Copy(slot), Some(_)) = (held, place) {
+            self.perform_on_copy(station, slot, message, out);
+        } else {
+            self.fetch_for_atomic(station, message, out);
+        }
+        Outcome::Done
+    }
+
+    /// Whether atomics of `scope` are performed here.
+    fn may_perform(&self, station: Station, scope: Scope) -> bool {
+        let enough = match self.policy.remote_gpus {
+            RemoteGpus::NotCached => Station::Home,
+            RemoteGpus::Cached if self.faulty(L2Fault::AtomicsAtGpuHome) => self.route.point_of(Scope::Gpu),
+            RemoteGpus::Cached => self.route.point_of(scope.max(Scope::Gpu)),
+        };
+        station >= enough
+    }
+
+    fn perform_on_copy(&mut self, station: Station, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+        self.lines.touch(slot);
+        let mut data = *self.lines.data(slot);
+        let stays = self.writes_back(station, message.scope);
+        self.perform(station, message, &mut data, stays, out);
+        *self.lines.data_mut(slot) = data;
+        let copy = self.lines.meta_mut(slot);
+        copy.dirty.0 = if stays { copy.dirty.0 | message.mask.0 } else { copy.dirty.0 & !message.mask.0 };
+    }
+
+    /// Fetches a line that an atomic is to be performed on. What was held of it is no use.
+    fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
+        let line = message.line;
+        self.drop_line(line, out);
+        if let Ok(slot) = self.room_for_miss(station, line) {
+            self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
+        }
+        self.mshrs.insert(line, Some(*message));
+        let own = Reader { txn: Self::own_name(station), origin: message.origin };
+        self.ask(station, line, own, message.scope, out);
+    }
+
+    /// Performs an atomic on a line, answers it with the old values and hands the new ones on unless they stay.
+    pub(super) fn perform(
+        &mut self,
+        station: Station,
+        message: &Message<W>,
+        data: &mut LineData<W>,
+        stays: bool,
+        out: &mut Outbox<W>,
+    ) {
+        let Some(op) = message.atomic else { return };
+        let mut old = message.data;
+        op.perform(data, message.mask, &mut old);
+        let to = self.route.toward(message.origin, message.line);
+        out.send(Message { kind: ATOM_DATA, src: self.me, dst: to, atomic: None, data: old, ..*message });
+        if !stays && !self.faulty(L2Fault::LostAtomic) {
+            self.write_through(station, Message { data: *data, ..*message }, out);
+        }
+    }
+}

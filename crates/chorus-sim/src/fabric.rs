@@ -1,0 +1,199 @@
+//! What connects modules: every module and every GPU has a port out and a port in, with a latency in between.
+//!
+//! A message to another module of its GPU passes its module's port out and, one latency later, the port in of the other module. A message to
+//! another GPU passes its module's port out, its GPU's port out, the switch, the other GPU's port in and the other module's port in. Every
+//! port serves first come, first served. The two ends of a link stream: a message occupies the port in while it still leaves the port
+//! out. Where a message goes from a module's link to a GPU's link or back, it is stored first. HMG paper, section II and Table II.
+//!
+//! Queues at ports are not bounded here; the driver keeps banks from accepting what would have to wait too long ([`Fabric::crowded_until`]).
+
+use chorus_system::{Link, SystemConfig};
+
+use crate::clock::{ClockDomains, Ticks};
+use crate::port::{Port, Rate};
+
+/// The next part of a message's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// Within a module, past no port.
+    Inside,
+    /// The port out of its module.
+    ModuleOut,
+    /// The port out of its GPU.
+    GpuOut,
+    /// The port into the other GPU.
+    GpuIn,
+    /// The port into the other module.
+    ModuleIn,
+}
+
+/// Where a message comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At a port, at that time.
+    Port(Hop, Ticks),
+    /// At its destination, at that time.
+    Arrived(Ticks),
+}
+
+/// The ports of one level.
+#[derive(Clone, Debug)]
+struct Level {
+    out: Vec<Port>,
+    into: Vec<Port>,
+    latency: Ticks,
+    /// How long what waits at a port out may take before the port is crowded.
+    queue: Ticks,
+}
+
+impl Level {
+    fn new(link: &Link, ports: u32, clocks: &ClockDomains) -> Level {
+        // Megabytes per second are bytes per microsecond.
+        let rate = Rate { bytes: u64::from(link.megabytes_per_second), ticks: clocks.ticks_per_microsecond() };
+        let idle = vec![Port::new(rate, 0); ports as usize];
+        Level {
+            out: idle.clone(),
+            into: idle,
+            latency: clocks.network.cycles(u64::from(link.latency_cycles)),
+            queue: rate.duration(u64::from(link.queue_bytes)),
+        }
+    }
+
+    fn crowded_until(&self, port: u16, now: Ticks) -> Option<Ticks> {
+        let enough = self.out[usize::from(port)].free().saturating_sub(self.queue);
+        (enough > now).then_some(enough)
+    }
+}
+
+/// All links between modules.
+#[derive(Clone, Debug)]
+pub struct Fabric {
+    gpms: u16,
+    modules: Level,
+    gpus: Level,
+    inside: Ticks,
+}
+
+impl Fabric {
+    /// The idle links of a machine.
+    pub fn new(config: &SystemConfig, clocks: &ClockDomains) -> Fabric {
+        let hierarchy = &config.hierarchy;
+        Fabric {
+            gpms: hierarchy.gpms as u16,
+            modules: Level::new(&config.inter_gpm, hierarchy.modules(), clocks),
+            gpus: Level::new(&config.inter_gpu, hierarchy.gpus, clocks),
+            inside: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+        }
+    }
+
+    /// Lets a message of `bytes` that is at `hop` now go on, from module `from` to module `to`.
+    #[inline]
+    pub fn pass(&mut self, hop: Hop, from: u16, to: u16, bytes: u16, now: Ticks) -> Next {
+        let (from_gpu, to_gpu) = (from / self.gpms, to / self.gpms);
+        let bytes = u64::from(bytes);
+        match hop {
+            Hop::Inside => Next::Arrived(now + self.inside),
+            Hop::ModuleOut => {
+                let passing = self.modules.out[usize::from(from)].pass(bytes, now);
+                if from_gpu == to_gpu {
+                    Next::Port(Hop::ModuleIn, passing.start + self.modules.latency)
+                } else {
+                    Next::Port(Hop::GpuOut, passing.end)
+                }
+            }
+            Hop::GpuOut => {
+                let passing = self.gpus.out[usize::from(from_gpu)].pass(bytes, now);
+                Next::Port(Hop::GpuIn, passing.start + self.gpus.latency)
+            }
+            Hop::GpuIn => Next::Port(Hop::ModuleIn, self.gpus.into[usize::from(to_gpu)].pass(bytes, now).end),
+            Hop::ModuleIn => Next::Arrived(self.modules.into[usize::from(to)].pass(bytes, now).end),
+        }
+    }
+
+    /// When so little waits at the ports out between module `from` and module `home` that more may be sent, if that is not yet.
+    #[inline]
+    pub fn crowded_until(&self, from: u16, home: u16, now: Ticks) -> Option<Ticks> {
+        if from == home {
+            return None;
+        }
+        let module = self.modules.crowded_until(from, now);
+        if from / self.gpms == home / self.gpms {
+            return module;
+        }
+        module.max(self.gpus.crowded_until(from / self.gpms, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_system::{Scale, resolve};
+
+    use super::*;
+
+    /// Two GPUs of two modules; ticks are cycles of 1 GHz, a module moves 8 bytes per tick and a GPU 2.
+    fn fabric() -> Fabric {
+        let set = [
+            "hierarchy.gpus=2",
+            "hierarchy.gpms=2",
+            "clocks.core_mhz=1000",
+            "clocks.network_mhz=1000",
+            "clocks.l2_mhz=1000",
+            "clocks.dram_mhz=1000",
+            "inter_gpm.megabytes_per_second=8000",
+            "inter_gpm.latency_cycles=10",
+            "inter_gpu.megabytes_per_second=2000",
+            "inter_gpu.latency_cycles=100",
+            "inter_gpu.queue_bytes=64",
+        ];
+        let config = resolve("hmg", Scale::Quick, &set.map(String::from)).unwrap().config;
+        Fabric::new(&config, &ClockDomains::new(&config.clocks))
+    }
+
+    /// When a message that leaves at `now` has arrived, if nothing else is sent meanwhile.
+    fn arrival(fabric: &mut Fabric, from: u16, to: u16, bytes: u16, now: Ticks) -> Ticks {
+        let mut next = Next::Port(Hop::ModuleOut, now);
+        loop {
+            match next {
+                Next::Port(hop, time) => next = fabric.pass(hop, from, to, bytes, time),
+                Next::Arrived(time) => return time,
+            }
+        }
+    }
+
+    #[test]
+    fn another_module_is_one_latency_and_one_serialisation_away() {
+        assert_eq!(arrival(&mut fabric(), 0, 1, 16, 50), 50 + 10 + 2);
+    }
+
+    #[test]
+    fn another_gpu_is_the_switch_and_the_serialisation_of_every_link_away() {
+        assert_eq!(arrival(&mut fabric(), 0, 3, 16, 50), 50 + 2 + 100 + 8 + 2);
+    }
+
+    #[test]
+    fn modules_share_the_port_of_their_gpu() {
+        let mut fabric = fabric();
+        let first = arrival(&mut fabric, 0, 2, 16, 0);
+        assert_eq!(arrival(&mut fabric, 1, 3, 16, 0), first + 8);
+    }
+
+    #[test]
+    fn a_busy_link_between_gpus_does_not_delay_what_stays_in_its_gpu() {
+        let mut fabric = fabric();
+        for _ in 0..10 {
+            arrival(&mut fabric, 0, 2, 160, 0);
+        }
+        assert_eq!(arrival(&mut fabric, 1, 0, 16, 200), 212);
+    }
+
+    #[test]
+    fn a_port_with_too_much_waiting_is_crowded_for_those_who_need_it() {
+        let mut fabric = fabric();
+        for _ in 0..10 {
+            fabric.pass(Hop::GpuOut, 0, 2, 16, 0);
+        }
+        assert_eq!(fabric.crowded_until(1, 3, 0), Some(80 - 32));
+        assert_eq!(fabric.crowded_until(1, 3, 48), None);
+        assert_eq!(fabric.crowded_until(1, 0, 0), None);
+    }
+}

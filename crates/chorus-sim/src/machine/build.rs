@@ -1,0 +1,149 @@
+//! A machine made from its configuration.
+
+use std::collections::VecDeque;
+
+use chorus_protocol::address::{Role, Topology};
+use chorus_protocol::cache::Replacement;
+use chorus_protocol::controller::Outbox;
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
+use chorus_system::SystemConfig;
+
+use super::between_modules::SIDES;
+use super::boundary::Launch;
+use super::{Bank, Latencies, Machine, PrivateCache, SimError};
+use crate::clock::ClockDomains;
+use crate::compute_unit::ComputeUnit;
+use crate::crossbar::Crossbar;
+use crate::dram::Channel;
+use crate::fabric::Fabric;
+use crate::frontend::HostMemory;
+use crate::pages::{HOME_SHIFT, Pages};
+use crate::sharing::Sharing;
+use crate::simulate::Settings;
+use crate::slab::Slab;
+use crate::stats::Stats;
+use crate::wheel::Wheel;
+
+impl<'a, const W: usize> Machine<'a, W> {
+    /// An idle machine.
+    pub(crate) fn new<P>(
+        config: &'a SystemConfig,
+        protocol: &P,
+        settings: Settings,
+        memory: HostMemory,
+    ) -> Result<Self, SimError>
+    where
+        P: Protocol + Build<W> + ?Sized,
+    {
+        let clocks = ClockDomains::new(&config.clocks);
+        let topology = topology(config);
+        check_reach(topology, protocol.reach(), protocol.title(), &config.name)?;
+        let several = topology.modules() > 1;
+        let build = build_config(config, topology, settings);
+        let networks = usize::from(protocol.virtual_networks());
+        let bank_queues = networks * if several { SIDES } else { 1 };
+        let controller = |role: Role, index: u16| {
+            protocol
+                .build(role, index, &build)
+                .ok_or_else(|| SimError::Unsupported(format!("{} has no {} controller", protocol.title(), role.name())))
+        };
+        let caches = (0..topology.l1s).map(|index| Ok(PrivateCache::new(controller(Role::L1, index)?, networks)));
+        let caches = caches.collect::<Result<Vec<_>, SimError>>()?;
+        let banks = (0..topology.l2s).map(|index| Ok(Bank::new(controller(Role::L2, index)?, bank_queues)));
+        let banks = banks.collect::<Result<Vec<_>, SimError>>()?;
+        let crossbar = |inputs, outputs| {
+            Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
+        };
+        let agents = usize::from(topology.l1s + topology.l2s);
+        Ok(Machine {
+            config,
+            clocks,
+            topology,
+            specs: protocol.messages(),
+            latencies: Latencies::new(config, &clocks),
+            stats: Stats::default(),
+            pages: Pages::new(&config.memory, config.hierarchy.modules(), memory.words().len(), config.l1.line_bytes),
+            memory,
+            wheel: Wheel::default(),
+            units: (0..topology.l1s).map(|_| ComputeUnit::new(config, &clocks)).collect(),
+            caches,
+            banks,
+            requests: crossbar(topology.l1s, topology.l2s),
+            responses: crossbar(topology.l2s, topology.l1s),
+            fabric: several.then(|| Fabric::new(config, &clocks)),
+            channels: (0..topology.l2s)
+                .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
+                .collect(),
+            channel_scheduled: vec![false; usize::from(topology.l2s)],
+            in_flight: Slab::default(),
+            outbox: Outbox::default(),
+            instant: VecDeque::new(),
+            injected: vec![0; agents * (networks + 1)],
+            lanes_per_agent: networks + 1,
+            delivery: protocol.delivery(),
+            values: protocol.values(),
+            sharing: Sharing::new(topology.gpus),
+            wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
+            launch: Launch::new(usize::from(topology.modules())),
+            progress: 0,
+        })
+    }
+}
+
+/// The agents of a configuration.
+fn topology(config: &SystemConfig) -> Topology {
+    let modules = config.hierarchy.modules();
+    Topology {
+        gpus: config.hierarchy.gpus as u16,
+        gpms: config.hierarchy.gpms as u16,
+        l1s: (config.core.count * modules) as u16,
+        l2s: (config.l2.banks * modules) as u16,
+        interleave: config.l2.interleave_lines,
+        home_shift: HOME_SHIFT,
+    }
+}
+
+/// Refuses protocols of one module on machines of several.
+fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -> Result<(), SimError> {
+    let modules = topology.modules();
+    if modules == 1 || reach == Reach::AnyMachine {
+        return Ok(());
+    }
+    Err(SimError::Unsupported(format!(
+        "{protocol} is a protocol for the caches of one module; the system {system} has {modules} (hierarchy.gpus x hierarchy.gpms)\n\
+         hint: --set hierarchy.gpus=1 --set hierarchy.gpms=1 makes it one, and `chorus list protocols` names protocols that reach further"
+    )))
+}
+
+fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -> BuildConfig {
+    let policy = |replacement| match replacement {
+        chorus_system::Replacement::Lru => Replacement::Lru,
+        chorus_system::Replacement::Fifo => Replacement::Fifo,
+    };
+    let line = config.l1.line_bytes;
+    BuildConfig {
+        topology,
+        l1: CacheShape {
+            sets: config.l1.size_bytes / line / config.l1.ways,
+            ways: config.l1.ways,
+            mshrs: config.l1.mshrs,
+            replacement: policy(config.l1.replacement),
+        },
+        l2: CacheShape {
+            sets: config.l2.bank_bytes / line / config.l2.ways,
+            ways: config.l2.ways,
+            mshrs: config.l2.mshrs,
+            replacement: policy(config.l2.replacement),
+        },
+        directory: DirectoryShape {
+            sets: config.directory.entries / config.l2.banks / config.directory.ways,
+            ways: config.directory.ways,
+            lines_per_entry: config.directory.lines_per_entry,
+            replacement: policy(config.directory.replacement),
+        },
+        waves: config.core.wavefronts as u16,
+        fences: settings.fences,
+        parameters: settings.parameters,
+        fault: settings.fault,
+    }
+}

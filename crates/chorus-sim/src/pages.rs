@@ -1,0 +1,135 @@
+//! In which module's memory the pages of a program lie, and what their lines are called there.
+//!
+//! Programs and the host know virtual lines, controllers physical ones: the home module in the upper bits, and below them the line within the
+//! module's memory, where pages are numbered in the order in which they were first touched. HMG paper, section VI (first touch).
+
+use chorus_protocol::address::LineAddr;
+use chorus_system::{Memory, Placement};
+
+/// Bits of a line number below those that name its home module.
+pub const HOME_SHIFT: u8 = 32;
+
+/// Marks a page that nobody has touched.
+const UNTOUCHED: u64 = u64::MAX;
+
+/// The page table of a machine.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    placement: Placement,
+    /// Lines of a page, as a power of two.
+    shift: u32,
+    /// The first physical line of each virtual page.
+    physical: Vec<u64>,
+    /// The virtual pages of each module's memory.
+    touched: Vec<Vec<u32>>,
+}
+
+impl Pages {
+    /// No page has been touched; the program has `words` words of memory, and lines have `line_bytes` bytes.
+    pub fn new(memory: &Memory, modules: u32, words: usize, line_bytes: u32) -> Pages {
+        let shift = (memory.page_bytes / line_bytes).trailing_zeros();
+        let pages = match memory.placement {
+            Placement::Single => 0,
+            Placement::FirstTouch | Placement::Interleaved => (words * 4).div_ceil(memory.page_bytes as usize),
+        };
+        Pages {
+            placement: memory.placement,
+            shift,
+            physical: vec![UNTOUCHED; pages],
+            touched: vec![Vec::new(); modules as usize],
+        }
+    }
+
+    /// The physical line of virtual line `line`, which a compute unit of `module` accesses.
+    #[inline]
+    pub fn physical(&mut self, line: u64, module: u16) -> LineAddr {
+        if self.placement == Placement::Single {
+            return LineAddr(line);
+        }
+        let page = (line >> self.shift) as usize;
+        let first = match self.physical.get(page) {
+            Some(&first) if first != UNTOUCHED => first,
+            Some(_) | None => self.touch(page, module),
+        };
+        LineAddr(first | line & ((1 << self.shift) - 1))
+    }
+
+    /// Places a page that a compute unit of `module` touches first.
+    #[cold]
+    fn touch(&mut self, page: usize, module: u16) -> u64 {
+        let home = match self.placement {
+            Placement::FirstTouch => usize::from(module),
+            Placement::Interleaved => page % self.touched.len(),
+            Placement::Single => 0,
+        };
+        if page >= self.physical.len() {
+            self.physical.resize(page + 1, UNTOUCHED);
+        }
+        let first = (home as u64) << HOME_SHIFT | (self.touched[home].len() as u64) << self.shift;
+        self.touched[home].push(page as u32);
+        self.physical[page] = first;
+        first
+    }
+
+    /// The virtual line of physical line `line`. Lines that no program touched stay what they are.
+    #[inline]
+    pub fn virtual_line(&self, line: LineAddr) -> LineAddr {
+        if self.placement == Placement::Single {
+            return line;
+        }
+        let within = line.0 & ((1 << HOME_SHIFT) - 1);
+        let pages = self.touched.get((line.0 >> HOME_SHIFT) as usize);
+        match pages.and_then(|pages| pages.get((within >> self.shift) as usize)) {
+            Some(&page) => LineAddr(u64::from(page) << self.shift | within & ((1 << self.shift) - 1)),
+            None => line,
+        }
+    }
+
+    /// Pages in the memory of each module.
+    pub fn per_module(&self) -> impl Iterator<Item = usize> {
+        self.touched.iter().map(Vec::len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pages of four lines, on three modules.
+    fn pages(placement: Placement) -> Pages {
+        Pages::new(&Memory { page_bytes: 512, placement }, 3, 128 * 20, 128)
+    }
+
+    #[test]
+    fn a_page_lies_with_the_module_that_touches_it_first_and_stays_there() {
+        let mut pages = pages(Placement::FirstTouch);
+        assert_eq!(pages.physical(9, 2), LineAddr(2 << 32 | 1));
+        assert_eq!(pages.physical(11, 0), LineAddr(2 << 32 | 3));
+        assert_eq!(pages.physical(0, 2), LineAddr(2 << 32 | 4));
+        assert_eq!(pages.physical(4, 0), LineAddr(0));
+        assert_eq!(pages.per_module().collect::<Vec<_>>(), [1, 0, 2]);
+    }
+
+    #[test]
+    fn interleaved_pages_take_turns_whoever_touches_them() {
+        let mut pages = pages(Placement::Interleaved);
+        let homes = [0, 4, 8, 12].map(|line| pages.physical(line, 1).0 >> HOME_SHIFT);
+        assert_eq!(homes, [0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn a_single_memory_needs_no_translation() {
+        let mut pages = pages(Placement::Single);
+        assert_eq!(pages.physical(123, 2), LineAddr(123));
+        assert_eq!(pages.virtual_line(LineAddr(123)), LineAddr(123));
+    }
+
+    #[test]
+    fn physical_lines_are_found_again() {
+        let mut pages = pages(Placement::FirstTouch);
+        for line in [77, 3, 40, 12, 78] {
+            let physical = pages.physical(line, (line % 3) as u16);
+            assert_eq!(pages.virtual_line(physical), LineAddr(line));
+        }
+    }
+}

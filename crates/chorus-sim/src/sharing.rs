@@ -1,0 +1,81 @@
+//! Which loads of remote lines another module of the same GPU could have shared.
+//!
+//! Figure 3 of the HMG paper: the percentage of inter-GPU loads that go to addresses which another module of the same GPU accesses too. Lines
+//! are watched from the first access of a GPU that does not hold them in its memory.
+
+/// Marks a line that several modules of a GPU have accessed.
+const SEVERAL: u32 = 0xff;
+/// Loads that are counted of a line that one module has accessed; the module is above them.
+const LOADS_MAX: u32 = 0x00ff_ffff;
+
+/// Accesses of GPUs to lines in the memory of others.
+#[derive(Clone, Debug, Default)]
+pub struct Sharing {
+    gpus: usize,
+    /// Lines of a page, as a power of two.
+    shift: u32,
+    /// For each virtual page that was accessed so, and each line and GPU: the module that accessed it, from 1 on, and its loads.
+    pages: Vec<Vec<u32>>,
+}
+
+impl Sharing {
+    /// Nothing has been accessed on a machine with so many GPUs.
+    pub fn new(gpus: u16) -> Sharing {
+        // The unit of allocation is no parameter of the machine: 128 lines are 16 KB of data and little beside what they cost.
+        Sharing { gpus: usize::from(gpus), shift: 7, pages: Vec::new() }
+    }
+
+    /// Module `module` of GPU `gpu`, counted within that GPU, accesses virtual line `line`, loading `loads` times. Returns how many more loads
+    /// are known to be of lines that several modules of the GPU access.
+    #[inline]
+    pub fn access(&mut self, line: u64, gpu: u16, module: u16, loads: u32) -> u32 {
+        let page = (line >> self.shift) as usize;
+        if self.pages.get(page).is_none_or(Vec::is_empty) {
+            self.watch(page);
+        }
+        let within = (line & ((1 << self.shift) - 1)) as usize;
+        let entry = &mut self.pages[page][within * self.gpus + usize::from(gpu)];
+        let (who, before) = (*entry >> 24, *entry & LOADS_MAX);
+        let me = u32::from(module) + 1;
+        if who == SEVERAL {
+            loads
+        } else if who == 0 || who == me {
+            *entry = me << 24 | (before + loads).min(LOADS_MAX);
+            0
+        } else {
+            *entry = SEVERAL << 24;
+            before + loads
+        }
+    }
+
+    #[cold]
+    fn watch(&mut self, page: usize) {
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, Vec::new());
+        }
+        self.pages[page] = vec![0; self.gpus << self.shift];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_loads_of_a_line_count_once_a_second_module_of_the_gpu_accesses_it() {
+        let mut sharing = Sharing::new(2);
+        assert_eq!(sharing.access(1000, 0, 2, 1), 0);
+        assert_eq!(sharing.access(1000, 0, 2, 1), 0);
+        assert_eq!(sharing.access(1000, 1, 3, 1), 0, "another GPU shares nothing");
+        assert_eq!(sharing.access(1001, 0, 1, 1), 0, "another line neither");
+        assert_eq!(sharing.access(1000, 0, 1, 1), 3);
+        assert_eq!(sharing.access(1000, 0, 2, 1), 1);
+    }
+
+    #[test]
+    fn a_store_of_another_module_is_an_access_and_no_load() {
+        let mut sharing = Sharing::new(1);
+        assert_eq!(sharing.access(5, 0, 0, 1), 0);
+        assert_eq!(sharing.access(5, 0, 1, 0), 1);
+    }
+}

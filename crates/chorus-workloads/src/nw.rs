@@ -1,0 +1,57 @@
+//! `nw`: sequence alignment at the size of a machine of several GPUs.
+//!
+//! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Rodinia_nw-16K-10`: 16,384 residues and a gap penalty
+//! of 10. The program is that of `ndl`, in `needleman_wunsch.rs`, on longer sequences.
+//!
+//! Sharing between GPUs: an anti-diagonal is cut into as many blocks as there are modules, and as it grows and shrinks the
+//! blocks move along the matrix. So a tile's edges were often written by another module, and the pages of a row belong to
+//! whoever came first; nothing is read by more than three work-groups.
+
+use chorus_sim::frontend::HostMemory;
+use chorus_system::Scale;
+
+use crate::needleman_wunsch::align;
+use crate::program::HostProgram;
+use crate::registry::Workload;
+
+/// Sequence alignment on several GPUs.
+pub struct Nw;
+
+/// Tiles in a row, so residues / 16. Scores and similarities take 10.6 MB and 537 MB; the paper's 16,384 residues would
+/// take its 2 GB. A tile takes about 66 line accesses, so 0.34 and 17 million in all; 16,384 residues would be 69 million.
+fn tiles(scale: Scale) -> u32 {
+    match scale {
+        Scale::Quick => 72,
+        Scale::Paper => 512,
+    }
+}
+
+impl Workload for Nw {
+    fn name(&self) -> &'static str {
+        "nw"
+    }
+
+    fn title(&self) -> &'static str {
+        "Needleman-Wunsch, large"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Aligns two sequences; the anti-diagonals of tiles, one kernel each, are spread over all GPUs."
+    }
+
+    fn source(&self) -> &'static str {
+        "Ren et al., HMG, HPCA 2020, section VI, Table III (nw-16K); Rodinia nw (Che et al., IISWC 2009)"
+    }
+
+    fn communicates(&self) -> bool {
+        false
+    }
+
+    fn uses_fences(&self) -> bool {
+        false
+    }
+
+    fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        align(tiles(scale), seed, memory)
+    }
+}
