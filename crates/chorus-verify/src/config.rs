@@ -38,6 +38,8 @@ pub enum Evictions {
     WhenNeeded,
     /// From private caches at any moment, from shared banks when another line needs the place.
     PrivateAnytime,
+    /// From shared banks at any moment, directory entries too, from private caches when another line needs the place.
+    SharedAnytime,
     /// At any moment, any line that can.
     Anytime,
 }

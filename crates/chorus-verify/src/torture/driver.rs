@@ -436,13 +436,17 @@ impl Driver {
                 return Err(Problem::NotQuiescent { agent: self.name(agent as u16) });
             }
         }
-        let memory = &mut self.memory;
-        for controller in self.controllers.iter().rev() {
-            controller.dirty_lines(&mut |line, mask, data| {
-                if let Some(words) = memory.get_mut(line.0 as usize) {
-                    words.merge(mask, data);
-                }
-            });
+        // What is farther from the memory of a line is newer.
+        let (memory, topology) = (&mut self.memory, self.setup.topology);
+        for stations in 0..=Topology::STATIONS_MAX {
+            for (agent, controller) in self.controllers.iter().enumerate() {
+                controller.dirty_lines(&mut |line, mask, data| {
+                    let is_so_far = topology.stations(AgentId(agent as u16), line) == stations;
+                    if let Some(words) = memory.get_mut(line.0 as usize).filter(|_| is_so_far) {
+                        words.merge(mask, data);
+                    }
+                });
+            }
         }
         self.finals.clear();
         self.finals.extend(self.memory.iter().flat_map(|line| line.0));
