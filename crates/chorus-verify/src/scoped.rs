@@ -231,3 +231,8 @@ pub fn configurations() -> Vec<CheckConfig> {
     ]);
     configurations
 }
+
+/// Programs made for faults of protocols that reach further than one module.
+pub fn programs() -> Vec<CheckConfig> {
+    Vec::new()
+}

@@ -6,13 +6,13 @@
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::protocols::nhcc::{DIRECTORY_SEEDS, NHCC_SEEDS};
+use crate::protocols::nhcc::{DIRECTORY_SEEDS, NHCC_SEEDS, Nhcc};
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{
     DIRECTORY_PARAMETERS, L2Fault, L2Policy, PLAIN, Policy, SCOPED, ScopedSeed, build,
 };
 use crate::protocols::scoped::route::Hierarchy;
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Protocol};
+use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Promise, Protocol};
 use crate::seed::{followed_by, in_l2, specs};
 
 const POLICY: Policy =
@@ -49,6 +49,7 @@ static DECLARATION: Declaration = Declaration {
     title: "HMG",
     summary: "Hierarchical directories across GPUs and modules, without transient states or invalidation acknowledgements.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section V",
+    promises: &[Promise::Tracking, Promise::Communication],
     parameters: &DIRECTORY_PARAMETERS,
     faults: &FAULTS,
     ..SCOPED
@@ -64,6 +65,10 @@ impl<const W: usize> Build<W> for Hmg {
 }
 
 impl Protocol for Hmg {
+    fn extends(&self) -> Option<&'static dyn Protocol> {
+        Some(&Nhcc)
+    }
+
     fn declaration(&self) -> &'static Declaration {
         &DECLARATION
     }

@@ -7,7 +7,7 @@ use crate::address::Role;
 use crate::controller::Controller;
 use crate::protocols::scoped::l1::{Acquire, L1Fault};
 use crate::protocols::scoped::policy::{DIRECTORY_PARAMETERS, L2Fault, PLAIN, Policy, SCOPED, ScopedSeed, build};
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Protocol};
+use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Promise, Protocol};
 use crate::seed::{in_l1, in_l2, specs};
 
 const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: PLAIN };
@@ -67,6 +67,7 @@ static DECLARATION: Declaration = Declaration {
     title: "NHCC",
     summary: "One directory per line for all modules of all GPUs, without transient states or invalidation acknowledgements.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section IV",
+    promises: &[Promise::Tracking, Promise::Communication],
     parameters: &DIRECTORY_PARAMETERS,
     faults: &FAULTS,
     ..SCOPED
