@@ -1,6 +1,6 @@
 //! How fast the simulator is: line accesses per second of processor time, on synthetic programs that exercise one path each.
 //!
-//! Every benchmark runs on the TC system at the paper's scale, for a given time and several times over; the fastest repetition
+//! Every benchmark runs on a system at its paper's scale, for a given time and several times over; the fastest repetition
 //! counts, since everything that disturbs a measurement makes it slower.
 
 use chorus_protocol::registry::{Protocol, find};
@@ -15,30 +15,32 @@ use serde_json::{Value, json};
 /// The version of the JSON that [`Benches::to_json`] writes.
 pub const JSON_SCHEMA_VERSION: u32 = 1;
 
-/// Two work-groups for each compute unit of the machine: enough to keep its memory busy.
-const WORK_GROUPS: u32 = 32;
+/// Work-groups for each compute unit of the machine: enough to keep its memory busy.
+const WORK_GROUPS_PER_UNIT: u32 = 2;
 /// Rounds from which the speed is estimated.
 const ROUNDS_TRIED: u32 = 20;
 /// The most rounds of a benchmark: the streaming pattern then touches 1.6 GB.
 const ROUNDS_MAX: u32 = 4000;
 
-/// One benchmark: a pattern under a protocol.
+/// One benchmark: a pattern on a system under a protocol.
 #[derive(Clone, Copy, Debug)]
 struct Subject {
     name: &'static str,
     pattern: Pattern,
+    system: &'static str,
     protocol: &'static str,
 }
 
 /// Every benchmark. Streaming runs without coherence, and again under GPU-VI, where each miss also recalls a line.
 fn subjects() -> Vec<Subject> {
-    let subject = |name, pattern, protocol| Subject { name, pattern, protocol };
+    let subject = |name, pattern, protocol| Subject { name, pattern, system: "tc", protocol };
     vec![
         subject("hit-heavy", Pattern::HitHeavy, "gpu-vi"),
         subject("miss-heavy", Pattern::MissHeavy, "no-coh"),
         subject("recall-heavy", Pattern::MissHeavy, "gpu-vi"),
         subject("share-heavy", Pattern::ShareHeavy, "gpu-vi"),
         subject("atomic-heavy", Pattern::AtomicHeavy, "gpu-vi"),
+        Subject { name: "remote-heavy", pattern: Pattern::RemoteHeavy, system: "hmg", protocol: "hmg" },
     ]
 }
 
@@ -62,6 +64,8 @@ impl Default for Effort {
 pub struct Bench {
     /// Its name.
     pub name: &'static str,
+    /// The system.
+    pub system: &'static str,
     /// The protocol.
     pub protocol: &'static str,
     /// Coalesced line accesses issued to the L1s.
@@ -139,10 +143,10 @@ pub fn run(
     begin: &dyn Fn(&str),
     finish: &dyn Fn(&Bench),
 ) -> Result<Benches, BenchError> {
-    let config = chorus_system::resolve("tc", Scale::Paper, &[])?.config;
     let mut benches = Vec::new();
     for subject in subjects().iter().filter(|subject| names.contains(&subject.name)) {
         begin(subject.name);
+        let config = chorus_system::resolve(subject.system, Scale::Paper, &[])?.config;
         let bench = measure(subject, &config, effort)?;
         finish(&bench);
         benches.push(bench);
@@ -174,7 +178,8 @@ fn once(
 ) -> Result<Bench, BenchError> {
     let name = subject.name;
     let mut memory = HostMemory::default();
-    let mut program = Synthetic::new(subject.pattern, WORK_GROUPS, rounds, &mut memory);
+    let work_groups = WORK_GROUPS_PER_UNIT * config.core.count * config.hierarchy.modules();
+    let mut program = Synthetic::new(subject.pattern, work_groups, rounds, &mut memory);
     let footprint_bytes = size_of_val(memory.words()) as u64;
     let start = ThreadTime::now();
     let simulated = chorus_sim::simulate(config, protocol, &mut program, memory)
@@ -183,7 +188,8 @@ fn once(
     simulated.check.map_err(|mismatch| BenchError::WrongResult { name, mismatch })?;
     let accesses = simulated.accesses;
     let accesses_per_cpu_s = accesses as f64 / cpu_s.max(1e-9);
-    Ok(Bench { name, protocol: subject.protocol, accesses, cpu_s, accesses_per_cpu_s, footprint_bytes })
+    let &Subject { system, .. } = subject;
+    Ok(Bench { name, system, protocol: subject.protocol, accesses, cpu_s, accesses_per_cpu_s, footprint_bytes })
 }
 
 /// Linux tells in `/proc/self/status`, in kilobytes.

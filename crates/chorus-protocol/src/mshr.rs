@@ -64,9 +64,9 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.used == self.capacity
     }
 
-    /// How many registers are free.
-    pub fn free(&self) -> u32 {
-        self.capacity - self.used
+    /// Whether more than `left` registers are not in use, or all are that there are.
+    pub fn has_more_than(&self, left: u32) -> bool {
+        self.capacity - self.used > left.min(self.capacity - 1)
     }
 
     /// Whether no register is in use.

@@ -15,11 +15,14 @@ pub enum Pattern {
     ShareHeavy,
     /// Read-modify-writes of a few counters.
     AtomicHeavy,
+    /// Loads, and some stores, that stream through the memory of other GPUs.
+    RemoteHeavy,
 }
 
 impl Pattern {
-    /// Every pattern.
-    pub const ALL: [Pattern; 4] = [Pattern::HitHeavy, Pattern::MissHeavy, Pattern::ShareHeavy, Pattern::AtomicHeavy];
+    /// The patterns that say something on a machine of one module.
+    pub const OF_ONE_MODULE: [Pattern; 4] =
+        [Pattern::HitHeavy, Pattern::MissHeavy, Pattern::ShareHeavy, Pattern::AtomicHeavy];
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
@@ -28,6 +31,7 @@ impl Pattern {
             Pattern::MissHeavy => "miss-heavy",
             Pattern::ShareHeavy => "share-heavy",
             Pattern::AtomicHeavy => "atomic-heavy",
+            Pattern::RemoteHeavy => "remote-heavy",
         }
     }
 }
@@ -38,13 +42,18 @@ const TOGETHER: u32 = 2;
 /// Lines that all but the streaming pattern touch: a quarter of the smallest private cache.
 const SHARED_LINES: u32 = 64;
 
-/// A program of one kernel in which every wavefront repeats a pattern.
+/// Lines between two that are touched to place the pages of a streaming program: no page is smaller.
+const TOUCH_LINES: u32 = 32;
+/// Rounds between two stores of the remote pattern.
+const STORE_ROUNDS: u32 = 8;
+
+/// A program in which every wavefront repeats a pattern, in one kernel after one that places its pages where that matters.
 pub struct Synthetic {
     pattern: Pattern,
     work_groups: u32,
     rounds: u32,
     data: Buf<u32>,
-    launched: bool,
+    launches: u32,
 }
 
 impl Synthetic {
@@ -52,17 +61,32 @@ impl Synthetic {
     pub fn new(pattern: Pattern, work_groups: u32, rounds: u32, memory: &mut HostMemory) -> Synthetic {
         let waves = work_groups * WAVES_PER_GROUP;
         let lines = match pattern {
-            Pattern::MissHeavy => waves * rounds * TOGETHER,
+            Pattern::MissHeavy | Pattern::RemoteHeavy => waves * rounds * TOGETHER,
             Pattern::HitHeavy | Pattern::ShareHeavy | Pattern::AtomicHeavy => SHARED_LINES,
         };
-        Synthetic { pattern, work_groups, rounds, data: memory.alloc(lines as usize * LANES), launched: false }
+        Synthetic { pattern, work_groups, rounds, data: memory.alloc(lines as usize * LANES), launches: 0 }
+    }
+
+    /// Every wavefront touches the lines that it owns, so that they lie in its module's memory.
+    fn place(&self) -> Kernel {
+        let (rounds, data) = (self.rounds, self.data);
+        Kernel::new("place", self.work_groups, WAVES_PER_GROUP, move |w| async move {
+            let number = w.work_group() * WAVES_PER_GROUP + w.id().wave;
+            let own = number * rounds * TOGETHER..(number + 1) * rounds * TOGETHER;
+            for line in own.step_by(TOUCH_LINES as usize) {
+                w.store_one(data, line * LANES as u32, 0);
+            }
+        })
     }
 }
 
 impl Program for Synthetic {
     fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
-        if std::mem::replace(&mut self.launched, true) {
-            return None;
+        self.launches += 1;
+        match (self.pattern, self.launches) {
+            (Pattern::RemoteHeavy, 1) => return Some(self.place()),
+            (Pattern::RemoteHeavy, 2) | (_, 1) => {}
+            _ => return None,
         }
         let (pattern, rounds, data) = (self.pattern, self.rounds, self.data);
         let waves = self.work_groups * WAVES_PER_GROUP;
@@ -86,6 +110,16 @@ impl Program for Synthetic {
                             w.store(data, at((line + 1) % SHARED_LINES), value + 1);
                         }
                     }
+                    Pattern::RemoteHeavy => {
+                        // The lines of the wavefront in the same place on each of the other GPUs, in turn.
+                        let away = 1 + round % (w.gpus() - 1).max(1);
+                        let owner = (number + away * (waves / w.gpus())) % waves;
+                        let first = (owner * rounds + round) * TOGETHER;
+                        w.join_all([0, 1].map(|load| w.load(data, at(first + load)))).await;
+                        if round % STORE_ROUNDS == 0 {
+                            w.store(data, at(first), Lanes::splat(round));
+                        }
+                    }
                     Pattern::AtomicHeavy => {
                         let line = (number + round * 7) % SHARED_LINES;
                         w.atomic_where(AtomicOp::Add, Mask::ALL, data, at(line), Lanes::splat(1)).await;
@@ -102,9 +136,16 @@ impl Program for Synthetic {
             Pattern::HitHeavy | Pattern::MissHeavy => return Ok(()),
             // Which increments a racing store overwrites depends on timing.
             Pattern::ShareHeavy => return Ok(()),
-            Pattern::AtomicHeavy => memory.read(self.data).iter().map(|&value| u64::from(value)).sum(),
+            Pattern::AtomicHeavy | Pattern::RemoteHeavy => {
+                memory.read(self.data).iter().map(|&value| u64::from(value)).sum()
+            }
         };
-        let expected = u64::from(self.work_groups * WAVES_PER_GROUP) * u64::from(self.rounds) * LANES as u64;
+        let waves = u64::from(self.work_groups * WAVES_PER_GROUP);
+        let of_wave: u64 = match self.pattern {
+            Pattern::RemoteHeavy => (0..u64::from(self.rounds)).step_by(STORE_ROUNDS as usize).sum(),
+            _ => u64::from(self.rounds),
+        };
+        let expected = waves * of_wave * LANES as u64;
         if sum == expected { Ok(()) } else { Err(Mismatch(format!("the sum is {sum}, not {expected}"))) }
     }
 }

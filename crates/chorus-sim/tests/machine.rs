@@ -235,7 +235,7 @@ fn a_value_handed_over_behind_a_release_arrives_under_every_coherent_protocol() 
 
 #[test]
 fn the_same_run_gives_the_same_statistics_bit_for_bit() {
-    for pattern in Pattern::ALL {
+    for pattern in Pattern::OF_ONE_MODULE {
         let once = || {
             let mut memory = HostMemory::default();
             let mut program = Synthetic::new(pattern, 16, 20, &mut memory);

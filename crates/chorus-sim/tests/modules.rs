@@ -3,6 +3,7 @@
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Reach};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Program};
+use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
 
@@ -239,7 +240,7 @@ fn atomics_lose_no_update_on_any_number_of_gpus_and_modules() {
 #[test]
 fn atomics_lose_no_update_where_everything_is_scarce() {
     let variants: &[&[&str]] = &[
-        &["l1.mshrs=1", "l2.mshrs=1", "core.lsu_queue=1", "dram.queue=2", "network.vc_buffer_flits=1"],
+        &["l1.mshrs=1", "l2.mshrs=3", "core.lsu_queue=1", "dram.queue=2", "network.vc_buffer_flits=1"],
         &["inter_gpm.queue_bytes=1", "inter_gpu.queue_bytes=1", "directory.entries=16"],
         &["l2.banks=4", "l2.bank_bytes=49152", "memory.placement=interleaved"],
         &["clocks.l2_mhz=900", "clocks.network_mhz=650", "l1.line_bytes=64"],
@@ -248,6 +249,16 @@ fn atomics_lose_no_update_where_everything_is_scarce() {
         for set in variants {
             assert_eq!(histogram(protocol, set).check, Ok(()), "{} {set:?}", protocol.name());
         }
+    }
+}
+
+#[test]
+fn banks_that_all_wait_for_each_other_get_on() {
+    for protocol in far_reaching() {
+        let mut memory = HostMemory::default();
+        let mut program = Synthetic::new(Pattern::RemoteHeavy, 64, 4, &mut memory);
+        let result = simulate(&config(Scale::Quick, &["l2.mshrs=3"]), protocol, &mut program, memory).unwrap();
+        assert_eq!(result.check, Ok(()), "{}", protocol.name());
     }
 }
 

@@ -11,6 +11,8 @@ use crate::config::{
 const MODULES_MAX: u32 = 64;
 /// Most caches of one level in the whole machine, so that all agents have 16-bit names.
 const AGENTS_MAX: u32 = 4096;
+/// Least miss registers of a bank on a machine of several modules: for its own compute units, for its GPU, and for others.
+const MODULES_MSHRS_MIN: u32 = 3;
 /// Most lines of a directory entry.
 const LINES_PER_ENTRY_MAX: u32 = 8;
 /// Most lines in a row that one bank serves.
@@ -202,7 +204,9 @@ fn check_l2(l2: &L2, line_bytes: u32, modules: u32) -> Check {
     between("l2.ways", l2.ways, 1, WAYS_MAX)?;
     check_capacity("l2.bank_bytes", l2.bank_bytes, ("l2.ways", l2.ways), line_bytes, &["l2.ways", "l1.line_bytes"])?;
     check_total("l2.bank_bytes", l2.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
-    between("l2.mshrs", l2.mshrs, 1, ENTRIES_MAX)?;
+    // With fewer, misses that wait for other modules could hold all registers that these wait for.
+    let mshrs_min = if modules == 1 { 1 } else { MODULES_MSHRS_MIN };
+    between("l2.mshrs", l2.mshrs, mshrs_min, ENTRIES_MAX)?;
     between("l2.tag_latency_cycles", l2.tag_latency_cycles, 1, LATENCY_CYCLES_MAX)?;
     between("l2.data_latency_cycles", l2.data_latency_cycles, 0, LATENCY_CYCLES_MAX)
 }

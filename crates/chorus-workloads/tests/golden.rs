@@ -70,7 +70,7 @@ fn results() -> String {
                 lines.push(run(workload.name(), Scale::Quick, protocol, workload.uses_fences(), prepare));
             }
         }
-        for pattern in Pattern::ALL {
+        for pattern in Pattern::OF_ONE_MODULE {
             let prepare =
                 |memory: &mut HostMemory| -> Box<dyn Program> { Box::new(Synthetic::new(pattern, 96, 12, memory)) };
             lines.push(run(pattern.name(), Scale::Paper, protocol, true, prepare));

@@ -1,7 +1,7 @@
 //! Idealised caching without coherence (HMG paper, section VI): the loose upper bound of what caching can give.
 //!
 //! Requests pass GPU homes as in HMG. No copy is ever given up for coherence: there are no invalidations, acquires drop nothing, loads of any scope may hit
-//! anywhere, and releases wait for nothing. Copies go stale. The timing driver gives loads the values that coherent caches would hold, so that programs take
+//! anywhere. Stores still travel to their homes and releases wait for that, which is order and not coherence. Copies go stale. The timing driver gives loads the values that coherent caches would hold, so that programs take
 //! the way that they would take and what is measured is time alone; the other drivers see the stale copies.
 
 use crate::address::Role;

@@ -6,6 +6,9 @@ use super::{Event, InFlight, Machine};
 use crate::fabric::{Hop, Next};
 use crate::stats::{Counter, Distance};
 
+/// From how far messages come to a bank: from its module, its GPU, or other GPUs.
+pub(super) const SIDES: usize = 3;
+
 impl<const W: usize> Machine<'_, W> {
     /// The way of a message that does not stay between a private cache and a bank of one module: its first hop, and the modules of its source
     /// and destination.
@@ -83,10 +86,15 @@ impl<const W: usize> Machine<'_, W> {
         self.schedule_serve(bank);
     }
 
-    /// The queue of a bank that a message of a virtual network joins.
+    /// The queue of its bank that a message joins.
     #[inline]
-    pub(super) fn bank_queue(&self, network: u8, hop: Option<Hop>) -> usize {
-        let networks = self.lanes_per_agent - 1;
-        usize::from(network) + if hop.is_some() { networks } else { 0 }
+    pub(super) fn bank_queue(&self, id: u32) -> usize {
+        let &InFlight { network, hop, modules, .. } = self.in_flight.get(id);
+        let side = match (hop, self.distance(modules)) {
+            (None, _) => 0,
+            (Some(_), Distance::InterGpm) => 1,
+            (Some(_), Distance::InterGpu) => 2,
+        };
+        side * (self.lanes_per_agent - 1) + usize::from(network)
     }
 }

@@ -8,6 +8,7 @@ use chorus_protocol::controller::Outbox;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
 use chorus_system::SystemConfig;
 
+use super::between_modules::SIDES;
 use super::boundary::Launch;
 use super::{Bank, Latencies, Machine, PrivateCache, SimError};
 use crate::clock::ClockDomains;
@@ -40,7 +41,7 @@ impl<'a, const W: usize> Machine<'a, W> {
         let several = topology.modules() > 1;
         let build = build_config(config, topology, settings);
         let networks = usize::from(protocol.virtual_networks());
-        let bank_queues = networks * if several { 2 } else { 1 };
+        let bank_queues = networks * if several { SIDES } else { 1 };
         let controller = |role: Role, index: u16| {
             protocol
                 .build(role, index, &build)

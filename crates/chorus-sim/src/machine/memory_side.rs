@@ -7,6 +7,7 @@ use chorus_protocol::controller::{Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message, Size, memory};
 use chorus_protocol::registry::{Delivery, Values};
 
+use super::between_modules::SIDES;
 use super::boundary::BOUNDARY;
 use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
 use crate::clock::Ticks;
@@ -252,7 +253,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let &InFlight { network, to, destination, hop, .. } = self.in_flight.get(id);
+        let &InFlight { network, to, destination, .. } = self.in_flight.get(id);
         match to {
             Role::L1 => {
                 let cache = &mut self.caches[usize::from(destination)];
@@ -266,7 +267,7 @@ impl<const W: usize> Machine<'_, W> {
                 self.retry_access_now(destination, kernel)
             }
             Role::L2 | Role::Memory => {
-                let queue = self.bank_queue(network, hop);
+                let queue = self.bank_queue(id);
                 let state = &mut self.banks[usize::from(destination)];
                 let queue = &mut state.queues[queue];
                 queue.push_back(id);
@@ -401,12 +402,12 @@ impl<const W: usize> Machine<'_, W> {
             return Ok(());
         }
         let networks = self.lanes_per_agent - 1;
-        let others_first = self.banks[index].others_first;
+        let sides = if self.fabric.is_some() { SIDES } else { 1 };
+        let first = self.banks[index].next_side;
         for network in (0..networks).rev() {
-            let (own, others) = (network, self.fabric.is_some().then_some(networks + network));
-            let order = if others_first { [others, Some(own)] } else { [Some(own), others] };
-            for queue in order.into_iter().flatten() {
-                if self.serve_queue(bank, queue, kernel)? {
+            for side in (first..sides).chain(0..first) {
+                if self.serve_queue(bank, side * networks + network, kernel)? {
+                    self.banks[index].next_side = if side + 1 == sides { 0 } else { side + 1 };
                     return Ok(());
                 }
             }
@@ -425,7 +426,6 @@ impl<const W: usize> Machine<'_, W> {
                 let state = &mut self.banks[index];
                 state.queues[queue].remove(place);
                 state.waiting -= 1;
-                state.others_first = own;
                 self.consume(id);
                 self.served(bank);
                 return Ok(true);

@@ -111,13 +111,14 @@ impl<const W: usize> Default for InFlight<W> {
 /// A shared bank: its controller and the queues before it.
 struct Bank<const W: usize> {
     controller: Box<dyn Controller<W>>,
-    /// One queue per virtual network for messages of the module itself and, on machines of several modules, another for those of
-    /// others: requests that may have to wait for a port never hold up what comes through one.
+    /// One queue per virtual network for messages of the module itself and, on machines of several modules, one for those of other modules of
+    /// the GPU and one for those of other GPUs. So requests that wait for a port, or for an answer from another GPU, never hold up what
+    /// that port or that GPU waits for.
     queues: Vec<VecDeque<u32>>,
     /// How many inputs wait in all queues.
     waiting: usize,
-    /// Whether messages of other modules are served first next time.
-    others_first: bool,
+    /// Whose messages are served first next time: 0 the module's, 1 the GPU's, 2 those of others.
+    next_side: usize,
     /// Whether the bank is to try again when a port to other modules is less crowded.
     retry_planned: bool,
     from_memory: VecDeque<u32>,
@@ -137,7 +138,7 @@ impl<const W: usize> Bank<W> {
             controller,
             queues: vec![VecDeque::with_capacity(64); queues],
             waiting: 0,
-            others_first: false,
+            next_side: 0,
             retry_planned: false,
             from_memory: VecDeque::with_capacity(64),
             free: 0,

@@ -65,10 +65,12 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         session.output.json(&benches.to_json())?;
         return Ok(Verdict::Good);
     }
-    let mut table = table(["benchmark", "protocol", "accesses", "processor time", "accesses per second", "footprint"]);
+    let mut table =
+        table(["benchmark", "system", "protocol", "accesses", "processor time", "accesses per second", "footprint"]);
     for bench in &benches.benches {
         table.add_row([
             bench.name.to_owned(),
+            bench.system.to_owned(),
             bench.protocol.to_owned(),
             count(bench.accesses),
             format!("{:.2} s", bench.cpu_s),
@@ -76,7 +78,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             megabytes(bench.footprint_bytes),
         ]);
     }
-    align_right(&mut table, 2..6);
+    align_right(&mut table, 3..7);
     session.output.table(&table)?;
     if let Some(peak) = benches.peak_resident_bytes {
         session.output.line(&format!("\npeak resident memory {}", megabytes(peak)))?;

@@ -25,6 +25,8 @@ pub struct Asker {
 pub enum Purpose {
     /// Releases of this module's private caches.
     Release,
+    /// The end of a kernel on this module's private caches.
+    KernelEnd,
     /// Acquires of this module's private caches.
     Acquire,
     /// A release that another bank asked about.
@@ -65,6 +67,11 @@ impl Collections {
     /// Lets an asker wait for the next collection.
     pub fn queue(&mut self, purpose: Purpose, scope: Scope, asker: Asker) {
         self.queued.push((purpose, scope, asker));
+    }
+
+    /// How many wait for the next collection.
+    pub fn queued(&self, purpose: Purpose) -> usize {
+        self.queued.iter().filter(|(other, ..)| *other == purpose).count()
     }
 
     /// Those who wait for the next collection, and the widest scope among them.

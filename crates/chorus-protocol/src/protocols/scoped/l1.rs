@@ -16,7 +16,7 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::scoped::messages::{ACQ, ATOM, ATOM_DATA, DATA, DONE, LD, REL, ST};
+use crate::protocols::scoped::messages::{ACQ, ATOM, ATOM_DATA, DATA, DONE, LD, REL, REL_END, ST};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -295,7 +295,8 @@ impl<const W: usize> ScopedL1<W> {
             if acquires && self.faulty(L1Fault::EarlyAcquire) {
                 self.drop_copies();
             }
-            self.ask_banks(REL, txn, scope, Stage::Release { acquires }, out);
+            let kind = if request.op == CoreOp::KernelEnd { REL_END } else { REL };
+            self.ask_banks(kind, txn, scope, Stage::Release { acquires }, out);
         } else {
             self.acquired(acquires, txn, scope, out);
         }

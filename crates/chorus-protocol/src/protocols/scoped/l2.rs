@@ -20,7 +20,8 @@ use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
 use crate::protocols::scoped::messages::{
-    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_HOME, ST,
+    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_END,
+    REL_HOME, ST,
 };
 use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies, WriteBack};
 use crate::protocols::scoped::route::{Route, Station};
@@ -122,7 +123,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             policy,
             route,
             lines: CacheArray::new(config.l2.bank_geometry(topology)),
-            mshrs: Mshrs::new(config.l2.mshrs + 1),
+            mshrs: Mshrs::new(config.l2.mshrs),
             directory: D::new(config),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
@@ -239,13 +240,16 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if behind_atomic && !answers {
             return Outcome::Stall;
         }
-        // A load never waits for a place or a register: those who have them may wait for another bank, whose own loads may wait here.
+        // What other banks ask never waits for a place or a register: those who have them may wait for another bank, which may wait here. It goes on
+        // without being kept.
+        let waits = self.route.is_local(message.src);
         let place = match held {
+            Held::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
             Held::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
             Held::Nothing if self.may_keep(line) => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
-                Err(Outcome::Evict(victim)) => return Outcome::Evict(victim),
-                Err(Outcome::Stall | Outcome::Done) => None,
+                Err(outcome) if waits || outcome != Outcome::Stall => return outcome,
+                Err(_) => None,
             },
             Held::Nothing | Held::Copy(_) | Held::Miss(_) | Held::ClosedMiss => None,
         };
@@ -279,9 +283,15 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Outcome::Done
     }
 
-    /// Whether a miss gets no register. There is one more for lines of this bank's own memory, whose misses wait for no other bank.
+    /// Whether a miss gets no register. Those that wait for other banks leave one to those that wait for fewer, so that no two banks wait for
+    /// each other's registers.
     pub(super) fn registers_taken(&self, station: Station) -> bool {
-        self.mshrs.free() <= u32::from(station != Station::Home)
+        let left = match station {
+            Station::Home => 0,
+            Station::GpuHome => 1,
+            Station::Local => 2,
+        };
+        !self.mshrs.has_more_than(left)
     }
 
     /// A free place for a line that is to be fetched.
@@ -503,6 +513,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             INV | INV_REPL | INV_ASTRAY => self.invalidated(message, out),
             DOWNGRADE => self.downgraded(message),
             REL => self.release(message, out),
+            REL_END => self.kernel_ended(message, out),
             REL_HOME => self.release_at_home(message, out),
             ACQ => self.acquire(message, out),
             MARK => self.marked(message, out),

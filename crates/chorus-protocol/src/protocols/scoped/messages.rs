@@ -41,7 +41,10 @@ pub const MARK_DONE: MsgKind = MsgKind(memory::FIRST_FREE + 14);
 /// An invalidation on the other virtual network, where it can overtake the copy that it takes back. Only in a wrong variant.
 pub const INV_ASTRAY: MsgKind = MsgKind(memory::FIRST_FREE + 13);
 
-const OWN: [MessageSpec; 15] = [
+/// The release at the end of a kernel, which all private caches of a module send and which is served once for all of them.
+pub const REL_END: MsgKind = MsgKind(memory::FIRST_FREE + 15);
+
+const OWN: [MessageSpec; 16] = [
     MessageSpec { name: "LD", class: TrafficClass::Request, channel: REQUEST, size: Size::Control },
     MessageSpec { name: "ST", class: TrafficClass::Store, channel: REQUEST, size: Size::Masked },
     MessageSpec { name: "ATOM", class: TrafficClass::Atomic, channel: REQUEST, size: Size::Masked },
@@ -57,6 +60,7 @@ const OWN: [MessageSpec; 15] = [
     MessageSpec { name: "DONE", class: TrafficClass::Request, channel: ANSWER, size: Size::Control },
     MessageSpec { name: "INV_ASTRAY", class: TrafficClass::Invalidation, channel: REQUEST, size: Size::Control },
     MessageSpec { name: "MARK_DONE", class: TrafficClass::Request, channel: ANSWER, size: Size::Control },
+    MessageSpec { name: "REL_END", class: TrafficClass::Request, channel: REQUEST, size: Size::Control },
 ];
 
 /// The message table.

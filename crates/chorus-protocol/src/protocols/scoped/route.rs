@@ -89,6 +89,11 @@ impl Route {
         }
     }
 
+    /// How many private caches the module has.
+    pub fn private_caches(&self) -> usize {
+        usize::from(self.topology.l1s / self.topology.modules())
+    }
+
     /// Whether a bank is in this GPU.
     pub fn is_neighbour(&self, bank: AgentId) -> bool {
         self.topology.gpu_of(self.topology.module_of(bank)) == self.gpu

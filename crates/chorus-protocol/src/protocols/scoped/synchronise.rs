@@ -8,7 +8,7 @@ use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::{Asker, Collection, Purpose};
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ACQ, DONE, MARK, MARK_DONE, REL, REL_HOME};
-use crate::protocols::scoped::policy::{Coherence, L2Fault, Tallies};
+use crate::protocols::scoped::policy::{L2Fault, Tallies};
 use crate::protocols::scoped::route::Hierarchy;
 
 /// Which sharers have to be marked.
@@ -27,10 +27,17 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return;
         }
         self.tallies.add(Tallies::RELEASES, 1);
-        if self.policy.coherence == Coherence::None {
-            self.done(asker, DONE, out);
-        } else {
-            self.ask_for_module(Purpose::Release, message.scope, asker, out);
+        self.ask_for_module(Purpose::Release, message.scope, asker, out);
+    }
+
+    /// A private cache of this module has nothing more to store in this kernel. With the last of them, all have released.
+    pub(super) fn kernel_ended(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        self.collections.queue(Purpose::KernelEnd, Scope::System, Asker { agent: message.src, txn: message.txn });
+        if self.collections.queued(Purpose::KernelEnd) == self.route.private_caches()
+            && let Some((scope, askers)) = self.collections.take_queued(Purpose::KernelEnd)
+        {
+            self.tallies.add(Tallies::RELEASES, 1);
+            self.collect(Purpose::KernelEnd, scope, askers, out);
         }
     }
 
@@ -93,9 +100,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                     missing += self.question_all(ACQ, name, scope, out);
                 }
             }
-            Purpose::Release | Purpose::PeerRelease | Purpose::PeerMark => {
+            Purpose::Release | Purpose::KernelEnd | Purpose::PeerRelease | Purpose::PeerMark => {
                 self.clean_all(out);
-                if purpose == Purpose::Release && !self.faulty(L2Fault::ReleaseStaysHere) {
+                let own = matches!(purpose, Purpose::Release | Purpose::KernelEnd);
+                if own && !self.faulty(L2Fault::ReleaseStaysHere) {
                     missing += self.question_all(REL, name, scope, out);
                 }
                 missing += self.release_here(name, scope, out);
@@ -180,7 +188,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         for asker in askers {
             self.done(asker, kind, out);
         }
-        if let Some((scope, askers)) = self.collections.take_queued(purpose) {
+        if purpose != Purpose::KernelEnd
+            && let Some((scope, askers)) = self.collections.take_queued(purpose)
+        {
             self.collect(purpose, scope, askers, out);
         }
     }
