@@ -11,7 +11,7 @@ use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protoco
 use crate::code::{Code, NotRunnable};
 use crate::litmus::placement::{Placement, Places, lines_used};
 use crate::networks::Networks;
-use crate::program::{Edge, Location, Op, Seat, Step, WORDS};
+use crate::program::{Location, Op, Seat, Step, WORDS};
 
 /// Whether a thread waits for each load before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,11 +229,12 @@ impl MachineConfig {
         MachineConfig { topology, ..self }
     }
 
-    /// Where a thread runs, as memory models see it: those beside one private cache are a work-group. Between kernels all threads meet, which
-    /// only work-groups do in memory models; what they do in kernels that end is without scope, so that they may all be one.
+    /// Where a thread runs, as memory models see it: those beside one private cache are a work-group. Between kernels and where they settle all threads
+    /// meet, which only work-groups do in memory models; what they do there is without scope or has the widest, so that they may all be one.
     pub fn seat(&self, thread: usize) -> Seat {
-        let ends = |step: &Step| step.alternatives.contains(&Op::Kernel(Edge::End));
-        if self.threads.iter().flat_map(|thread| &thread.steps).any(ends) {
+        let meets = |op: &Op| matches!(op, Op::Kernel(_) | Op::Settle);
+        let steps = self.threads.iter().flat_map(|thread| &thread.steps);
+        if steps.flat_map(|step| &step.alternatives).any(meets) {
             return Seat { gpu: 0, cta: 0 };
         }
         let cache = self.threads[thread].cache;

@@ -349,7 +349,7 @@ impl Machine {
                 let request = self.first_request[index] + u32::from(choice);
                 let spec = &self.config.threads[thread];
                 let cache = spec.cache;
-                if matches!(spec.steps[slot].alternatives[usize::from(choice)], Op::Barrier { .. }) {
+                if matches!(spec.steps[slot].alternatives[usize::from(choice)], Op::Barrier { .. } | Op::Settle) {
                     state[self.ops_at + index] = Progress::Answered(choice, 0).pack();
                     return Ok(true);
                 }
@@ -518,7 +518,7 @@ impl Machine {
             Progress::Outstanding(choice) => {
                 let value = match op(choice) {
                     Op::Load { at, .. } | Op::Atomic { at, .. } => data.0[usize::from(at.word)],
-                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => 0,
+                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => 0,
                 };
                 *word = Progress::Answered(choice, value).pack();
                 Ok(())

@@ -36,9 +36,11 @@ enum Choice {
     Fence(Scope),
     /// A kernel ends and the next begins.
     NextKernel,
+    /// Everybody waits until nothing is on its way.
+    Settle,
 }
 
-use Choice::{Exchange, Fence, Load, NextKernel, Store, WeakLoad, WeakStore};
+use Choice::{Exchange, Fence, Load, NextKernel, Settle, Store, WeakLoad, WeakStore};
 use Scope::{Gpu, System};
 
 impl Choice {
@@ -53,6 +55,7 @@ impl Choice {
                 Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order, scope, returns: true }
             }
             Fence(scope) => Op::fence(scope),
+            Settle => Op::Settle,
             NextKernel => return None,
         })
     }
@@ -82,6 +85,7 @@ const FENCES: &[Choice] = &[Fence(Gpu), Fence(System)];
 const RAISE: &[Choice] = &[Store(Z, Gpu), Store(Z, System)];
 const LOOK: &[Choice] = &[Load(Z, Gpu), Load(Z, System)];
 const KERNEL: &[Choice] = &[NextKernel];
+const SETTLE: &[Choice] = &[Settle];
 
 /// A thread: the private cache beside it, numbered as its module is, and what it may do in each place.
 type Thread<'a> = (u16, &'a [&'a [Choice]]);
@@ -117,11 +121,15 @@ fn four_line_entry(config: MachineConfig) -> MachineConfig {
     MachineConfig { directory, ..roomy(config) }.on_modules(modules, 1, 2)
 }
 
-/// A message from a writer to a reader, who choose how far their fences and the flag reach; banks lose lines and entries only when they must.
-fn message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
-    let writer: Thread<'_> = (writer, &[&[WeakStore(X)], FENCES, RAISE]);
-    let reader: Thread<'_> = (reader, &[LOOK, FENCES, &[WeakLoad(X)]]);
+/// A message from a writer to a reader; banks lose lines and entries only when they must.
+fn message(modules: Modules, writer: Thread<'_>, reader: Thread<'_>) -> MachineConfig {
     MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, &[writer, reader])) }
+}
+
+/// A message whose sender and receiver choose how far their fences and the flag reach.
+fn free_message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
+    let writer: Thread<'_> = (writer, &[&[WeakStore(X)], FENCES, RAISE]);
+    message(modules, writer, (reader, &[LOOK, FENCES, &[WeakLoad(X)]]))
 }
 
 /// The configurations that take a moment each, for tests.
@@ -137,6 +145,21 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
             "gpus-smoke",
             "2 GPUs of 2 modules, 1 word, a weak access and a fence beside its home, a weak access far from it",
             machine(TWO_BY_TWO, &[(0, &[WEAK, FENCES]), (3, &[WEAK])]),
+        ),
+        config(
+            "words-smoke",
+            "1 GPU of 2 modules, 1 line of 2 words, 2 weak accesses far from its home and 1 beside it",
+            machine(ONE_BY_TWO, &[(1, &[WEAK_WORDS, WEAK_WORDS]), (0, &[WEAK_WORDS])]),
+        ),
+        config(
+            "beside-smoke",
+            "2 GPUs of 1 module, 1 word, 2 threads beside one private cache and 1 beside its home, 1 weak access each",
+            machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
+        ),
+        config(
+            "progress-smoke",
+            "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
+            machine(TWO_BY_TWO, &[(1, &[WEAK, SETTLE]), (3, &[&[WeakLoad(X)], SETTLE, &[Load(X, System)]])]),
         ),
         config(
             "kernels-smoke",
@@ -176,8 +199,17 @@ pub fn configurations() -> Vec<CheckConfig> {
             "1 GPU of 2 modules, 1 word, weak accesses around a fence and before one",
             machine(ONE_BY_TWO, &[(1, &[WEAK, FENCES, WEAK]), (0, &[WEAK, FENCES])]),
         ),
-        config("message-modules", "a message from one module to the other of a GPU", message(TWO_BY_TWO, 0, 1)),
-        config("message-gpus", "a message from one GPU to the other", message(TWO_BY_TWO, 1, 3)),
+        config("message-modules", "a message from one module to the other of a GPU", free_message(TWO_BY_TWO, 0, 1)),
+        config("message-gpus", "a message from one GPU to the other", free_message(TWO_BY_ONE, 0, 1)),
+        config(
+            "message-far",
+            "a message from one GPU to the other past two homes on the way",
+            message(
+                TWO_BY_TWO,
+                (1, &[&[WeakStore(X)], &[Fence(System)], &[Store(Z, System)]]),
+                (3, &[&[Load(Z, System)], &[Fence(System)], &[WeakLoad(X)]]),
+            ),
+        ),
         config(
             "strong",
             "2 GPUs of 2 modules, 1 word, a strong access each beside banks that are its home on no GPU",
@@ -234,5 +266,26 @@ pub fn configurations() -> Vec<CheckConfig> {
 
 /// Programs made for faults of protocols that reach further than one module.
 pub fn programs() -> Vec<CheckConfig> {
-    Vec::new()
+    const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Fence(System)], &[Store(Y, System)]];
+    const READER: &[&[Choice]] = &[&[Load(Y, System)], &[Fence(System)], &[WeakLoad(X)]];
+    let program = |name, description, threads: &[Thread<'_>]| {
+        let machine = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(TWO_BY_ONE, threads)) };
+        CheckConfig { name, description, machine }
+    };
+    vec![
+        program(
+            "refill-beside",
+            "another thread beside the reader of a message has a load on its way",
+            &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
+        ),
+        program(
+            "refill-in-fence",
+            "another thread loads while a fence waits",
+            &[
+                (0, &[&[WeakStore(X)], &[Fence(System)], &[WeakLoad(Y)]]),
+                (0, &[&[WeakLoad(Y)]]),
+                (1, &[&[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
+            ],
+        ),
+    ]
 }

@@ -23,6 +23,9 @@ fn promise(promise: Promise) -> &'static str {
             "single owner: a private copy that has been written is the only readable one, and any other equals its home"
         }
         Promise::Inclusion => "inclusion: every readable private copy is resident at its home, which knows of it",
+        Promise::Tracking => {
+            "tracking: once nothing is in flight, directories track every readable copy in a shared bank up to its home, which holds the same"
+        }
         Promise::Communication => "communication: writes of one work-group reach others within a kernel",
     }
 }
