@@ -274,6 +274,32 @@ pub fn programs() -> Vec<CheckConfig> {
     };
     vec![
         program(
+            "store-behind-refill",
+            "a thread stores and loads while another beside it has a load on its way",
+            &[(1, &[&[WeakStore(X)], &[WeakLoad(X)]]), (1, &[&[WeakLoad(X)]])],
+        ),
+        program(
+            "atomic-before-load",
+            "a thread loads what it has just exchanged, near to its home or far from it",
+            &[(1, &[&[Exchange(X, Gpu), Exchange(X, System)], &[WeakLoad(X), Load(X, System)]])],
+        ),
+        program(
+            "store-behind-atomic",
+            "a store follows an exchange of its word, and both meet at the homes",
+            &[(1, &[&[Exchange(X, Gpu)], &[WeakStore(X)], &[WeakLoad(X)]])],
+        ),
+        program(
+            "two-atomics",
+            "two GPUs exchange a word",
+            &[(0, &[&[Exchange(X, System)]]), (1, &[&[Exchange(X, System)]])],
+        ),
+        program(
+            "message",
+            "a message from one GPU to the other, to a reader that has an old copy",
+            &[(0, WRITER), (1, READER)],
+        ),
+        program("message-back", "a message from one GPU to another that its words lie on", &[(1, WRITER), (0, READER)]),
+        program(
             "refill-beside",
             "another thread beside the reader of a message has a load on its way",
             &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
