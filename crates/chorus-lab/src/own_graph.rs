@@ -120,7 +120,7 @@ impl fmt::Display for OwnGraphError {
             OwnGraphError::NoFormat { path } => {
                 let endings =
                     GraphFormat::ALL.map(|format| format!("`.{}` ({})", format.extension(), format.name())).join(", ");
-                write!(f, "{path}: the ending of the file does not tell its format; accepted: {endings}\n")?;
+                writeln!(f, "{path}: the ending of the file does not tell its format; accepted: {endings}")?;
                 write!(f, "hint: --graph-format names the format of a file with another ending")
             }
             OwnGraphError::Unreadable { path, reason } => write!(f, "{path}: cannot be read as a graph: {reason}"),

@@ -3,7 +3,8 @@
 //! A message to another module of its GPU passes its module's port out and, one latency later, the port in of the other module. A message to
 //! another GPU passes its module's port out, its GPU's port out, the switch, the other GPU's port in and the other module's port in. Every
 //! port serves first come, first served. The two ends of a link stream: a message occupies the port in while it still leaves the port
-//! out. Where a message goes from a module's link to a GPU's link or back, it is stored first. HMG paper, section II and Table II.
+//! out. Where a message goes from a module's link to a GPU's link or back, it is stored first, and where it found nobody waiting it takes its
+//! turn at the next port at once, an instant early, which saves the driver an event. HMG paper, section II and Table II.
 //!
 //! Queues at ports are not bounded here; the driver keeps banks from accepting what would have to wait too long ([`Fabric::crowded_until`]).
 
@@ -68,7 +69,8 @@ impl Level {
 /// All links between modules.
 #[derive(Clone, Debug)]
 pub struct Fabric {
-    gpms: u16,
+    /// The GPU of each module.
+    gpu_of: Vec<u16>,
     modules: Level,
     gpus: Level,
     inside: Ticks,
@@ -79,7 +81,7 @@ impl Fabric {
     pub fn new(config: &SystemConfig, clocks: &ClockDomains) -> Fabric {
         let hierarchy = &config.hierarchy;
         Fabric {
-            gpms: hierarchy.gpms as u16,
+            gpu_of: (0..hierarchy.modules()).map(|module| (module / hierarchy.gpms) as u16).collect(),
             modules: Level::new(&config.inter_gpm, hierarchy.modules(), clocks),
             gpus: Level::new(&config.inter_gpu, hierarchy.gpus, clocks),
             inside: clocks.network.cycles(u64::from(config.network.latency_cycles)),
@@ -89,7 +91,7 @@ impl Fabric {
     /// Lets a message of `bytes` that is at `hop` now go on, from module `from` to module `to`.
     #[inline]
     pub fn pass(&mut self, hop: Hop, from: u16, to: u16, bytes: u16, now: Ticks) -> Next {
-        let (from_gpu, to_gpu) = (from / self.gpms, to / self.gpms);
+        let (from_gpu, to_gpu) = (self.gpu_of[usize::from(from)], self.gpu_of[usize::from(to)]);
         let bytes = u64::from(bytes);
         match hop {
             Hop::Inside => Next::Arrived(now + self.inside),
@@ -97,17 +99,31 @@ impl Fabric {
                 let passing = self.modules.out[usize::from(from)].pass(bytes, now);
                 if from_gpu == to_gpu {
                     Next::Port(Hop::ModuleIn, passing.start + self.modules.latency)
+                } else if passing.alone {
+                    self.leave_gpu(from_gpu, bytes, passing.end)
                 } else {
                     Next::Port(Hop::GpuOut, passing.end)
                 }
             }
-            Hop::GpuOut => {
-                let passing = self.gpus.out[usize::from(from_gpu)].pass(bytes, now);
-                Next::Port(Hop::GpuIn, passing.start + self.gpus.latency)
+            Hop::GpuOut => self.leave_gpu(from_gpu, bytes, now),
+            Hop::GpuIn => {
+                let passing = self.gpus.into[usize::from(to_gpu)].pass(bytes, now);
+                if passing.alone {
+                    self.enter_module(to, bytes, passing.end)
+                } else {
+                    Next::Port(Hop::ModuleIn, passing.end)
+                }
             }
-            Hop::GpuIn => Next::Port(Hop::ModuleIn, self.gpus.into[usize::from(to_gpu)].pass(bytes, now).end),
-            Hop::ModuleIn => Next::Arrived(self.modules.into[usize::from(to)].pass(bytes, now).end),
+            Hop::ModuleIn => self.enter_module(to, bytes, now),
         }
+    }
+
+    fn leave_gpu(&mut self, gpu: u16, bytes: u64, now: Ticks) -> Next {
+        Next::Port(Hop::GpuIn, self.gpus.out[usize::from(gpu)].pass(bytes, now).start + self.gpus.latency)
+    }
+
+    fn enter_module(&mut self, module: u16, bytes: u64, now: Ticks) -> Next {
+        Next::Arrived(self.modules.into[usize::from(module)].pass(bytes, now).end)
     }
 
     /// When so little waits at the ports out between module `from` and module `home` that more may be sent, if that is not yet.
@@ -117,10 +133,11 @@ impl Fabric {
             return None;
         }
         let module = self.modules.crowded_until(from, now);
-        if from / self.gpms == home / self.gpms {
+        let (from_gpu, home_gpu) = (self.gpu_of[usize::from(from)], self.gpu_of[usize::from(home)]);
+        if from_gpu == home_gpu {
             return module;
         }
-        module.max(self.gpus.crowded_until(from / self.gpms, now))
+        module.max(self.gpus.crowded_until(from_gpu, now))
     }
 }
 

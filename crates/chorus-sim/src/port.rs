@@ -40,6 +40,8 @@ pub struct Passing {
     pub start: Ticks,
     /// When its last byte has.
     pub end: Ticks,
+    /// Whether all that came before it was through an instant earlier.
+    pub alone: bool,
 }
 
 impl Port {
@@ -51,6 +53,7 @@ impl Port {
     /// Lets a message of `bytes` pass after all that came before it.
     #[inline]
     pub fn pass(&mut self, bytes: u64, now: Ticks) -> Passing {
+        let alone = now > self.free + 1;
         if now > self.free + self.slack {
             (self.free, self.fraction) = (now, 0);
         }
@@ -58,7 +61,7 @@ impl Port {
         let parts = self.fraction + bytes * self.rate.ticks;
         self.free += parts / self.rate.bytes;
         self.fraction = parts % self.rate.bytes;
-        Passing { start, end: (self.free + u64::from(self.fraction > 0)).max(now) }
+        Passing { start, end: (self.free + u64::from(self.fraction > 0)).max(now), alone }
     }
 
     /// When all that has come is through, rounded down.
@@ -87,13 +90,13 @@ mod tests {
     fn an_idle_port_starts_at_once() {
         let mut port = port(0);
         port.pass(4, 0);
-        assert_eq!(port.pass(3, 10), Passing { start: 10, end: 11 });
+        assert_eq!(port.pass(3, 10), Passing { start: 10, end: 11, alone: true });
     }
 
     #[test]
     fn a_message_within_the_slack_loses_nothing() {
         let mut port = port(1);
         port.pass(4, 0);
-        assert_eq!(port.pass(4, 2), Passing { start: 2, end: 3 });
+        assert_eq!(port.pass(4, 2), Passing { start: 2, end: 3, alone: false });
     }
 }

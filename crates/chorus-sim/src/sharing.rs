@@ -7,34 +7,33 @@
 const SEVERAL: u32 = 0xff;
 /// Loads that are counted of a line that one module has accessed; the module is above them.
 const LOADS_MAX: u32 = 0x00ff_ffff;
+/// Lines that are watched together, as a power of two.
+const STRETCH: u32 = 10;
 
 /// Accesses of GPUs to lines in the memory of others.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
     gpus: usize,
-    /// Lines of a page, as a power of two.
-    shift: u32,
-    /// For each virtual page that was accessed so, and each line and GPU: the module that accessed it, from 1 on, and its loads.
-    pages: Vec<Vec<u32>>,
+    /// For each stretch of lines of which one was accessed so, and each line and GPU: the module that accessed it, from 1 on, and its loads.
+    stretches: Vec<Vec<u32>>,
 }
 
 impl Sharing {
     /// Nothing has been accessed on a machine with so many GPUs.
     pub fn new(gpus: u16) -> Sharing {
-        // The unit of allocation is no parameter of the machine: 128 lines are 16 KB of data and little beside what they cost.
-        Sharing { gpus: usize::from(gpus), shift: 7, pages: Vec::new() }
+        Sharing { gpus: usize::from(gpus), stretches: Vec::new() }
     }
 
     /// Module `module` of GPU `gpu`, counted within that GPU, accesses virtual line `line`, loading `loads` times. Returns how many more loads
     /// are known to be of lines that several modules of the GPU access.
     #[inline]
     pub fn access(&mut self, line: u64, gpu: u16, module: u16, loads: u32) -> u32 {
-        let page = (line >> self.shift) as usize;
-        if self.pages.get(page).is_none_or(Vec::is_empty) {
-            self.watch(page);
+        let stretch = (line >> STRETCH) as usize;
+        if self.stretches.get(stretch).is_none_or(Vec::is_empty) {
+            self.watch(stretch);
         }
-        let within = (line & ((1 << self.shift) - 1)) as usize;
-        let entry = &mut self.pages[page][within * self.gpus + usize::from(gpu)];
+        let within = (line & ((1 << STRETCH) - 1)) as usize;
+        let entry = &mut self.stretches[stretch][within * self.gpus + usize::from(gpu)];
         let (who, before) = (*entry >> 24, *entry & LOADS_MAX);
         let me = u32::from(module) + 1;
         if who == SEVERAL {
@@ -49,11 +48,11 @@ impl Sharing {
     }
 
     #[cold]
-    fn watch(&mut self, page: usize) {
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, Vec::new());
+    fn watch(&mut self, stretch: usize) {
+        if stretch >= self.stretches.len() {
+            self.stretches.resize(stretch + 1, Vec::new());
         }
-        self.pages[page] = vec![0; self.gpus << self.shift];
+        self.stretches[stretch] = vec![0; self.gpus << STRETCH];
     }
 }
 

@@ -128,7 +128,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     several(cycles(
         Counter::PortStallTicks,
         "inter_gpm.stall_cycles",
-        "time banks did not take requests of their own module because too much waited at ports to other modules",
+        "time banks did not take stores and atomics of their own module because too much waited at ports to other modules",
     )),
 ];
 

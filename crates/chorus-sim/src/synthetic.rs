@@ -15,7 +15,8 @@ pub enum Pattern {
     ShareHeavy,
     /// Read-modify-writes of a few counters.
     AtomicHeavy,
-    /// Loads, and some stores, that stream through the memory of other GPUs.
+    /// Loads, and some stores, that stream through the memory of other GPUs; four wavefronts of a GPU, in different modules where it has
+    /// four, read each line.
     RemoteHeavy,
 }
 
@@ -46,6 +47,8 @@ const SHARED_LINES: u32 = 64;
 const TOUCH_LINES: u32 = 32;
 /// Rounds between two stores of the remote pattern.
 const STORE_ROUNDS: u32 = 8;
+/// Wavefronts of a GPU that read a line of the remote pattern.
+const READERS: u32 = 4;
 
 /// A program in which every wavefront repeats a pattern, in one kernel after one that places its pages where that matters.
 pub struct Synthetic {
@@ -61,7 +64,8 @@ impl Synthetic {
     pub fn new(pattern: Pattern, work_groups: u32, rounds: u32, memory: &mut HostMemory) -> Synthetic {
         let waves = work_groups * WAVES_PER_GROUP;
         let lines = match pattern {
-            Pattern::MissHeavy | Pattern::RemoteHeavy => waves * rounds * TOGETHER,
+            Pattern::MissHeavy => waves * rounds * TOGETHER,
+            Pattern::RemoteHeavy => waves * rounds.div_ceil(READERS) * TOGETHER,
             Pattern::HitHeavy | Pattern::ShareHeavy | Pattern::AtomicHeavy => SHARED_LINES,
         };
         Synthetic { pattern, work_groups, rounds, data: memory.alloc(lines as usize * LANES), launches: 0 }
@@ -69,11 +73,10 @@ impl Synthetic {
 
     /// Every wavefront touches the lines that it owns, so that they lie in its module's memory.
     fn place(&self) -> Kernel {
-        let (rounds, data) = (self.rounds, self.data);
+        let (lines, data) = (self.rounds.div_ceil(READERS) * TOGETHER, self.data);
         Kernel::new("place", self.work_groups, WAVES_PER_GROUP, move |w| async move {
             let number = w.work_group() * WAVES_PER_GROUP + w.id().wave;
-            let own = number * rounds * TOGETHER..(number + 1) * rounds * TOGETHER;
-            for line in own.step_by(TOUCH_LINES as usize) {
+            for line in (number * lines..(number + 1) * lines).step_by(TOUCH_LINES as usize) {
                 w.store_one(data, line * LANES as u32, 0);
             }
         })
@@ -111,12 +114,9 @@ impl Program for Synthetic {
                         }
                     }
                     Pattern::RemoteHeavy => {
-                        // The lines of the wavefront in the same place on each of the other GPUs, in turn.
-                        let away = 1 + round % (w.gpus() - 1).max(1);
-                        let owner = (number + away * (waves / w.gpus())) % waves;
-                        let first = (owner * rounds + round) * TOGETHER;
+                        let (first, stores) = remote_line(number, round, rounds, waves, w.gpus());
                         w.join_all([0, 1].map(|load| w.load(data, at(first + load)))).await;
-                        if round % STORE_ROUNDS == 0 {
+                        if stores {
                             w.store(data, at(first), Lanes::splat(round));
                         }
                     }
@@ -137,15 +137,33 @@ impl Program for Synthetic {
             // Which increments a racing store overwrites depends on timing.
             Pattern::ShareHeavy => return Ok(()),
             Pattern::AtomicHeavy | Pattern::RemoteHeavy => {
-                memory.read(self.data).iter().map(|&value| u64::from(value)).sum()
+                let words = &memory.words()[self.data.start() as usize..][..self.data.len()];
+                words.iter().map(|&value| u64::from(value)).sum()
             }
         };
         let waves = u64::from(self.work_groups * WAVES_PER_GROUP);
-        let of_wave: u64 = match self.pattern {
-            Pattern::RemoteHeavy => (0..u64::from(self.rounds)).step_by(STORE_ROUNDS as usize).sum(),
-            _ => u64::from(self.rounds),
+        let of_all: u64 = match self.pattern {
+            Pattern::RemoteHeavy => {
+                waves / u64::from(READERS) * (0..u64::from(self.rounds)).step_by(STORE_ROUNDS as usize).sum::<u64>()
+            }
+            Pattern::HitHeavy | Pattern::MissHeavy | Pattern::ShareHeavy | Pattern::AtomicHeavy => {
+                waves * u64::from(self.rounds)
+            }
         };
-        let expected = waves * of_wave * LANES as u64;
+        let expected = of_all * LANES as u64;
         if sum == expected { Ok(()) } else { Err(Mismatch(format!("the sum is {sum}, not {expected}"))) }
     }
+}
+
+/// The first of the lines that wavefront `number` of `waves` loads in a round of the remote pattern, and whether it stores to it. The other GPUs
+/// take turns, and so do the parts of one. Lines are numbered by the wavefront that owns them.
+fn remote_line(number: u32, round: u32, rounds: u32, waves: u32, gpus: u32) -> (u32, bool) {
+    let of_gpu = waves / gpus;
+    let part = (of_gpu / READERS).max(1);
+    let away = 1 + round % (gpus - 1).max(1);
+    let owner_gpu = (number / of_gpu + away) % gpus;
+    let owner = owner_gpu * of_gpu + round % READERS * part + number % part;
+    let first = (owner * rounds.div_ceil(READERS) + round / READERS) * TOGETHER;
+    let turn = number % of_gpu / part == round / STORE_ROUNDS % READERS;
+    (first, round.is_multiple_of(STORE_ROUNDS) && turn)
 }

@@ -184,6 +184,31 @@ fn links_between_gpus_move_what_is_configured_and_no_more() {
     assert!(faster.kernels[1].cycles < read.cycles * 6 / 10, "{} and {}", faster.kernels[1].cycles, read.cycles);
 }
 
+/// GPU 1 writes memory of GPU 0 as fast as it can.
+fn flood(set: &[&str]) -> Simulated {
+    let mut memory = HostMemory::default();
+    let data = memory.alloc::<u32>(PAGE_WORDS as usize);
+    let touch = Kernel::new("touch", 1, 1, move |w| async move { w.store_one(data, 0, 1) });
+    let write = Kernel::new("write", 32, 8, move |w| async move {
+        if w.id().gpu == 1 {
+            for round in 0..32 {
+                let line = (w.id().wave * 32 + round) % (PAGE_WORDS / LANES as u32);
+                w.store(data, w.lane_ids() + line * LANES as u32, Lanes::splat(round));
+            }
+        }
+    });
+    run("no-remote", &config(Scale::Quick, set), vec![write, touch], memory)
+}
+
+#[test]
+fn stores_wait_at_their_bank_while_too_much_waits_at_a_port() {
+    assert!(flood(&[]).metrics["inter_gpm.stall_cycles"] > 0.0);
+    assert_eq!(
+        flood(&["inter_gpm.queue_bytes=10000000", "inter_gpu.queue_bytes=10000000"]).metrics["inter_gpm.stall_cycles"],
+        0.0
+    );
+}
+
 #[test]
 fn loads_that_modules_of_a_gpu_could_share_are_counted() {
     let mut memory = HostMemory::default();

@@ -185,7 +185,7 @@ pub struct Link {
     pub megabytes_per_second: u32,
     /// Network cycles from the port out to the port in, without serialisation and queueing.
     pub latency_cycles: u32,
-    /// Bytes that wait at a port out before the L2 banks behind it take no more requests of their own compute units.
+    /// Bytes that wait at a port out before the L2 banks behind it take no more stores and atomics of their own compute units.
     pub queue_bytes: u32,
 }
 

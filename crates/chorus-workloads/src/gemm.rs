@@ -11,12 +11,12 @@
 //! (see `conv.rs`).
 //!
 //! Every element of the product sums its terms one by one in ascending order of depth, and each term is rounded before
-//! it is added: a host that does the same gets the same bits. Terms that are zero because an operand has no such element
-//! change nothing.
+//! it is added: a host that does the same gets the same bits. Terms that are zero because an operand has no such
+//! element change nothing.
 //!
-//! Arithmetic: a fused multiply-add per element and step of the depth; 2 instructions per chunk for the loop; as many as
-//! the operand says for the addresses of a fetch; per element of the result 1 for its address, and 1 each for bias,
-//! accumulation and rectification; 16 for the coordinates of the tile.
+//! Arithmetic: a fused multiply-add per element and step of the depth; 2 instructions per chunk for the loop; as many
+//! as the operand says for the addresses of a fetch; per element of the result 1 for its address, 1 for bias or
+//! accumulation, and 1 for rectification; 16 for the coordinates of the tile.
 
 use chorus_sim::frontend::wave::Load;
 use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
@@ -124,8 +124,6 @@ impl Target for Strided {
 /// What is added to the product before it is stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Addend {
-    /// Nothing.
-    Nothing,
     /// A number for each row.
     RowBias(Buf<f32>),
     /// A number for each column.
@@ -317,7 +315,6 @@ async fn store<const R: usize, const C: usize, A: Operand, B: Operand, T: Target
         columns[c].map(place)
     };
     match product.addend {
-        Addend::Nothing => {}
         Addend::RowBias(bias) => {
             let bias = w.load_where(Mask::first(rows), bias, w.lane_ids() + row).await;
             add_each(&mut sums, |r, _| Lanes::splat(bias[r]));
@@ -332,10 +329,9 @@ async fn store<const R: usize, const C: usize, A: Operand, B: Operand, T: Target
             add_each(&mut sums, |r, c| old.get(r * C + c).copied().unwrap_or(Lanes::splat(0.0)));
         }
     }
-    let adds = !matches!(product.addend, Addend::Nothing);
     for (r, sums) in sums.iter().enumerate().take(rows) {
         for (c, &sums) in sums.iter().enumerate() {
-            w.alu(1 + u32::from(adds) + u32::from(product.rectify)).await;
+            w.alu(2 + u32::from(product.rectify)).await;
             let values = if product.rectify { sums.map(rectify) } else { sums };
             w.store_where(inside[c], target.buf(), at(r, c), values);
         }

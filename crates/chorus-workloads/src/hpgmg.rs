@@ -12,8 +12,8 @@
 //! coarse levels, which few work-groups write, are read from everywhere.
 //!
 //! Left out: the division of a level into boxes with ghost zones of their own and the kernels that copy them
-//! (neighbours are read where they lie), the face coefficients (the absorption of each cell varies, the diffusion does not), the
-//! Krylov solver at the bottom, and the full multigrid start. Single precision.
+//! (neighbours are read where they lie), the face coefficients (the absorption of each cell varies, the diffusion does
+//! not), the Krylov solver at the bottom, and the full multigrid start. Single precision.
 //!
 //! Arithmetic of a sweep: 12 instructions set up coordinates; per plane 6 for addresses, loop and edges, 2 shuffles and
 //! 7 additions and multiply-adds for the operator, and for a smoothing sweep 2 more with 8 for a division. Restriction:
@@ -45,8 +45,8 @@ const OMEGA: f32 = 2.0 / 3.0;
 pub struct Hpgmg;
 
 /// Cells a side of the finest level. Five fields on all levels: 6.0 MB and 383 MB. A V-cycle takes about 45 line
-/// accesses per 32 cells: 0.4 and 27 million. The paper's 1.32 GB hold the fields of about 3.6 times as many cells in double
-/// precision with face coefficients.
+/// accesses per 32 cells: 0.4 and 27 million. The paper's 1.32 GB hold the fields of about 3.6 times as many cells in
+/// double precision with face coefficients.
 fn cells(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 64,

@@ -11,11 +11,13 @@
 //! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
 //! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
+//! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `gemm.rs` | matrix products, tiled through local data |
 //! | `conv.rs` | convolution layers as implicit matrix products |
 //! | `pooling.rs` | max pooling of images |
 //! | `network.rs` | networks of layers over images |
+//! | `recurrent.rs` | the steps of recurrent networks |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -37,6 +39,18 @@
 //! | `comd.rs` | molecular dynamics with link cells |
 //! | `hpgmg.rs` | geometric multigrid |
 //! | `alexnet.rs` | the second layer of AlexNet |
+//! | `miniamr/` | a stencil on a mesh of refined blocks |
+//! | `minicontact.rs` | contact search by sorted bounding boxes |
+//! | `namd.rs` | non-bonded forces between patches of atoms |
+//! | `nekbone.rs` | conjugate gradients on spectral elements |
+//! | `snap.rs` | neutron transport by sweeps |
+//! | `googlenet.rs` | the second stage of GoogLeNet |
+//! | `lstm.rs` | a layer of long short-term memory |
+//! | `overfeat.rs` | the first layer of OverFeat |
+//! | `resnet.rs` | a stage of residual blocks of ResNet |
+//! | `rnn_dgrad.rs` | a recurrent layer: data gradient |
+//! | `rnn_fw.rs` | a recurrent layer: forward |
+//! | `rnn_wgrad.rs` | a recurrent layer: weight gradient |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -63,23 +77,37 @@ pub mod dlb;
 mod fast_barrier;
 mod gemm;
 pub mod generator;
+pub mod googlenet;
 pub mod graph;
 pub mod hpgmg;
 pub mod hsp;
 pub mod kmn;
+mod lane_sum;
 pub mod lps;
+pub mod lstm;
+pub mod miniamr;
+pub mod minicontact;
 pub mod mst;
+pub mod namd;
 pub mod ndl;
 mod needleman_wunsch;
+pub mod nekbone;
 mod network;
 pub mod nw;
+pub mod overfeat;
 mod pair_locks;
 pub mod pathfinder;
 mod pooling;
 pub mod program;
+mod recurrent;
 pub mod registry;
+pub mod resnet;
 pub mod rg;
+pub mod rnn_dgrad;
+pub mod rnn_fw;
+pub mod rnn_wgrad;
 pub mod saxpy;
+pub mod snap;
 pub mod sr;
 pub mod stn;
 pub mod vpr;

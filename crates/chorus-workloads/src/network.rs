@@ -108,7 +108,8 @@ impl Network<'_> {
     }
 }
 
-/// Arithmetic: 4 instructions for the first index; per element 2 for the address and the edge, an addition and a maximum.
+/// Arithmetic: 4 instructions for the first index; per element 2 for the address and the edge, an addition and a
+/// maximum.
 async fn add_rectified(w: Wave, len: u32, [a, b, sum]: [Buf<f32>; 3]) {
     let first = (w.work_group() * ADD_WAVES + w.id().wave) * ADD_ROWS * LANES as u32;
     w.alu(4).await;

@@ -4,8 +4,10 @@
 //! of 10. The program is that of `ndl`, in `needleman_wunsch.rs`, on longer sequences.
 //!
 //! Sharing between GPUs: an anti-diagonal is cut into as many blocks as there are modules, and as it grows and shrinks the
-//! blocks move along the matrix. So a tile's edges were often written by another module, and the pages of a row belong to
-//! whoever came first; nothing is read by more than three work-groups.
+//! blocks move along the matrix. So a tile's edges were often written by another module; nothing is read by more than three
+//! work-groups. A page holds whole rows, and the first tile of a row is computed by the first work-group of its launch:
+//! where pages go to who touches them first, nearly all of the matrix lies with the first module, and the others fetch
+//! their tiles from there.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;
@@ -17,11 +19,11 @@ use crate::registry::Workload;
 /// Sequence alignment on several GPUs.
 pub struct Nw;
 
-/// Tiles in a row, so residues / 16. Scores and similarities take 10.6 MB and 537 MB; the paper's 16,384 residues would
-/// take its 2 GB. A tile takes about 66 line accesses, so 0.34 and 17 million in all; 16,384 residues would be 69 million.
+/// Tiles in a row, so residues / 16. Scores and similarities take 7.4 MB and 537 MB; the paper's 16,384 residues would
+/// take its 2 GB. A tile takes about 66 line accesses, so 0.24 and 17 million in all; 16,384 residues would be 69 million.
 fn tiles(scale: Scale) -> u32 {
     match scale {
-        Scale::Quick => 72,
+        Scale::Quick => 60,
         Scale::Paper => 512,
     }
 }

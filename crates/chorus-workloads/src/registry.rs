@@ -11,18 +11,30 @@ use crate::cl::Cl;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
+use crate::lstm::Lstm;
+use crate::miniamr::MiniAmr;
+use crate::minicontact::MiniContact;
 use crate::mst::Mst;
+use crate::namd::Namd;
 use crate::ndl::Ndl;
+use crate::nekbone::Nekbone;
 use crate::nw::Nw;
+use crate::overfeat::OverFeat;
 use crate::pathfinder::Pathfinder;
 use crate::program::HostProgram;
+use crate::resnet::ResNet;
 use crate::rg::Rg;
+use crate::rnn_dgrad::RnnDataGradient;
+use crate::rnn_fw::RnnForward;
+use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
+use crate::snap::Snap;
 use crate::sr::Sr;
 use crate::stn::Stn;
 use crate::vpr::Vpr;
@@ -74,9 +86,21 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &CuSolver,
     &Comd,
     &Hpgmg,
+    &MiniAmr,
+    &MiniContact,
+    &Namd,
+    &Nekbone,
+    &Snap,
     &Bfs,
     &Mst,
     &AlexNet,
+    &GoogLeNet,
+    &Lstm,
+    &OverFeat,
+    &ResNet,
+    &RnnDataGradient,
+    &RnnForward,
+    &RnnWeightGradient,
     &Nw,
     &Pathfinder,
 ];

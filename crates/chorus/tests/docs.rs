@@ -6,7 +6,7 @@ mod pages;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use chorus_protocol::registry::PROTOCOLS;
+use chorus_protocol::registry::{PROTOCOLS, Reach};
 use chorus_sim::definitions::definitions;
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_system::{Scale, resolve};
@@ -51,11 +51,12 @@ impl Program for Idle {
 
 #[test]
 fn every_metric_of_a_run_is_on_the_page_on_statistics() {
-    let config = resolve("tc", Scale::Quick, &[]).unwrap().config;
+    let [one_module, several] = ["tc", "hmg"].map(|system| resolve(system, Scale::Quick, &[]).unwrap().config);
     let mut measured = BTreeSet::new();
-    // What controllers count about themselves differs from protocol to protocol.
+    // What controllers count about themselves differs from protocol to protocol, and machines of several modules have more to count.
     for protocol in PROTOCOLS {
-        let run = chorus_sim::simulate(&config, *protocol, &mut Idle(true), HostMemory::default()).unwrap();
+        let config = if protocol.reach() == Reach::AnyMachine { &several } else { &one_module };
+        let run = chorus_sim::simulate(config, *protocol, &mut Idle(true), HostMemory::default()).unwrap();
         measured.extend(run.metrics.into_keys().map(|key| format!("`{key}`")));
     }
     let explained: BTreeSet<String> = metrics().into_iter().map(|[key, ..]| key).collect();

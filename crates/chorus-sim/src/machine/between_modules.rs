@@ -1,6 +1,7 @@
 //! Messages between modules: past the ports of the fabric, and what keeps banks from sending more than these can take.
 
-use chorus_protocol::address::Role;
+use chorus_protocol::address::AgentId;
+use chorus_protocol::message::Message;
 
 use super::{Event, InFlight, Machine};
 use crate::fabric::{Hop, Next};
@@ -9,41 +10,52 @@ use crate::stats::{Counter, Distance};
 /// From how far messages come to a bank: from its module, its GPU, or other GPUs.
 pub(super) const SIDES: usize = 3;
 
-impl<const W: usize> Machine<'_, W> {
-    /// The way of a message that does not stay between a private cache and a bank of one module: its first hop, and the modules of its source
-    /// and destination.
-    #[inline]
-    pub(super) fn way(&self, from: (Role, u16), to: (Role, u16)) -> Option<(Hop, [u8; 2])> {
-        self.fabric.as_ref()?;
-        let modules = [from, to].map(|(role, index)| self.module_of(role, index));
-        if modules[0] != modules[1] {
-            return Some((Hop::ModuleOut, modules.map(|module| module as u8)));
+/// The way of a message past ports.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// Its first hop.
+    pub(super) hop: Hop,
+    /// The modules of its source and destination.
+    pub(super) modules: [u8; 2],
+    /// How far it goes, if it leaves its module.
+    pub(super) distance: Option<Distance>,
+}
+
+impl Way {
+    /// From how far it comes, as its destination sees it.
+    pub(super) fn side(&self) -> u8 {
+        match self.distance {
+            None | Some(Distance::InterGpm) => 1,
+            Some(Distance::InterGpu) => 2,
         }
-        (from.0 == to.0).then_some((Hop::Inside, modules.map(|module| module as u8)))
+    }
+}
+
+impl<const W: usize> Machine<'_, W> {
+    /// The way of a message that does not stay between a private cache and a bank of one module.
+    #[inline]
+    pub(super) fn way(&self, message: &Message<W>, same_role: bool) -> Option<Way> {
+        self.fabric.as_ref()?;
+        let place = |agent: AgentId| self.places[usize::from(agent.0)];
+        let ((from, from_gpu), (to, to_gpu)) = (place(message.src), place(message.dst));
+        if from != to {
+            let distance = if from_gpu == to_gpu { Distance::InterGpm } else { Distance::InterGpu };
+            return Some(Way { hop: Hop::ModuleOut, modules: [from, to], distance: Some(distance) });
+        }
+        same_role.then_some(Way { hop: Hop::Inside, modules: [from, to], distance: None })
     }
 
-    /// The module of the private cache or bank number `index`.
+    /// The module of a private cache.
     #[inline]
-    pub(super) fn module_of(&self, role: Role, index: u16) -> u16 {
-        let per_module = match role {
-            Role::L1 => self.config.core.count,
-            Role::L2 | Role::Memory => self.config.l2.banks,
-        };
-        index / per_module as u16
-    }
-
-    /// How far a message between two modules goes.
-    #[inline]
-    pub(super) fn distance(&self, [from, to]: [u8; 2]) -> Distance {
-        let gpms = self.topology.gpms as u8;
-        if from / gpms == to / gpms { Distance::InterGpm } else { Distance::InterGpu }
+    pub(super) fn module_of_unit(&self, unit: u16) -> u16 {
+        u16::from(self.places[usize::from(unit)].0)
     }
 
     /// Notes an access to a line that may lie in another GPU's memory. `load` says whether it is a load that has to leave the private cache.
     pub(super) fn count_remote_access(&mut self, unit: u16, virtual_line: u64, load: bool) {
         let physical = self.caches[usize::from(unit)].head.line;
-        let module = self.module_of(Role::L1, unit);
-        let gpu = self.topology.gpu_of(module);
+        let module = self.module_of_unit(unit);
+        let gpu = u16::from(self.places[usize::from(unit)].1);
         if self.topology.gpu_of(self.topology.home_module(physical)) == gpu {
             return;
         }
@@ -65,12 +77,17 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Whether a bank must not take a request of its own module now, because so much waits at the ports between it and the line's home. Then
-    /// it tries again when there is less. What comes from other modules is always taken, so what waits at ports never depends on itself.
+    /// Whether a bank must not take a request of its own module now: one that carries data while too much waits at the ports between it and the
+    /// line's home. Then it tries again when there is less. Loads are few, since somebody waits for each, and may find what they look
+    /// for on the way. What comes from other modules is always taken, so what waits at ports never depends on itself.
     pub(super) fn is_held_by_port(&mut self, bank: u16, id: u32) -> bool {
         let Some(fabric) = &self.fabric else { return false };
-        let home = self.topology.home_module(self.in_flight.get(id).message.line);
-        let module = self.module_of(Role::L2, bank);
+        let &InFlight { bytes, ref message, .. } = self.in_flight.get(id);
+        if u32::from(bytes) <= self.config.network.header_bytes {
+            return false;
+        }
+        let home = self.topology.home_module(message.line);
+        let module = u16::from(self.places[usize::from(self.topology.l2(bank).0)].0);
         let Some(until) = fabric.crowded_until(module, home, self.wheel.now()) else { return false };
         if !std::mem::replace(&mut self.banks[usize::from(bank)].retry_planned, true) {
             let now = self.wheel.now();
@@ -84,17 +101,5 @@ impl<const W: usize> Machine<'_, W> {
     pub(super) fn retry_crowded(&mut self, bank: u16) {
         self.banks[usize::from(bank)].retry_planned = false;
         self.schedule_serve(bank);
-    }
-
-    /// The queue of its bank that a message joins.
-    #[inline]
-    pub(super) fn bank_queue(&self, id: u32) -> usize {
-        let &InFlight { network, hop, modules, .. } = self.in_flight.get(id);
-        let side = match (hop, self.distance(modules)) {
-            (None, _) => 0,
-            (Some(_), Distance::InterGpm) => 1,
-            (Some(_), Distance::InterGpu) => 2,
-        };
-        side * (self.lanes_per_agent - 1) + usize::from(network)
     }
 }

@@ -16,12 +16,14 @@ use crate::stats::Counter;
 pub(super) const BOUNDARY: Txn = Txn(u32::MAX);
 
 /// What a launch waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
 pub(super) enum Phase {
     /// Private caches that have not answered the beginning.
     Beginning,
     /// Work-groups.
     Running,
+    /// The command processor, which has not told the private caches of the end.
+    Finished,
     /// Private caches that have not answered the end.
     Ending,
     /// Nothing.
@@ -84,11 +86,21 @@ impl<const W: usize> Machine<'_, W> {
     /// Whether the kernel is over. Ends it when its last work-group has finished.
     #[inline]
     pub(super) fn is_over(&mut self, kernel: &Kernel) -> Result<bool, SimError> {
-        if self.launch.finished_groups == kernel.work_groups && self.launch.phase == Phase::Running {
+        if self.launch.phase < Phase::Finished {
+            return Ok(false);
+        }
+        if self.launch.phase == Phase::Finished {
             self.launch.phase = Phase::Ending;
             self.tell_all(kernel)?;
         }
         Ok(self.launch.phase == Phase::Over)
+    }
+
+    /// Notes whether all work-groups have finished.
+    pub(super) fn count_finished(&mut self, kernel: &Kernel) {
+        if self.launch.finished_groups == kernel.work_groups {
+            self.launch.phase = Phase::Finished;
+        }
     }
 
     /// Gives every private cache the beginning or the end.
@@ -105,7 +117,7 @@ impl<const W: usize> Machine<'_, W> {
     fn tell(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
         let (op, order) = match self.launch.phase {
             Phase::Beginning => (CoreOp::KernelBegin, Order::Acquire),
-            Phase::Running | Phase::Ending | Phase::Over => (CoreOp::KernelEnd, Order::Release),
+            Phase::Running | Phase::Finished | Phase::Ending | Phase::Over => (CoreOp::KernelEnd, Order::Release),
         };
         self.tell_time();
         let request = lineless_request(op, order, Scope::System, 0, BOUNDARY);
@@ -130,7 +142,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// A private cache has answered the beginning or the end.
-    pub(super) fn boundary_answered(&mut self) {
+    pub(super) fn boundary_answered(&mut self, kernel: &Kernel) {
         self.progress = self.wheel.now();
         self.launch.unanswered -= 1;
         if self.launch.unanswered > 0 {
@@ -140,6 +152,7 @@ impl<const W: usize> Machine<'_, W> {
             self.launch.phase = Phase::Running;
             let now = self.clocks.core.edge(self.wheel.now());
             self.wheel.schedule(self.launch.starts.max(now), Event::Dispatch);
+            self.count_finished(kernel);
         } else {
             self.launch.phase = Phase::Over;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chorus_protocol::address::{Role, Topology};
+use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
@@ -83,6 +83,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             delivery: protocol.delivery(),
             values: protocol.values(),
             sharing: Sharing::new(topology.gpus),
+            places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
             launch: Launch::new(usize::from(topology.modules())),
             progress: 0,
@@ -101,6 +102,13 @@ fn topology(config: &SystemConfig) -> Topology {
         interleave: config.l2.interleave_lines,
         home_shift: HOME_SHIFT,
     }
+}
+
+/// Module and GPU of every private cache, bank and memory channel.
+fn places(topology: Topology) -> Vec<(u8, u8)> {
+    let agents = (0..topology.l1s + 2 * topology.l2s).map(AgentId);
+    let modules = agents.map(|agent| topology.module_of(agent));
+    modules.map(|module| (module as u8, topology.gpu_of(module) as u8)).collect()
 }
 
 /// Refuses protocols of one module on machines of several.

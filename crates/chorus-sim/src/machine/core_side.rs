@@ -357,7 +357,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Writes down what the access at the head of the queue asks of the private cache.
     fn describe_head(&mut self, unit: u16, id: u32) {
-        let module = self.module_of(Role::L1, unit);
+        let module = self.module_of_unit(unit);
         let cu = &mut self.units[usize::from(unit)];
         let head = &mut self.caches[usize::from(unit)].head;
         let access = *cu.accesses.get(id);

@@ -4,8 +4,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use chorus_protocol::address::Role;
-
 use super::{Machine, SimError};
 use crate::compute_unit::{ComputeUnit, Group, WaveSlot};
 use crate::frontend::{Kernel, LANES, WaveId, WaveTask};
@@ -121,6 +119,7 @@ impl<const W: usize> Machine<'_, W> {
         cu.running -= kernel.waves_per_group;
         self.stats.add(Counter::WorkGroups, 1);
         self.launch.finished_groups += 1;
-        self.dispatch_module(usize::from(self.module_of(Role::L1, unit)), kernel);
+        self.count_finished(kernel);
+        self.dispatch_module(usize::from(self.module_of_unit(unit)), kernel);
     }
 }

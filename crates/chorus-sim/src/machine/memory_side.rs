@@ -9,12 +9,11 @@ use chorus_protocol::registry::{Delivery, Values};
 
 use super::between_modules::SIDES;
 use super::boundary::BOUNDARY;
-use super::{Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
+use super::{Bank, Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::{Crossbar, Parcel};
 use crate::dram::DramRequest;
-use crate::fabric::Hop;
 use crate::frontend::Kernel;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
@@ -93,24 +92,24 @@ impl<const W: usize> Machine<'_, W> {
             }
         }
         let (to, destination) = self.topology.role(message.dst);
-        let way = if network == TO_MEMORY { None } else { self.way((from, source), (to, destination)) };
+        let way = if network == TO_MEMORY { None } else { self.way(message, from == to) };
         let bytes = self.config.network.header_bytes + payload;
-        match way {
+        match way.and_then(|way| way.distance) {
+            Some(distance) => self.stats.add_distant(distance, spec.class, u64::from(bytes)),
             None if network == TO_MEMORY => {}
-            None | Some((Hop::Inside, _)) => {
+            None => {
                 self.stats.add(Counter::NetworkMessages, 1);
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
             }
-            Some((_, modules)) => self.stats.add_distant(self.distance(modules), spec.class, u64::from(bytes)),
         }
         let time = self.in_order(message.src, network, self.wheel.now() + delay);
         let id = self.in_flight.insert_with(|slot| {
             slot.message.copy_from(message, payload > 0);
-            (slot.flits, slot.network, slot.enqueued) = (flits, network, time);
+            (slot.flits, slot.network, slot.enqueued) = (flits as u16, network, time);
             (slot.from, slot.source, slot.to, slot.destination) = (from, source, to, destination);
-            (slot.hop, slot.bytes) = (way.map(|(hop, _)| hop), bytes as u16);
-            if let Some((_, modules)) = way {
-                slot.modules = modules;
+            (slot.hop, slot.side, slot.bytes) = (None, 0, bytes as u16);
+            if let Some(way) = way {
+                (slot.hop, slot.side, slot.modules) = (Some(way.hop), way.side(), way.modules);
             }
         });
         self.wheel.schedule(time, Event::Inject(id));
@@ -142,7 +141,7 @@ impl<const W: usize> Machine<'_, W> {
             return;
         }
         let now = self.wheel.now();
-        let parcel = Parcel { id, to: destination, network, flits };
+        let parcel = Parcel { id, to: destination, network, flits: u32::from(flits) };
         let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
         if let Some(flight) = crossbar.pass(source, parcel, now) {
             self.depart(id, flight.arrives);
@@ -253,7 +252,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let &InFlight { network, to, destination, .. } = self.in_flight.get(id);
+        let &InFlight { network, to, destination, side, .. } = self.in_flight.get(id);
         match to {
             Role::L1 => {
                 let cache = &mut self.caches[usize::from(destination)];
@@ -267,13 +266,12 @@ impl<const W: usize> Machine<'_, W> {
                 self.retry_access_now(destination, kernel)
             }
             Role::L2 | Role::Memory => {
-                let queue = self.bank_queue(id);
+                let sides = if self.fabric.is_some() { SIDES } else { 1 };
+                let queue = usize::from(network) * sides + usize::from(side);
                 let state = &mut self.banks[usize::from(destination)];
-                let queue = &mut state.queues[queue];
-                queue.push_back(id);
-                state.waiting += 1;
+                state.put(queue, id);
                 // Behind a head that waits, there is nothing new to serve.
-                if queue.len() == 1 || state.held == Held::No || self.delivery == Delivery::AnyOrder {
+                if state.queues[queue].len() == 1 || state.held == Held::No || self.delivery == Delivery::AnyOrder {
                     return self.serve_or_schedule(destination, kernel);
                 }
                 Ok(())
@@ -334,7 +332,7 @@ impl<const W: usize> Machine<'_, W> {
         let mut completions = std::mem::take(&mut self.outbox.completions);
         for completion in completions.drain(..) {
             if completion.txn == BOUNDARY {
-                self.boundary_answered();
+                self.boundary_answered(kernel);
                 continue;
             }
             self.record_values(unit, &completion);
@@ -352,7 +350,7 @@ impl<const W: usize> Machine<'_, W> {
         }
         let now = self.wheel.now();
         let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
-        crossbar.consumed(source, network, flits);
+        crossbar.consumed(source, network, u32::from(flits));
         // A busy port sends when it is free.
         if crossbar.waiting(source) > 0 && crossbar.busy_until(source, now).is_none() {
             self.send(from, source);
@@ -401,13 +399,18 @@ impl<const W: usize> Machine<'_, W> {
             self.banks[index].held = Held::Port;
             return Ok(());
         }
-        let networks = self.lanes_per_agent - 1;
         let sides = if self.fabric.is_some() { SIDES } else { 1 };
-        let first = self.banks[index].next_side;
-        for network in (0..networks).rev() {
-            for side in (first..sides).chain(0..first) {
-                if self.serve_queue(bank, side * networks + network, kernel)? {
-                    self.banks[index].next_side = if side + 1 == sides { 0 } else { side + 1 };
+        let Bank { occupied, next_side, .. } = self.banks[index];
+        for network in (0..self.lanes_per_agent - 1).rev() {
+            let first_queue = network * sides;
+            // Twice in a row, so that the sides can be taken in turn from any of them on.
+            let waiting = occupied >> first_queue & ((1 << sides) - 1);
+            let mut turns = (waiting | waiting << sides) >> next_side & ((1 << sides) - 1);
+            while turns != 0 {
+                let side = (next_side + turns.trailing_zeros() as usize) % sides;
+                turns &= turns - 1;
+                if self.serve_queue(bank, first_queue + side, side == 0, kernel)? {
+                    self.banks[index].next_side = (side + 1) % sides;
                     return Ok(());
                 }
             }
@@ -415,17 +418,14 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Lets a bank serve one message of a queue. Returns whether it could.
-    fn serve_queue(&mut self, bank: u16, queue: usize, kernel: &Kernel) -> Result<bool, SimError> {
+    /// Lets a bank serve one message of a queue, which is one of its `own` module or not. Returns whether it could.
+    fn serve_queue(&mut self, bank: u16, queue: usize, own: bool, kernel: &Kernel) -> Result<bool, SimError> {
         let index = usize::from(bank);
-        let own = queue < self.lanes_per_agent - 1;
         let mut place = 0;
         while let Some(&id) = self.selectable(&self.banks[index].queues[queue], place) {
             let held = own && self.is_held_by_port(bank, id);
             if !held && self.step_bank(bank, id, true, kernel)? {
-                let state = &mut self.banks[index];
-                state.queues[queue].remove(place);
-                state.waiting -= 1;
+                self.banks[index].take(queue, place);
                 self.consume(id);
                 self.served(bank);
                 return Ok(true);

@@ -73,7 +73,7 @@ enum Event {
 #[repr(C)]
 struct InFlight<const W: usize> {
     enqueued: Ticks,
-    flits: u32,
+    flits: u16,
     /// The roles of its source and destination, and which of these roles they are.
     source: u16,
     destination: u16,
@@ -85,6 +85,8 @@ struct InFlight<const W: usize> {
     /// The modules of source and destination, and its length, where it goes between modules.
     modules: [u8; 2],
     bytes: u16,
+    /// From how far it comes: 0 from its own module, 1 from its GPU, 2 from another.
+    side: u8,
     message: Message<W>,
 }
 
@@ -103,6 +105,7 @@ impl<const W: usize> Default for InFlight<W> {
             hop: None,
             modules: [0; 2],
             bytes: 0,
+            side: 0,
             enqueued: 0,
         }
     }
@@ -117,6 +120,8 @@ struct Bank<const W: usize> {
     queues: Vec<VecDeque<u32>>,
     /// How many inputs wait in all queues.
     waiting: usize,
+    /// Which queues are not empty, one bit each.
+    occupied: u32,
     /// Whose messages are served first next time: 0 the module's, 1 the GPU's, 2 those of others.
     next_side: usize,
     /// Whether the bank is to try again when a port to other modules is less crowded.
@@ -138,6 +143,7 @@ impl<const W: usize> Bank<W> {
             controller,
             queues: vec![VecDeque::with_capacity(64); queues],
             waiting: 0,
+            occupied: 0,
             next_side: 0,
             retry_planned: false,
             from_memory: VecDeque::with_capacity(64),
@@ -147,6 +153,29 @@ impl<const W: usize> Bank<W> {
             stalled_since: None,
             to_memory: 0,
         }
+    }
+}
+
+impl<const W: usize> Bank<W> {
+    /// Adds a message to a queue.
+    fn put(&mut self, queue: usize, id: u32) {
+        self.queues[queue].push_back(id);
+        self.occupied |= 1 << queue;
+        self.waiting += 1;
+    }
+
+    /// Takes the message at a place of a queue out.
+    fn take(&mut self, queue: usize, place: usize) {
+        let waiting = &mut self.queues[queue];
+        if place == 0 {
+            waiting.pop_front();
+        } else {
+            waiting.remove(place);
+        }
+        if waiting.is_empty() {
+            self.occupied &= !(1 << queue);
+        }
+        self.waiting -= 1;
     }
 }
 
@@ -224,6 +253,8 @@ pub(crate) struct Machine<'a, const W: usize> {
     fabric: Option<Fabric>,
     pages: Pages,
     sharing: Sharing,
+    /// Module and GPU of every agent.
+    places: Vec<(u8, u8)>,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
     in_flight: Slab<InFlight<W>>,

@@ -18,7 +18,7 @@ pub(super) fn parse(mut lines: Lines<'_>) -> Result<Graph, GraphError> {
             ("p", None) => {
                 fields.word("kind of problem", &["sp"])?;
                 let nodes = fields.whole("number of nodes", 1..=lines.nodes_max())?;
-                let arcs = fields.whole("number of arcs", 1..=lines.edges_max(1))?;
+                let arcs = fields.whole("number of arcs", 1..=lines.edges_max())?;
                 fields.end()?;
                 problem = Some((nodes, Announced::new(arcs)));
             }

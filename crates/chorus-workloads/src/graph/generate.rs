@@ -1,5 +1,6 @@
 //! Graphs from a seed: like road networks, and with a power law.
 
+use super::components::Components;
 use super::{Edge, Graph};
 use crate::generator::SplitMix64;
 
@@ -77,34 +78,6 @@ pub fn rmat(scale: u32, edges_per_node: u32, seed: u64) -> Graph {
         })
         .collect();
     Graph::from_arcs(nodes, &arcs, false).undirected()
-}
-
-/// Which nodes are connected: every component is a tree that leads to its root.
-pub(crate) struct Components {
-    parents: Vec<u32>,
-}
-
-impl Components {
-    /// So many nodes, none of them connected.
-    pub(crate) fn new(nodes: u32) -> Components {
-        Components { parents: (0..nodes).collect() }
-    }
-
-    /// Connects two nodes; says whether they were not.
-    pub(crate) fn join(&mut self, one: u32, other: u32) -> bool {
-        let (one, other) = (self.root(one), self.root(other));
-        self.parents[one as usize] = other;
-        one != other
-    }
-
-    fn root(&mut self, mut node: u32) -> u32 {
-        while self.parents[node as usize] != node {
-            let parent = self.parents[node as usize];
-            self.parents[node as usize] = self.parents[parent as usize];
-            node = parent;
-        }
-        node
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::str::SplitWhitespace;
 
 use super::error::{GraphError, excerpt};
-use super::{ARCS_MAX, Edge, NODES_MAX};
+use super::{EDGES_MAX, Edge, NODES_MAX};
 
 /// Bytes of the shortest line with an edge: two digits, a blank and a line end.
 const EDGE_BYTES_MIN: usize = 4;
@@ -60,9 +60,9 @@ impl<'a> Lines<'a> {
         u64::from(NODES_MAX).min(self.bytes as u64)
     }
 
-    /// How many edges a header may announce, each of which makes so many arcs.
-    pub fn edges_max(&self, arcs_each: u32) -> u64 {
-        u64::from(ARCS_MAX / arcs_each).min((self.bytes / EDGE_BYTES_MIN) as u64)
+    /// How many edges a header may announce.
+    pub fn edges_max(&self) -> u64 {
+        u64::from(EDGES_MAX).min((self.bytes / EDGE_BYTES_MIN) as u64)
     }
 }
 

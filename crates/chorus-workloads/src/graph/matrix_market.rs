@@ -37,7 +37,7 @@ pub(super) fn parse(mut lines: Lines<'_>) -> Result<Graph, GraphError> {
                 let accepted = format!("a square matrix, so {rows} columns");
                 return Err(line.error("number of columns", excerpt(columns), accepted));
             }
-            let entries = fields.whole("number of entries", 1..=lines.edges_max(if symmetric { 2 } else { 1 }))?;
+            let entries = fields.whole("number of entries", 1..=lines.edges_max())?;
             fields.end()?;
             size = Some((rows, Announced::new(entries)));
             continue;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this file | the graph itself |
 //! | `generate.rs` | graphs like road networks, and graphs with a power law |
+//! | `components.rs` | components that grow together, edge by edge |
 //! | `format.rs` | which formats there are, and reading a file of any of them |
 //! | `lines.rs` | lines and fields of a text file that may hold anything |
 //! | `dimacs.rs` | shortest-path files of the ninth DIMACS challenge (`.gr`) |
@@ -11,6 +12,7 @@
 //! | `snap.rs` | edge lists of the Stanford collection (`.txt`) |
 //! | `error.rs` | what is wrong with a file, and where |
 
+mod components;
 mod dimacs;
 mod error;
 mod format;
@@ -22,15 +24,15 @@ mod snap;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+pub(crate) use components::Components;
 pub use error::GraphError;
 pub use format::{GraphFormat, parse};
-pub(crate) use generate::Components;
 pub use generate::{rmat, road_like};
 
 /// Nodes that a graph may have: what the programs keep of each must fit the 16 GiB of a simulated memory.
 pub const NODES_MAX: u32 = 1 << 26;
-/// Arcs that a graph may have.
-pub const ARCS_MAX: u32 = 1 << 28;
+/// Edges that a graph may be read from; walked both ways, each makes two arcs.
+pub const EDGES_MAX: u32 = 1 << 27;
 
 /// A connection from a node to another, or between both where a list of undirected edges says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,9 +58,9 @@ impl Graph {
     ///
     /// # Panics
     ///
-    /// When an arc names a node that is not there, or there are more nodes or arcs than [`NODES_MAX`] and [`ARCS_MAX`].
+    /// When an arc names a node that is not there, or there are more nodes than [`NODES_MAX`] or more arcs than twice [`EDGES_MAX`].
     pub fn from_arcs(nodes: u32, arcs: &[Edge], weighted: bool) -> Graph {
-        assert!(nodes <= NODES_MAX && arcs.len() <= ARCS_MAX as usize, "{nodes} nodes and {} arcs", arcs.len());
+        assert!(nodes <= NODES_MAX && arcs.len() <= 2 * EDGES_MAX as usize, "{nodes} nodes and {} arcs", arcs.len());
         let mut offsets = vec![0; nodes as usize + 1];
         for arc in arcs {
             assert!(arc.to < nodes, "arc to node {} of {nodes}", arc.to);

@@ -5,7 +5,7 @@
 
 use super::error::{GraphError, excerpt};
 use super::lines::Lines;
-use super::{ARCS_MAX, Edge, Graph, NODES_MAX};
+use super::{EDGES_MAX, Edge, Graph, NODES_MAX};
 
 /// Reads a file.
 pub(super) fn parse(mut lines: Lines<'_>) -> Result<Graph, GraphError> {
@@ -18,8 +18,8 @@ pub(super) fn parse(mut lines: Lines<'_>) -> Result<Graph, GraphError> {
         let from = fields.whole("node", 0..=u32::MAX.into())?;
         let to = fields.whole("node", 0..=u32::MAX.into())?;
         fields.end()?;
-        if arcs.len() == ARCS_MAX as usize {
-            return Err(line.error("too many edges", excerpt(line.text), format!("at most {ARCS_MAX}")));
+        if arcs.len() == EDGES_MAX as usize {
+            return Err(line.error("too many edges", excerpt(line.text), format!("at most {EDGES_MAX}")));
         }
         arcs.push(Edge { from, to, weight: 1 });
     }

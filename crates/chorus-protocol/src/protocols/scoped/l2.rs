@@ -383,15 +383,6 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.replace_entry(message.line, message.kind, out);
     }
 
-    /// Forgets the entry that covers a line, taking back all copies that it tracks.
-    fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
-        let mut groups = Vec::new();
-        self.directory.replace(line, |stale| groups.push(stale));
-        for stale in groups {
-            self.invalidate(stale, kind, out);
-        }
-    }
-
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if let Some(covered) = self.evicted_entry(line) {
             if self.directory.sharers(covered).is_empty() {

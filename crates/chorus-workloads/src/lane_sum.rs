@@ -1,0 +1,49 @@
+//! Sums of the lanes of a wavefront and of the wavefronts of a work-group, in an order that the host can follow.
+
+use chorus_sim::frontend::{Buf, LANES, Lanes, Mask, Wave};
+
+/// Adds up the lanes of a wavefront in halves, as shuffles do.
+pub(crate) fn lane_sum(mut values: [f32; LANES]) -> f32 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            values[lane] += values[lane + half];
+        }
+        half /= 2;
+    }
+    values[0]
+}
+
+/// Stores the sum of all lanes of a work-group as element `at`. Every wavefront takes one word of local data, from the
+/// first on. Arithmetic: 10 instructions per wavefront, a shuffle and an addition five times, and the same once more
+/// for the sums of the wavefronts.
+pub(crate) async fn store_group_sum(w: &Wave, values: Lanes<f32>, to: Buf<f32>, at: u32) {
+    w.alu(10).await;
+    w.lds_write(Mask::lane(0), Lanes::splat(w.id().wave), Lanes::splat(lane_sum(values.0)));
+    w.barrier().await;
+    if w.id().wave == 0 {
+        let sums: Lanes<f32> = w.lds_read(Mask::first(w.id().waves_per_group as usize), w.lane_ids());
+        w.alu(10).await;
+        w.store_one(to, at, lane_sum(sums.0));
+    }
+}
+
+/// The same on the host: the sum of the lanes of all wavefronts, at most 32 of them.
+pub(crate) fn group_sum(waves: &[[f32; LANES]]) -> f32 {
+    let mut sums = [0.0; LANES];
+    for (sum, lanes) in sums.iter_mut().zip(waves) {
+        *sum = lane_sum(*lanes);
+    }
+    lane_sum(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_all_lanes() {
+        assert_eq!(lane_sum(std::array::from_fn(|lane| lane as f32)), 496.0);
+        assert_eq!(group_sum(&[[1.0; LANES]; 3]), 96.0);
+    }
+}
