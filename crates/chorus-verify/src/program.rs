@@ -131,13 +131,15 @@ impl Op {
         matches!(self, Op::Load { .. } | Op::Atomic { .. })
     }
 
-    /// Memory order; barriers and the like have both.
+    /// Memory order; barriers have both.
     pub fn order(&self) -> Order {
         match *self {
             Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } | Op::Fence { order, .. } => {
                 order
             }
-            Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => Order::AcqRel,
+            Op::Kernel(Edge::End) => Order::Release,
+            Op::Kernel(Edge::Begin) => Order::Acquire,
+            Op::Barrier { .. } | Op::Settle => Order::AcqRel,
         }
     }
 

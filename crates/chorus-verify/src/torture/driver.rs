@@ -414,14 +414,14 @@ impl Driver {
 
     /// Tells every private cache that a kernel ends, or begins; its wavefronts go on when all have heard of that.
     fn tell_of_kernel(&mut self) -> Result<(), Problem> {
-        let (op, input) = match self.edge {
-            Edge::End => (CoreOp::KernelEnd, "the end of a kernel"),
-            Edge::Begin => (CoreOp::KernelBegin, "the start of a kernel"),
+        let (op, order, input) = match self.edge {
+            Edge::End => (CoreOp::KernelEnd, Order::Release, "the end of a kernel"),
+            Edge::Begin => (CoreOp::KernelBegin, Order::Acquire, "the start of a kernel"),
         };
         self.hearing = usize::from(self.topology().l1s);
         for cache in 0..self.topology().l1s {
             let txn = self.operations.insert_kernel(cache);
-            let request = lineless(op, Scope::System, 0, txn);
+            let request = CoreRequest { order, ..lineless(op, Scope::System, 0, txn) };
             if !self.offer(cache, &Input::Core(&request))? {
                 return Err(Problem::NotAtOnce { agent: self.name(cache), input });
             }
