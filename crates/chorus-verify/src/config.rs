@@ -104,6 +104,8 @@ pub struct MachineConfig {
     pub ending: Ending,
     /// How many messages may be in flight.
     pub networks: Networks,
+    /// Parameters of protocols that have them, by key, where they differ from what is explored.
+    pub parameters: &'static [(&'static str, u64)],
 }
 
 /// A cache of one set of `ways` lines with `mshrs` miss registers.
@@ -139,6 +141,7 @@ impl MachineConfig {
             start: Start::ColdAndWarm,
             ending: Ending::AnyPrefix,
             networks: Networks::Unbounded,
+            parameters: &[],
         }
     }
 
@@ -208,7 +211,12 @@ impl MachineConfig {
     /// What a protocol needs to build this machine's controllers.
     pub fn build_config(&self, protocol: &dyn Protocol, fault: Option<u8>) -> BuildConfig {
         let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
-        let parameters = Parameters::explored(protocol.parameters());
+        let mut parameters = Parameters::explored(protocol.parameters());
+        for (index, spec) in protocol.parameters().iter().enumerate() {
+            if let Some(&(_, value)) = self.parameters.iter().find(|(key, _)| *key == spec.key) {
+                parameters.set(index, value);
+            }
+        }
         BuildConfig {
             topology: self.topology,
             l1: self.l1,

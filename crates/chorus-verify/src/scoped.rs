@@ -82,6 +82,7 @@ const STRONG: &[Choice] =
 const FENCES: &[Choice] = &[Fence(Gpu), Fence(System)];
 const RAISE: &[Choice] = &[Store(Z, Gpu), Store(Z, System)];
 const LOOK: &[Choice] = &[Load(Z, Gpu), Load(Z, System)];
+const WIDE: &[Choice] = &[Load(X, System)];
 const KERNEL: &[Choice] = &[NextKernel];
 const SETTLE: &[Choice] = &[Settle];
 
@@ -153,7 +154,7 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
         config(
             "progress-smoke",
             "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
-            machine(TWO_BY_TWO, &[(1, &[WEAK, SETTLE]), (3, &[&[WeakLoad(X)], SETTLE, &[Load(X, System)]])]),
+            machine(TWO_BY_TWO, &[(1, &[WEAK, SETTLE, WIDE]), (3, &[WEAK, SETTLE, WIDE])]),
         ),
         config(
             "kernels-smoke",
@@ -162,8 +163,16 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
         ),
         config(
             "entry-smoke",
-            "2 GPUs of 1 module, 2 lines in one directory entry, 1 weak access each and a fence",
-            four_line_entry(machine(TWO_BY_ONE, &[(0, &[WEAK_LINES, FENCES]), (1, &[WEAK_LINES])])),
+            "1 GPU of 2 modules, 2 lines in one directory entry, 1 weak access each and a fence",
+            four_line_entry(machine(ONE_BY_TWO, &[(0, &[WEAK_LINES, FENCES]), (1, &[WEAK_LINES])])),
+        ),
+        config(
+            "write-back-smoke",
+            "1 GPU of 2 modules, 1 word, weak accesses and a fence, with stores that stay where they may",
+            MachineConfig {
+                parameters: &[("write_back", 2), ("downgrades", 1)],
+                ..machine(ONE_BY_TWO, &[(1, &[WEAK, FENCES]), (0, &[WEAK])])
+            },
         ),
     ]
 }
