@@ -19,7 +19,7 @@ const POLICY: Policy =
     Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { hierarchy: Hierarchy::GpuHomes, ..PLAIN } };
 
 /// Mistakes that need GPU homes.
-const OWN_SEEDS: [ScopedSeed; 6] = [
+const OWN_SEEDS: [ScopedSeed; 5] = [
     in_l2(
         L2Fault::InvalidationNotForwarded,
         "invalidation-not-forwarded",
@@ -31,7 +31,6 @@ const OWN_SEEDS: [ScopedSeed; 6] = [
         "release-stops-at-gpu-home",
         "a system-wide release does not reach the system homes",
     ),
-    in_l2(L2Fault::GpuHomeAnswersAll, "gpu-home-answers-all", "loads of system scope hit in the GPU home"),
     in_l2(L2Fault::AtomicsAtGpuHome, "atomics-at-gpu-home", "system-wide atomics are performed at the GPU home"),
     in_l2(
         L2Fault::StoreOvertakesAtomic,
