@@ -60,8 +60,8 @@ struct Mesh {
     sheets: u32,
 }
 
-/// The mesh: 41 thousand and 3.4 million faces. A face takes about 60 bytes and a bin 8: 2.6 MB and 215 MB (the paper
-/// has 246 MB). A face takes about 8 line accesses: 0.3 and 27 million in all.
+/// The mesh: 41 thousand and 3.4 million faces. A face takes about 60 bytes and a bin 8: 2.6 MB and 210 MB (the paper
+/// has 246 MB). A face takes about 8 line accesses: 0.3 and 29 million in all.
 fn size(scale: Scale) -> Mesh {
     match scale {
         Scale::Quick => Mesh { side: 64, sheets: 10 },

@@ -98,11 +98,11 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Lstm,
     &OverFeat,
     &ResNet,
-    &Nw,
-    &Pathfinder,
     &RnnDataGradient,
     &RnnForward,
     &RnnWeightGradient,
+    &Nw,
+    &Pathfinder,
 ];
 
 /// The workload called `name`.

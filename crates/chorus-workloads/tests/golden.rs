@@ -6,17 +6,58 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
+use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, Reach};
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Metrics, Settings, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
+use chorus_workloads::WORKLOADS;
 
 const SEED: u64 = 1;
-/// What runs under every protocol.
-const WORKLOADS: [&str; 5] = ["saxpy", "stn", "dlb", "kmn", "hsp"];
-/// Where every workload runs.
-const ALL_WORKLOADS_UNDER: [&str; 2] = ["gpu-vi", "tc-weak"];
+/// One machine with what is recorded of it.
+struct Recorded {
+    system: &'static str,
+    /// Whose protocols.
+    reach: Reach,
+    /// What runs under every protocol.
+    sample: &'static [&'static str],
+    /// What runs under `all_under` as well.
+    others: &'static [&'static str],
+    all_under: &'static [&'static str],
+    /// The synthetic programs, on the large machine, where lines are recalled all the time.
+    patterns: &'static [Pattern],
+}
+
+const RECORDED: [Recorded; 2] = [
+    Recorded {
+        system: "tc",
+        reach: Reach::OneModule,
+        sample: &["saxpy", "stn", "dlb", "kmn", "hsp"],
+        others: &["bh", "cc", "cl", "vpr", "lps", "ndl", "rg", "sr"],
+        all_under: &["gpu-vi", "tc-weak"],
+        patterns: &Pattern::OF_ONE_MODULE,
+    },
+    Recorded {
+        system: "hmg",
+        reach: Reach::AnyMachine,
+        sample: &["mst", "namd", "minicontact", "rnn-wgrad"],
+        others: &[
+            "cusolver",
+            "comd",
+            "hpgmg",
+            "miniamr",
+            "nekbone",
+            "snap",
+            "bfs",
+            "alexnet",
+            "lstm",
+            "nw",
+            "pathfinder",
+        ],
+        all_under: &["hmg"],
+        patterns: &[],
+    },
+];
 const IN_THE_CLEAR: [&str; 6] =
     ["core.instructions", "l1.load_hits", "l1.load_misses", "l2.inputs", "dram.reads", "traffic.flits"];
 
@@ -42,13 +83,14 @@ fn line(name: &str, run: &Simulated) -> String {
 }
 
 fn run(
+    system: &str,
     name: &str,
     scale: Scale,
     protocol: &'static dyn Protocol,
     fences: bool,
     prepare: impl FnOnce(&mut HostMemory) -> Box<dyn Program>,
 ) -> String {
-    let config = resolve("tc", scale, &[]).unwrap().config;
+    let config = resolve(system, scale, &[]).unwrap().config;
     let mut memory = HostMemory::default();
     let mut program = prepare(&mut memory);
     let name = format!("{name}/{}", protocol.name());
@@ -58,22 +100,27 @@ fn run(
     line(&name, &run)
 }
 
-/// The workloads on the small machine, and the synthetic programs on the large one, where lines are recalled all the time.
+/// Every run, the machines in turn, protocol by protocol.
 fn results() -> String {
     let mut lines = Vec::new();
-    for protocol in PROTOCOLS.iter().copied() {
-        let everywhere = WORKLOADS.map(|name| chorus_workloads::find(name).unwrap());
-        let all = ALL_WORKLOADS_UNDER.contains(&protocol.name());
-        for workload in if all { chorus_workloads::WORKLOADS } else { &everywhere } {
-            if !workload.communicates() || protocol.promises().contains(&Promise::Communication) {
-                let prepare = |memory: &mut HostMemory| workload.prepare(Scale::Quick, SEED, memory);
-                lines.push(run(workload.name(), Scale::Quick, protocol, workload.uses_fences(), prepare));
+    for machine in &RECORDED {
+        for protocol in PROTOCOLS.iter().copied().filter(|protocol| protocol.reach() == machine.reach) {
+            let all = machine.all_under.contains(&protocol.name());
+            for workload in WORKLOADS.iter().filter(|workload| {
+                let name = workload.name();
+                machine.sample.contains(&name) || (all && machine.others.contains(&name))
+            }) {
+                if !workload.communicates() || protocol.promises().contains(&Promise::Communication) {
+                    let prepare = |memory: &mut HostMemory| workload.prepare(Scale::Quick, SEED, memory);
+                    let fences = workload.uses_fences();
+                    lines.push(run(machine.system, workload.name(), Scale::Quick, protocol, fences, prepare));
+                }
             }
-        }
-        for pattern in Pattern::OF_ONE_MODULE {
-            let prepare =
-                |memory: &mut HostMemory| -> Box<dyn Program> { Box::new(Synthetic::new(pattern, 96, 12, memory)) };
-            lines.push(run(pattern.name(), Scale::Paper, protocol, true, prepare));
+            for &pattern in machine.patterns {
+                let prepare =
+                    |memory: &mut HostMemory| -> Box<dyn Program> { Box::new(Synthetic::new(pattern, 96, 12, memory)) };
+                lines.push(run(machine.system, pattern.name(), Scale::Paper, protocol, true, prepare));
+            }
         }
     }
     lines.join("\n") + "\n"

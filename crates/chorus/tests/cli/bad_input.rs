@@ -26,6 +26,12 @@ fn an_unknown_system_suggests_the_nearest() {
 }
 
 #[test]
+fn a_protocol_of_one_module_on_a_machine_of_several_is_refused_with_a_hint() {
+    let ended = chorus("run --system hmg --protocol gpu-vi --workload saxpy").expect_code(2);
+    ended.expect_error(&["GPU-VI is a protocol for the caches of one module", "hint: --set hierarchy.gpus=1"]);
+}
+
+#[test]
 fn an_unknown_paper_suggests_the_nearest() {
     chorus("reproduce tcc").expect_code(2).expect_error(&["unknown paper `tcc`", "did you mean `tc`?"]);
 }

@@ -127,7 +127,7 @@ fn bench_json_has_a_rate_for_every_pattern() {
     let json = chorus("bench --seconds 0.01 --json").expect_code(0).json();
     let benches = json["benches"].as_array().expect("a list");
     let names: Vec<&str> = benches.iter().filter_map(|bench| bench["name"].as_str()).collect();
-    assert_eq!(names, ["hit-heavy", "miss-heavy", "recall-heavy", "share-heavy", "atomic-heavy"]);
+    assert_eq!(names, ["hit-heavy", "miss-heavy", "recall-heavy", "share-heavy", "atomic-heavy", "remote-heavy"]);
     for bench in benches {
         for key in ["accesses", "cpu_s", "accesses_per_cpu_s"] {
             assert!(bench[key].as_f64().is_some_and(|value| value > 0.0), "{key} of {bench}");

@@ -153,6 +153,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Whether a copy here may be shown to an operation of `scope`.
     fn may_answer(&self, station: Station, scope: Scope) -> bool {
         let enough = match scope {
+            Scope::WorkGroup | Scope::Gpu | Scope::System if self.policy.coherence == Coherence::None => Station::Local,
             Scope::System if self.faulty(L2Fault::GpuHomeAnswersAll) => Station::GpuHome,
             Scope::Gpu | Scope::System if self.faulty(L2Fault::WideHit) => Station::Local,
             Scope::WorkGroup | Scope::Gpu | Scope::System => self.route.point_of(scope),
@@ -383,15 +384,6 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.replace_entry(message.line, message.kind, out);
     }
 
-    /// Forgets the entry that covers a line, taking back all copies that it tracks.
-    fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
-        let mut groups = Vec::new();
-        self.directory.replace(line, |stale| groups.push(stale));
-        for stale in groups {
-            self.invalidate(stale, kind, out);
-        }
-    }
-
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if let Some(covered) = self.evicted_entry(line) {
             if self.directory.sharers(covered).is_empty() {
@@ -573,6 +565,16 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
 
     fn quiescent(&self) -> bool {
         self.mshrs.is_empty() && self.collections.is_idle() && self.channels.iter().all(|channel| channel.marks == 0)
+    }
+
+    fn position(&self, bank: AgentId) -> Option<u16> {
+        let tracks = self.policy.coherence == Coherence::Directory && !self.route.is_local(bank) && bank != self.me;
+        tracks.then(|| self.route.position(bank))
+    }
+
+    fn tracker(&self, line: LineAddr) -> Option<AgentId> {
+        let tracked = self.policy.coherence == Coherence::Directory && self.route.station(line) != Station::Home;
+        tracked.then(|| self.route.next(line))
     }
 
     fn tallies(&self) -> &[Tally] {

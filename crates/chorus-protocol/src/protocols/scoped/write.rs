@@ -1,15 +1,17 @@
 //! How a shared bank serves stores and atomics.
 
 use crate::access::Scope;
+use crate::address::{AgentId, LineAddr};
 use crate::cache::{Room, Slot};
 use crate::controller::{Outbox, Outcome};
 use crate::directory::{Directory, Recorded, Stale};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
+use crate::protocols::scoped::collect::InvalidationChannel;
 use crate::protocols::scoped::l2::{Held, Line, Reader, ScopedL2};
 use crate::protocols::scoped::messages::{ATOM_DATA, INV, INV_ASTRAY};
 use crate::protocols::scoped::policy::{Coherence, L2Fault, RemoteGpus, Tallies, WriteBack};
-use crate::protocols::scoped::route::Station;
+use crate::protocols::scoped::route::{Route, Station};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Whether stores of `scope` stay here until something else makes them leave.
@@ -43,12 +45,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Takes back copies.
     pub(super) fn invalidate(&mut self, stale: Stale, kind: MsgKind, out: &mut Outbox<W>) {
-        let spared = usize::from(self.faulty(L2Fault::SparedSharer));
-        let kind = if self.faulty(L2Fault::InvalidationsOvertake) { INV_ASTRAY } else { kind };
-        for position in stale.sharers.iter().skip(spared) {
-            self.channels[usize::from(position.0)].unmarked = true;
-            out.send(Message::control(kind, stale.first, self.me, self.route.sharer(position.0)));
-        }
+        take_back(&mut self.channels, &self.route, self.me, self.policy.fault, stale, kind, out);
+    }
+
+    /// Forgets the entry that covers a line, taking back all copies that it tracks.
+    pub(super) fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
+        let ScopedL2 { directory, channels, route, me, policy, .. } = self;
+        directory.replace(line, |stale| take_back(channels, route, *me, policy.fault, stale, kind, out));
     }
 
     pub(super) fn store(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
@@ -189,5 +192,23 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if !stays && !self.faulty(L2Fault::LostAtomic) {
             self.write_through(station, Message { data: *data, ..*message }, out);
         }
+    }
+}
+
+/// Sends the holders of stale copies of bank `me` word that they have to go.
+fn take_back<const W: usize>(
+    channels: &mut [InvalidationChannel],
+    route: &Route,
+    me: AgentId,
+    fault: Option<L2Fault>,
+    stale: Stale,
+    kind: MsgKind,
+    out: &mut Outbox<W>,
+) {
+    let spared = usize::from(fault == Some(L2Fault::SparedSharer));
+    let kind = if fault == Some(L2Fault::InvalidationsOvertake) { INV_ASTRAY } else { kind };
+    for position in stale.sharers.iter().skip(spared) {
+        channels[usize::from(position.0)].unmarked = true;
+        out.send(Message::control(kind, stale.first, me, route.sharer(position.0)));
     }
 }

@@ -1,0 +1,76 @@
+//! Do programs compute their references on machines of any shape? Under every protocol of several GPUs that keeps caches coherent, on
+//! 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each.
+
+use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Values};
+use chorus_sim::frontend::HostMemory;
+use chorus_sim::{Settings, simulate_with};
+use chorus_system::{Scale, resolve};
+use chorus_workloads::Workload;
+
+/// The workloads of the HMG paper's Table III.
+const WORKLOADS: [&str; 20] = [
+    "cusolver",
+    "comd",
+    "hpgmg",
+    "miniamr",
+    "minicontact",
+    "namd",
+    "nekbone",
+    "snap",
+    "bfs",
+    "mst",
+    "alexnet",
+    "googlenet",
+    "lstm",
+    "overfeat",
+    "resnet",
+    "rnn-dgrad",
+    "rnn-fw",
+    "rnn-wgrad",
+    "nw",
+    "pathfinder",
+];
+
+/// GPUs and modules of each.
+const SHAPES: [(u32, u32); 12] =
+    [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4)];
+
+fn protocols() -> Vec<&'static dyn Protocol> {
+    let coherent =
+        |protocol: &&dyn Protocol| protocol.reach() == Reach::AnyMachine && protocol.values() == Values::Carried;
+    PROTOCOLS.iter().copied().filter(coherent).collect()
+}
+
+fn run(workload: &dyn Workload, protocol: &'static dyn Protocol, (gpus, gpms): (u32, u32)) {
+    let set = [format!("hierarchy.gpus={gpus}"), format!("hierarchy.gpms={gpms}")];
+    let config = resolve("hmg", Scale::Quick, &set).unwrap().config;
+    let mut memory = HostMemory::default();
+    let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
+    let settings = Settings { fences: workload.uses_fences(), ..Settings::defaults(protocol) };
+    let name = format!("{} under {} on {gpus} GPUs of {gpms} modules", workload.name(), protocol.name());
+    match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
+        Ok(run) => assert_eq!(run.check, Ok(()), "{name}"),
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+/// Every third program on one shape each, so that all shapes and protocols have their turn; the rest is in the next test.
+#[test]
+fn results_are_right_on_a_sample_of_shapes_under_every_protocol() {
+    let protocols = protocols();
+    for (index, shape) in SHAPES.into_iter().enumerate() {
+        let workload = chorus_workloads::find(WORKLOADS[(index * 7) % WORKLOADS.len()]).unwrap();
+        run(workload, protocols[index % protocols.len()], shape);
+    }
+}
+
+#[test]
+#[ignore = "1,200 runs take a quarter of an hour"]
+fn results_are_right_on_every_shape_under_every_protocol() {
+    for name in WORKLOADS {
+        let workload = chorus_workloads::find(name).unwrap();
+        for shape in SHAPES {
+            protocols().into_iter().for_each(|protocol| run(workload, protocol, shape));
+        }
+    }
+}
