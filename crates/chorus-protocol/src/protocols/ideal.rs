@@ -7,7 +7,9 @@
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::protocols::scoped::l1::{Acquire, L1Fault};
-use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, PLAIN, Policy, SCOPED, ScopedSeed, build};
+use crate::protocols::scoped::policy::{
+    Coherence, IDEAL_PARAMETERS, L2Fault, L2Policy, PLAIN, Policy, SCOPED, ScopedSeed, build,
+};
 use crate::protocols::scoped::route::Hierarchy;
 use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, MemoryModel, Protocol, Values};
 use crate::seed::{in_l1, in_l2, specs};
@@ -43,6 +45,7 @@ static DECLARATION: Declaration = Declaration {
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section VI",
     model: MemoryModel::PerLocation,
     values: Values::Decreed,
+    parameters: &IDEAL_PARAMETERS,
     faults: &FAULTS,
     ..SCOPED
 };

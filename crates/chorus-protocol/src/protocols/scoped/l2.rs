@@ -153,6 +153,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Whether a copy here may be shown to an operation of `scope`.
     fn may_answer(&self, station: Station, scope: Scope) -> bool {
         let enough = match scope {
+            Scope::WorkGroup | Scope::Gpu | Scope::System if self.policy.coherence == Coherence::None => Station::Local,
             Scope::System if self.faulty(L2Fault::GpuHomeAnswersAll) => Station::GpuHome,
             Scope::Gpu | Scope::System if self.faulty(L2Fault::WideHit) => Station::Local,
             Scope::WorkGroup | Scope::Gpu | Scope::System => self.route.point_of(scope),

@@ -190,6 +190,17 @@ pub const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 0,
 }];
 
+/// The parameter of the ideal.
+pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
+    key: "keeps_private",
+    meaning: "whether private caches keep their copies at acquires, too: 0 no, 1 yes",
+    source: "1: HMG section VI, caching that does not enforce coherence; 0: only the caching of remote data is idealised",
+    default: 1,
+    min: 0,
+    max: 1,
+    explored: 1,
+}];
+
 /// The controller of a scoped protocol.
 pub fn build<const W: usize>(
     role: Role,
@@ -200,7 +211,11 @@ pub fn build<const W: usize>(
 ) -> Option<Box<dyn Controller<W>>> {
     let (l1_fault, l2_fault) = seeded(seeds, config);
     match role {
-        Role::L1 => Some(Box::new(ScopedL1::new(index, config, policy.acquire, l1_fault))),
+        Role::L1 => {
+            let drops = policy.acquire == Acquire::Nothing && config.parameters.get(0) == 0;
+            let acquire = if drops { Acquire::DropsPrivate } else { policy.acquire };
+            Some(Box::new(ScopedL1::new(index, config, acquire, l1_fault)))
+        }
         Role::L2 => {
             let policy = L2Policy { fault: l2_fault, ..with_parameters(policy.l2, config) };
             Some(Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)))
