@@ -220,8 +220,11 @@ pub fn configurations() -> Vec<CheckConfig> {
         ),
         config(
             "kernels",
-            "2 GPUs of 2 modules, 1 word, a weak access in a kernel and one in the next, far from its homes",
-            machine(TWO_BY_TWO, &[(1, &[WEAK, KERNEL, WEAK]), (3, &[WEAK, KERNEL, WEAK])]),
+            "2 GPUs of 2 modules, 1 word, written in a kernel and read in the next, far from its homes; lines leave when they must",
+            MachineConfig {
+                evictions: Evictions::WhenNeeded,
+                ..machine(TWO_BY_TWO, &[(1, &[WEAK, KERNEL]), (3, &[&[WeakLoad(X)], KERNEL, &[WeakLoad(X)]])])
+            },
         ),
         config(
             "modules",
