@@ -121,6 +121,34 @@ impl Target for Strided {
     }
 }
 
+/// A right operand that is packed for work-groups: 32 columns at a time, depth by depth, so that what a tile needs lies
+/// together.
+#[derive(Clone, Copy, Debug)]
+pub struct Panels {
+    /// What it lies in.
+    pub buf: Buf<f32>,
+    /// Terms of each sum.
+    pub depth: u32,
+}
+
+impl Operand for Panels {
+    fn buf(&self) -> Buf<f32> {
+        self.buf
+    }
+
+    fn adjacent(&self) -> Adjacent {
+        Adjacent::Outer
+    }
+
+    fn element(&self, outer: u32, depth: u32) -> Option<u32> {
+        Some((outer / LANES_U32 * self.depth + depth) * LANES_U32 + outer % LANES_U32)
+    }
+
+    fn address_alu(&self) -> u32 {
+        2
+    }
+}
+
 /// What is added to the product before it is stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Addend {
