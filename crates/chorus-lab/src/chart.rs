@@ -1,4 +1,4 @@
-//! Figures drawn as inline SVG: grouped bars, plain or stacked, and lines over what is swept.
+//! Figures drawn as inline SVG: grouped bars, plain or stacked, lines over what is swept, and points.
 //!
 //! Colours are those of Okabe and Ito, which stay apart for colour-blind readers; each has a hatching or a mark of its own, so
 //! that they stay apart in greyscale too. Every bar carries its value, and every bar and point its exact value as a tooltip. Inks
@@ -9,6 +9,7 @@ mod bars;
 mod legend;
 mod lines;
 mod palette;
+mod scatter;
 
 use std::collections::BTreeSet;
 
@@ -55,6 +56,7 @@ pub fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawing {
     match figure.chart {
         Chart::Bars | Chart::StackedBars => bars::draw(figure, prefix, fills),
         Chart::Lines => lines::draw(figure),
+        Chart::Scatter => scatter::draw(figure),
     }
 }
 

@@ -151,8 +151,8 @@ impl Bound {
     }
 }
 
-/// The figure's data that answers a claim: the mean over the claim's workloads of one protocol's bars, over that of another's. It is
-/// what a reader takes from the mean bars of the paper's figure.
+/// The figure's data that answers a claim: the mean over the claim's workloads of one protocol's bars, over that of another's where
+/// the figure compares protocols. It is what a reader takes from the mean bars of the paper's figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
@@ -162,8 +162,9 @@ pub struct Measured {
     pub protocol: Name,
     /// Its variant.
     pub variant: Option<Name>,
-    /// The protocol that it is compared with; `baseline` for what the figure is relative to.
-    pub versus: Name,
+    /// The protocol that it is compared with; `baseline` for what the figure is relative to. A figure that is relative to nothing
+    /// may do without: its bars are meant themselves.
+    pub versus: Option<Name>,
     /// Its variant.
     pub versus_variant: Option<Name>,
     /// The parts of stacked bars that are meant; without any, whole bars. What is compared with the baseline is relative to its
@@ -204,12 +205,20 @@ fn check_binding(document: &Document<'_>, measured: &Measured, experiment: &Expe
     let figures: Vec<&str> = experiment.figures.iter().map(|figure| &*figure.id).collect();
     document.check_known("figure", &measured.figure, &figures)?;
     let Some(figure) = experiment.figures.iter().find(|figure| *figure.id == *measured.figure) else { return Ok(()) };
+    let mut shown: Vec<&str> = Vec::new();
     let drawn = figure.series.iter().map(|series| &*series.protocol);
-    let mut shown: Vec<&str> = drawn.chain(figure.baseline.as_deref()).collect();
-    if !shown.contains(&BASELINE) {
-        shown.push(BASELINE);
+    let baseline = figure.measure.is_relative().then_some(BASELINE);
+    for protocol in drawn.chain(figure.baseline.as_deref()).chain(baseline) {
+        if !shown.contains(&protocol) {
+            shown.push(protocol);
+        }
     }
-    for (protocol, variant) in [(&measured.protocol, &measured.variant), (&measured.versus, &measured.versus_variant)] {
+    if measured.versus.is_none() && (figure.measure.is_relative() || measured.versus_variant.is_some()) {
+        let message = format!("key `measured`: missing key `versus`; figure `{}` compares protocols", figure.id);
+        return Err(document.mistake(measured.figure.span(), message));
+    }
+    let versus = measured.versus.iter().map(|versus| (versus, &measured.versus_variant));
+    for (protocol, variant) in std::iter::once((&measured.protocol, &measured.variant)).chain(versus) {
         document.check_known("protocol of the figure", protocol, &shown)?;
         if let Some(variant) = variant {
             document.check_known("variant of that protocol in the figure", variant, &variants(figure, protocol))?;
@@ -396,12 +405,11 @@ fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureDat
     };
     let (mut found, mut absent, mut values, mut versus) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for workload in workloads {
-        let pair = bar(workload, &binding.protocol, &binding.variant).zip(bar(
-            workload,
-            &binding.versus,
-            &binding.versus_variant,
-        ));
-        match pair {
+        let other = match &binding.versus {
+            Some(versus) => bar(workload, versus, &binding.versus_variant),
+            None => Some(1.0),
+        };
+        match bar(workload, &binding.protocol, &binding.variant).zip(other) {
             Some((value, other)) => {
                 found.push(workload.as_str());
                 values.push(value);
@@ -421,7 +429,10 @@ fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureDat
             Ok(Measurement { value, over, absent })
         }
         None if found.is_empty() => Err(format!("no usable run of {}", workloads.join(", "))),
-        None => Err(format!("the {} of {} is zero or does not exist", binding.mean, binding.versus)),
+        None => {
+            let of = binding.versus.as_ref().unwrap_or(&binding.protocol);
+            Err(format!("the {} of {of} is zero or does not exist", binding.mean))
+        }
     }
 }
 

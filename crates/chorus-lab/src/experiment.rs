@@ -4,8 +4,9 @@
 //! from, the protocols it shows and what it measures. Several figures may use the same run; it is made once.
 
 mod check;
+mod multiples;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_system::Scale;
 use serde::Deserialize;
@@ -71,7 +72,14 @@ pub struct Variant {
     /// The name by which figures refer to it.
     pub name: Name,
     /// The overrides, `key=value`.
+    #[serde(default)]
     pub set: Vec<String>,
+    /// Keys of the system whose value is multiplied: sweeps that fit the machine at every scale.
+    #[serde(default)]
+    pub times: BTreeMap<String, f64>,
+    /// The same as overrides, at each scale.
+    #[serde(skip)]
+    multiples: BTreeMap<Scale, Vec<String>>,
 }
 
 /// How a figure is drawn.
@@ -82,8 +90,10 @@ pub enum Chart {
     Bars,
     /// The same with each bar split into parts.
     StackedBars,
-    /// A line per workload, one point per series.
+    /// A line per workload, one point per series; where the series name their `line`, a line of means for each of these.
     Lines,
+    /// A point per workload and series, placed by the figure's marker.
+    Scatter,
 }
 
 /// What a bar's height, or that of a point of a line, is.
@@ -96,6 +106,20 @@ pub enum Measure {
     Ratio,
     /// The metric per simulated time over that of the baseline: energy becomes power.
     RatioOfRates,
+    /// The metric over others of the same run, those of `per`; zero where nothing was counted at all.
+    Quotient,
+    /// The metric per nanosecond of simulated time: bytes become GB/s.
+    Rate,
+}
+
+impl Measure {
+    /// Whether it compares with a baseline.
+    pub fn is_relative(self) -> bool {
+        match self {
+            Measure::SpeedUp | Measure::Ratio | Measure::RatioOfRates => true,
+            Measure::Quotient | Measure::Rate => false,
+        }
+    }
 }
 
 /// Which groups a figure shows.
@@ -121,7 +145,7 @@ pub struct Figure {
     pub title: String,
     /// What the vertical axis shows, with its unit or baseline.
     pub axis: String,
-    /// What the horizontal axis of lines shows, with its unit.
+    /// What the horizontal axis of lines and points shows, with its unit.
     pub swept: Option<String>,
     /// What it shows and what it lacks.
     #[serde(default)]
@@ -138,8 +162,11 @@ pub struct Figure {
     pub chart: Chart,
     /// What is measured.
     pub measure: Measure,
-    /// The metric of a ratio that is not stacked.
+    /// The metric of bars that are not stacked, and of points.
     pub metric: Option<Name>,
+    /// The metrics whose sum a quotient divides by.
+    #[serde(default)]
+    pub per: Vec<Name>,
     /// The parts of stacked bars, from the bottom.
     #[serde(default, rename = "part")]
     pub parts: Vec<Part>,
@@ -154,7 +181,7 @@ pub struct Figure {
     /// The workloads over which means are taken; without any, one mean over all.
     #[serde(default)]
     pub mean_over: Vec<MeanOver>,
-    /// A place on each line.
+    /// A place on each line, or that of each point on the horizontal axis.
     pub marker: Option<Marker>,
     /// Which groups are shown.
     #[serde(default)]
@@ -183,6 +210,8 @@ pub struct Series {
     pub variant: Option<Name>,
     /// The value of what is swept, where the chart has lines.
     pub at: Option<f64>,
+    /// The line that the point is of, where the lines are not those of workloads.
+    pub line: Option<String>,
 }
 
 /// Workloads over which a mean is taken.
@@ -195,7 +224,7 @@ pub struct MeanOver {
     pub matrices: Vec<Name>,
 }
 
-/// A place on each line, at a value of what is swept that another protocol shows: a metric of its run over a second one.
+/// A place for each workload, at a value of what is swept that another protocol shows: a metric of its run over a second one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Marker {
@@ -224,8 +253,9 @@ impl Experiment {
     /// Reads and checks an experiment; `file` is its name in messages.
     pub fn read(file: &str, text: &str, known: &KnownNames<'_>) -> Result<Experiment, DocumentError> {
         let document = Document { name: file, text };
-        let experiment: Experiment = document.read()?;
+        let mut experiment: Experiment = document.read()?;
         experiment.check(&document, known)?;
+        experiment.find_multiples(&document)?;
         Ok(experiment)
     }
 
@@ -243,8 +273,8 @@ impl Experiment {
                 .iter()
                 .flat_map(|workload| matrix.protocols.iter().map(move |protocol| (workload, protocol)))
             {
-                for set in matrix.sets() {
-                    runs.extend(matrix.seeds.iter().map(|&seed| self.run(workload, protocol, set, seed, scale)));
+                for set in matrix.sets(scale) {
+                    runs.extend(matrix.seeds.iter().map(|&seed| self.run(workload, protocol, &set, seed, scale)));
                 }
             }
         }
@@ -255,7 +285,8 @@ impl Experiment {
     pub fn runs_of(&self, figure: &Figure, scale: Scale) -> Vec<RunSpec> {
         let series = figure.series.iter().map(|series| (&*series.protocol, series.variant.as_deref()));
         let marked = figure.marker.iter().map(|marker| (&*marker.protocol, None));
-        let shown: Vec<_> = series.chain([(BASELINE, figure.baseline_variant.as_deref())]).chain(marked).collect();
+        let baseline = figure.measure.is_relative().then_some((BASELINE, figure.baseline_variant.as_deref()));
+        let shown: Vec<_> = series.chain(baseline).chain(marked).collect();
         let workloads = self.workloads_of(figure);
         let runs = workloads.iter().flat_map(|workload| {
             shown.iter().flat_map(|&(protocol, variant)| self.runs_for(figure, workload, protocol, variant, scale))
@@ -308,15 +339,15 @@ impl Experiment {
         let protocol = baseline.unwrap_or(protocol);
         for matrix in self.matrices_of(figure) {
             let set = match variant {
-                None if matrix.variants.is_empty() => Some(&[] as &[String]),
+                None if matrix.variants.is_empty() => Some(Vec::new()),
                 None => None,
                 Some(name) => {
                     let found = matrix.variants.iter().find(|variant| &*variant.name == name);
-                    found.map(|variant| variant.set.as_slice())
+                    found.map(|variant| variant.overrides(scale))
                 }
             };
             if let Some(set) = set.filter(|_| has(&matrix.workloads, workload) && has(&matrix.protocols, protocol)) {
-                return matrix.seeds.iter().map(|&seed| self.run(workload, protocol, set, seed, scale)).collect();
+                return matrix.seeds.iter().map(|&seed| self.run(workload, protocol, &set, seed, scale)).collect();
             }
         }
         Vec::new()
@@ -341,13 +372,20 @@ impl Experiment {
 }
 
 impl Matrix {
-    /// The overrides of each variant; a single empty one without variants.
-    fn sets(&self) -> Vec<&[String]> {
+    /// The overrides of each variant; a single empty set without variants.
+    fn sets(&self, scale: Scale) -> Vec<Vec<String>> {
         if self.variants.is_empty() {
-            vec![&[]]
+            vec![Vec::new()]
         } else {
-            self.variants.iter().map(|variant| variant.set.as_slice()).collect()
+            self.variants.iter().map(|variant| variant.overrides(scale)).collect()
         }
+    }
+}
+
+impl Variant {
+    /// What it sets, then what it multiplies.
+    fn overrides(&self, scale: Scale) -> Vec<String> {
+        self.set.iter().chain(self.multiples.get(&scale).into_iter().flatten()).cloned().collect()
     }
 }
 

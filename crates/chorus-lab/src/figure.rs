@@ -1,7 +1,7 @@
 //! Figures computed from finished runs.
 //!
-//! A bar, or a point of a line, is the quotient of a run and the baseline's run of the same workload; with several seeds, of
-//! their arithmetic means. A run without a result, or with a wrong one, gives no bar: the figure says why. Means are taken over
+//! A bar, or a point of a line, is the quotient of a run and the baseline's run of the same workload, or a quotient or rate of the
+//! run itself; with several seeds, of their arithmetic means. A run without a result, or with a wrong one, gives no bar: the figure says why. Means are taken over
 //! the workloads for which every series that has any bar has one, so that they can be compared; the figure says so where these
 //! are not all.
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::experiment::{BASELINE, Chart, Experiment, Figure, Marker, Measure, Series, Show};
 use crate::run::{CheckResult, Outcome, Record, RunResult, RunSpec};
-use crate::stats::Mean;
+use crate::stats::{Mean, correlation};
 
 /// The name under which [`RunResult::cycles`] stands among the metrics.
 pub const CYCLES: &str = "cycles";
@@ -42,13 +42,15 @@ pub struct FigureData {
     pub title: String,
     /// What the vertical axis shows.
     pub axis: String,
-    /// What the horizontal axis of lines shows.
+    /// What the horizontal axis of lines and points shows.
     pub swept: Option<String>,
     /// What it shows and what it lacks.
     pub caption: String,
     /// How it is drawn.
     #[serde(skip)]
     pub chart: Chart,
+    /// Whether it compares with a baseline.
+    pub is_relative: bool,
     /// The bars of each group, or the points of each line.
     pub series: Vec<SeriesData>,
     /// The parts of a stacked bar from the bottom; none for others.
@@ -57,8 +59,10 @@ pub struct FigureData {
     pub workloads: Vec<Group>,
     /// The means over workloads; none where only the workloads are shown.
     pub means: Vec<Group>,
-    /// A place on each line.
+    /// A place on each line, or that of each point on the horizontal axis.
     pub markers: Option<Markers>,
+    /// How the points of each series go with their places: Pearson's coefficient; none for other charts.
+    pub correlations: Vec<Option<f64>>,
     /// Which of these are drawn.
     #[serde(skip)]
     pub show: Show,
@@ -82,9 +86,21 @@ pub struct SeriesData {
     pub variant: Option<String>,
     /// The value of what is swept.
     pub at: Option<f64>,
+    /// The line that the point is of, where lines are not those of workloads.
+    pub line: Option<String>,
 }
 
-/// A place on each line.
+impl SeriesData {
+    /// Its name where it stands alone.
+    pub fn full_label(&self) -> String {
+        match &self.line {
+            Some(line) => format!("{line}, {}", self.label),
+            None => self.label.clone(),
+        }
+    }
+}
+
+/// A place for each workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Markers {
     /// What it shows.
@@ -134,7 +150,7 @@ impl FigureData {
             .into_iter()
             .map(|workload| Group {
                 bars: source.bars(&workload),
-                baseline: experiment.baseline_of(figure, &workload).map(str::to_owned),
+                baseline: source.baseline(&workload),
                 label: workload,
             })
             .collect();
@@ -143,7 +159,12 @@ impl FigureData {
         let means = source.means(&workloads, &mut notes);
         let markers = figure.marker.as_ref().map(|marker| source.markers(marker, &workloads));
         let of_marker = figure.marker.iter().flat_map(|marker| [marker.metric.clone(), marker.per.clone()]);
-        let metrics = metrics.iter().cloned().chain(of_marker).collect();
+        let per = figure.per.iter().map(ToString::to_string);
+        let metrics = metrics.iter().cloned().chain(per).chain(of_marker).collect();
+        let correlations = match (figure.chart, &markers) {
+            (Chart::Scatter, Some(markers)) => correlations(series.len(), &workloads, &markers.at),
+            _ => Vec::new(),
+        };
         FigureData {
             id: figure.id.to_string(),
             title: figure.title.clone(),
@@ -151,11 +172,13 @@ impl FigureData {
             swept: figure.swept.clone(),
             caption: figure.caption.clone(),
             chart: figure.chart,
+            is_relative: figure.measure.is_relative(),
             series,
             parts: figure.parts.iter().map(|part| part.label.clone()).collect(),
             workloads,
             means,
             markers,
+            correlations,
             show: figure.show,
             baseline_variant: figure.baseline_variant.as_ref().map(ToString::to_string),
             metrics,
@@ -169,6 +192,26 @@ impl FigureData {
             Show::WorkloadsAndMean | Show::Workloads => (&self.workloads, &self.means),
             Show::Mean => (&[], &self.means),
         }
+    }
+
+    /// Lines of means, each with its points; none where lines are those of workloads.
+    pub fn lines_of_means(&self) -> Vec<Group> {
+        let Some(means) = self.means.first() else { return Vec::new() };
+        let mut lines: Vec<Group> = Vec::new();
+        for (series, bar) in self.series.iter().zip(&means.bars) {
+            let Some(label) = &series.line else { continue };
+            match lines.iter_mut().find(|line| line.label == *label) {
+                Some(line) => line.bars.push(bar.clone()),
+                None => lines.push(Group { label: label.clone(), baseline: None, bars: vec![bar.clone()] }),
+            }
+        }
+        lines
+    }
+
+    /// The series that stand for the points of every line.
+    pub fn points(&self) -> Vec<&SeriesData> {
+        let first = self.series.first().and_then(|series| series.line.as_ref());
+        self.series.iter().filter(|series| series.line.as_ref() == first).collect()
     }
 
     /// The height of a protocol's bar for a workload; the baseline's is 1 also where it is not drawn.
@@ -202,7 +245,7 @@ impl FigureData {
 
     fn is_baseline(&self, group: &Group, protocol: &str, variant: Option<&str>) -> bool {
         let named = group.baseline.as_deref() == Some(protocol) && self.baseline_variant.as_deref() == variant;
-        protocol == BASELINE || named
+        self.is_relative && (protocol == BASELINE || named)
     }
 }
 
@@ -213,6 +256,7 @@ impl SeriesData {
             protocol: series.protocol.to_string(),
             variant: series.variant.as_ref().map(ToString::to_string),
             at: series.at,
+            line: series.line.clone(),
         }
     }
 }
@@ -220,8 +264,8 @@ impl SeriesData {
 fn metrics_of(figure: &Figure) -> Vec<String> {
     match figure.measure {
         Measure::SpeedUp => vec![CYCLES.to_owned()],
-        Measure::Ratio | Measure::RatioOfRates => match figure.chart {
-            Chart::Bars | Chart::Lines => figure.metric.iter().map(ToString::to_string).collect(),
+        Measure::Ratio | Measure::RatioOfRates | Measure::Quotient | Measure::Rate => match figure.chart {
+            Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
             Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
         },
     }
@@ -237,17 +281,28 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// What a workload is relative to.
+    fn baseline(&self, workload: &str) -> Option<String> {
+        let found = self.experiment.baseline_of(self.figure, workload);
+        found.filter(|_| self.figure.measure.is_relative()).map(str::to_owned)
+    }
+
     /// The bars of one workload.
     fn bars(&self, workload: &str) -> Vec<Bar> {
         let figure = self.figure;
         let baseline = self.measured(workload, BASELINE, figure.baseline_variant.as_deref());
         let bar = |series: &Series| -> Result<Vec<f64>, String> {
             let measured = self.measured(workload, &series.protocol, series.variant.as_deref())?;
+            if !figure.measure.is_relative() {
+                return Ok(measured);
+            }
             let baseline = baseline.as_ref().map_err(|why| format!("baseline {why}"))?;
             let whole: f64 = baseline.iter().sum();
             let quotients: Vec<f64> = match figure.measure {
                 Measure::SpeedUp => measured.iter().map(|cycles| whole / cycles).collect(),
-                Measure::Ratio | Measure::RatioOfRates => measured.iter().map(|value| value / whole).collect(),
+                Measure::Ratio | Measure::RatioOfRates | Measure::Quotient | Measure::Rate => {
+                    measured.iter().map(|value| value / whole).collect()
+                }
             };
             if quotients.iter().all(|quotient| quotient.is_finite()) { Ok(quotients) } else { Err("zero".to_owned()) }
         };
@@ -265,7 +320,7 @@ impl Source<'_> {
             .iter()
             .map(|metric| {
                 let values = results.iter().map(|result| self.metric(result, metric));
-                let values = values.collect::<Option<Vec<f64>>>().ok_or_else(|| format!("no metric {metric}"))?;
+                let values = values.collect::<Result<Vec<f64>, _>>()?;
                 Mean::Arithmetic.of(&values).ok_or_else(|| "not run".to_owned())
             })
             .collect()
@@ -308,13 +363,34 @@ impl Source<'_> {
         Markers { label: marker.label.clone(), at: workloads.iter().map(at).collect() }
     }
 
-    fn metric(&self, result: &RunResult, metric: &str) -> Option<f64> {
-        let value = if metric == CYCLES { result.cycles as f64 } else { *result.metrics.get(metric)? };
-        Some(match self.figure.measure {
-            Measure::SpeedUp | Measure::Ratio => value,
-            Measure::RatioOfRates => value / result.simulated_ns,
-        })
+    fn metric(&self, result: &RunResult, metric: &str) -> Result<f64, String> {
+        let counted = |metric: &str| match metric {
+            CYCLES => Ok(result.cycles as f64),
+            _ => result.metrics.get(metric).copied().ok_or_else(|| format!("no metric {metric}")),
+        };
+        let value = counted(metric)?;
+        match self.figure.measure {
+            Measure::SpeedUp | Measure::Ratio => Ok(value),
+            Measure::RatioOfRates | Measure::Rate => Ok(value / result.simulated_ns),
+            Measure::Quotient => {
+                let per = self.figure.per.iter().map(|metric| counted(metric)).sum::<Result<f64, _>>()?;
+                match value / per {
+                    quotient if quotient.is_finite() => Ok(quotient),
+                    _ if value == 0.0 => Ok(0.0),
+                    _ => Err("divided by zero".to_owned()),
+                }
+            }
+        }
     }
+}
+
+/// How the points of each series go with their places.
+fn correlations(series: usize, workloads: &[Group], places: &[Option<f64>]) -> Vec<Option<f64>> {
+    let of_series = |index: usize| {
+        let point = |(group, place): (&Group, &Option<f64>)| Some(((*place)?, group.bars.get(index)?.value()?));
+        correlation(&workloads.iter().zip(places).filter_map(point).collect::<Vec<_>>())
+    };
+    (0..series).map(of_series).collect()
 }
 
 /// The result of a run that may be drawn, or why it may not.
@@ -363,7 +439,7 @@ fn missing_bars(series: &[SeriesData], workloads: &[Group]) -> Vec<String> {
             Bar::Parts(_) => None,
         });
         let workloads: Vec<String> = workloads.collect();
-        (!workloads.is_empty()).then(|| format!("{} has no bar for {}.", series.label, workloads.join(", ")))
+        (!workloads.is_empty()).then(|| format!("{} has no bar for {}.", series.full_label(), workloads.join(", ")))
     };
     series.iter().enumerate().filter_map(missing).collect()
 }

@@ -16,11 +16,18 @@ pub struct ShippedPaper {
 }
 
 /// Every shipped paper.
-pub const PAPERS: &[ShippedPaper] = &[ShippedPaper {
-    name: "tc",
-    experiments: include_str!("../../../experiments/tc.toml"),
-    claims: include_str!("../../../claims/tc.toml"),
-}];
+pub const PAPERS: &[ShippedPaper] = &[
+    ShippedPaper {
+        name: "tc",
+        experiments: include_str!("../../../experiments/tc.toml"),
+        claims: include_str!("../../../claims/tc.toml"),
+    },
+    ShippedPaper {
+        name: "hmg",
+        experiments: include_str!("../../../experiments/hmg.toml"),
+        claims: include_str!("../../../claims/hmg.toml"),
+    },
+];
 
 /// A paper: its experiments and what it states.
 #[derive(Clone, Debug)]

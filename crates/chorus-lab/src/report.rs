@@ -305,6 +305,9 @@ impl Report<'_> {
              <dt>speed-up</dt><dd>core cycles of the baseline over core cycles, for the same workload and input</dd>\n\
              <dt>relative to</dt><dd>the metric over that of the baseline, for the same workload and input; a part of a \
              stacked bar is that part over the baseline's whole</dd>\n\
+             <dt>share, per</dt><dd>one metric of a run over another of the same run; zero where nothing was counted</dd>\n\
+             <dt>GB/s</dt><dd>bytes per nanosecond of simulated time</dd>\n\
+             <dt>correlation</dt><dd>Pearson&#39;s coefficient over the workloads shown</dd>\n\
              <dt>power</dt><dd>energy over simulated time</dd>\n\
              <dt>HM, mean, GM</dt><dd>harmonic, arithmetic and geometric mean over the workloads shown</dd>\n",
         );
@@ -407,22 +410,38 @@ fn run_row(record: &Record) -> Vec<Cell> {
 
 /// The data of a figure: one row per workload, and per series where bars have parts.
 fn data_table(figure: &FigureData) -> String {
-    if figure.parts.is_empty() { plain_table(figure) } else { parts_table(figure) }
+    match (figure.parts.is_empty(), figure.lines_of_means().as_slice()) {
+        (false, _) => parts_table(figure),
+        (true, []) => plain_table(figure),
+        (true, lines) => [lines_table(figure, lines), plain_table(figure)].concat(),
+    }
+}
+
+/// Lines of means: a row for each, a column for each of their points.
+fn lines_table(figure: &FigureData, lines: &[Group]) -> String {
+    let mut headers = vec![Cell::text(figure.swept.as_deref().unwrap_or_default())];
+    headers.extend(figure.points().iter().map(|series| Cell::number(&series.label)));
+    let row = |line: &Group| std::iter::once(Cell::name(&line.label)).chain(line.bars.iter().map(bar_cell)).collect();
+    table(Narrow::Scroll, &headers, &lines.iter().map(row).collect::<Vec<Vec<Cell>>>())
+}
+
+fn bar_cell(bar: &Bar) -> Cell {
+    match bar {
+        Bar::Parts(parts) => Cell::number(number(parts.iter().sum())),
+        Bar::Missing(why) => Cell::number(why),
+    }
 }
 
 fn plain_table(figure: &FigureData) -> String {
     let mut headers = vec![Cell::text("Workload")];
-    headers.extend(figure.series.iter().map(|series| Cell::number(&series.label)));
+    headers.extend(figure.series.iter().map(|series| Cell::number(series.full_label())));
     headers.extend(figure.markers.as_ref().map(|markers| Cell::number(&markers.label)));
     let row = |(index, group): (usize, &Group)| {
         let mut row = vec![Cell::name(&group.label)];
-        row.extend(group.bars.iter().map(|bar| match bar {
-            Bar::Parts(parts) => Cell::number(number(parts.iter().sum())),
-            Bar::Missing(why) => Cell::number(why),
-        }));
+        row.extend(group.bars.iter().map(bar_cell));
         if let Some(markers) = &figure.markers {
             let at = markers.at.get(index).copied().flatten();
-            row.push(Cell::number(at.map_or_else(|| "–".to_owned(), |at| format!("{at:.0}"))));
+            row.push(Cell::number(at.map_or_else(|| "–".to_owned(), |at| place(at))));
         }
         row
     };
@@ -452,6 +471,11 @@ fn parts_table(figure: &FigureData) -> String {
         }
     }
     table(Narrow::Scroll, &headers, &rows)
+}
+
+/// Where a marker is: large values as whole numbers.
+fn place(at: f64) -> String {
+    if at.abs() >= 100.0 { format!("{at:.0}") } else { number(at) }
 }
 
 /// A number of a table: whole numbers without decimals, others with three.

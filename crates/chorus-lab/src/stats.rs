@@ -1,4 +1,4 @@
-//! Means of positive ratios, as papers report them.
+//! Means of positive ratios, as papers report them, and correlation.
 
 use std::fmt;
 
@@ -52,9 +52,21 @@ impl fmt::Display for Mean {
     }
 }
 
+/// Pearson's coefficient of correlation. There is none of fewer than three points, nor where one side does not vary.
+pub fn correlation(points: &[(f64, f64)]) -> Option<f64> {
+    let count = points.len() as f64;
+    let (x_mean, y_mean) = (
+        points.iter().map(|point| point.0).sum::<f64>() / count,
+        points.iter().map(|point| point.1).sum::<f64>() / count,
+    );
+    let sum = |product: fn(f64, f64) -> f64| points.iter().map(|(x, y)| product(x - x_mean, y - y_mean)).sum::<f64>();
+    let coefficient = sum(|x, y| x * y) / (sum(|x, _| x * x) * sum(|_, y| y * y)).sqrt();
+    Some(coefficient).filter(|coefficient| points.len() >= 3 && coefficient.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Mean;
+    use super::{Mean, correlation};
 
     fn check(mean: Mean, values: &[f64], expected: Option<f64>) {
         let got = mean.of(values);
@@ -84,5 +96,15 @@ mod tests {
         check(Mean::Arithmetic, &[0.0, 1.0], Some(0.5));
         check(Mean::Harmonic, &[0.0, 1.0], None);
         check(Mean::Geometric, &[0.0, 1.0], None);
+    }
+
+    #[test]
+    fn points_on_a_line_correlate_fully_and_a_constant_with_nothing() {
+        let rising = [(1.0, 3.0), (2.0, 5.0), (3.0, 7.0)];
+        assert!(correlation(&rising).is_some_and(|coefficient| (coefficient - 1.0).abs() < 1e-12));
+        let falling = rising.map(|(x, y)| (x, -y));
+        assert!(correlation(&falling).is_some_and(|coefficient| (coefficient + 1.0).abs() < 1e-12));
+        assert_eq!(correlation(&rising.map(|(x, _)| (x, 1.0))), None);
+        assert_eq!(correlation(&rising[..2]), None);
     }
 }

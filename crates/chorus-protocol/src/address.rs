@@ -155,6 +155,22 @@ impl Topology {
         self.l2(self.bank_of(line))
     }
 
+    /// The most stations between a line's memory and an agent.
+    pub const STATIONS_MAX: u8 = 3;
+
+    /// How many stations a request of `agent` for `line` may have to pass: none from its home bank, one from the bank that is its home within another
+    /// GPU, and most from a private cache.
+    pub fn stations(self, agent: AgentId, line: LineAddr) -> u8 {
+        let module = self.module_of(agent);
+        match self.role(agent).0 {
+            Role::Memory => 0,
+            Role::L2 if module == self.home_module(line) => 0,
+            Role::L2 if module == self.gpu_home_module(self.gpu_of(module), line) => 1,
+            Role::L2 => 2,
+            Role::L1 => Topology::STATIONS_MAX,
+        }
+    }
+
     /// The role of `agent`, and its index within that role.
     pub fn role(self, agent: AgentId) -> (Role, u16) {
         if agent.0 < self.l1s {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::access::{Completion, CoreRequest, Txn};
-use crate::address::{LineAddr, Role};
+use crate::address::{AgentId, LineAddr, Role};
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
 use crate::sharers::Sharers;
@@ -223,6 +223,17 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
 
     /// Whether nothing is outstanding.
     fn quiescent(&self) -> bool;
+
+    /// The position that `bank` has among the sharers of this controller's directory, where states are those of directory entries and
+    /// [`LineView::sharers`] are positions.
+    fn position(&self, _bank: AgentId) -> Option<u16> {
+        None
+    }
+
+    /// The bank whose directory tracks the copy that this one may have of `line`, where there is one.
+    fn tracker(&self, _line: LineAddr) -> Option<AgentId> {
+        None
+    }
 
     /// What was counted, in the order of [`crate::registry::Declaration::tallies`]; empty where nothing is.
     fn tallies(&self) -> &[Tally] {

@@ -48,6 +48,9 @@ pub enum Promise {
     SingleOwner,
     /// Every readable private copy is resident at its home, which knows of it.
     Inclusion,
+    /// Once nothing is in flight, every readable copy in a shared bank is tracked by the directories between it and its home, and equals what its
+    /// home holds.
+    Tracking,
     /// Writes of one work-group reach others within a kernel; without it a workload that communicates so is refused.
     Communication,
 }
@@ -209,6 +212,11 @@ pub struct Declaration {
 pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
     /// What it says about itself.
     fn declaration(&self) -> &'static Declaration;
+
+    /// The protocol that this one adds transitions to, for the tables of both.
+    fn extends(&self) -> Option<&'static dyn Protocol> {
+        None
+    }
 
     /// See [`Declaration::name`].
     fn name(&self) -> &'static str {

@@ -203,6 +203,9 @@ pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckCo
 /// The configurations that a transition table is filled from: small, and together they meet every cell that the larger ones do.
 pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let config = |name, machine| CheckConfig { name, description: "for the transition table", machine };
+    if protocol.reach() == Reach::AnyMachine {
+        return quick_configurations(protocol);
+    }
     if protocol.counters() == Counters::Synchronised {
         return vec![
             config("table-lines", machine([0, 1], [2, 1], &PLAIN_LINES)),

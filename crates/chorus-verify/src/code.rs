@@ -117,7 +117,7 @@ impl Code {
                 match *op {
                     Op::Store { value, .. } => drop(more.insert(value)),
                     Op::Atomic { op, operand, .. } => more.extend(values.iter().map(|&old| op.apply(old, operand))),
-                    Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => {}
+                    Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => {}
                 }
             }
             if more == values || more.len() > VALUES {

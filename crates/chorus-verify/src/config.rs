@@ -11,7 +11,7 @@ use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protoco
 use crate::code::{Code, NotRunnable};
 use crate::litmus::placement::{Placement, Places, lines_used};
 use crate::networks::Networks;
-use crate::program::{Edge, Location, Op, Seat, Step, WORDS};
+use crate::program::{Location, Op, Seat, Step, WORDS};
 
 /// Whether a thread waits for each load before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub enum Evictions {
     WhenNeeded,
     /// From private caches at any moment, from shared banks when another line needs the place.
     PrivateAnytime,
+    /// From shared banks at any moment, directory entries too, from private caches when another line needs the place.
+    SharedAnytime,
     /// At any moment, any line that can.
     Anytime,
 }
@@ -102,6 +104,8 @@ pub struct MachineConfig {
     pub ending: Ending,
     /// How many messages may be in flight.
     pub networks: Networks,
+    /// Parameters of protocols that have them, by key, where they differ from what is explored.
+    pub parameters: &'static [(&'static str, u64)],
 }
 
 /// A cache of one set of `ways` lines with `mshrs` miss registers.
@@ -137,6 +141,7 @@ impl MachineConfig {
             start: Start::ColdAndWarm,
             ending: Ending::AnyPrefix,
             networks: Networks::Unbounded,
+            parameters: &[],
         }
     }
 
@@ -171,7 +176,7 @@ impl MachineConfig {
     }
 
     /// The machine that a litmus test runs on when it is placed: with several modules there is one bank in each, which has room for every line, and a
-    /// directory with room for one.
+    /// directory with room for one. On machines of two modules lines and entries of banks leave at any time; larger ones have too many states for that.
     pub fn for_placed(program: &Program, placement: Placement) -> Result<MachineConfig, NotRunnable> {
         if placement == Placement::OneModule {
             return MachineConfig::for_program(program);
@@ -179,7 +184,9 @@ impl MachineConfig {
         let places = Places::new(program, placement);
         let config = MachineConfig::for_code(program, &places.caches, &places.lines)?;
         let lines = places.lines.len() as u32;
-        let config = MachineConfig { l1: one_set(lines, lines), l2: one_set(lines, lines), ..config };
+        let is_small = places.modules[0] * places.modules[1] <= 2 && program.threads.len() <= 2;
+        let evictions = if is_small { Evictions::SharedAnytime } else { Evictions::WhenNeeded };
+        let config = MachineConfig { l1: one_set(lines, lines), l2: one_set(lines, lines), evictions, ..config };
         Ok(config.on_modules(places.modules, places.l1s, 0))
     }
 
@@ -204,7 +211,12 @@ impl MachineConfig {
     /// What a protocol needs to build this machine's controllers.
     pub fn build_config(&self, protocol: &dyn Protocol, fault: Option<u8>) -> BuildConfig {
         let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
-        let parameters = Parameters::explored(protocol.parameters());
+        let mut parameters = Parameters::explored(protocol.parameters());
+        for (index, spec) in protocol.parameters().iter().enumerate() {
+            if let Some(&(_, value)) = self.parameters.iter().find(|(key, _)| *key == spec.key) {
+                parameters.set(index, value);
+            }
+        }
         BuildConfig {
             topology: self.topology,
             l1: self.l1,
@@ -225,11 +237,12 @@ impl MachineConfig {
         MachineConfig { topology, ..self }
     }
 
-    /// Where a thread runs, as memory models see it: those beside one private cache are a work-group. Between kernels all threads meet, which
-    /// only work-groups do in memory models; what they do in kernels that end is without scope, so that they may all be one.
+    /// Where a thread runs, as memory models see it: those beside one private cache are a work-group. Between kernels and where they settle all threads
+    /// meet, which only work-groups do in memory models; what they do there is without scope or has the widest, so that they may all be one.
     pub fn seat(&self, thread: usize) -> Seat {
-        let ends = |step: &Step| step.alternatives.contains(&Op::Kernel(Edge::End));
-        if self.threads.iter().flat_map(|thread| &thread.steps).any(ends) {
+        let meets = |op: &Op| matches!(op, Op::Kernel(_) | Op::Settle);
+        let steps = self.threads.iter().flat_map(|thread| &thread.steps);
+        if steps.flat_map(|step| &step.alternatives).any(meets) {
             return Seat { gpu: 0, cta: 0 };
         }
         let cache = self.threads[thread].cache;

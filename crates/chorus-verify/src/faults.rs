@@ -6,15 +6,16 @@
 use std::fmt::Write;
 
 use chorus_protocol::access::{Order, Scope};
-use chorus_protocol::registry::{FaultSpec, Protocol};
+use chorus_protocol::registry::{FaultSpec, Protocol, Reach};
 
 use crate::chart::Chart;
-use crate::check::{CheckConfig, Verdict, check_bounded, configurations, smoke_configurations};
+use crate::check::{CheckConfig, Verdict, check_bounded, configurations, quick_configurations};
 use crate::config::{Evictions, Loads, MachineConfig};
 use crate::explore::STATE_LIMIT;
-use crate::litmus::tests;
+use crate::litmus::{Placement, tests};
 use crate::program::{Location, Op, Step, lines_of};
 use crate::replay::Replay;
+use crate::scoped;
 
 /// How a fault was found.
 #[derive(Clone, Debug)]
@@ -104,7 +105,7 @@ struct Place {
 /// Looks for fault number `fault` of a protocol: in the smallest configurations, the programs made for faults and the litmus tests, and last in
 /// the larger configurations. Nothing if none of them finds it.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
-    let mut places = places();
+    let mut places = places(protocol);
     let found = LOOKS.iter().find_map(|&(kind, limit)| look(protocol, fault, &mut places[kind], limit));
     if found.is_some() {
         return found;
@@ -135,17 +136,45 @@ fn of_configuration(config: CheckConfig) -> Place {
 }
 
 /// The places of each kind: the smallest configurations, the programs made for faults, the litmus tests.
-fn places() -> [Vec<Place>; 3] {
-    let programs = programs().into_iter().map(|config| Place { by: Catcher::Program(config.name), config });
-    [smoke_configurations().into_iter().map(of_configuration).collect(), programs.collect(), litmus_tests()]
+fn places(protocol: &dyn Protocol) -> [Vec<Place>; 3] {
+    let place = |config: CheckConfig| Place { by: Catcher::Program(config.name), config };
+    let programs = programs_of(protocol).into_iter().map(place).collect();
+    let litmus_tests = match protocol.reach() {
+        Reach::OneModule => litmus_tests(),
+        Reach::AnyMachine => placed_litmus_tests(protocol),
+    };
+    [quick_configurations(protocol).into_iter().map(of_configuration).collect(), programs, litmus_tests]
+}
+
+/// The programs made for faults that are run on a protocol.
+pub fn programs_of(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    match protocol.reach() {
+        Reach::OneModule => programs(),
+        Reach::AnyMachine => scoped::programs(),
+    }
+}
+
+fn of_litmus(name: String, machine: MachineConfig) -> Place {
+    let config = CheckConfig { name: "litmus", description: "a litmus test", machine };
+    Place { by: Catcher::Litmus(name), config }
+}
+
+/// The litmus tests in every placement, from few threads to many.
+fn placed_litmus_tests(protocol: &dyn Protocol) -> Vec<Place> {
+    let mut suite = tests();
+    suite.sort_by_key(|test| test.test.program.threads.len());
+    let placed = suite.iter().flat_map(|test| {
+        let placements = Placement::of_protocol(protocol).iter();
+        placements.filter_map(|&placement| {
+            let machine = MachineConfig::for_placed(&test.test.program, placement).ok()?;
+            Some(of_litmus(placement.name_of(test.name()), machine))
+        })
+    });
+    placed.collect()
 }
 
 /// The litmus tests: those of at most two private caches while shared lines stay, and then all as they are, from few private caches to many.
 fn litmus_tests() -> Vec<Place> {
-    let place = |name: &str, machine| {
-        let config = CheckConfig { name: "litmus", description: "a litmus test", machine };
-        Place { by: Catcher::Litmus(name.to_owned()), config }
-    };
     let machine = |test: &crate::litmus::SuiteTest| MachineConfig::for_program(&test.test.program).ok();
     let suite = tests();
     let mut machines: Vec<_> = suite.iter().filter_map(|test| Some((test.name(), machine(test)?))).collect();
@@ -155,8 +184,8 @@ fn litmus_tests() -> Vec<Place> {
     let small = machines.iter().filter(|(_, machine)| machine.topology.l1s <= 2);
     let shared_lines_stay =
         |machine: &MachineConfig| MachineConfig { evictions: Evictions::PrivateAnytime, ..machine.clone() };
-    let small = small.map(|(name, machine)| place(name, shared_lines_stay(machine)));
-    small.chain(machines.iter().map(|(name, machine)| place(name, machine.clone()))).collect()
+    let small = small.map(|(name, machine)| of_litmus((*name).to_owned(), shared_lines_stay(machine)));
+    small.chain(machines.iter().map(|(name, machine)| of_litmus((*name).to_owned(), machine.clone()))).collect()
 }
 
 /// The most states that [`look_briefly`] visits in each place.
@@ -173,7 +202,7 @@ pub struct BriefLook {
 
 /// Looks for a fault with the checks of each kind by themselves, visiting at most [`BRIEF_STATES`] states in each place.
 pub fn look_briefly(protocol: &'static dyn Protocol, fault: u8) -> BriefLook {
-    let mut places = places();
+    let mut places = places(protocol);
     let mut found = |kind: usize| look(protocol, fault, &mut places[kind], BRIEF_STATES);
     BriefLook { by_configuration: found(CONFIGURATIONS).or_else(|| found(PROGRAMS)), by_litmus: found(LITMUS) }
 }

@@ -15,6 +15,7 @@ pub struct Promised {
     single_writer: bool,
     single_owner: bool,
     inclusion: bool,
+    tracking: bool,
 }
 
 impl Promised {
@@ -24,11 +25,15 @@ impl Promised {
             single_writer: promises.contains(&Promise::SingleWriter),
             single_owner: promises.contains(&Promise::SingleOwner),
             inclusion: promises.contains(&Promise::Inclusion),
+            tracking: promises.contains(&Promise::Tracking),
         }
     }
 
-    /// Checks every readable private copy of a state.
+    /// Checks every readable copy of a state.
     pub fn check(self, machine: &Machine, state: &[u32]) -> Result<(), Violation> {
+        if self.tracking && machine.network(state).is_empty() {
+            all_tracked(machine, state)?;
+        }
         if !self.single_writer && !self.single_owner && !self.inclusion {
             return Ok(());
         }
@@ -50,6 +55,37 @@ impl Promised {
         }
         Ok(())
     }
+}
+
+/// Every readable copy of a shared bank is tracked from directory to directory up to its home, and equals what its home holds.
+fn all_tracked(machine: &Machine, state: &[u32]) -> Result<(), Violation> {
+    let topology = machine.config().topology;
+    for bank in (0..topology.l2s).map(|index| topology.l2(index)) {
+        for (line, view) in machine.node(state, bank.0).views.iter().enumerate() {
+            // Bytes that have not left yet are nobody else's business.
+            let is_clean = !view.readable.is_empty() && view.dirty.is_empty();
+            if is_clean && bank != topology.home(LineAddr(line as u64)) {
+                tracked(machine, state, bank, line as u8)?;
+                equals_home(machine, state, bank.0, line as u8)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whoever tracks the copy of a bank has recorded it, and is recorded itself.
+fn tracked(machine: &Machine, state: &[u32], bank: AgentId, line: u8) -> Result<(), Violation> {
+    let mut sharer = bank;
+    while let Some(tracker) = machine.node(state, sharer.0).controller.tracker(LineAddr(u64::from(line))) {
+        let node = machine.node(state, tracker.0);
+        let position = node.controller.position(sharer).map(AgentId);
+        if !position.is_some_and(|position| node.views[usize::from(line)].sharers.contains(position)) {
+            let name = |agent| machine.config().topology.name(agent);
+            return Err(Violation::NotTracked { bank: name(bank), line, tracker: name(tracker), sharer: name(sharer) });
+        }
+        sharer = tracker;
+    }
+    Ok(())
 }
 
 /// A readable private copy is resident at its home, which knows of it.
@@ -80,7 +116,7 @@ fn home_line(machine: &Machine, state: &[u32], line: u8) -> LineData<WORDS> {
     data
 }
 
-/// A readable private copy equals what its home holds.
+/// A readable copy equals what its home holds.
 fn equals_home(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
     equals(machine, state, cache, line, &home_line(machine, state, line))
 }

@@ -8,7 +8,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use crate::code::Next;
 use crate::config::{Loads, Stores};
 use crate::machine::{Action, Machine};
-use crate::program::{Edge, Op, WORDS};
+use crate::program::{Edge, Op, Step, WORDS};
 use crate::state::Progress;
 
 impl Machine {
@@ -19,7 +19,7 @@ impl Machine {
             match self.progress(state, thread, slot) {
                 Progress::Waiting => return Some(slot),
                 Progress::Outstanding(choice) => match step.alternatives[usize::from(choice)] {
-                    Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => return None,
+                    Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => return None,
                     Op::Load { .. } | Op::Atomic { returns: true, .. } if self.config.loads == Loads::Blocking => {
                         return None;
                     }
@@ -70,10 +70,21 @@ impl Machine {
                     !self.awaits_answer(state, thread)
                         && (mode == BarrierMode::Arrive || self.complete_barrier(state, barrier))
                 }
+                Op::Settle => self.idle(state) && self.have_come(state),
                 Op::Kernel(Edge::End) => self.have_all(state, |end| end),
                 Op::Kernel(Edge::Begin) => self.have_all(state, |end| end + 1),
                 Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => true,
             }
+    }
+
+    /// Whether all threads that settle have come to it.
+    fn have_come(&self, state: &[u32]) -> bool {
+        let threads = self.config.threads.iter().enumerate();
+        let settles = |step: &Step| step.alternatives.contains(&Op::Settle);
+        let slots = threads.filter_map(|(thread, spec)| Some((thread, spec.steps.iter().position(settles)?)));
+        slots
+            .into_iter()
+            .all(|(thread, slot)| (0..slot).all(|slot| self.progress(state, thread, slot) != Progress::Waiting))
     }
 
     /// Whether the kernel runs that `thread` issues the operation in place `slot` in: a new one runs once it has begun everywhere.
@@ -136,8 +147,8 @@ pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
         Op::Atomic { op, operand, .. } => (CoreOp::Atomic(op), operand),
         Op::Kernel(Edge::End) => (CoreOp::KernelEnd, 0),
         Op::Kernel(Edge::Begin) => (CoreOp::KernelBegin, 0),
-        // A barrier never reaches a cache.
-        Op::Fence { .. } | Op::Barrier { .. } => (CoreOp::Fence, 0),
+        // Neither meetings nor waiting ever reach a cache.
+        Op::Fence { .. } | Op::Barrier { .. } | Op::Settle => (CoreOp::Fence, 0),
     };
     let mut data = LineData::default();
     let (mut line, mut mask) = (LineAddr(0), ByteMask::EMPTY);

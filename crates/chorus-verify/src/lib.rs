@@ -16,6 +16,7 @@ mod chart_svg;
 pub mod check;
 pub mod code;
 pub mod config;
+mod directory_table;
 mod examine;
 mod expand;
 pub mod explore;

@@ -7,7 +7,7 @@
 use std::sync::Mutex;
 
 use chorus_protocol::access::{Order, Scope, Txn};
-use chorus_protocol::address::{AgentId, Role};
+use chorus_protocol::address::{AgentId, LineAddr, Role};
 use chorus_protocol::controller::{Outcome as StepOutcome, Passage};
 use chorus_protocol::line::LineData;
 use chorus_protocol::message::{Channel, Message, memory};
@@ -100,6 +100,14 @@ enum Offer {
     Refused,
 }
 
+/// All controllers, those nearer to the memory of a line first.
+fn from_home(config: &MachineConfig, line: u8) -> Vec<u16> {
+    let topology = config.topology;
+    let mut agents: Vec<u16> = (0..topology.l1s + topology.l2s).rev().collect();
+    agents.sort_by_key(|&agent| topology.stations(AgentId(agent), LineAddr(u64::from(line))));
+    agents
+}
+
 /// The place of the end of a thread's kernel among its operations.
 fn kernel_end(thread: &ThreadSpec) -> Option<usize> {
     thread.steps.iter().position(|step| step.alternatives.contains(&Op::Kernel(Edge::End)))
@@ -126,6 +134,8 @@ pub struct Machine {
     pub(crate) controllers: usize,
     /// For each thread, the place of the end of its kernel among its operations; the beginning of the next follows.
     pub(crate) kernel_ends: Vec<Option<usize>>,
+    /// For each line, all controllers, those nearer to its memory first: what is farther from it is newer.
+    pub(crate) from_home: Vec<Vec<u16>>,
     /// An agent that the protocol has no controller for.
     missing: Option<AgentId>,
     /// What permutations of agents, lines, words and values make of controllers and messages.
@@ -181,6 +191,7 @@ impl Machine {
             ops_at,
             network_at,
             controllers,
+            from_home: (0..config.lines).map(|line| from_home(config, line)).collect(),
             kernel_ends: config.threads.iter().map(kernel_end).collect(),
             missing,
             mirrors: Mirrors::trivial(),
@@ -279,12 +290,14 @@ impl Machine {
 
     /// The lines that may leave.
     pub fn evictions(&self, state: &[u32], actions: &mut Vec<Action>) {
+        let private = usize::from(self.config.topology.l1s);
         let free = match self.config.evictions {
-            Evictions::WhenNeeded => 0,
-            Evictions::PrivateAnytime => usize::from(self.config.topology.l1s),
-            Evictions::Anytime => self.controllers,
+            Evictions::WhenNeeded => 0..0,
+            Evictions::PrivateAnytime => 0..private,
+            Evictions::SharedAnytime => private..self.controllers,
+            Evictions::Anytime => 0..self.controllers,
         };
-        for (agent, &node) in state[..free].iter().enumerate() {
+        for (agent, &node) in free.clone().zip(&state[free]) {
             let victims = self.nodes.node(node).victims();
             actions.extend(victims.map(|victim| Action::Evict { agent: agent as u8, victim }));
         }
@@ -336,7 +349,7 @@ impl Machine {
                 let request = self.first_request[index] + u32::from(choice);
                 let spec = &self.config.threads[thread];
                 let cache = spec.cache;
-                if matches!(spec.steps[slot].alternatives[usize::from(choice)], Op::Barrier { .. }) {
+                if matches!(spec.steps[slot].alternatives[usize::from(choice)], Op::Barrier { .. } | Op::Settle) {
                     state[self.ops_at + index] = Progress::Answered(choice, 0).pack();
                     return Ok(true);
                 }
@@ -505,7 +518,7 @@ impl Machine {
             Progress::Outstanding(choice) => {
                 let value = match op(choice) {
                     Op::Load { at, .. } | Op::Atomic { at, .. } => data.0[usize::from(at.word)],
-                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => 0,
+                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => 0,
                 };
                 *word = Progress::Answered(choice, value).pack();
                 Ok(())

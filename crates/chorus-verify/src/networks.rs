@@ -25,7 +25,7 @@ use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::machine::Machine;
 use crate::node::{StepInput, Victim};
-use crate::pressure::configurations;
+use crate::pressure::configurations_of;
 use crate::replay::Replay;
 use crate::settings::Settings;
 
@@ -259,7 +259,7 @@ pub fn smallest(protocol: &'static dyn Protocol) -> NetworkReport {
 /// Looks for a deadlock of one assignment, in one configuration after the other.
 pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8]) -> Sharing {
     let mut all_states = 0;
-    for config in configurations() {
+    for config in configurations_of(protocol) {
         match try_configuration(protocol, pools, &config) {
             Sharing::Free { states } => all_states += states,
             sharing @ (Sharing::Stuck(_) | Sharing::Bounded { .. }) => return sharing,

@@ -5,6 +5,7 @@
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::Topology;
+use chorus_protocol::registry::{Protocol, Reach};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
@@ -42,7 +43,31 @@ fn machine(programs: &[&[Op]]) -> MachineConfig {
     }
 }
 
-/// The configurations in which protocols are put under pressure, cheapest first.
+/// The configurations in which a protocol is put under pressure, cheapest first.
+pub fn configurations_of(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    match protocol.reach() {
+        Reach::OneModule => configurations(),
+        Reach::AnyMachine => [configurations(), configurations_of_modules()].concat(),
+    }
+}
+
+/// The same on machines of several modules: banks that ask each other.
+fn configurations_of_modules() -> Vec<CheckConfig> {
+    let config = |name, description, machine| CheckConfig { name, description, machine };
+    let crossed = machine(&[&[load(1), load(3)], &[load(0), load(2)]]).on_modules([2, 1], 1, 0);
+    let stores = machine(&[&[store(1, 1), store(1, 2)], &[store(0, 3), store(0, 4)]]).on_modules([2, 1], 1, 0);
+    let fences = machine(&[&[store(1, 1), Op::fence(Scope::System)], &[store(0, 2), Op::fence(Scope::System)]]);
+    let fences = fences.on_modules([2, 1], 1, 0);
+    let small = MachineConfig { l2: one_set(1, 1), start: Start::Cold, ..crossed.clone() };
+    vec![
+        config("crossed-banks", "2 GPUs load 2 lines each of the other's memory", crossed),
+        config("crossed-places", "the same with room for one line in each bank", small),
+        config("crossed-stores", "2 GPUs write a line of the other's memory twice, which both hold", stores),
+        config("crossed-fences", "2 GPUs write a line of the other's memory and release it", fences),
+    ]
+}
+
+/// The configurations in which protocols are put under pressure within one module, cheapest first.
 pub fn configurations() -> Vec<CheckConfig> {
     let config = |name, description, machine| CheckConfig { name, description, machine };
     let crossed = machine(&[&[load(0), load(1)], &[load(1), load(0)]]);

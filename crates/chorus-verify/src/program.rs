@@ -90,6 +90,9 @@ pub enum Op {
     },
     /// A kernel ends or begins, which all threads come to together.
     Kernel(Edge),
+    /// Waits until all threads have come here and nothing is on its way any more. What was written then is where wide loads find it, as
+    /// threads need that wait for each other.
+    Settle,
 }
 
 /// One side of the time between two kernels.
@@ -114,7 +117,7 @@ impl Op {
     pub fn location(&self) -> Option<Location> {
         match *self {
             Op::Load { at, .. } | Op::Store { at, .. } | Op::Atomic { at, .. } => Some(at),
-            Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) => None,
+            Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => None,
         }
     }
 
@@ -128,13 +131,15 @@ impl Op {
         matches!(self, Op::Load { .. } | Op::Atomic { .. })
     }
 
-    /// Memory order; barriers and kernels have both.
+    /// Memory order; barriers have both.
     pub fn order(&self) -> Order {
         match *self {
             Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } | Op::Fence { order, .. } => {
                 order
             }
-            Op::Barrier { .. } | Op::Kernel(_) => Order::AcqRel,
+            Op::Kernel(Edge::End) => Order::Release,
+            Op::Kernel(Edge::Begin) => Order::Acquire,
+            Op::Barrier { .. } | Op::Settle => Order::AcqRel,
         }
     }
 
@@ -145,7 +150,7 @@ impl Op {
                 scope
             }
             Op::Barrier { .. } => Scope::WorkGroup,
-            Op::Kernel(_) => Scope::System,
+            Op::Kernel(_) | Op::Settle => Scope::System,
         }
     }
 
@@ -178,7 +183,9 @@ impl Op {
             Op::Barrier { barrier, mode } => {
                 Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }
             }
-            Op::Kernel(_) => Instruction::Barrier { mode: BarrierMode::Sync, instance: 0, id: None, quorum: None },
+            Op::Kernel(_) | Op::Settle => {
+                Instruction::Barrier { mode: BarrierMode::Sync, instance: 0, id: None, quorum: None }
+            }
         }
     }
 
@@ -226,6 +233,7 @@ impl fmt::Display for Op {
             Op::Barrier { barrier, mode: BarrierMode::Arrive } => write!(f, "arrive {barrier}"),
             Op::Kernel(Edge::End) => write!(f, "kernel ends"),
             Op::Kernel(Edge::Begin) => write!(f, "kernel begins"),
+            Op::Settle => write!(f, "settle"),
         }
     }
 }
@@ -292,7 +300,7 @@ impl Step {
         match op {
             Op::Fence { .. } => [None, None],
             Op::Barrier { .. } => [fence(Order::AcqRel), None],
-            Op::Kernel(_) => [None, None],
+            Op::Kernel(_) | Op::Settle => [None, None],
             Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
                 [fence(Order::Release).filter(|_| op.releases()), fence(Order::Acquire).filter(|_| op.acquires())]
             }

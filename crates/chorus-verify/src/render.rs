@@ -1,11 +1,10 @@
 //! Transition tables as text, Markdown and HTML.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use chorus_protocol::controller::StateClass;
 
-use crate::table::{Reaction, RoleTable, TransitionTable};
+use crate::table::{RoleTable, TransitionTable};
 
 /// What the HTML needs to be readable on its own; wide tables scroll.
 const STYLE: &str = "<style>.transition-table div{overflow-x:auto}.transition-table table{border-collapse:collapse;\
@@ -14,6 +13,9 @@ text-align:left;vertical-align:top;white-space:nowrap}</style>";
 
 /// Marks a cell that was never met.
 const NEVER: &str = "·";
+
+/// The same in tables of directories, as the HMG paper's Table I has it.
+const IMPOSSIBLE: &str = "N/A";
 
 impl TransitionTable {
     /// For terminals: columns aligned, alternatives of a cell below each other.
@@ -82,9 +84,15 @@ impl TransitionTable {
     }
 
     fn footnote(&self) -> String {
+        let of_directories = match self.roles().any(RoleTable::is_of_directory) {
+            true => {
+                " In tables of directories: what becomes of the sharers, s being the sender, → next state; N/A cannot happen."
+            }
+            false => "",
+        };
         format!(
             "Extracted from {} explored states. Cells: messages sent, whether the core is answered / next state. {NEVER} never met. \
-             (t) transient in any cache, (c) transient because caches are coherent.",
+             (t) transient in any cache, (c) transient because caches are coherent.{of_directories}",
             self.explored
         )
     }
@@ -116,14 +124,11 @@ fn lines_of(role: &RoleTable) -> Vec<Vec<Vec<String>>> {
             StateClass::TransientCoherent => " (c)",
         };
         let mut row = vec![vec![format!("{}{mark}", spec.name)]];
-        row.extend(role.events().map(|event| role.cell(state, event).map_or(vec![NEVER.to_owned()], cell_lines)));
+        let never = if role.is_of_directory() { IMPOSSIBLE } else { NEVER };
+        row.extend(role.events().map(|event| role.words(state, event).unwrap_or_else(|| vec![never.to_owned()])));
         rows.push(row);
     }
     rows
-}
-
-fn cell_lines(reactions: &BTreeSet<Reaction>) -> Vec<String> {
-    reactions.iter().map(Reaction::text).collect()
 }
 
 fn escape(text: &str) -> String {

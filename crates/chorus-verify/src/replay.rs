@@ -302,7 +302,7 @@ impl Replay {
     /// The machine on which the configuration, the program made for faults or the litmus test called `name` runs, one of `tests` or of Chorus's own.
     pub fn machine_of(protocol: &dyn Protocol, name: &str, tests: &[SuiteTest]) -> Option<MachineConfig> {
         let found = find_configuration(protocol, name);
-        let others = || pressure::configurations().into_iter().chain(faults::programs());
+        let others = || pressure::configurations_of(protocol).into_iter().chain(faults::programs_of(protocol));
         let found = found.or_else(|| others().find(|config| config.name == name));
         let of_litmus = || {
             let (name, placement) = Placement::parse(name);

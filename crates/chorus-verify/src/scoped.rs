@@ -1,14 +1,15 @@
 //! Configurations of several GPUs and modules, for protocols that reach further than one module.
 //!
 //! Threads choose among accesses of every strength and fences of every scope. There is one private cache, one bank and one directory entry in each
-//! module unless a configuration says otherwise, and every line and every entry may leave at any time. Line 0 lies in the memory of module 0; on
-//! machines of two GPUs with two modules each, line 2 lies in that of the other GPU.
+//! module unless a configuration says otherwise; lines and entries of banks may leave at any time, and private copies where a configuration says so. Line 0
+//! lies in the memory of module 0; on machines of two GPUs with two modules each, line 2 lies in that of the other GPU, and line 0 has its home on that GPU in
+//! module 2.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::registry::DirectoryShape;
 
 use crate::check::CheckConfig;
-use crate::config::{Evictions, MachineConfig, one_set};
+use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
 use crate::program::{Location, Op, Step, lines_of};
 
 const X: Location = Location { line: 0, word: 0 };
@@ -33,15 +34,19 @@ enum Choice {
     Store(Location, Scope),
     Exchange(Location, Scope),
     Fence(Scope),
+    /// A kernel ends and the next begins.
+    NextKernel,
+    /// Everybody waits until nothing is on its way.
+    Settle,
 }
 
-use Choice::{Exchange, Fence, Load, Store, WeakLoad, WeakStore};
+use Choice::{Exchange, Fence, Load, NextKernel, Settle, Store, WeakLoad, WeakStore};
 use Scope::{Gpu, System};
 
 impl Choice {
-    fn op(self, value: u32) -> Op {
+    fn op(self, value: u32) -> Option<Op> {
         let (order, weak, work_group) = (Order::Relaxed, Order::Weak, Scope::WorkGroup);
-        match self {
+        Some(match self {
             WeakLoad(at) => Op::Load { at, order: weak, scope: work_group },
             WeakStore(at) => Op::Store { at, value, order: weak, scope: work_group },
             Load(at, scope) => Op::Load { at, order, scope },
@@ -50,93 +55,76 @@ impl Choice {
                 Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order, scope, returns: true }
             }
             Fence(scope) => Op::fence(scope),
-        }
+            Settle => Op::Settle,
+            NextKernel => return None,
+        })
     }
 }
 
-/// Everything on one word, and weak accesses of the other.
-const EVERYTHING: &[Choice] = &[
+/// Weak accesses of both words of a line, one strong access of each kind of its first, and fences. [`STRONG`] has the other scopes.
+const ALL: &[Choice] = &[
     WeakLoad(X),
     WeakLoad(X1),
     WeakStore(X),
     WeakStore(X1),
-    Load(X, Gpu),
     Load(X, System),
     Store(X, Gpu),
-    Store(X, System),
-    Exchange(X, Gpu),
     Exchange(X, System),
     Fence(Gpu),
     Fence(System),
 ];
-/// Weak accesses of both words, and one strong one of each kind and scope.
-const ONE_WORD: &[Choice] =
-    &[WeakLoad(X), WeakStore(X), Load(X, System), Store(X, System), Exchange(X, Gpu), Fence(Gpu), Fence(System)];
-/// Weak accesses of a word and fences.
-const WEAK: &[Choice] = &[WeakLoad(X), WeakStore(X), Fence(Gpu), Fence(System)];
-/// Weak loads and stores of both words of a line.
+const WEAK: &[Choice] = &[WeakLoad(X), WeakStore(X)];
 const WEAK_WORDS: &[Choice] = &[WeakLoad(X), WeakLoad(X1), WeakStore(X), WeakStore(X1)];
-/// Weak accesses of two lines that share a directory entry, and fences.
-const ENTRY: &[Choice] = &[WeakLoad(X), WeakLoad(Y), WeakStore(X), WeakStore(Y), Fence(System)];
-/// Weak accesses of two lines that have their homes on different GPUs.
-const TWO_HOMES: &[Choice] = &[WeakLoad(X), WeakLoad(Z), WeakStore(X), WeakStore(Z), Fence(System)];
+const WEAK_LINES: &[Choice] = &[WeakLoad(X), WeakLoad(Y), WeakStore(X), WeakStore(Y)];
+const WEAK_HOMES: &[Choice] = &[WeakLoad(X), WeakLoad(Z), WeakStore(X), WeakStore(Z)];
+const STRONG: &[Choice] =
+    &[Load(X, Gpu), Load(X, System), Store(X, Gpu), Store(X, System), Exchange(X, Gpu), Exchange(X, System)];
+const FENCES: &[Choice] = &[Fence(Gpu), Fence(System)];
+const RAISE: &[Choice] = &[Store(Z, Gpu), Store(Z, System)];
+const LOOK: &[Choice] = &[Load(Z, Gpu), Load(Z, System)];
+const WIDE: &[Choice] = &[Load(X, System)];
+const KERNEL: &[Choice] = &[NextKernel];
+const SETTLE: &[Choice] = &[Settle];
 
-/// As many places as given, each with every choice. Every value written is different, so that a value read names the write it came from.
-fn free(thread: usize, length: usize, choices: &[Choice]) -> Vec<Step> {
-    fixed(thread, &vec![choices; length])
-}
+/// A thread: the private cache beside it, numbered as its module is, and what it may do in each place.
+type Thread<'a> = (u16, &'a [&'a [Choice]]);
 
-/// Places with the given choices.
-fn fixed(thread: usize, places: &[&[Choice]]) -> Vec<Step> {
+/// What a thread may do in each place. Every value written is different, so that a value read names the write it came from.
+fn steps(thread: usize, places: &[&[Choice]]) -> Vec<Step> {
     let step = |(place, choices): (usize, &&[Choice])| {
         let value = (1 + thread * 4 + place) as u32;
-        Step { alternatives: choices.iter().map(|choice| choice.op(value)).collect(), implied: false }
+        let alternatives: Vec<Op> = choices.iter().filter_map(|choice| choice.op(value)).collect();
+        if alternatives.is_empty() { Step::next_kernel().to_vec() } else { vec![Step { alternatives, implied: false }] }
     };
-    places.iter().enumerate().map(step).collect()
+    places.iter().enumerate().flat_map(step).collect()
 }
 
-/// Threads with these operations beside private caches, which are numbered as their modules are.
-fn placed(modules: Modules, caches: &[u16], steps: Vec<Vec<Step>>) -> MachineConfig {
+/// Threads on a machine whose caches have room for one line.
+fn machine(modules: Modules, threads: &[Thread<'_>]) -> MachineConfig {
+    let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
+    let steps: Vec<Vec<Step>> = threads.iter().enumerate().map(|(index, (_, places))| steps(index, places)).collect();
     let lines = lines_of(steps.iter().flatten().flat_map(|step| &step.alternatives));
-    MachineConfig::for_choices(caches, lines, steps).on_modules(modules, 1, 0)
+    let config = MachineConfig::for_choices(&caches, lines, steps);
+    MachineConfig { evictions: Evictions::SharedAnytime, ..config }.on_modules(modules, 1, 0)
 }
 
-/// Threads that choose freely, thread `i` as many operations as `lengths[i]`.
-fn choosing<const N: usize>(
-    modules: Modules,
-    caches: [u16; N],
-    lengths: [usize; N],
-    choices: &[Choice],
-) -> MachineConfig {
-    let steps = lengths.iter().enumerate().map(|(thread, &length)| free(thread, length, choices)).collect();
-    placed(modules, &caches, steps)
-}
-
-/// A writer of `X` that raises the flag `Z`, and a reader; both choose how far their fences and the flag reach.
-fn message_passing(modules: Modules, caches: [u16; 2]) -> MachineConfig {
-    let fences: &[Choice] = &[Fence(Gpu), Fence(System)];
-    let writer = fixed(0, &[&[WeakStore(X)], fences, &[Store(Z, Gpu), Store(Z, System)]]);
-    let reader = fixed(1, &[&[Load(Z, Gpu), Load(Z, System)], fences, &[WeakLoad(X)]]);
-    let config = placed(modules, &caches, vec![writer, reader]);
+/// The same with room for every line.
+fn roomy(config: MachineConfig) -> MachineConfig {
     MachineConfig { l1: one_set(2, 2), l2: one_set(2, 2), ..config }
 }
 
-/// Weak accesses in a kernel and in the next.
-fn kernels(modules: Modules, caches: [u16; 2]) -> MachineConfig {
-    let thread = |thread: usize| {
-        let mut steps = free(thread, 1, WEAK_WORDS);
-        steps.extend(Step::next_kernel());
-        steps.extend(fixed(thread + 2, &[WEAK_WORDS]));
-        steps
-    };
-    placed(modules, &caches, vec![thread(0), thread(1)])
-}
-
-/// A directory whose only entry covers four lines, which all lie in the memory of one module.
+/// The same with directories whose only entry covers four lines, which lie in the memory of one module.
 fn four_line_entry(config: MachineConfig) -> MachineConfig {
     let directory = DirectoryShape { lines_per_entry: 4, ..DirectoryShape::SMALLEST };
     let modules = [config.topology.gpus, config.topology.gpms];
-    MachineConfig { directory, l2: one_set(2, 2), ..config }.on_modules(modules, 1, 2)
+    MachineConfig { directory, ..roomy(config) }.on_modules(modules, 1, 2)
+}
+
+/// A message whose sender and receiver choose how far their fences and the flag reach; banks lose lines and entries only when they must.
+fn message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
+    let writer: Thread<'_> = (writer, &[&[WeakStore(X)], FENCES, RAISE]);
+    let reader: Thread<'_> = (reader, &[LOOK, FENCES, &[WeakLoad(X)]]);
+    MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, &[writer, reader])) }
 }
 
 /// The configurations that take a moment each, for tests.
@@ -145,18 +133,46 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
     vec![
         config(
             "modules-smoke",
-            "1 GPU of 2 modules, 1 line of 2 words, one operation beside its home and one beside the other bank",
-            choosing(ONE_BY_TWO, [0, 1], [1, 1], EVERYTHING),
+            "1 GPU of 2 modules, 1 line of 2 words, 1 operation each",
+            machine(ONE_BY_TWO, &[(0, &[ALL]), (1, &[ALL])]),
         ),
         config(
             "gpus-smoke",
-            "2 GPUs of 2 modules, 1 line of 2 words, one operation each beside banks that are its home on no GPU",
-            choosing(TWO_BY_TWO, [1, 3], [1, 1], EVERYTHING),
+            "2 GPUs of 2 modules, 1 word, a weak access and a fence beside its home, a weak access far from it",
+            machine(TWO_BY_TWO, &[(0, &[WEAK, FENCES]), (3, &[WEAK])]),
+        ),
+        config(
+            "words-smoke",
+            "1 GPU of 2 modules, 1 line of 2 words, 2 weak accesses far from its home and 1 beside it",
+            machine(ONE_BY_TWO, &[(1, &[WEAK_WORDS, WEAK_WORDS]), (0, &[WEAK_WORDS])]),
+        ),
+        config(
+            "beside-smoke",
+            "2 GPUs of 1 module, 1 word, 2 threads beside one private cache and 1 beside its home, 1 weak access each",
+            machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
+        ),
+        config(
+            "progress-smoke",
+            "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
+            machine(TWO_BY_TWO, &[(1, &[WEAK, SETTLE, WIDE]), (3, &[WEAK, SETTLE, WIDE])]),
         ),
         config(
             "kernels-smoke",
-            "2 GPUs of 1 module, a weak access in a kernel and one in the next",
-            kernels(TWO_BY_ONE, [0, 1]),
+            "2 GPUs of 1 module, 1 word, a weak access in a kernel and one in the next",
+            machine(TWO_BY_ONE, &[(0, &[WEAK, KERNEL, WEAK]), (1, &[WEAK, KERNEL, WEAK])]),
+        ),
+        config(
+            "entry-smoke",
+            "1 GPU of 2 modules, 2 lines in one directory entry, 1 weak access each and a fence",
+            four_line_entry(machine(ONE_BY_TWO, &[(0, &[WEAK_LINES, FENCES]), (1, &[WEAK_LINES])])),
+        ),
+        config(
+            "write-back-smoke",
+            "1 GPU of 2 modules, 1 word, weak accesses and a fence, with stores that stay where they may",
+            MachineConfig {
+                parameters: &[("write_back", 2), ("downgrades", 1)],
+                ..machine(ONE_BY_TWO, &[(1, &[WEAK, FENCES]), (0, &[WEAK])])
+            },
         ),
     ]
 }
@@ -164,71 +180,150 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
 /// The configurations of several modules, cheapest first.
 pub fn configurations() -> Vec<CheckConfig> {
     let config = |name, description, machine| CheckConfig { name, description, machine };
-    let entries_stay = |machine: MachineConfig| MachineConfig { evictions: Evictions::PrivateAnytime, ..machine };
     let mut configurations = quick_configurations();
     configurations.extend([
         config(
-            "modules",
-            "1 GPU of 2 modules, 1 word, 2 operations each",
-            choosing(ONE_BY_TWO, [0, 1], [2, 2], ONE_WORD),
+            "three-modules",
+            "1 GPU of 3 modules, 1 word, 1 weak access each",
+            machine(ONE_BY_THREE, &[(0, &[WEAK]), (1, &[WEAK]), (2, &[WEAK])]),
         ),
         config(
-            "modules-words",
-            "1 GPU of 2 modules, 1 line of 2 words, 2 operations and 1",
-            choosing(ONE_BY_TWO, [1, 0], [2, 1], EVERYTHING),
-        ),
-        config("gpus", "2 GPUs of 1 module, 1 word, 2 operations each", choosing(TWO_BY_ONE, [0, 1], [2, 2], ONE_WORD)),
-        config(
-            "gpus-modules",
-            "2 GPUs of 2 modules, 1 line of 2 words, 2 operations and 1 beside banks that are its home on no GPU",
-            choosing(TWO_BY_TWO, [1, 3], [2, 1], EVERYTHING),
-        ),
-        config(
-            "gpus-home",
-            "the same beside its home, and 1 on the other GPU",
-            choosing(TWO_BY_TWO, [0, 3], [2, 1], EVERYTHING),
-        ),
-        config(
-            "gpus-weak",
-            "2 GPUs of 2 modules, 1 word, 2 weak accesses or fences each beside banks that are its home on no GPU",
-            choosing(TWO_BY_TWO, [1, 3], [2, 2], WEAK),
-        ),
-        config(
-            "one-gpu-of-two",
-            "2 GPUs of 2 modules, 1 word on one of them, 2 weak accesses or fences each on the other",
-            choosing(TWO_BY_TWO, [2, 3], [2, 2], WEAK),
+            "weak",
+            "2 GPUs of 2 modules, 1 word, 2 and 1 weak accesses beside banks that are its home on no GPU",
+            machine(TWO_BY_TWO, &[(1, &[WEAK, WEAK]), (3, &[WEAK])]),
         ),
         config(
             "beside",
-            "2 GPUs of 1 module, 2 threads beside one private cache, 1 beside its home, 2, 1 and 1 operations",
-            choosing(TWO_BY_ONE, [1, 1, 0], [2, 1, 1], WEAK),
+            "2 GPUs of 1 module, 2 threads beside one private cache and 1 beside the home of a word, 2, 1 and 1 weak accesses",
+            machine(TWO_BY_ONE, &[(1, &[WEAK, WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
         ),
         config(
-            "three-modules",
-            "1 GPU of 3 modules, 1 word, 1 operation each",
-            choosing(ONE_BY_THREE, [0, 1, 2], [1, 1, 1], ONE_WORD),
+            "fences",
+            "1 GPU of 2 modules, 1 word, weak accesses around a fence and before one",
+            machine(ONE_BY_TWO, &[(1, &[WEAK, FENCES, WEAK]), (0, &[WEAK, FENCES])]),
         ),
+        config("message-modules", "a message from one module to the other of a GPU", message(TWO_BY_TWO, 0, 1)),
+        config("message-gpus", "a message from one GPU to the other", message(TWO_BY_ONE, 0, 1)),
         config(
-            "entry",
-            "2 GPUs of 1 module, 2 lines in one directory entry, 2 and 1 weak accesses or fences",
-            four_line_entry(choosing(TWO_BY_ONE, [0, 1], [2, 1], ENTRY)),
-        ),
-        config(
-            "homes",
-            "2 GPUs of 2 modules, 2 lines with homes on different GPUs, 2 and 1 weak accesses or fences",
-            choosing(TWO_BY_TWO, [1, 3], [2, 1], TWO_HOMES),
+            "strong",
+            "2 GPUs of 2 modules, 1 word, a strong access each beside banks that are its home on no GPU",
+            machine(TWO_BY_TWO, &[(1, &[STRONG]), (3, &[STRONG])]),
         ),
         config(
             "kernels",
-            "2 GPUs of 2 modules, a weak access in a kernel and one in the next",
-            kernels(TWO_BY_TWO, [1, 3]),
+            "2 GPUs of 2 modules, 1 word, a weak access in a kernel and one in the next, far from its homes",
+            machine(TWO_BY_TWO, &[(1, &[WEAK, KERNEL, WEAK]), (3, &[WEAK, KERNEL, WEAK])]),
         ),
         config(
-            "message-modules",
-            "a message from one module to the other of a GPU, its scope chosen, while private copies leave",
-            entries_stay(message_passing(TWO_BY_TWO, [0, 1])),
+            "modules",
+            "1 GPU of 2 modules, 1 line of 2 words, 2 operations beside its home and 1 beside the other bank",
+            machine(ONE_BY_TWO, &[(0, &[ALL, ALL]), (1, &[ALL])]),
         ),
-        config("message-gpus", "the same from one GPU to the other", entries_stay(message_passing(TWO_BY_TWO, [1, 3]))),
+        config(
+            "gpus-home",
+            "2 GPUs of 2 modules, 1 line of 2 words, 1 operation beside its home and 1 far from it",
+            machine(TWO_BY_TWO, &[(0, &[ALL]), (3, &[ALL])]),
+        ),
+        config(
+            "one-gpu-of-two",
+            "2 GPUs of 2 modules, 1 line of 2 words, 1 operation each on the GPU that it does not lie on",
+            machine(TWO_BY_TWO, &[(2, &[ALL]), (3, &[ALL])]),
+        ),
+        config(
+            "private",
+            "1 GPU of 2 modules, 1 line of 2 words, 2 and 1 weak accesses, while private copies leave too",
+            MachineConfig { evictions: Evictions::Anytime, ..machine(ONE_BY_TWO, &[(0, &[WEAK_WORDS, WEAK_WORDS]), (1, &[WEAK_WORDS])]) },
+        ),
+        config(
+            "in-flight-loads",
+            "2 GPUs of 1 module, 1 word, 2 and 2 weak accesses, with loads that do not block",
+            MachineConfig { loads: Loads::NonBlocking, ..machine(TWO_BY_ONE, &[(0, &[WEAK, WEAK]), (1, &[WEAK, WEAK])]) },
+        ),
+        config(
+            "release",
+            "2 GPUs of 2 modules, 1 word, a weak access and a fence beside a bank that is its home on no GPU, a weak access on the other GPU",
+            machine(TWO_BY_TWO, &[(1, &[WEAK, FENCES]), (3, &[WEAK])]),
+        ),
+        config(
+            "homes",
+            "2 GPUs of 2 modules, from empty caches, 2 lines with homes on different GPUs, 2 and 1 weak accesses",
+            MachineConfig { start: Start::Cold, ..machine(TWO_BY_TWO, &[(1, &[WEAK_HOMES, WEAK_HOMES]), (3, &[WEAK_HOMES])]) },
+        ),
+        config(
+            "gpus",
+            "2 GPUs of 2 modules, 1 line of 2 words, 1 operation each beside banks that are its home on no GPU",
+            machine(TWO_BY_TWO, &[(1, &[ALL]), (3, &[ALL])]),
+        ),
     ]);
     configurations
+}
+
+/// Programs made for faults of protocols that reach further than one module.
+pub fn programs() -> Vec<CheckConfig> {
+    const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Fence(System)], &[Store(Y, System)]];
+    const READER: &[&[Choice]] = &[&[Load(Y, System)], &[Fence(System)], &[WeakLoad(X)]];
+    let on = |modules, name, description, threads: &[Thread<'_>]| {
+        let machine = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, threads)) };
+        CheckConfig { name, description, machine }
+    };
+    let program = |name, description, threads: &[Thread<'_>]| on(TWO_BY_ONE, name, description, threads);
+    vec![
+        program(
+            "other-word",
+            "a thread writes both words of a line that it has a copy of, and loads the first that it wrote",
+            &[(1, &[&[WeakStore(X1)], &[WeakStore(X)], &[WeakLoad(X1)]])],
+        ),
+        on(
+            ONE_BY_THREE,
+            "message-past-home",
+            "a message between two modules, about a line that lies in the memory of a third",
+            &[(1, WRITER), (2, READER)],
+        ),
+        on(
+            TWO_BY_TWO,
+            "message-past-gpu-home",
+            "a message to a module that gets its lines from the home within its GPU",
+            &[(0, WRITER), (3, READER)],
+        ),
+        program(
+            "store-behind-refill",
+            "a thread stores and loads while another beside it has a load on its way",
+            &[(1, &[&[WeakStore(X)], &[WeakLoad(X)]]), (1, &[&[WeakLoad(X)]])],
+        ),
+        program(
+            "atomic-before-load",
+            "a thread loads what it has just exchanged, near to its home or far from it",
+            &[(1, &[&[Exchange(X, Gpu), Exchange(X, System)], &[WeakLoad(X), Load(X, System)]])],
+        ),
+        program(
+            "store-behind-atomic",
+            "a store follows an exchange of its word, and both meet at the homes",
+            &[(1, &[&[Exchange(X, Gpu)], &[WeakStore(X)], &[WeakLoad(X)]])],
+        ),
+        program(
+            "two-atomics",
+            "two GPUs exchange a word",
+            &[(0, &[&[Exchange(X, System)]]), (1, &[&[Exchange(X, System)]])],
+        ),
+        program(
+            "message",
+            "a message from one GPU to the other, to a reader that has an old copy",
+            &[(0, WRITER), (1, READER)],
+        ),
+        program("message-back", "a message from one GPU to another that its words lie on", &[(1, WRITER), (0, READER)]),
+        program(
+            "refill-beside",
+            "another thread beside the reader of a message has a load on its way",
+            &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
+        ),
+        program(
+            "refill-in-fence",
+            "another thread loads while a fence waits",
+            &[
+                (0, &[&[WeakStore(X)], &[Fence(System)], &[WeakLoad(Y)]]),
+                (0, &[&[WeakLoad(Y)]]),
+                (1, &[&[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
+            ],
+        ),
+    ]
 }

@@ -171,8 +171,8 @@ impl Machine {
     fn add_final_words(&self, state: &[u32], words: &mut Vec<u32>) {
         for line in 0..usize::from(self.config.lines) {
             let mut data = self.memory_line(state, line);
-            for agent in (0..self.controllers).rev() {
-                let view = &self.nodes.node(state[agent]).views[line];
+            for &agent in &self.from_home[line] {
+                let view = &self.nodes.node(state[usize::from(agent)]).views[line];
                 data.merge(view.dirty, &view.data);
             }
             words.extend(data.0);

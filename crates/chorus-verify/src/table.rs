@@ -10,6 +10,7 @@ use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage
 use chorus_protocol::registry::Protocol;
 
 use crate::check::table_configurations;
+use crate::directory_table::{Tracked, cell};
 use crate::explore::{Exploration, OnForbidden};
 use crate::machine::Machine;
 use crate::node::{NOW, Node, StepInput, Victim};
@@ -74,6 +75,10 @@ pub struct RoleTable {
     pub vocabulary: &'static Vocabulary,
     reached: BTreeSet<u8>,
     cells: BTreeMap<(u8, u8), BTreeSet<Reaction>>,
+    /// What became of sharers, where states are those of directory entries.
+    tracked: BTreeMap<(u8, u8), BTreeSet<Tracked>>,
+    /// The title of the protocol, and the cells that the one it adds to does not have.
+    added: Option<(&'static str, BTreeSet<(u8, u8)>)>,
 }
 
 impl RoleTable {
@@ -91,6 +96,25 @@ impl RoleTable {
     /// What was seen in a state on an event; nothing if it was never met.
     pub fn cell(&self, state: u8, event: u8) -> Option<&BTreeSet<Reaction>> {
         self.cells.get(&(state, event))
+    }
+
+    /// Whether states are those of directory entries.
+    pub fn is_of_directory(&self) -> bool {
+        !self.tracked.is_empty()
+    }
+
+    /// The words of a cell, alternatives apart; nothing if it was never met.
+    pub fn words(&self, state: u8, event: u8) -> Option<Vec<String>> {
+        let at = (state, event);
+        let words = match self.is_of_directory() {
+            true => cell(self.tracked.get(&at)?),
+            false => self.cells.get(&at)?.iter().map(Reaction::text).collect(),
+        };
+        let marked = self.added.as_ref().filter(|(_, added)| added.contains(&at));
+        Some(match marked {
+            Some((title, _)) => words.into_iter().map(|words| format!("{words} ({title} only)")).collect(),
+            None => words,
+        })
     }
 
     /// How many states of each class were reached.
@@ -125,8 +149,19 @@ impl TransitionTable {
         TransitionTable { title, citation, explored: 0, roles: BTreeMap::new() }
     }
 
-    /// Explores a protocol in enough configurations to meet everything it does.
+    /// Explores a protocol in enough configurations to meet everything it does. Where it adds to another, what it adds is marked.
     pub fn extract(protocol: &'static dyn Protocol) -> TransitionTable {
+        let mut table = TransitionTable::seen(protocol);
+        let Some(base) = protocol.extends().map(TransitionTable::seen) else { return table };
+        for (role, own) in &mut table.roles {
+            let Some(base) = base.roles.get(role).filter(|_| own.is_of_directory()) else { continue };
+            let added = own.tracked.keys().copied().filter(|cell| !base.tracked.contains_key(cell)).collect();
+            own.added = Some((table.title, added));
+        }
+        table
+    }
+
+    fn seen(protocol: &'static dyn Protocol) -> TransitionTable {
         let mut table = TransitionTable::empty(protocol);
         for config in table_configurations(protocol) {
             let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
@@ -179,7 +214,13 @@ impl TransitionTable {
                 }
                 Err(_) => continue,
             };
-            self.role_table(vocabulary).cells.entry((class.state, class.event)).or_default().insert(reaction);
+            let cell = (class.state, class.event);
+            if let Some(tracked) =
+                Tracked::of(machine, step, class.line.0 as usize).filter(|_| step.outcome == Ok(StepOutcome::Done))
+            {
+                self.role_table(vocabulary).tracked.entry(cell).or_default().insert(tracked);
+            }
+            self.role_table(vocabulary).cells.entry(cell).or_default().insert(reaction);
         }
     }
 
@@ -213,7 +254,13 @@ impl TransitionTable {
     }
 
     fn role_table(&mut self, vocabulary: &'static Vocabulary) -> &mut RoleTable {
-        let empty = || RoleTable { vocabulary, reached: BTreeSet::new(), cells: BTreeMap::new() };
+        let empty = || RoleTable {
+            vocabulary,
+            reached: BTreeSet::new(),
+            cells: BTreeMap::new(),
+            tracked: BTreeMap::new(),
+            added: None,
+        };
         self.roles.entry(vocabulary.role).or_insert_with(empty)
     }
 }

@@ -82,6 +82,18 @@ pub enum Violation {
         /// What is missing there.
         reason: &'static str,
     },
+    /// A readable copy of a shared bank is not tracked up to its home.
+    #[error("tracking broken: {bank} can read line {line:#x}, but {tracker} does not track {sharer}")]
+    NotTracked {
+        /// The bank that has the copy.
+        bank: String,
+        /// The line.
+        line: u8,
+        /// The bank whose directory should know.
+        tracker: String,
+        /// Of whom.
+        sharer: String,
+    },
     /// Something waits and nothing can ever move again.
     #[error("deadlock: {0}")]
     Deadlock(String),

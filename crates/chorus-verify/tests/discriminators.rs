@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chorus_protocol::registry::{MemoryModel, PROTOCOLS, Protocol};
+use chorus_protocol::registry::{MemoryModel, PROTOCOLS, Protocol, Reach};
 use chorus_verify::config::Stores;
 use chorus_verify::litmus::{DISCRIMINATORS, SuiteTest, find, run_litmus};
 
@@ -36,8 +36,11 @@ fn seen(protocol: &'static dyn Protocol, stores: Stores) -> Seen {
     seen
 }
 
+/// Those that reach further than a module have tests of their own in `scoped.rs`.
 fn protocols(model: MemoryModel) -> impl Iterator<Item = &'static dyn Protocol> {
-    PROTOCOLS.iter().copied().filter(move |protocol| protocol.model() == model)
+    let is_one =
+        move |protocol: &&'static dyn Protocol| protocol.model() == model && protocol.reach() == Reach::OneModule;
+    PROTOCOLS.iter().copied().filter(is_one)
 }
 
 /// What all protocols of a model show: they agree on every test that was run on them.

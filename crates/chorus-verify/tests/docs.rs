@@ -5,7 +5,7 @@ mod pages;
 use chorus_litmus::model::Model;
 use chorus_protocol::message::{Channel, MessageSpec, Size};
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, find};
-use chorus_verify::check::{Verdict, check, configurations, find_configuration, smoke_configurations};
+use chorus_verify::check::{Verdict, check, configurations, find_configuration, quick_configurations};
 use chorus_verify::faults::find_fault;
 use chorus_verify::litmus;
 use chorus_verify::networks::{describe, smallest};
@@ -23,6 +23,9 @@ fn promise(promise: Promise) -> &'static str {
             "single owner: a private copy that has been written is the only readable one, and any other equals its home"
         }
         Promise::Inclusion => "inclusion: every readable private copy is resident at its home, which knows of it",
+        Promise::Tracking => {
+            "tracking: once nothing is in flight, directories track every readable copy in a shared bank up to its home, which holds the same"
+        }
         Promise::Communication => "communication: writes of one work-group reach others within a kernel",
     }
 }
@@ -69,7 +72,8 @@ fn written<const N: usize>(block: Option<&str>, name: &str, skipped: usize) -> O
 /// Rows of all configurations. The numbers of the larger ones are taken over from the page, since counting them takes minutes;
 /// they are counted anew when pages are rewritten.
 fn explorations(protocol: &'static dyn Protocol, block: Option<&str>) -> String {
-    let small: Vec<&str> = smoke_configurations().iter().map(|config| config.name).collect();
+    let quick = quick_configurations(protocol);
+    let small: Vec<&str> = quick.iter().map(|config| config.name).collect();
     let rows = configurations(protocol).into_iter().map(|config| {
         let taken_over = if small.contains(&config.name) { None } else { written(block, config.name, 2) };
         let [states, transitions, depth, executions] = taken_over.unwrap_or_else(|| {

@@ -2,8 +2,8 @@
 
 mod pages;
 
-use chorus_protocol::registry::{Counters, PROTOCOLS, Protocol, find};
-use chorus_verify::faults::{Catch, Catcher, MutationScore, caught, find_fault, programs, score};
+use chorus_protocol::registry::{Counters, PROTOCOLS, Protocol, Reach, find};
+use chorus_verify::faults::{Catch, Catcher, MutationScore, caught, find_fault, programs_of, score};
 use pages::{Page, table};
 
 /// TC-Weak's faults are looked for under fixed leases: the controllers and the faults are the same, and fewer states are to be searched.
@@ -30,14 +30,16 @@ fn catches(protocol: &'static dyn Protocol) -> String {
     });
     let mut text = table(["fault", "what the faulty controller does", "found by", "as"], rows);
     let used = |name| catches.iter().any(|catch| catch.by == Catcher::Program(name));
-    for program in programs().iter().filter(|program| used(program.name)) {
+    for program in programs_of(protocol).iter().filter(|program| used(program.name)) {
         text.push_str(&format!("\nIn `{}` {}.\n", program.name, program.description));
     }
     text
 }
 
-fn expect_catches(counters: Counters) {
-    let with = |protocol: &&&'static dyn Protocol| protocol.counters() == counters && protocol.name() != PREDICTING;
+fn expect_catches(reach: Reach, counters: Counters) {
+    let with = |protocol: &&&'static dyn Protocol| {
+        protocol.reach() == reach && protocol.counters() == counters && protocol.name() != PREDICTING
+    };
     for protocol in PROTOCOLS.iter().filter(with) {
         let found = catches(*protocol);
         let page = |name: &str| Page::read(&format!("docs/protocols/{name}.md"));
@@ -50,19 +52,27 @@ fn expect_catches(counters: Counters) {
 
 #[test]
 fn every_fault_of_protocols_without_time_is_caught_as_its_page_says() {
-    expect_catches(Counters::None);
+    expect_catches(Reach::OneModule, Counters::None);
 }
 
 #[test]
 fn every_fault_of_protocols_with_leases_is_caught_as_its_page_says() {
     assert_eq!(protocol(PREDICTING).faults(), protocol(FIXED).faults());
-    expect_catches(Counters::Synchronised);
+    expect_catches(Reach::OneModule, Counters::Synchronised);
 }
 
-/// How much each kind of check finds by itself is printed. Of TC-Weak, where even a brief look into every place takes minutes, it is not.
+#[test]
+fn every_fault_of_protocols_of_several_modules_is_caught_as_its_page_says() {
+    expect_catches(Reach::AnyMachine, Counters::None);
+}
+
+/// How much each kind of check finds by itself is printed. Of TC-Weak and of protocols of several modules, where even a brief look into every place takes
+/// minutes, it is not.
 #[test]
 fn each_kind_of_check_finds_most_faults_by_itself_and_together_they_find_all() {
-    let scored = |protocol: &&&'static dyn Protocol| ![PREDICTING, FIXED].contains(&protocol.name());
+    let scored = |protocol: &&&'static dyn Protocol| {
+        protocol.reach() == Reach::OneModule && ![PREDICTING, FIXED].contains(&protocol.name())
+    };
     for protocol in PROTOCOLS.iter().filter(scored) {
         let MutationScore { seeded, by_configuration, by_litmus, missed } = score(*protocol);
         let name = protocol.name();

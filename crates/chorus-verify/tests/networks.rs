@@ -4,7 +4,7 @@ use chorus_protocol::registry::{PROTOCOLS, find};
 use chorus_verify::config::MachineConfig;
 use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::networks::{Networks, Sharing, assignments, smallest, try_configuration, try_sharing};
-use chorus_verify::pressure::configurations;
+use chorus_verify::pressure::{configurations, configurations_of};
 use chorus_verify::settings::Settings;
 use chorus_verify::violation::Violation;
 
@@ -20,7 +20,8 @@ fn the_declared_networks_of_every_protocol_are_free_of_deadlock() {
 #[test]
 fn the_declared_networks_stay_free_of_deadlock_with_more_room() {
     for protocol in PROTOCOLS {
-        for (config, capacity) in configurations().into_iter().flat_map(|config| [(config.clone(), 2), (config, 3)]) {
+        let configurations = configurations_of(*protocol);
+        for (config, capacity) in configurations.into_iter().flat_map(|config| [(config.clone(), 2), (config, 3)]) {
             let networks = Networks::Finite { pools: (0..protocol.virtual_networks()).collect(), capacity };
             let machine = MachineConfig { networks, ..config.machine };
             let mut exploration = Exploration::new(*protocol, None, &machine, OnForbidden::Stop);

@@ -4,7 +4,7 @@ use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::{PROTOCOLS, find};
 use chorus_verify::check::{check_bounded, configurations, smoke_configurations};
 use chorus_verify::config::Stores;
-use chorus_verify::faults::programs;
+use chorus_verify::faults::programs_of;
 use chorus_verify::litmus;
 use chorus_verify::machine::Action;
 use chorus_verify::networks::Networks;
@@ -38,7 +38,8 @@ fn violations_of_the_smallest_configurations_replay_to_themselves() {
 fn no_configuration_is_named_like_another_or_like_a_litmus_test() {
     for protocol in PROTOCOLS {
         let mut names: Vec<&str> = configurations(*protocol).iter().map(|config| config.name).collect();
-        names.extend(pressure::configurations().iter().chain(&programs()).map(|config| config.name));
+        let others = [pressure::configurations_of(*protocol), programs_of(*protocol)].concat();
+        names.extend(others.iter().map(|config| config.name));
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name) && litmus::find(name).is_none(), "{name}");
         }

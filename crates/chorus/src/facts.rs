@@ -6,12 +6,19 @@
 //! | `states.transient_coherent.ROLE.P` | those of them that only coherence needs |
 //! | `states.transient_coherent.P` | the same of both roles together |
 //! | `virtual_networks.extra.P` | virtual networks beyond those of the non-coherent GPU (TC paper, Table 4) |
+//! | `states.transient.ROLE.P` | those of them that are not stable, of any kind (HMG paper, section III-B) |
 //! | `worst_case_buffer.S` | a buffer for one request per thread, over the L2 of system S at full size (TC paper, section 5.2) |
+//! | `directory.sharers.S` | sharers that an entry of system S's directories tells apart (HMG paper, sections V-A and VII-C) |
+//! | `directory.entry_bits.S` | bits of an entry |
+//! | `directory.kilobytes.S` | storage of the directory of one module at full size, in 1000 bytes |
+//! | `directory.share_of_l2.S` | the same, over the data of the module's L2 |
+//! | `directory.covered_megabytes.S` | data that the directory of one module covers, in 1024 x 1024 bytes (HMG paper, section VI) |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_lab::paper::Paper;
 use chorus_protocol::address::Role;
+use chorus_protocol::directory::{entry_bits, hierarchical_sharers};
 use chorus_protocol::registry::{self, Protocol};
 use chorus_system::{Scale, SystemConfig, resolve};
 use chorus_verify::table::{StateCounts, TransitionTable};
@@ -26,10 +33,14 @@ const REQUEST_BYTES: f64 = 12.0;
 /// The facts about every protocol and system that a claim of these papers names.
 pub fn count(papers: &[Paper]) -> BTreeMap<String, f64> {
     let claims = papers.iter().flat_map(|paper| &paper.statements.claims);
-    let named = claims.filter_map(|claim| claim.fact.as_deref()).filter_map(|fact| fact.rsplit('.').next());
-    let names: BTreeSet<&str> = named.collect();
-    let protocols = names.iter().filter_map(|name| registry::find(name)).flat_map(of_protocol);
-    protocols.chain(names.iter().filter_map(|name| of_system(name))).collect()
+    let facts: Vec<(&str, &str)> = claims.filter_map(|claim| claim.fact.as_deref()?.rsplit_once('.')).collect();
+    // A system and a protocol may have the same name.
+    let is_of_system = |what: &str| what.starts_with("directory.") || what == "worst_case_buffer";
+    let names = |of_system: bool| -> BTreeSet<&str> {
+        facts.iter().filter(|(what, _)| is_of_system(what) == of_system).map(|(_, name)| *name).collect()
+    };
+    let protocols = names(false).into_iter().filter_map(registry::find).flat_map(of_protocol);
+    protocols.chain(names(true).into_iter().flat_map(of_system)).collect()
 }
 
 fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
@@ -41,6 +52,7 @@ fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
         let counts = table.role(role).map_or_else(StateCounts::default, |role| role.counts());
         transient_coherent += counts.transient_coherent;
         facts.push((format!("states.{key}.{name}"), counts.total() as f64));
+        facts.push((format!("states.transient.{key}.{name}"), (counts.total() - counts.stable) as f64));
         facts.push((format!("states.transient_coherent.{key}.{name}"), counts.transient_coherent as f64));
     }
     facts.push((format!("states.transient_coherent.{name}"), transient_coherent as f64));
@@ -52,22 +64,55 @@ fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
 }
 
 /// Facts about a shipped system; none where there is none of that name.
-fn of_system(name: &str) -> Option<(String, f64)> {
-    let SystemConfig { core, l2, .. } = resolve(name, Scale::Paper, &[]).ok()?.config;
+fn of_system(name: &str) -> Vec<(String, f64)> {
+    let Ok(system) = resolve(name, Scale::Paper, &[]) else { return Vec::new() };
+    let SystemConfig { core, l1, l2, directory, hierarchy, .. } = system.config;
     // Of one module, whose L2 answers the threads of that module.
     let threads = [core.count, core.wavefronts, core.lanes].map(f64::from).iter().product::<f64>();
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
-    Some((format!("worst_case_buffer.{name}"), threads * REQUEST_BYTES / l2_bytes))
+    let sharers = hierarchical_sharers(hierarchy.gpus, hierarchy.gpms);
+    let bits = entry_bits(sharers);
+    let directory_bytes = f64::from(directory.entries) * f64::from(bits) / 8.0;
+    let lines = f64::from(directory.entries) * f64::from(directory.lines_per_entry);
+    let facts = [
+        ("worst_case_buffer", threads * REQUEST_BYTES / l2_bytes),
+        ("directory.sharers", f64::from(sharers)),
+        ("directory.entry_bits", f64::from(bits)),
+        ("directory.kilobytes", directory_bytes / 1e3),
+        ("directory.share_of_l2", directory_bytes / l2_bytes),
+        ("directory.covered_megabytes", lines * f64::from(l1.line_bytes) / f64::from(1 << 20)),
+    ];
+    facts.map(|(what, value)| (format!("{what}.{name}"), value)).to_vec()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::of_system;
+
+    fn fact(system: &str, what: &str) -> Option<f64> {
+        of_system(system).into_iter().collect::<BTreeMap<_, _>>().get(&format!("{what}.{system}")).copied()
+    }
 
     #[test]
     fn the_worst_case_buffer_follows_from_the_machine() {
         let expected = 16.0 * 48.0 * 32.0 * 12.0 / (8.0 * 128.0 * 1024.0);
-        assert_eq!(of_system("tc"), Some(("worst_case_buffer.tc".to_owned(), expected)));
-        assert_eq!(of_system("gpu-vi"), None);
+        assert_eq!(fact("tc", "worst_case_buffer"), Some(expected));
+        assert_eq!(of_system("gpu-vi"), []);
+    }
+
+    #[test]
+    fn the_cost_of_a_directory_follows_from_the_machine() {
+        let expected = [
+            ("sharers", 4.0 + 4.0 - 2.0),
+            ("entry_bits", 48.0 + 6.0 + 1.0),
+            ("kilobytes", 12.0 * 1024.0 * 55.0 / 8.0 / 1000.0),
+            ("share_of_l2", 12.0 * 1024.0 * 55.0 / 8.0 / (3.0 * 1024.0 * 1024.0)),
+            ("covered_megabytes", 12.0 * 1024.0 * 4.0 * 128.0 / 1024.0 / 1024.0),
+        ];
+        for (what, value) in expected {
+            assert_eq!(fact("hmg", &format!("directory.{what}")), Some(value), "{what}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::Protocol;
 use chorus_verify::check::configurations;
 use chorus_verify::config::MachineConfig;
-use chorus_verify::faults::programs;
+use chorus_verify::faults::programs_of;
 use chorus_verify::litmus::{self, SuiteTest};
 use chorus_verify::networks::Networks;
 use chorus_verify::pressure;
@@ -69,7 +69,8 @@ fn replayed(text: &str, protocol: &'static dyn Protocol, tests: &[SuiteTest]) ->
 fn machine(protocol: &dyn Protocol, test: &str, tests: &[SuiteTest]) -> Result<MachineConfig, Failure> {
     Replay::machine_of(protocol, test, tests).ok_or_else(|| {
         let litmus_tests = litmus::tests();
-        let configurations = [configurations(protocol), pressure::configurations(), programs()].concat();
+        let configurations =
+            [configurations(protocol), pressure::configurations_of(protocol), programs_of(protocol)].concat();
         let names = configurations.iter().map(|config| config.name);
         let known: Vec<&str> = names.chain(litmus_tests.iter().map(SuiteTest::name)).collect();
         Failure::bad_input(unknown("configuration or litmus test", test, &known))

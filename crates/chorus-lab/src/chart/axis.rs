@@ -16,7 +16,7 @@ pub(super) struct Scale {
 impl Scale {
     /// An axis from zero with round ticks up to a height or little more.
     pub(super) fn up_to(highest: f64) -> Scale {
-        Scale::between(0.0, highest)
+        Scale::between(0.0, if highest > 0.0 { highest } else { 1.0 })
     }
 
     /// An axis with round ticks around a range: for lines, which unlike bars need no zero.
@@ -42,6 +42,8 @@ pub(super) struct Frame {
     pub(super) top: f64,
     pub(super) bottom: f64,
     pub(super) scale: Scale,
+    /// Whether a line stands at 1, the height of the baseline.
+    pub(super) has_unity: bool,
 }
 
 impl Frame {
@@ -51,7 +53,7 @@ impl Frame {
         self.bottom - share * (self.bottom - self.top)
     }
 
-    /// Ticks with their grid, the axis' title, and a line at 1.
+    /// Ticks with their grid, the axis' title, and the line of the baseline.
     pub(super) fn draw(&self, svg: &mut Svg, title: &str) {
         for tick in self.scale.ticks() {
             let y = self.y(tick);
@@ -60,7 +62,24 @@ impl Frame {
         }
         let turned = Anchor { side: "middle", turn_degrees: -90 };
         svg.text("", (13.0, (self.top + self.bottom) / 2.0), turned, title);
-        svg.line("unity", (self.left, self.y(1.0)), (self.right, self.y(1.0)));
+        if self.has_unity {
+            svg.line("unity", (self.left, self.y(1.0)), (self.right, self.y(1.0)));
+        }
+    }
+
+    /// Ticks of a horizontal axis, and its title.
+    pub(super) fn draw_across(&self, svg: &mut Svg, across: Scale, title: &str) {
+        for tick in across.ticks() {
+            let x = self.x(across, tick);
+            svg.line("grid", (x, self.top), (x, self.bottom));
+            svg.text("small", (x, self.bottom + 16.0), Anchor::MIDDLE, &tick_label(tick, across.step));
+        }
+        svg.text("", ((self.left + self.right) / 2.0, self.bottom + 36.0), Anchor::MIDDLE, title);
+    }
+
+    /// The place of a value on a horizontal axis.
+    pub(super) fn x(&self, across: Scale, value: f64) -> f64 {
+        self.left + (value - across.bottom) / (across.top - across.bottom) * (self.right - self.left)
     }
 
     /// The line below the plot.

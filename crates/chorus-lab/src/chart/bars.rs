@@ -15,6 +15,9 @@ const BAR_WIDTH_MIN: f64 = 15.0;
 const UPRIGHT_WIDTH: f64 = 27.0;
 /// The width that bars share before the chart grows.
 const BARS_WIDTH: f64 = 860.0;
+/// The greatest width of bars in a row; a chart with more has several rows.
+const ROW_WIDTH_MAX: f64 = 1200.0;
+const ROW_GAP: f64 = 10.0;
 const GROUP_GAP: f64 = 26.0;
 const WIDTH_MIN: f64 = 430.0;
 const SAMPLE_WIDTH: f64 = 14.0;
@@ -28,37 +31,62 @@ pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawin
     } else {
         figure.parts.iter().map(String::as_str).zip(0..).unzip()
     };
-    let bars = (groups.len() * figure.series.len()).max(1) as f64;
-    let gaps = groups.len() as f64 * GROUP_GAP;
-    let bar_width = ((BARS_WIDTH - gaps) / bars).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX);
-    let bars_width = bars * bar_width + gaps;
+    let group_width = group_width(figure, &groups);
+    let in_row = groups_in_row(groups.len(), group_width);
+    let bar_width = bar_width(figure, groups.len());
+    let bars_width = in_row as f64 * group_width;
     let width = (LEFT + bars_width + RIGHT).max(WIDTH_MIN);
     let legend = Legend::new(names, SAMPLE_WIDTH, width - LEFT - RIGHT);
-    let top = 26.0 + legend.height();
     let room = if bar_width < UPRIGHT_WIDTH { 1.16 } else { 1.08 };
-    let scale = Scale::up_to(highest(&groups) * room);
-    let frame = Frame { left: LEFT, right: width - RIGHT, top, bottom: top + PLOT_HEIGHT, scale };
-    let plot = Plot { frame, bar_width, prefix, figure, fills: &fills };
+    let least = if figure.is_relative { 1.0 } else { 0.0 };
+    let scale = Scale::up_to(highest(&groups, least) * room);
+    let mut top = 26.0 + legend.height();
 
     let mut svg = Svg::default();
     define_hatchings(&mut svg, prefix, fills.iter().copied());
     legend
         .draw(&mut svg, LEFT, |svg, index, corner| fill_rect(svg, prefix, fills[index], corner, (SAMPLE_WIDTH, 12.0)));
-    frame.draw(&mut svg, &figure.axis);
-    // Spare width of a small chart goes to both sides of the bars.
-    let mut left = LEFT + (width - LEFT - RIGHT - bars_width + GROUP_GAP) / 2.0;
-    for (index, group) in groups.iter().enumerate() {
-        let is_first_mean = index == workloads.len() && index > 0;
-        plot.draw_group(&mut svg, group, left, (index >= workloads.len(), is_first_mean));
-        left += group.bars.len() as f64 * bar_width + GROUP_GAP;
+    for (row, groups) in groups.chunks(in_row.max(1)).enumerate() {
+        let bottom = top + PLOT_HEIGHT;
+        let frame = Frame { left: LEFT, right: width - RIGHT, top, bottom, scale, has_unity: figure.is_relative };
+        let plot = Plot { frame, bar_width, prefix, figure, fills: &fills };
+        frame.draw(&mut svg, &figure.axis);
+        // Spare width of a small chart goes to both sides of the bars.
+        let of_bars = figure.series.len() as f64 * bar_width;
+        let mut left = LEFT + (width - LEFT - RIGHT - bars_width + group_width - of_bars) / 2.0;
+        for (index, group) in (row * in_row..).zip(groups) {
+            let is_first_mean = index == workloads.len() && index > 0;
+            plot.draw_group(&mut svg, group, left, (index >= workloads.len(), is_first_mean));
+            left += group_width;
+        }
+        frame.draw_base(&mut svg);
+        top = plot.height() + ROW_GAP;
     }
-    frame.draw_base(&mut svg);
-    Drawing { markup: svg.finish(&figure.title, width, plot.height()), is_wide: width > WIDTH_WIDE }
+    Drawing { markup: svg.finish(&figure.title, width, top - ROW_GAP), is_wide: width > WIDTH_WIDE }
 }
 
-fn highest(groups: &[&Group]) -> f64 {
+/// The width of a bar with its margin.
+fn bar_width(figure: &FigureData, groups: usize) -> f64 {
+    let shared = BARS_WIDTH / groups.max(1) as f64 - GROUP_GAP;
+    (shared / figure.series.len().max(1) as f64).clamp(BAR_WIDTH_MIN, BAR_WIDTH_MAX)
+}
+
+/// The width of a group with the gap beside it: that of its bars, or of the longest name below.
+fn group_width(figure: &FigureData, groups: &[&Group]) -> f64 {
+    let of_bars = bar_width(figure, groups.len()) * figure.series.len().max(1) as f64;
+    let longest = groups.iter().map(|group| text_width(&group.label)).fold(0.0, f64::max);
+    (of_bars + GROUP_GAP).max(longest + GROUP_GAP / 2.0)
+}
+
+/// How many groups stand beside each other: all where they fit, else as many in every row.
+fn groups_in_row(groups: usize, group_width: f64) -> usize {
+    let rows = (groups as f64 * group_width / ROW_WIDTH_MAX).ceil().max(1.0);
+    (groups as f64 / rows).ceil() as usize
+}
+
+fn highest(groups: &[&Group], least: f64) -> f64 {
     let values = groups.iter().flat_map(|group| &group.bars).filter_map(Bar::value);
-    values.fold(1.0, f64::max)
+    values.fold(least, f64::max)
 }
 
 struct Plot<'a> {
@@ -74,6 +102,7 @@ impl Plot<'_> {
         !self.figure.parts.is_empty()
     }
 
+    /// Where the names of groups end.
     fn height(&self) -> f64 {
         self.frame.bottom + 26.0 + self.names_height()
     }

@@ -1,4 +1,4 @@
-//! A line per workload over what is swept, with an arrow on each where its marker is.
+//! A line per workload over what is swept, with an arrow on each where its marker is; or a line of means per protocol.
 //!
 //! The points of a sweep stand at equal distances, whatever their values: sweeps double from point to point. A marker between two
 //! points stands where its value lies between theirs on a logarithmic scale.
@@ -7,7 +7,7 @@ use super::axis::{Frame, Scale};
 use super::legend::Legend;
 use super::palette::{draw_mark, line_colour};
 use super::{Drawing, LEFT, RIGHT};
-use crate::figure::{Bar, FigureData, Group};
+use crate::figure::{Bar, FigureData, Group, SeriesData};
 use crate::svg::{Anchor, Svg};
 
 const WIDTH: f64 = 700.0;
@@ -19,22 +19,24 @@ const ARROW_HEIGHT: f64 = 26.0;
 
 /// Draws a figure of lines.
 pub(super) fn draw(figure: &FigureData) -> Drawing {
-    let (workloads, means) = figure.shown();
-    let lines: Vec<&Group> = workloads.iter().chain(means).collect();
+    let (lines, coloured) = lines_of(figure);
     let mut names: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     names.extend(figure.markers.as_ref().map(|markers| markers.label.as_str()));
     let legend = Legend::new(names, SAMPLE_WIDTH, WIDTH - LEFT - RIGHT);
     let top = 26.0 + legend.height();
-    let values = || lines.iter().flat_map(|line| &line.bars).filter_map(Bar::value);
-    let (lowest, highest) = (values().fold(1.0, f64::min), values().fold(1.0, f64::max));
-    let room = (highest - lowest).max(0.1) * 0.12;
-    let scale = Scale::between((lowest - room).max(0.0), highest + room);
-    let frame = Frame { left: LEFT, right: WIDTH - RIGHT, top, bottom: top + PLOT_HEIGHT, scale };
-    let plot = Plot { frame, figure };
+    let frame = Frame {
+        left: LEFT,
+        right: WIDTH - RIGHT,
+        top,
+        bottom: top + PLOT_HEIGHT,
+        scale: scale(figure, &lines),
+        has_unity: figure.is_relative,
+    };
+    let plot = Plot { frame, figure, points: figure.points(), coloured };
 
     let mut svg = Svg::default();
     frame.draw(&mut svg, &figure.axis);
-    for (index, series) in figure.series.iter().enumerate() {
+    for (index, series) in plot.points.iter().enumerate() {
         let x = plot.x(index as f64);
         svg.line("axis", (x, frame.bottom), (x, frame.bottom + 4.0));
         svg.text("", (x, frame.bottom + 18.0), Anchor::MIDDLE, &series.label);
@@ -44,15 +46,15 @@ pub(super) fn draw(figure: &FigureData) -> Drawing {
     for (index, line) in lines.iter().enumerate() {
         plot.draw_line(&mut svg, index, line);
     }
-    for (index, line) in workloads.iter().enumerate() {
+    for (index, line) in lines.iter().take(coloured).enumerate() {
         plot.draw_marker(&mut svg, index, line);
     }
     legend.draw(&mut svg, LEFT, |svg, index, (x, y)| {
         let centre = (x + SAMPLE_WIDTH / 2.0, y + 6.0);
         if index < lines.len() {
-            stroke(svg, index, workloads.len(), &[(x, centre.1), (x + SAMPLE_WIDTH, centre.1)]);
+            stroke(svg, index, coloured, &[(x, centre.1), (x + SAMPLE_WIDTH, centre.1)]);
         }
-        if index < workloads.len() {
+        if index < coloured {
             draw_mark(svg, index, centre);
         } else if index >= lines.len() {
             draw_arrow(svg, "var(--ink)", (centre.0, y + 12.0), 14.0);
@@ -62,31 +64,55 @@ pub(super) fn draw(figure: &FigureData) -> Drawing {
     Drawing { markup: svg.finish(&figure.title, WIDTH, frame.bottom + 48.0), is_wide: true }
 }
 
+/// The lines, and how many of them are coloured; the others are dashed means.
+fn lines_of(figure: &FigureData) -> (Vec<Group>, usize) {
+    let of_means = figure.lines_of_means();
+    if !of_means.is_empty() {
+        let count = of_means.len();
+        return (of_means, count);
+    }
+    let (workloads, means) = figure.shown();
+    (workloads.iter().chain(means).cloned().collect(), workloads.len())
+}
+
+/// An axis around all points, and around the baseline.
+fn scale(figure: &FigureData, lines: &[Group]) -> Scale {
+    let baseline = figure.is_relative.then_some(1.0);
+    let values = || lines.iter().flat_map(|line| &line.bars).filter_map(Bar::value).chain(baseline);
+    let (lowest, highest) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    let (lowest, highest) = if lowest <= highest { (lowest, highest) } else { (0.0, 1.0) };
+    let room = (highest - lowest).max(0.1) * 0.12;
+    Scale::between((lowest - room).max(0.0), highest + room)
+}
+
 struct Plot<'a> {
     frame: Frame,
     figure: &'a FigureData,
+    /// The points of every line.
+    points: Vec<&'a SeriesData>,
+    /// How many lines are coloured.
+    coloured: usize,
 }
 
 impl Plot<'_> {
     /// The place of a point, or of what lies between two.
     fn x(&self, index: f64) -> f64 {
-        let steps = self.figure.series.len().saturating_sub(1).max(1) as f64;
+        let steps = self.points.len().saturating_sub(1).max(1) as f64;
         let (left, right) = (self.frame.left + MARGIN, self.frame.right - MARGIN);
         left + index / steps * (right - left)
     }
 
     fn draw_line(&self, svg: &mut Svg, index: usize, line: &Group) {
-        let workloads = self.figure.shown().0.len();
         let point = |(index, bar): (usize, &Bar)| bar.value().map(|value| (self.x(index as f64), self.frame.y(value)));
         let points: Vec<Option<(f64, f64)>> = line.bars.iter().enumerate().map(point).collect();
         // A point that is missing leaves a gap.
         for piece in points.split(Option::is_none) {
-            stroke(svg, index, workloads, &piece.iter().flatten().copied().collect::<Vec<_>>());
+            stroke(svg, index, self.coloured, &piece.iter().flatten().copied().collect::<Vec<_>>());
         }
-        for ((place, bar), series) in points.iter().zip(&line.bars).zip(&self.figure.series) {
+        for ((place, bar), series) in points.iter().zip(&line.bars).zip(&self.points) {
             let (Some(place), Some(value)) = (place, bar.value()) else { continue };
             svg.open_titled(&format!("{}, {}: {value:.4}", line.label, series.label));
-            if index < workloads {
+            if index < self.coloured {
                 draw_mark(svg, index, *place);
             }
             svg.close();
@@ -97,7 +123,7 @@ impl Plot<'_> {
     fn draw_marker(&self, svg: &mut Svg, index: usize, line: &Group) {
         let Some(markers) = &self.figure.markers else { return };
         let Some(at) = markers.at.get(index).copied().flatten() else { return };
-        let places: Vec<f64> = self.figure.series.iter().filter_map(|series| series.at).collect();
+        let places: Vec<f64> = self.points.iter().filter_map(|series| series.at).collect();
         let place = position(&places, at);
         let height = |index: usize| line.bars.get(index).and_then(Bar::value);
         let (before, after) = (place.floor() as usize, place.ceil() as usize);
@@ -109,9 +135,9 @@ impl Plot<'_> {
     }
 }
 
-/// The stroke of a line: coloured for a workload, dashed for a mean.
-fn stroke(svg: &mut Svg, index: usize, workloads: usize, points: &[(f64, f64)]) {
-    if index < workloads {
+/// The stroke of a line: one of so many coloured ones, or dashed.
+fn stroke(svg: &mut Svg, index: usize, coloured: usize, points: &[(f64, f64)]) {
+    if index < coloured {
         svg.polyline("line", points, &format!(r#" stroke="{}""#, line_colour(index)));
     } else {
         svg.polyline("line mean", points, "");

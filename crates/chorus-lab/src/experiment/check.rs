@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{BASELINE, Chart, Experiment, Figure, KnownNames, Matrix, Measure, Series};
+use super::{BASELINE, Chart, Experiment, Figure, KnownNames, Matrix, Measure, Series, Show};
 use crate::document::{Document, DocumentError, Name};
 use crate::stats::Mean;
 
@@ -44,39 +44,24 @@ impl Experiment {
         if figure.matrices.is_empty() {
             return wrong("has no `matrices`; expected at least one");
         }
-        if let Some(workload) =
-            self.workloads_of(figure).iter().find(|workload| self.baseline_of(figure, workload).is_none())
-        {
-            return wrong(&format!("has no `baseline`, and no matrix of it has one for {workload}"));
-        }
-        match figure.chart {
-            Chart::Lines if !is_rising(&figure.series) => {
-                return wrong("has lines: each of its `series` takes `at`, in rising order");
+        self.check_baseline(figure).or_else(|message| wrong(&message))?;
+        check_chart(figure).or_else(wrong)?;
+        check_measure(figure).or_else(wrong)
+    }
+
+    /// What is relative has a baseline for each workload, and nothing else has any.
+    fn check_baseline(&self, figure: &Figure) -> Result<(), String> {
+        let workloads = self.workloads_of(figure);
+        let without = workloads.iter().find(|workload| self.baseline_of(figure, workload).is_none());
+        match (figure.measure.is_relative(), without) {
+            (true, Some(workload)) => Err(format!("has no `baseline`, and no matrix of it has one for {workload}")),
+            (false, _) if figure.baseline.is_some() || figure.baseline_variant.is_some() => {
+                Err("is relative to nothing: it takes no `baseline` and no `baseline_variant`".to_owned())
             }
-            Chart::Lines if figure.swept.is_none() => {
-                return wrong("has lines: it takes `swept`, which says what the horizontal axis shows");
+            (false, _) if figure.series.iter().any(|series| &*series.protocol == BASELINE) => {
+                Err("is relative to nothing: its `series` name their protocols, not `baseline`".to_owned())
             }
-            Chart::Bars | Chart::StackedBars if figure.series.iter().any(|series| series.at.is_some()) => {
-                return wrong("has bars: its `series` take no `at`");
-            }
-            Chart::Bars | Chart::StackedBars if figure.marker.is_some() || figure.swept.is_some() => {
-                return wrong("has bars: it takes no `marker` and no `swept`");
-            }
-            Chart::Lines | Chart::Bars | Chart::StackedBars => {}
-        }
-        match (figure.chart, figure.measure, &figure.metric, figure.parts.len()) {
-            (Chart::Bars | Chart::Lines, Measure::SpeedUp, None, 0) => Ok(()),
-            (_, Measure::SpeedUp, ..) => {
-                wrong("is a speed-up: it takes `chart = \"bars\"` or `\"lines\"`, no `metric` and no `part`")
-            }
-            (Chart::Bars | Chart::Lines, _, Some(_), 0) => Ok(()),
-            (Chart::Bars | Chart::Lines, ..) => {
-                wrong("is a ratio that is not stacked: it takes a `metric` and no `part`")
-            }
-            (Chart::StackedBars, _, None, 1..) if figure.mean == Mean::Arithmetic => Ok(()),
-            (Chart::StackedBars, ..) => wrong(
-                "is stacked: it takes `part`s, no `metric`, and `mean = \"arithmetic\"`, under which parts add up",
-            ),
+            (true | false, _) => Ok(()),
         }
     }
 
@@ -141,8 +126,81 @@ impl Matrix {
     }
 }
 
+/// The chart has the keys that it needs, and none that it would ignore.
+fn check_chart(figure: &Figure) -> Result<(), &'static str> {
+    let lines = lines_of(&figure.series);
+    match figure.chart {
+        Chart::Lines if !lines.iter().all(|line| is_rising(line)) => {
+            Err("has lines: each of its `series` takes `at`, in rising order")
+        }
+        Chart::Lines if figure.swept.is_none() => {
+            Err("has lines: it takes `swept`, which says what the horizontal axis shows")
+        }
+        Chart::Lines if figure.series.iter().any(|series| series.line.is_some()) => {
+            check_lines_of_means(figure, &lines)
+        }
+        Chart::Scatter if figure.marker.is_none() || figure.swept.is_none() => Err(
+            "has points: it takes `marker`, which places them, and `swept`, which says what the horizontal axis shows",
+        ),
+        Chart::Bars | Chart::StackedBars | Chart::Scatter
+            if figure.series.iter().any(|series| series.at.is_some() || series.line.is_some()) =>
+        {
+            Err("has no lines: its `series` take no `at` and no `line`")
+        }
+        Chart::Bars | Chart::StackedBars if figure.marker.is_some() || figure.swept.is_some() => {
+            Err("has bars: it takes no `marker` and no `swept`")
+        }
+        Chart::Lines | Chart::Bars | Chart::StackedBars | Chart::Scatter => Ok(()),
+    }
+}
+
+/// Lines of means share their points.
+fn check_lines_of_means(figure: &Figure, lines: &[Vec<&Series>]) -> Result<(), &'static str> {
+    let places = |line: &Vec<&Series>| line.iter().map(|series| series.at).collect::<Vec<_>>();
+    let same = lines.iter().all(|line| places(line) == places(&lines[0]));
+    if figure.series.iter().any(|series| series.line.is_none()) || !same {
+        return Err("has lines of means: all of its `series` take `line`, and every line the same places `at`");
+    }
+    if figure.show != Show::Mean || figure.mean_over.len() > 1 || figure.marker.is_some() {
+        return Err("has lines of means: it takes `show = \"mean\"`, one mean and no `marker`");
+    }
+    Ok(())
+}
+
+/// The measure has the metrics that it needs.
+fn check_measure(figure: &Figure) -> Result<(), &'static str> {
+    match (figure.measure, figure.per.is_empty()) {
+        (Measure::Quotient, true) => return Err("is a quotient: it takes `per`, the metrics to divide by"),
+        (Measure::Quotient, false) | (_, true) => {}
+        (_, false) => return Err("is no quotient: it takes no `per`"),
+    }
+    let is_stacked = figure.chart == Chart::StackedBars;
+    match (figure.measure, &figure.metric, figure.parts.len()) {
+        (Measure::SpeedUp, None, 0) if !is_stacked => Ok(()),
+        (Measure::SpeedUp, ..) => Err("is a speed-up: its bars are not stacked, it takes no `metric` and no `part`"),
+        (_, Some(_), 0) if !is_stacked => Ok(()),
+        (_, None, 1..) if is_stacked && figure.mean == Mean::Arithmetic => Ok(()),
+        _ if is_stacked => {
+            Err("is stacked: it takes `part`s, no `metric`, and `mean = \"arithmetic\"`, under which parts add up")
+        }
+        _ => Err("is of one metric and not stacked: it takes a `metric` and no `part`"),
+    }
+}
+
+/// The series of each line, in order of their first points; one line for those that name none.
+fn lines_of(series: &[Series]) -> Vec<Vec<&Series>> {
+    let mut lines: Vec<Vec<&Series>> = Vec::new();
+    for point in series {
+        match lines.iter_mut().find(|line| line[0].line == point.line) {
+            Some(line) => line.push(point),
+            None => lines.push(vec![point]),
+        }
+    }
+    lines
+}
+
 /// Whether every series has a place on the axis, to the right of the one before.
-fn is_rising(series: &[Series]) -> bool {
+fn is_rising(series: &[&Series]) -> bool {
     let places: Option<Vec<f64>> = series.iter().map(|series| series.at.filter(|at| at.is_finite())).collect();
     places.is_some_and(|places| places.is_sorted_by(|left, right| left < right))
 }

@@ -9,7 +9,7 @@ use chorus_lab::paper::{self, PAPERS};
 use chorus_lab::run::Record;
 use chorus_system::Scale;
 
-use crate::fake::{KNOWN, experiment, paper as small_paper, record};
+use crate::fake::{SHIPPED, experiment, paper as small_paper, record};
 
 const CLAIM: &str = r#"[[claim]]
 id = "speed"
@@ -133,6 +133,19 @@ fn a_claim_may_be_about_some_parts_of_stacked_bars() {
 }
 
 #[test]
+fn a_claim_may_be_about_bars_that_are_relative_to_nothing() {
+    let binding = "figure = \"speed\", protocol = \"ideal-coh\", versus = \"no-l1\", mean = \"harmonic\"";
+    let absolute = "figure = \"invalidations\", protocol = \"gpu-vi\", mean = \"arithmetic\"";
+    let text = CLAIM.replace(binding, absolute).replace("[\"stn\", \"dlb\"]", "[\"kmn\", \"hsp\"]");
+    assert_eq!(evaluate(&text, &[]).remove(0).measured, Some(75.0 / 350.0));
+    let message = claim::read("claims.toml", &CLAIM.replace("versus = \"no-l1\", ", ""), &experiment()).unwrap_err();
+    assert_eq!(
+        message.to_string(),
+        "claims.toml:8:23: key `measured`: missing key `versus`; figure `speed` compares protocols"
+    );
+}
+
+#[test]
 fn a_claim_about_one_workload_names_no_mean() {
     let text = CLAIM.replace("[\"stn\", \"dlb\"]", "[\"stn\"]").replace("1.6", "4.0");
     check(&text, Verdict::Agrees, Some(4.0), "stn, +0 %, within 15 %");
@@ -209,7 +222,7 @@ fn shipped_claims_are_those_of_the_reference_copy_with_its_numbers() {
             println!("skipped: there is no reference copy of the claims of {}", shipped.name);
             continue;
         };
-        let claims = paper::load(shipped.name, &KNOWN).unwrap().statements.claims;
+        let claims = paper::load(shipped.name, &SHIPPED).unwrap().statements.claims;
         for (id, (kind, value)) in &reference {
             let longer = |ours: &str| reference.keys().any(|other| other.len() > id.len() && is_of(ours, other));
             let ours: Vec<_> = claims.iter().filter(|claim| is_of(&claim.id, id) && !longer(&claim.id)).collect();

@@ -1,12 +1,12 @@
 //! Experiment files: what they mean, and what is said about mistakes in them.
 
-use chorus_lab::experiment::{Chart, Experiment};
+use chorus_lab::experiment::{Chart, Experiment, Series};
 use chorus_lab::paper::{self, PAPERS};
 use chorus_lab::run::RunSpec;
 use chorus_lab::setup;
-use chorus_system::Scale;
+use chorus_system::{Scale, entries};
 
-use crate::fake::{Directory, KNOWN, spec};
+use crate::fake::{Directory, KNOWN, SHIPPED, spec};
 
 const SMALL: &str = r#"name = "small"
 title = "A small paper"
@@ -45,7 +45,7 @@ fn check_message(from: &str, to: &str, expected: &str) {
 #[test]
 fn the_shipped_papers_are_valid_and_named_as_their_files() {
     for shipped in PAPERS {
-        let paper = paper::load(shipped.name, &KNOWN).unwrap_or_else(|error| panic!("{error}"));
+        let paper = paper::load(shipped.name, &SHIPPED).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(paper.experiment.name, shipped.name);
         assert!(paper.experiment.headline().is_some());
         assert!(!paper.statements.claims.is_empty());
@@ -55,7 +55,7 @@ fn the_shipped_papers_are_valid_and_named_as_their_files() {
 #[test]
 fn every_figure_of_a_shipped_paper_has_all_its_runs_in_its_matrices() {
     for shipped in PAPERS {
-        let experiment = paper::load(shipped.name, &KNOWN).unwrap().experiment;
+        let experiment = paper::load(shipped.name, &SHIPPED).unwrap().experiment;
         let all = experiment.runs(Scale::Quick);
         for figure in &experiment.figures {
             let bars = experiment.workloads_of(figure).len() * figure.series.len();
@@ -66,22 +66,85 @@ fn every_figure_of_a_shipped_paper_has_all_its_runs_in_its_matrices() {
     }
 }
 
-/// A sweep says twice what it varies: in the overrides of a variant, or in the protocol's own default, and on the axis.
+/// A sweep says twice what it varies: in what a variant sets or multiplies, or by leaving it as it is, and on the axis.
 #[test]
 fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
     for shipped in PAPERS {
-        let experiment = paper::load(shipped.name, &KNOWN).unwrap().experiment;
+        let experiment = paper::load(shipped.name, &SHIPPED).unwrap().experiment;
         for figure in experiment.figures.iter().filter(|figure| figure.chart == Chart::Lines) {
             let workload = &experiment.workloads_of(figure)[0];
-            for series in &figure.series {
-                let variant = series.variant.as_deref();
-                let runs = experiment.runs_for(figure, workload, &series.protocol, variant, Scale::Quick);
-                let setup = setup::resolve(&runs[0]).unwrap_or_else(|error| panic!("{error}"));
-                let at = series.at.unwrap();
-                assert!(setup.parameter_values().values().any(|&value| value as f64 == at), "{at} of {}", figure.id);
+            let varied = experiment.matrices.iter().flat_map(|matrix| &matrix.variants);
+            let varied: Vec<_> =
+                varied.filter(|variant| figure.series.iter().any(|series| is(series, &variant.name))).collect();
+            let set = varied.iter().filter_map(|variant| variant.set.first()?.split_once('=')).map(|(key, _)| key);
+            let key =
+                set.chain(varied.iter().flat_map(|variant| variant.times.keys().map(String::as_str))).next().unwrap();
+            let places: Vec<(f64, f64)> = figure
+                .series
+                .iter()
+                .map(|series| {
+                    let variant = series.variant.as_deref();
+                    let runs = experiment.runs_for(figure, workload, &series.protocol, variant, Scale::Quick);
+                    (series.at.unwrap(), value_of(key, &runs[0]))
+                })
+                .collect();
+            let unit = places.iter().find(|(at, _)| *at > 0.0).map(|(at, value)| value / at).unwrap();
+            for (at, value) in places {
+                assert_eq!(at * unit, value, "{key} in figure {} of {}", figure.id, shipped.name);
             }
         }
     }
+}
+
+fn is(series: &Series, variant: &str) -> bool {
+    series.variant.as_deref() == Some(variant)
+}
+
+/// The value of a parameter of the protocol or of a key of the machine in a run.
+fn value_of(key: &str, run: &RunSpec) -> f64 {
+    let setup = setup::resolve(run).unwrap_or_else(|error| panic!("{error}"));
+    match setup.parameter_values().get(key) {
+        Some(&value) => value as f64,
+        None => {
+            let entries = entries(&setup.system);
+            entries.iter().find(|entry| entry.key == key).unwrap().value.parse().unwrap()
+        }
+    }
+}
+
+/// Runs are planned at every scale, so a sweep must fit the machine at each.
+#[test]
+fn every_run_of_a_shipped_paper_can_be_set_up_at_every_scale() {
+    for shipped in PAPERS {
+        let experiment = paper::load(shipped.name, &SHIPPED).unwrap().experiment;
+        for run in Scale::ALL.into_iter().flat_map(|scale| experiment.runs(scale)) {
+            if let Err(error) = setup::resolve(&run) {
+                panic!("{run}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_variant_multiplies_what_the_machine_has_at_each_scale() {
+    let times =
+        "protocols = [\"no-l1\", \"gpu-vi\"]\nvariant = [{ name = \"half\", times = { \"l2.bank_bytes\" = 0.5 } }]";
+    let text = SMALL.replace("protocols = [\"no-l1\", \"gpu-vi\"]", times);
+    let text = text.replace("mean =", "baseline_variant = \"half\"\nmean =");
+    let experiment = read(&text.replace("\"gpu-vi\" }", "\"gpu-vi\", variant = \"half\" }")).unwrap();
+    for scale in Scale::ALL {
+        let bank_bytes = chorus_system::resolve("tc", scale, &[]).unwrap().config.l2.bank_bytes;
+        assert_eq!(experiment.runs(scale)[0].set, [format!("l2.bank_bytes={}", bank_bytes / 2)]);
+    }
+    let message = read(&text.replace("l2.bank_bytes", "l2.bank_byte")).unwrap_err();
+    assert_eq!(
+        message,
+        "small.toml:10:21: variant `half`: the system has no key `l2.bank_byte`; did you mean `l2.bank_bytes`?"
+    );
+    let message = read(&text.replace("l2.bank_bytes", "l2.replacement")).unwrap_err();
+    assert!(message.ends_with("`l2.replacement` is \"lru\", not a whole number to multiply"), "{message}");
+    let message = read(&text.replace("= 0.5 }", "= 0.3 }")).unwrap_err();
+    assert!(message.ends_with("; expected a whole number of at least 1"), "{message}");
 }
 
 #[test]
@@ -119,7 +182,7 @@ fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
     check_message(
         "label = \"GPU-VI\"",
         "lable = \"GPU-VI\"",
-        "small.toml:21:13: unknown key `lable`; accepted: `label`, `protocol`, `variant`, `at`; did you mean `label`?",
+        "small.toml:21:13: unknown key `lable`; accepted: `label`, `protocol`, `variant`, `at`, `line`; did you mean `label`?",
     );
 }
 
@@ -154,7 +217,7 @@ fn a_value_of_the_wrong_kind_is_named_with_its_key() {
     check_message(
         "chart = \"bars\"",
         "chart = \"bar\"",
-        "small.toml:17:9: key `chart` is `bar`; accepted: `bars`, `stacked-bars`, `lines`; did you mean `bars`?",
+        "small.toml:17:9: key `chart` is `bar`; accepted: `bars`, `stacked-bars`, `lines`, `scatter`; did you mean `bars`?",
     );
     let message = read(&SMALL.replace("headline = true", "headline = 3")).unwrap_err();
     assert!(message.starts_with("small.toml:13:12: key `headline`: invalid type: integer `3`"), "{message}");
@@ -169,7 +232,7 @@ fn a_figure_that_makes_no_sense_is_refused() {
     check_message(
         "measure = \"speed-up\"",
         "measure = \"ratio\"",
-        "small.toml:12:6: figure `1` is a ratio that is not stacked: it takes a `metric` and no `part`",
+        "small.toml:12:6: figure `1` is of one metric and not stacked: it takes a `metric` and no `part`",
     );
     check_message(
         "baseline = \"no-l1\"\n",
@@ -187,13 +250,39 @@ fn a_figure_that_makes_no_sense_is_refused() {
     check_message(
         "protocol = \"gpu-vi\" }",
         "protocol = \"gpu-vi\", at = 3 }",
-        "small.toml:12:6: figure `1` has bars: its `series` take no `at`",
+        "small.toml:12:6: figure `1` has no lines: its `series` take no `at` and no `line`",
     );
     check_message(
         "mean = \"harmonic\"",
         "mean = \"harmonic\"\nmarker = { label = \"m\", protocol = \"gpu-vi\", metric = \"a\", per = \"b\" }",
         "small.toml:12:6: figure `1` has bars: it takes no `marker` and no `swept`",
     );
+    check_message(
+        "chart = \"bars\"",
+        "chart = \"scatter\"",
+        "small.toml:12:6: figure `1` has points: it takes `marker`, which places them, and `swept`, which says what the \
+         horizontal axis shows",
+    );
+    check_message(
+        "measure = \"speed-up\"",
+        "measure = \"rate\"",
+        "small.toml:12:6: figure `1` is relative to nothing: it takes no `baseline` and no `baseline_variant`",
+    );
+    check_message(
+        "measure = \"speed-up\"\nbaseline = \"no-l1\"",
+        "measure = \"quotient\"\nmetric = \"a\"",
+        "small.toml:12:6: figure `1` is a quotient: it takes `per`, the metrics to divide by",
+    );
+    check_message(
+        "mean = \"harmonic\"",
+        "per = [\"a\"]\nmean = \"harmonic\"",
+        "small.toml:12:6: figure `1` is no quotient: it takes no `per`",
+    );
+    let lines = SMALL.replace("\"bars\"", "\"lines\"\nswept = \"x\"");
+    let lines = lines.replace("\"gpu-vi\" }", "\"gpu-vi\", at = 3, line = \"VI\" }");
+    let message = read(&lines).expect_err("lines of means beside those of workloads");
+    assert!(message.ends_with("has lines of means: it takes `show = \"mean\"`, one mean and no `marker`"), "{message}");
+    assert!(read(&lines.replace("mean =", "show = \"mean\"\nmean =")).is_ok());
     check_message("headline = true\n", "", "small.toml:1:1: no figure has `headline = true`; expected exactly one");
     check_message("\"stn\", \"dlb\"", "\"stn\", \"stn\"", "small.toml:8:21: workload `stn` is given twice");
     check_message(
@@ -208,8 +297,17 @@ fn an_unknown_paper_is_named_with_the_nearest_one() {
     let message = paper::load("tv", &KNOWN).unwrap_err().to_string();
     assert_eq!(
         message,
-        "unknown paper `tv`; known: `tc`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
+        "unknown paper `tv`; known: `tc`, `hmg`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
     );
+}
+
+#[test]
+fn the_experiment_of_the_documentation_is_valid_and_has_its_runs() {
+    let page = include_str!("../../../../docs/how-to/own-experiments.md");
+    let text = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let experiment = Experiment::read("sweep.toml", text, &SHIPPED).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(experiment.runs(Scale::Quick).len(), 2 * 3 + 2 * 2);
+    assert_eq!(experiment.runs_of(experiment.headline().unwrap(), Scale::Quick).len(), 2 * 3 + 2 * 2);
 }
 
 #[test]

@@ -196,3 +196,54 @@ fn parts_of_a_bar_add_up() {
     check_near(figure.value_of_parts("kmn", "gpu-vi", None, &["INV", "RCL"]), 75.0 / 400.0);
     assert_eq!(figure.value_of_parts("kmn", "gpu-vi", None, &["INV", "XYZ"]), None);
 }
+
+#[test]
+fn a_quotient_is_of_one_run_and_zero_where_nothing_was_counted() {
+    let figure = compute("invalidations", &all());
+    assert!(!figure.is_relative && figure.workloads.iter().all(|group| group.baseline.is_none()));
+    assert_eq!(figure.workloads[0].bars[1], Bar::Parts(vec![50.0 / 350.0, 25.0 / 350.0]));
+    check_near(figure.value("kmn", "no-coh", None), 0.0);
+    assert_eq!(figure.value("kmn", "baseline", None), None, "it is relative to nothing");
+    assert_eq!(
+        figure.metrics.last().map(String::as_str),
+        Some("traffic.flits.st"),
+        "what it divides by is defined too"
+    );
+    let without = |record: Record| match record.outcome {
+        Outcome::Finished(mut result) => {
+            for class in ["ld", "st"] {
+                result.metrics.insert(format!("traffic.flits.{class}"), 0.0);
+            }
+            Record { outcome: Outcome::Finished(result), ..record }
+        }
+        Outcome::Failed(_) => record,
+    };
+    let figure = compute("invalidations", &all().into_iter().map(without).collect::<Vec<_>>());
+    check_near(figure.value("kmn", "no-coh", None), 0.0);
+    assert_eq!(figure.workloads[0].bars[1], Bar::Missing("divided by zero".to_owned()));
+}
+
+#[test]
+fn a_rate_is_per_nanosecond() {
+    check_near(compute("bandwidth", &all()).value("kmn", "gpu-vi", None), 475.0 / (5000.0 / 1.4));
+}
+
+#[test]
+fn lines_of_means_share_their_points() {
+    let figure = compute("leases", &all());
+    let points: Vec<&str> = figure.points().iter().map(|series| series.label.as_str()).collect();
+    assert_eq!(points, ["0", "6400"]);
+    let lines = figure.lines_of_means();
+    let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+    assert_eq!(labels, ["fixed", "predicted"]);
+    check_near(lines[0].bars[0].value(), 0.8);
+    check_near(lines[1].bars[1].value(), 1.6);
+    assert_eq!(compute("lifetimes", &all()).lines_of_means(), []);
+}
+
+#[test]
+fn points_lie_where_their_markers_are() {
+    let figure = compute("leases-and-traffic", &all());
+    assert_eq!(figure.markers.as_ref().map(|markers| markers.at.as_slice()), Some(&[Some(800.0), Some(800.0)][..]));
+    assert_eq!(figure.correlations, [None], "two points do not correlate");
+}

@@ -6,20 +6,20 @@
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::protocols::nhcc::{DIRECTORY_SEEDS, NHCC_SEEDS};
+use crate::protocols::nhcc::{DIRECTORY_SEEDS, NHCC_SEEDS, Nhcc};
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{
     DIRECTORY_PARAMETERS, L2Fault, L2Policy, PLAIN, Policy, SCOPED, ScopedSeed, build,
 };
 use crate::protocols::scoped::route::Hierarchy;
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Protocol};
+use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Promise, Protocol};
 use crate::seed::{followed_by, in_l2, specs};
 
 const POLICY: Policy =
     Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { hierarchy: Hierarchy::GpuHomes, ..PLAIN } };
 
 /// Mistakes that need GPU homes.
-const OWN_SEEDS: [ScopedSeed; 6] = [
+const OWN_SEEDS: [ScopedSeed; 5] = [
     in_l2(
         L2Fault::InvalidationNotForwarded,
         "invalidation-not-forwarded",
@@ -31,7 +31,6 @@ const OWN_SEEDS: [ScopedSeed; 6] = [
         "release-stops-at-gpu-home",
         "a system-wide release does not reach the system homes",
     ),
-    in_l2(L2Fault::GpuHomeAnswersAll, "gpu-home-answers-all", "loads of system scope hit in the GPU home"),
     in_l2(L2Fault::AtomicsAtGpuHome, "atomics-at-gpu-home", "system-wide atomics are performed at the GPU home"),
     in_l2(
         L2Fault::StoreOvertakesAtomic,
@@ -49,6 +48,7 @@ static DECLARATION: Declaration = Declaration {
     title: "HMG",
     summary: "Hierarchical directories across GPUs and modules, without transient states or invalidation acknowledgements.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section V",
+    promises: &[Promise::Tracking, Promise::Communication],
     parameters: &DIRECTORY_PARAMETERS,
     faults: &FAULTS,
     ..SCOPED
@@ -64,6 +64,10 @@ impl<const W: usize> Build<W> for Hmg {
 }
 
 impl Protocol for Hmg {
+    fn extends(&self) -> Option<&'static dyn Protocol> {
+        Some(&Nhcc)
+    }
+
     fn declaration(&self) -> &'static Declaration {
         &DECLARATION
     }

@@ -11,9 +11,9 @@ use chorus_protocol::registry::{Protocol, Reach};
 pub enum Placement {
     /// Everything in one module, whichever GPU a thread says that it is on.
     OneModule,
-    /// Each work-group in a module of its own, and lines in all modules in turn.
+    /// Each work-group in a module of its own, and lines in all modules in turn, the first in the last module: what is written first has the longest way.
     Apart,
-    /// The work-groups of a GPU beside private caches of one module, and lines on all GPUs in turn.
+    /// The work-groups of a GPU beside private caches of one module, and lines on all GPUs in turn, likewise.
     Together,
     /// As apart, each line in the memory of the first module that writes it.
     AtWriter,
@@ -107,7 +107,7 @@ impl Places {
         };
         let count = modules[0] * modules[1];
         let home = |(index, &line): (usize, &u8)| {
-            let in_turn = index as u16 % count;
+            let in_turn = count - 1 - index as u16 % count;
             match placement {
                 Placement::OneModule => 0,
                 Placement::Apart | Placement::Together => in_turn,

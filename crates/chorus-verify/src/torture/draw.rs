@@ -100,7 +100,8 @@ struct Roles {
 
 impl Roles {
     fn draw(protocol: &dyn Protocol, setup: &Setup, seats: &[Seat], random: &mut Random) -> Roles {
-        let communicates = protocol.promises().contains(&Promise::Communication);
+        let promised = protocol.promises().contains(&Promise::Communication);
+        let communicates = promised && protocol.values() == Values::Carried;
         let meeting = |word, random: &mut Random| draw_meeting(word, protocol.reach(), setup, seats, random);
         let mut words: Vec<Word> = (0..setup.lines * WORDS as u8).map(Word).collect();
         random.shuffle(&mut words);

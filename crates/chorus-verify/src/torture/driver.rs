@@ -414,14 +414,14 @@ impl Driver {
 
     /// Tells every private cache that a kernel ends, or begins; its wavefronts go on when all have heard of that.
     fn tell_of_kernel(&mut self) -> Result<(), Problem> {
-        let (op, input) = match self.edge {
-            Edge::End => (CoreOp::KernelEnd, "the end of a kernel"),
-            Edge::Begin => (CoreOp::KernelBegin, "the start of a kernel"),
+        let (op, order, input) = match self.edge {
+            Edge::End => (CoreOp::KernelEnd, Order::Release, "the end of a kernel"),
+            Edge::Begin => (CoreOp::KernelBegin, Order::Acquire, "the start of a kernel"),
         };
         self.hearing = usize::from(self.topology().l1s);
         for cache in 0..self.topology().l1s {
             let txn = self.operations.insert_kernel(cache);
-            let request = lineless(op, Scope::System, 0, txn);
+            let request = CoreRequest { order, ..lineless(op, Scope::System, 0, txn) };
             if !self.offer(cache, &Input::Core(&request))? {
                 return Err(Problem::NotAtOnce { agent: self.name(cache), input });
             }
@@ -436,13 +436,17 @@ impl Driver {
                 return Err(Problem::NotQuiescent { agent: self.name(agent as u16) });
             }
         }
-        let memory = &mut self.memory;
-        for controller in self.controllers.iter().rev() {
-            controller.dirty_lines(&mut |line, mask, data| {
-                if let Some(words) = memory.get_mut(line.0 as usize) {
-                    words.merge(mask, data);
-                }
-            });
+        // What is farther from the memory of a line is newer.
+        let (memory, topology) = (&mut self.memory, self.setup.topology);
+        for stations in 0..=Topology::STATIONS_MAX {
+            for (agent, controller) in self.controllers.iter().enumerate() {
+                controller.dirty_lines(&mut |line, mask, data| {
+                    let is_so_far = topology.stations(AgentId(agent as u16), line) == stations;
+                    if let Some(words) = memory.get_mut(line.0 as usize).filter(|_| is_so_far) {
+                        words.merge(mask, data);
+                    }
+                });
+            }
         }
         self.finals.clear();
         self.finals.extend(self.memory.iter().flat_map(|line| line.0));

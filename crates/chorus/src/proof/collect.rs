@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use chorus_protocol::registry::{FaultSpec, MemoryModel, Protocol};
-use chorus_verify::check::{CheckConfig, check, configurations, smoke_configurations};
+use chorus_verify::check::{CheckConfig, check, configurations, quick_configurations};
 use chorus_verify::config::Stores;
 use chorus_verify::faults::{BriefLook, Catch, caught, look_briefly};
 use chorus_verify::litmus::{self, DISCRIMINATORS, LitmusResult, SuiteTest, run_litmus};
@@ -37,7 +37,7 @@ impl Extent {
     fn configurations(self, protocol: &dyn Protocol) -> Vec<CheckConfig> {
         match self {
             Extent::Full => configurations(protocol),
-            Extent::Quick => smoke_configurations(),
+            Extent::Quick => quick_configurations(protocol),
         }
     }
 

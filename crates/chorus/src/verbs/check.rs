@@ -7,7 +7,7 @@ use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::{PROTOCOLS, Protocol};
 use chorus_verify::chart::Chart;
 use chorus_verify::check::{
-    CheckConfig, CheckReport, Verdict as Finding, check_with, configurations, find_configuration, smoke_configurations,
+    CheckConfig, CheckReport, Verdict as Finding, check_with, configurations, find_configuration, quick_configurations,
 };
 use chorus_verify::faults::{Catch, caught, find_fault};
 use chorus_verify::settings::Settings;
@@ -144,7 +144,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let only_small = arguments.smoke || fault.is_some();
     let configurations = match &arguments.config {
         Some(name) => vec![configuration(protocol, name)?],
-        None if only_small => smoke_configurations(),
+        None if only_small => quick_configurations(protocol),
         None => configurations(protocol),
     };
     let checked = check_all(protocol, fault, &configurations, &Settings::from(&arguments.search), session);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use chorus_lab::figure::{Bar, FigureData};
+use chorus_lab::figure::{Bar, FigureData, Group};
 use chorus_lab::paper::{self, PAPERS, Paper};
 use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
 use chorus_lab::simulate::{build, simulate};
@@ -29,7 +29,7 @@ const JOBS_MAX: i64 = 1024;
 const EXAMPLES: &str = "\
 Examples:
   chorus reproduce                            the headline figure of each paper
-  chorus reproduce tc                         everything about one paper
+  chorus reproduce hmg                        everything about one paper
   chorus reproduce tc --scale paper --jobs 8 --out paper-results
   chorus reproduce my-experiment.toml --json
 
@@ -171,20 +171,52 @@ fn or_dash(value: Option<f64>) -> String {
 
 fn print_figure(figure: &FigureData, session: &mut Session) -> Result<(), Failure> {
     session.output.line(&format!("{} ({})", figure.title, figure.axis))?;
-    let mut bars = table([]);
-    let labels = figure.series.iter().map(|series| series.label.clone());
-    let marked = figure.markers.iter().map(|markers| markers.label.clone());
-    bars.set_header(std::iter::once("workload".to_owned()).chain(labels).chain(marked).collect::<Vec<_>>());
-    for (index, group) in figure.workloads.iter().chain(&figure.means).enumerate() {
-        let heights = group.bars.iter().map(|bar| match bar {
-            Bar::Parts(parts) => ratio(parts.iter().sum()),
-            Bar::Missing(why) => why.clone(),
-        });
-        let at = figure.markers.iter().map(|markers| markers.at.get(index).copied().flatten());
-        let at = at.map(|at| at.map_or_else(|| "–".to_owned(), |at| count(at as u64)));
-        bars.add_row(std::iter::once(group.label.clone()).chain(heights).chain(at).collect::<Vec<_>>());
+    let lines = figure.lines_of_means();
+    session.output.table(&if lines.is_empty() { groups(figure) } else { lines_of_means(figure, &lines) })?;
+    for (series, coefficient) in figure.series.iter().zip(&figure.correlations) {
+        let across = figure.swept.as_deref().unwrap_or_default();
+        let text = format!("correlation of {} with the {across}: {}", series.label, or_dash(*coefficient));
+        session.output.line(&text)?;
     }
-    align_right(&mut bars, 1..=figure.series.len() + 1);
-    session.output.table(&bars)?;
     session.output.line("")
+}
+
+/// A row per workload and mean.
+fn groups(figure: &FigureData) -> Table {
+    let mut groups = table([]);
+    let labels = figure.series.iter().map(|series| series.full_label());
+    let marked = figure.markers.iter().map(|markers| markers.label.clone());
+    groups.set_header(std::iter::once("workload".to_owned()).chain(labels).chain(marked).collect::<Vec<_>>());
+    for (index, group) in figure.workloads.iter().chain(&figure.means).enumerate() {
+        let at = figure.markers.iter().map(|markers| markers.at.get(index).copied().flatten());
+        let at = at.map(|at| at.map_or_else(|| "–".to_owned(), place));
+        groups.add_row(std::iter::once(group.label.clone()).chain(heights(group)).chain(at).collect::<Vec<_>>());
+    }
+    align_right(&mut groups, 1..=figure.series.len() + 1);
+    groups
+}
+
+/// A row per line, a column per point.
+fn lines_of_means(figure: &FigureData, lines: &[Group]) -> Table {
+    let mut rows = table([]);
+    let points = figure.points();
+    let labels = points.iter().map(|series| series.label.clone());
+    rows.set_header(std::iter::once(figure.swept.clone().unwrap_or_default()).chain(labels).collect::<Vec<_>>());
+    for line in lines {
+        rows.add_row(std::iter::once(line.label.clone()).chain(heights(line)).collect::<Vec<_>>());
+    }
+    align_right(&mut rows, 1..=points.len());
+    rows
+}
+
+fn heights(group: &Group) -> impl Iterator<Item = String> {
+    group.bars.iter().map(|bar| match bar {
+        Bar::Parts(parts) => ratio(parts.iter().sum()),
+        Bar::Missing(why) => why.clone(),
+    })
+}
+
+/// Where a marker is: small values are shares.
+fn place(at: f64) -> String {
+    if at < 100.0 { ratio(at) } else { count(at as u64) }
 }

@@ -567,6 +567,16 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
         self.mshrs.is_empty() && self.collections.is_idle() && self.channels.iter().all(|channel| channel.marks == 0)
     }
 
+    fn position(&self, bank: AgentId) -> Option<u16> {
+        let tracks = self.policy.coherence == Coherence::Directory && !self.route.is_local(bank) && bank != self.me;
+        tracks.then(|| self.route.position(bank))
+    }
+
+    fn tracker(&self, line: LineAddr) -> Option<AgentId> {
+        let tracked = self.policy.coherence == Coherence::Directory && self.route.station(line) != Station::Home;
+        tracked.then(|| self.route.next(line))
+    }
+
     fn tallies(&self) -> &[Tally] {
         self.tallies.as_slice()
     }

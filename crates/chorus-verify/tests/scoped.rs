@@ -1,0 +1,204 @@
+//! Do protocols of several modules keep the scoped memory model, and do their directories do what the HMG paper's Table I says?
+
+mod pages;
+
+use std::collections::BTreeSet;
+
+use chorus_protocol::address::Role;
+use chorus_protocol::message::TrafficClass;
+use chorus_protocol::registry::{Protocol, find};
+use chorus_verify::check::{check, find_configuration};
+use chorus_verify::config::Stores;
+use chorus_verify::explore::{Exploration, OnForbidden};
+use chorus_verify::faults::{caught, find_fault};
+use chorus_verify::litmus::{self, LitmusResult, SuiteTest, run_litmus};
+use chorus_verify::machine::Machine;
+use chorus_verify::node::StepInput;
+use chorus_verify::settings::Settings;
+use chorus_verify::table::{RoleTable, TransitionTable};
+use pages::{Page, table};
+
+fn protocol(name: &str) -> &'static dyn Protocol {
+    find(name).unwrap()
+}
+
+fn check_named(name: &str, config: &str) {
+    let config = find_configuration(protocol(name), config).unwrap();
+    let report = check(protocol(name), None, &config);
+    assert!(report.passed(), "{}", report.to_text());
+}
+
+/// The larger ones are run by `chorus check`.
+const MEDIUM: [&str; 11] = [
+    "three-modules",
+    "weak",
+    "beside",
+    "fences",
+    "message-modules",
+    "message-gpus",
+    "strong",
+    "kernels",
+    "private",
+    "gpus-home",
+    "one-gpu-of-two",
+];
+
+#[test]
+fn hmg_passes_its_checks_of_medium_size() {
+    MEDIUM.iter().for_each(|config| check_named("hmg", config));
+}
+
+#[test]
+fn nhcc_passes_its_checks_of_medium_size() {
+    MEDIUM.iter().for_each(|config| check_named("nhcc", config));
+}
+
+fn run(name: &str, test: &SuiteTest) -> LitmusResult {
+    let result = run_litmus(protocol(name), None, test, Stores::Posted).unwrap();
+    assert!(result.passed(), "{}", result.to_text());
+    result
+}
+
+/// The tests of two threads whose telling outcome a protocol with directories shows and GPU-VI does not.
+fn shown_beyond_gpu_vi() -> String {
+    let tests = litmus::tests().into_iter().filter(|test| test.test.program.threads.len() <= 2);
+    let rows = tests.filter_map(|test| {
+        let [nhcc, hmg] = ["nhcc", "hmg"].map(|name| run(name, &test).telling_reached());
+        let beyond = (nhcc || hmg) && !run("gpu-vi", &test).telling_reached();
+        let seen = |is_seen: bool| if is_seen { "seen" } else { "never seen" }.to_owned();
+        let condition = format!("`{}`", test.test.condition_text());
+        beyond.then(|| [test.name().to_owned(), test.question(), condition, seen(nhcc), seen(hmg)])
+    });
+    table(["test", "question", "telling outcome", "NHCC", "HMG"], rows)
+}
+
+#[test]
+fn litmus_tests_of_two_threads_stay_within_the_scoped_model_and_show_what_the_page_lists() {
+    let mut page = Page::read("docs/protocols/hmg.md");
+    page.expect("weak-outcomes", |_| shown_beyond_gpu_vi());
+}
+
+/// Messages through a third thread, and what writes that are not atomic could show.
+#[test]
+fn messages_through_a_third_thread_stay_within_the_scoped_model() {
+    for test in ["ISA2+cta-gpu", "ISA2+gpu-sys", "WRC+cta-gpu"] {
+        run("hmg", &litmus::find(test).unwrap());
+        run("nhcc", &litmus::find(test).unwrap());
+    }
+}
+
+#[test]
+fn other_protocols_of_several_modules_pass_the_tests_that_tell_protocols_apart() {
+    for name in ["no-remote", "sw-flat", "sw-hier", "ideal"] {
+        for test in ["MP", "SB+ra", "MP+release+weak-reader", "CoRR+strong-weak", "MP+cta+across", "two-words"] {
+            run(name, &litmus::find(test).unwrap());
+        }
+    }
+}
+
+/// HMG paper, Table I, row by row: Local Ld, Local St/Atom, Remote Ld, Remote St/Atom, Replace Dir Entry, Invalidation. Only HMG has the last cell; in NHCC,
+/// where only homes have entries, no invalidation meets one.
+const TABLE_I: [(&str, [&str; 6]); 2] = [
+    ("I", ["-", "-", "add s to sharers, → V", "add s to sharers, → V", "N/A", "-"]),
+    (
+        "V",
+        [
+            "-",
+            "inv all sharers, → I",
+            "add s to sharers",
+            "add s to sharers, inv other sharers",
+            "inv all sharers, → I",
+            "forward inv to all sharers, → I (HMG only)",
+        ],
+    ),
+];
+
+const EVENTS: [&str; 6] =
+    ["Local Ld", "Local St/Atom", "Remote Ld", "Remote St/Atom", "Replace Dir Entry", "Invalidation"];
+
+fn cell(table: &RoleTable, state: &str, event: &str) -> String {
+    let vocabulary = table.vocabulary;
+    let state = vocabulary.states.iter().position(|spec| spec.name == state).unwrap() as u8;
+    let event = vocabulary.events.iter().position(|name| *name == event).unwrap() as u8;
+    table.words(state, event).map_or("N/A".to_owned(), |words| words.join(" | "))
+}
+
+fn compare_with_table_i(name: &str, last: &str) {
+    let table = TransitionTable::extract(protocol(name));
+    let table = table.role(Role::L2).unwrap();
+    assert_eq!(table.states().count(), 2, "{name}");
+    for (state, row) in TABLE_I {
+        for (event, expected) in EVENTS.into_iter().zip(row) {
+            let expected = if expected.ends_with("(HMG only)") { last } else { expected };
+            assert_eq!(cell(table, state, event), expected, "{name}: {state}, {event}");
+        }
+    }
+}
+
+#[test]
+fn the_directory_of_nhcc_does_what_table_i_says() {
+    compare_with_table_i("nhcc", "N/A");
+}
+
+#[test]
+fn the_directory_of_hmg_does_what_table_i_says_with_one_transition_more() {
+    compare_with_table_i("hmg", "forward inv to all sharers, → I (HMG only)");
+}
+
+/// The explored machine of a configuration.
+fn explored(name: &str, config: &str) -> Exploration {
+    let config = find_configuration(protocol(name), config).unwrap();
+    let mut exploration = Exploration::new(protocol(name), None, &config.machine, OnForbidden::Stop);
+    exploration.run(&Settings::with_states(200_000));
+    exploration
+}
+
+/// The messages that banks got while they had no copy but waited for one, as traffic classes.
+fn met_by_misses(machine: &Machine) -> BTreeSet<TrafficClass> {
+    let (nodes, topology) = (machine.nodes(), machine.config().topology);
+    let met = nodes.all_results().iter().filter_map(|step| {
+        let StepInput::Message(number) = step.input else { return None };
+        let (before, message) = (nodes.node(step.before), nodes.message(number));
+        let waits = !before.quiescent && before.views[message.line.0 as usize].readable.is_empty();
+        let class = machine.protocol().messages()[usize::from(message.kind.0)].class;
+        (before.agent >= topology.l1s && waits).then_some(class)
+    });
+    met.collect()
+}
+
+#[test]
+fn invalidations_and_stores_that_meet_a_copy_on_its_way_are_reached() {
+    for (name, config) in [("nhcc", "words-smoke"), ("hmg", "words-smoke"), ("hmg", "gpus-smoke")] {
+        let met = met_by_misses(explored(name, config).machine());
+        assert!(met.contains(&TrafficClass::Invalidation), "{name} in {config}: {met:?}");
+        assert!(met.contains(&TrafficClass::Store), "{name} in {config}: {met:?}");
+    }
+}
+
+/// A release beside both: a bank answers a release while an invalidation of its own is still on its way.
+#[test]
+fn releases_beside_invalidations_are_reached() {
+    for name in ["nhcc", "hmg"] {
+        let exploration = explored(name, "gpus-smoke");
+        let machine = exploration.machine();
+        let name_of = |number: &u32| {
+            let kind = machine.nodes().message(*number).kind;
+            machine.protocol().messages()[usize::from(kind.0)].name
+        };
+        let marks =
+            machine.nodes().all_results().iter().flat_map(|step| &step.sent).filter(|sent| name_of(sent) == "MARK");
+        assert!(marks.count() > 0, "{name} sends no mark");
+    }
+}
+
+#[test]
+fn each_race_lost_is_caught() {
+    for name in ["nhcc", "hmg"] {
+        let faults =
+            ["invalidations-overtake", "installed-after-invalidation", "pending-store", "release-without-marks"];
+        for fault in faults {
+            let index = find_fault(protocol(name), fault).unwrap_or_else(|| panic!("{name} has no fault {fault}"));
+            assert!(caught(protocol(name), index).is_some(), "{fault} of {name}");
+        }
+    }
+}
