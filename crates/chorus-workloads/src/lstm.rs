@@ -8,8 +8,8 @@
 //! state.
 //!
 //! One kernel for the input (`gemm.rs`), and two per time step: the product (`recurrent.rs`) and the gates. Sharing:
-//! the weights, by far most of the memory, are never written; the recurrent ones are read again in each step, each row
-//! by one module. The sums of the gates are written by all work-groups, row by row, and read by the gates, where each
+//! the weights, by far most of the memory, are never written, and each is read by one module, as work-groups that need
+//! the same are adjacent; the recurrent ones are read again in each step. The sums of the gates are written by all work-groups, row by row, and read by the gates, where each
 //! work-item needs four of different rows; the state of a step is written by all and read whole by all work-groups of
 //! the next product. Cells stay with their work-item.
 //!
@@ -21,7 +21,7 @@
 use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Wave};
 use chorus_system::Scale;
 
-use crate::gemm::{Addend, Panels, Product, Strided, Tile, add_weighted_rows};
+use crate::gemm::{Addend, Order, Panels, Product, Strided, Tile, add_weighted_rows};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::recurrent::{Packing, Partials, SIGMOID_ALU, Step, TANH_ALU, elementwise, sigmoid, tanh};
@@ -229,6 +229,7 @@ impl Workload for Lstm {
             target: Strided { buf: inputs, strides: [gates, 1] },
             addend: Addend::ColumnBias(bias),
             rectify: false,
+            order: Order::RowsFirst,
         };
         let mut kernels = vec![product.kernel("input product", size.tile)];
         let at = |buf: Buf<f32>, time: u32, len: u32| buf.slice((time * len) as usize, len as usize);
