@@ -441,7 +441,7 @@ fn plain_table(figure: &FigureData) -> String {
         row.extend(group.bars.iter().map(bar_cell));
         if let Some(markers) = &figure.markers {
             let at = markers.at.get(index).copied().flatten();
-            row.push(Cell::number(at.map_or_else(|| "–".to_owned(), |at| place(at))));
+            row.push(Cell::number(at.map_or_else(|| "–".to_owned(), place)));
         }
         row
     };

@@ -34,13 +34,17 @@ enum Choice {
     Store(Location, Scope),
     Exchange(Location, Scope),
     Fence(Scope),
+    /// A load of system scope that acquires.
+    Acquire(Location),
+    /// A store of system scope that releases.
+    Release(Location),
     /// A kernel ends and the next begins.
     NextKernel,
     /// Everybody waits until nothing is on its way.
     Settle,
 }
 
-use Choice::{Exchange, Fence, Load, NextKernel, Settle, Store, WeakLoad, WeakStore};
+use Choice::{Acquire, Exchange, Fence, Load, NextKernel, Release, Settle, Store, WeakLoad, WeakStore};
 use Scope::{Gpu, System};
 
 impl Choice {
@@ -55,6 +59,8 @@ impl Choice {
                 Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order, scope, returns: true }
             }
             Fence(scope) => Op::fence(scope),
+            Acquire(at) => Op::Load { at, order: Order::Acquire, scope: System },
+            Release(at) => Op::Store { at, value, order: Order::Release, scope: System },
             Settle => Op::Settle,
             NextKernel => return None,
         })
@@ -89,12 +95,15 @@ const SETTLE: &[Choice] = &[Settle];
 /// A thread: the private cache beside it, numbered as its module is, and what it may do in each place.
 type Thread<'a> = (u16, &'a [&'a [Choice]]);
 
-/// What a thread may do in each place. Every value written is different, so that a value read names the write it came from.
+/// What a thread may do in each place; where operations acquire or release, all choices do. Every value written is different, so that a value read names the write it came from.
 fn steps(thread: usize, places: &[&[Choice]]) -> Vec<Step> {
     let step = |(place, choices): (usize, &&[Choice])| {
         let value = (1 + thread * 4 + place) as u32;
         let alternatives: Vec<Op> = choices.iter().filter_map(|choice| choice.op(value)).collect();
-        if alternatives.is_empty() { Step::next_kernel().to_vec() } else { vec![Step { alternatives, implied: false }] }
+        let Some(first) = alternatives.first() else { return Step::next_kernel().to_vec() };
+        let [before, after] =
+            Step::implied_fences(first).map(|fence| fence.map(|op| Step { alternatives: vec![op], implied: true }));
+        [before, Some(Step { alternatives, implied: false }), after].into_iter().flatten().collect()
     };
     places.iter().enumerate().flat_map(step).collect()
 }
@@ -211,8 +220,11 @@ pub fn configurations() -> Vec<CheckConfig> {
         ),
         config(
             "kernels",
-            "2 GPUs of 2 modules, 1 word, a weak access in a kernel and one in the next, far from its homes",
-            machine(TWO_BY_TWO, &[(1, &[WEAK, KERNEL, WEAK]), (3, &[WEAK, KERNEL, WEAK])]),
+            "2 GPUs of 2 modules, 1 word, written in a kernel and read in the next, far from its homes; lines leave when they must",
+            MachineConfig {
+                evictions: Evictions::WhenNeeded,
+                ..machine(TWO_BY_TWO, &[(1, &[WEAK, KERNEL]), (3, &[&[WeakLoad(X)], KERNEL, &[WeakLoad(X)]])])
+            },
         ),
         config(
             "modules",
@@ -260,8 +272,8 @@ pub fn configurations() -> Vec<CheckConfig> {
 
 /// Programs made for faults of protocols that reach further than one module.
 pub fn programs() -> Vec<CheckConfig> {
-    const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Fence(System)], &[Store(Y, System)]];
-    const READER: &[&[Choice]] = &[&[Load(Y, System)], &[Fence(System)], &[WeakLoad(X)]];
+    const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Release(Y)]];
+    const READER: &[&[Choice]] = &[&[Acquire(Y)], &[WeakLoad(X)]];
     let on = |modules, name, description, threads: &[Thread<'_>]| {
         let machine = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, threads)) };
         CheckConfig { name, description, machine }

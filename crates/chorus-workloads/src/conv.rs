@@ -16,7 +16,7 @@
 
 use chorus_sim::frontend::{Buf, Kernel};
 
-use crate::gemm::{Addend, Adjacent, Operand, Product, Target, Tile, rectify};
+use crate::gemm::{Addend, Adjacent, Operand, Order, Product, Target, Tile, rectify};
 
 /// The shape of a convolution layer. Images and windows are square.
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +179,7 @@ pub fn kernel(
         target: Planes { layer, output: buffers.output },
         addend: Addend::RowBias(buffers.bias),
         rectify: rectified,
+        order: Order::ColumnsFirst,
     };
     product.kernel(name, tile)
 }

@@ -6,9 +6,9 @@
 //! hands it over through local data. A work-item keeps some rows of one or two columns in registers; rows of a
 //! wavefront are broadcast from local data by vector reads.
 //!
-//! Work-groups are numbered as these libraries launch them: tiles of columns first, then tiles of rows. An operand is
-//! whatever says where its elements lie, so that a convolution is a product whose one operand is gathered from an image
-//! (see `conv.rs`).
+//! Work-groups are numbered along rows or along columns first; libraries choose either. An operand is whatever says
+//! where its elements lie, so that a convolution is a product whose one operand is gathered from an image (see
+//! `conv.rs`).
 //!
 //! Every element of the product sums its terms one by one in ascending order of depth, and each term is rounded before
 //! it is added: a host that does the same gets the same bits. Terms that are zero because an operand has no such
@@ -121,6 +121,34 @@ impl Target for Strided {
     }
 }
 
+/// A right operand that is packed for work-groups: 32 columns at a time, depth by depth, so that what a tile needs lies
+/// together.
+#[derive(Clone, Copy, Debug)]
+pub struct Panels {
+    /// What it lies in.
+    pub buf: Buf<f32>,
+    /// Terms of each sum.
+    pub depth: u32,
+}
+
+impl Operand for Panels {
+    fn buf(&self) -> Buf<f32> {
+        self.buf
+    }
+
+    fn adjacent(&self) -> Adjacent {
+        Adjacent::Outer
+    }
+
+    fn element(&self, outer: u32, depth: u32) -> Option<u32> {
+        Some((outer / LANES_U32 * self.depth + depth) * LANES_U32 + outer % LANES_U32)
+    }
+
+    fn address_alu(&self) -> u32 {
+        2
+    }
+}
+
 /// What is added to the product before it is stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Addend {
@@ -130,6 +158,15 @@ pub enum Addend {
     ColumnBias(Buf<f32>),
     /// What is in the target.
     Accumulate,
+}
+
+/// How the tiles of a product are numbered. Adjacent work-groups run on the same module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Tiles of the same rows are adjacent.
+    ColumnsFirst,
+    /// Tiles of the same columns are adjacent.
+    RowsFirst,
 }
 
 /// A product of two operands: `target = rectify(a b + addend)`.
@@ -151,6 +188,8 @@ pub struct Product<A, B, T> {
     pub addend: Addend,
     /// Whether negative results become zero.
     pub rectify: bool,
+    /// Which tiles have adjacent work-groups.
+    pub order: Order,
 }
 
 impl<A: Operand, B: Operand, T: Target> Product<A, B, T> {
@@ -238,9 +277,12 @@ async fn multiply_tile<const R: usize, const C: usize, A: Operand, B: Operand, T
     product: Product<A, B, T>,
 ) {
     let (tile_rows, tile_columns) = (WAVES_PER_GROUP * R as u32, LANES_U32 * C as u32);
-    let tiles_across = product.columns.div_ceil(tile_columns);
-    let row = w.work_group() / tiles_across * tile_rows;
-    let column = w.work_group() % tiles_across * tile_columns;
+    let (tiles_down, tiles_across) = (product.rows.div_ceil(tile_rows), product.columns.div_ceil(tile_columns));
+    let (row, column) = match product.order {
+        Order::ColumnsFirst => (w.work_group() / tiles_across, w.work_group() % tiles_across),
+        Order::RowsFirst => (w.work_group() % tiles_down, w.work_group() / tiles_down),
+    };
+    let (row, column) = (row * tile_rows, column * tile_columns);
     let right = product.b.clone().for_row(row);
     let a =
         Panel { operand: &product.a, first: row, outers: tile_rows, limits: [product.rows, product.depth], local: 0 };
@@ -383,7 +425,8 @@ mod tests {
         let b = Strided { buf: memory.alloc_from(&right), strides: [1, columns] };
         let target = Strided { buf: memory.alloc_from(&old), strides: [columns, 1] };
         let addend = if accumulate { Addend::Accumulate } else { Addend::ColumnBias(memory.alloc_from(&bias)) };
-        let product = Product { rows, columns, depth, a, b, target, addend, rectify: !accumulate };
+        let order = if accumulate { Order::ColumnsFirst } else { Order::RowsFirst };
+        let product = Product { rows, columns, depth, a, b, target, addend, rectify: !accumulate, order };
         flat::run_kernel(&product.kernel("product", tile), &mut memory).unwrap();
         let mut expected = Vec::new();
         for row in 0..rows {

@@ -4,6 +4,9 @@
 //! that advances by the golden ratio, and a mixing function. It is small, has no bad seeds, and gives the same numbers
 //! everywhere.
 
+/// By how much the counter advances.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub struct SplitMix64 {
@@ -16,9 +19,14 @@ impl SplitMix64 {
         SplitMix64 { counter: seed }
     }
 
+    /// The generator of a seed after so many numbers, for work-items that draw one number each.
+    pub fn at(seed: u64, numbers: u64) -> SplitMix64 {
+        SplitMix64 { counter: seed.wrapping_add(numbers.wrapping_mul(STEP)) }
+    }
+
     /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
-        self.counter = self.counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.counter = self.counter.wrapping_add(STEP);
         let mut bits = self.counter;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -52,6 +60,14 @@ mod tests {
             [generator.next_u64(), generator.next_u64(), generator.next_u64()],
             [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]
         );
+    }
+
+    #[test]
+    fn numbers_can_be_drawn_from_the_middle() {
+        let mut generator = SplitMix64::new(5);
+        for drawn in 0..10 {
+            assert_eq!(SplitMix64::at(5, drawn).next_u64(), generator.next_u64());
+        }
     }
 
     #[test]

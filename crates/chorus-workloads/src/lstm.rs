@@ -8,8 +8,8 @@
 //! state.
 //!
 //! One kernel for the input (`gemm.rs`), and two per time step: the product (`recurrent.rs`) and the gates. Sharing:
-//! the weights, by far most of the memory, are never written; the recurrent ones are read again in each step, each row
-//! by one module. The sums of the gates are written by all work-groups, row by row, and read by the gates, where each
+//! the weights, by far most of the memory, are never written, and each is read by one module, as work-groups that need
+//! the same are adjacent; the recurrent ones are read again in each step. The sums of the gates are written by all work-groups, row by row, and read by the gates, where each
 //! work-item needs four of different rows; the state of a step is written by all and read whole by all work-groups of
 //! the next product. Cells stay with their work-item.
 //!
@@ -18,10 +18,10 @@
 //! Arithmetic of the gates: 6 instructions for indices and addresses; per gate 2 per partial sum, 2 to add the input
 //! and for its address, and its function; 3 for the new cell, and a hyperbolic tangent and a product for the state.
 
-use chorus_sim::frontend::{Buf, HostMemory, Lanes, Wave};
+use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Wave};
 use chorus_system::Scale;
 
-use crate::gemm::{Addend, Product, Strided, Tile, add_weighted_rows};
+use crate::gemm::{Addend, Order, Panels, Product, Strided, Tile, add_weighted_rows};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::recurrent::{Packing, Partials, SIGMOID_ALU, Step, TANH_ALU, elementwise, sigmoid, tanh};
@@ -123,7 +123,7 @@ struct Layer {
     size: Size,
     /// States of the layer below, time by time and column by column.
     below: Vec<f32>,
-    /// A row per element of a state below, with a weight for each gate.
+    /// Both weights are packed in panels of 32 gates.
     input_weights: Vec<f32>,
     bias: Vec<f32>,
     recurrent_weights: Vec<f32>,
@@ -163,7 +163,9 @@ impl Layer {
         let mut expected = Expected::default();
         for below in self.below.chunks_exact(hidden) {
             let mut sums = vec![0.0; gates];
-            add_weighted_rows(&mut sums, below, &self.input_weights);
+            for (sums, panel) in sums.chunks_exact_mut(LANES).zip(self.input_weights.chunks_exact(hidden * LANES)) {
+                add_weighted_rows(sums, below, panel);
+            }
             expected.inputs.extend(sums.iter().zip(&self.bias).map(|(sum, bias)| sum + bias));
         }
         let (step, gates_len) = (self.size.step(), self.size.gates_len() as usize);
@@ -223,10 +225,11 @@ impl Workload for Lstm {
             columns: gates,
             depth: size.hidden,
             a: Strided { buf: below, strides: [size.hidden, 1] },
-            b: Strided { buf: input_weights, strides: [1, gates] },
+            b: Panels { buf: input_weights, depth: size.hidden },
             target: Strided { buf: inputs, strides: [gates, 1] },
             addend: Addend::ColumnBias(bias),
             rectify: false,
+            order: Order::RowsFirst,
         };
         let mut kernels = vec![product.kernel("input product", size.tile)];
         let at = |buf: Buf<f32>, time: u32, len: u32| buf.slice((time * len) as usize, len as usize);

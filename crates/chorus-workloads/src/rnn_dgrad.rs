@@ -10,6 +10,9 @@
 //! that are stored by rows are read by columns: each of their pages holds something for every work-group, so that most
 //! modules read most of their weights from another one, again in each step.
 //!
+//! A first kernel fills the weights with random numbers in the order of memory, as DeepBench's benchmark of this layer
+//! does, and so leaves some of them in every module. Without it all modules would race for every page.
+//!
 //! Left out: the products with the transposed weights of the input, which follow for all time steps at once.
 //!
 //! Arithmetic of the derivative: 4 instructions for index and addresses, 2 per partial sum, 1 to add the gradient from
@@ -23,6 +26,9 @@ use crate::program::{HostProgram, Output};
 use crate::recurrent::{Packing, Partials, Step, elementwise, tanh_gradient};
 use crate::registry::Workload;
 
+/// Instructions of a random number: 15 for the additions, products and shifts of 64 bits, 5 to convert and scale.
+const FILL_ALU: u32 = 20;
+
 /// The data gradient.
 pub struct RnnDataGradient;
 
@@ -35,6 +41,17 @@ fn size(scale: Scale) -> (Step, u32) {
         Scale::Quick => (step(512, 32), 8),
         Scale::Paper => (step(1760, 64), 16),
     }
+}
+
+/// Draws one weight per work-item.
+async fn fill(w: Wave, seed: u64, limit: f32, weights: Buf<f32>) {
+    let element = w.global_ids();
+    w.alu(2 + FILL_ALU).await;
+    w.store(weights, element, element.map(|element| draw_weight(seed, limit, element)));
+}
+
+fn draw_weight(seed: u64, limit: f32, element: u32) -> f32 {
+    SplitMix64::at(seed, u64::from(element)).between_f32(-limit, limit)
 }
 
 /// Adds the partial sums to the gradient from above and goes back through the hyperbolic tangent.
@@ -77,15 +94,17 @@ impl Workload for RnnDataGradient {
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (step, times) = size(scale);
         let len = step.batch * step.rows;
-        let mut generator = SplitMix64::new(seed);
+        let (weights_len, limit) = (step.rows * step.depth, 2.0 / (step.depth as f32).sqrt());
+        let weights: Vec<f32> = (0..weights_len).map(|element| draw_weight(seed, limit, element)).collect();
+        let mut generator = SplitMix64::at(seed, u64::from(weights_len));
         let mut draw =
             |len: u32, limit: f32| -> Vec<f32> { (0..len).map(|_| generator.between_f32(-limit, limit)).collect() };
-        let weights = draw(step.rows * step.depth, 2.0 / (step.depth as f32).sqrt());
         let (states, mut gradients) = (draw(times * len, 1.0), draw(times * len, 1.0));
-        let [weight_buf, state_buf, gradient_buf] = [&weights, &states, &gradients].map(|v| memory.alloc_from(v));
+        let weight_buf = memory.alloc::<f32>(weights.len());
+        let (state_buf, gradient_buf) = (memory.alloc_from(&states), memory.alloc_from(&gradients));
         let partial = memory.alloc(step.partial_len());
         let at = |buf: Buf<f32>, time: u32| buf.slice((time * len) as usize, len as usize);
-        let mut kernels = Vec::new();
+        let mut kernels = vec![elementwise("fill", weights_len, move |w| fill(w, seed, limit, weight_buf))];
         let mut sums = vec![0.0; len as usize];
         for time in (0..times).rev() {
             let mut partials = Partials { buf: partial, splits: 0, len };
@@ -102,6 +121,8 @@ impl Workload for RnnDataGradient {
                 *gradient = tanh_gradient(*gradient + sum, *state);
             }
         }
-        HostProgram::new(kernels, vec![Output::new("gradients", gradient_buf, &gradients)])
+        let outputs =
+            vec![Output::new("weights", weight_buf, &weights), Output::new("gradients", gradient_buf, &gradients)];
+        HostProgram::new(kernels, outputs)
     }
 }

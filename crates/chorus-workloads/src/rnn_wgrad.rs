@@ -17,7 +17,7 @@
 use chorus_sim::frontend::{Buf, HostMemory, Wave};
 use chorus_system::Scale;
 
-use crate::gemm::{Addend, Product, Strided, Tile, add_weighted_rows};
+use crate::gemm::{Addend, Order, Product, Strided, Tile, add_weighted_rows};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::recurrent::{elementwise, tanh_gradient};
@@ -117,6 +117,7 @@ impl Workload for RnnWeightGradient {
                 target: Strided { buf: weight_buf, strides: [hidden, 1] },
                 addend: Addend::Accumulate,
                 rectify: false,
+                order: Order::ColumnsFirst,
             };
             kernels.push(product.kernel("outer products", tile));
             let from = |values: &[f32], time: u32| values[(time * len) as usize..][..len as usize].to_vec();

@@ -8,7 +8,7 @@ use crate::controller::Controller;
 use crate::protocols::nhcc::{DIRECTORY_SEEDS, NHCC_SEEDS};
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{DIRECTORY_PARAMETERS, L2Policy, PLAIN, Policy, RemoteGpus, SCOPED, build};
-use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Protocol};
+use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Promise, Protocol};
 use crate::seed::specs;
 
 const POLICY: Policy =
@@ -21,6 +21,7 @@ static DECLARATION: Declaration = Declaration {
     title: "No remote caching",
     summary: "Shared caches keep nothing of other GPUs' memory; within a GPU as NHCC.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section VI",
+    promises: &[Promise::Tracking, Promise::Communication],
     parameters: &DIRECTORY_PARAMETERS,
     faults: &FAULTS,
     ..SCOPED
