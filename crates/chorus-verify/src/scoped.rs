@@ -6,7 +6,7 @@
 //! module 2.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
-use chorus_protocol::registry::DirectoryShape;
+use chorus_protocol::registry::{DirectoryShape, MemoryModel};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
@@ -186,8 +186,8 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
     ]
 }
 
-/// The configurations of several modules, cheapest first.
-pub fn configurations() -> Vec<CheckConfig> {
+/// The configurations of several modules for protocols of a memory model, cheapest first.
+pub fn configurations(model: MemoryModel) -> Vec<CheckConfig> {
     let config = |name, description, machine| CheckConfig { name, description, machine };
     let mut configurations = quick_configurations();
     configurations.extend([
@@ -267,6 +267,8 @@ pub fn configurations() -> Vec<CheckConfig> {
             machine(TWO_BY_TWO, &[(1, &[ALL]), (3, &[ALL])]),
         ),
     ]);
+    // Only a scoped model has a word for atomics that are atomic on one GPU alone.
+    configurations.retain(|config| config.name != "strong" || model == MemoryModel::Ptx);
     configurations
 }
 
