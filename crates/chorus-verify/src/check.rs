@@ -110,7 +110,7 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
 /// so programs are shorter there.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     match (protocol.reach(), protocol.counters()) {
-        (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations()].concat(),
+        (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations(protocol.model())].concat(),
         (Reach::OneModule, Counters::None) => untimed_configurations(protocol.delivery()),
         (Reach::OneModule, Counters::Synchronised) => timed_configurations(),
     }

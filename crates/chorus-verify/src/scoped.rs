@@ -6,7 +6,7 @@
 //! module 2.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
-use chorus_protocol::registry::DirectoryShape;
+use chorus_protocol::registry::{DirectoryShape, MemoryModel};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
@@ -138,7 +138,10 @@ fn message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
 
 /// The configurations that take a moment each, for tests.
 pub fn quick_configurations() -> Vec<CheckConfig> {
-    let config = |name, description, machine| CheckConfig { name, description, machine };
+    [quick_of_one_gpu(), quick_of_two_gpus()].concat()
+}
+
+fn quick_of_one_gpu() -> Vec<CheckConfig> {
     vec![
         config(
             "modules-smoke",
@@ -146,29 +149,9 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
             machine(ONE_BY_TWO, &[(0, &[ALL]), (1, &[ALL])]),
         ),
         config(
-            "gpus-smoke",
-            "2 GPUs of 2 modules, 1 word, a weak access and a fence beside its home, a weak access far from it",
-            machine(TWO_BY_TWO, &[(0, &[WEAK, FENCES]), (3, &[WEAK])]),
-        ),
-        config(
             "words-smoke",
             "1 GPU of 2 modules, 1 line of 2 words, 2 weak accesses far from its home and 1 beside it",
             machine(ONE_BY_TWO, &[(1, &[WEAK_WORDS, WEAK_WORDS]), (0, &[WEAK_WORDS])]),
-        ),
-        config(
-            "beside-smoke",
-            "2 GPUs of 1 module, 1 word, 2 threads beside one private cache and 1 beside its home, 1 weak access each",
-            machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
-        ),
-        config(
-            "progress-smoke",
-            "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
-            machine(TWO_BY_TWO, &[(1, &[WEAK, SETTLE, WIDE]), (3, &[WEAK, SETTLE, WIDE])]),
-        ),
-        config(
-            "kernels-smoke",
-            "2 GPUs of 1 module, 1 word, a weak access in a kernel and one in the next",
-            machine(TWO_BY_ONE, &[(0, &[WEAK, KERNEL, WEAK]), (1, &[WEAK, KERNEL, WEAK])]),
         ),
         config(
             "entry-smoke",
@@ -186,16 +169,74 @@ pub fn quick_configurations() -> Vec<CheckConfig> {
     ]
 }
 
-/// The configurations of several modules, cheapest first.
-pub fn configurations() -> Vec<CheckConfig> {
-    let config = |name, description, machine| CheckConfig { name, description, machine };
-    let mut configurations = quick_configurations();
-    configurations.extend([
+fn quick_of_two_gpus() -> Vec<CheckConfig> {
+    vec![
+        config(
+            "gpus-smoke",
+            "2 GPUs of 2 modules, 1 word, a weak access and a fence beside its home, a weak access far from it",
+            machine(TWO_BY_TWO, &[(0, &[WEAK, FENCES]), (3, &[WEAK])]),
+        ),
+        config(
+            "beside-smoke",
+            "2 GPUs of 1 module, 1 word, 2 threads beside one private cache and 1 beside its home, 1 weak access each",
+            machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
+        ),
+        config(
+            "progress-smoke",
+            "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
+            machine(TWO_BY_TWO, &[(1, &[WEAK, SETTLE, WIDE]), (3, &[WEAK, SETTLE, WIDE])]),
+        ),
+        config(
+            "kernels-smoke",
+            "2 GPUs of 1 module, 1 word, a weak access in a kernel and one in the next",
+            machine(TWO_BY_ONE, &[(0, &[WEAK, KERNEL, WEAK]), (1, &[WEAK, KERNEL, WEAK])]),
+        ),
+    ]
+}
+
+/// The configurations of several modules for protocols of a memory model: those that take a moment, those of one GPU, and those of two.
+pub fn configurations(model: MemoryModel) -> Vec<CheckConfig> {
+    let mut configurations = [quick_configurations(), of_one_gpu(), of_two_gpus(), of_two_gpus_in_full()].concat();
+    // Only a scoped model has a word for atomics that are atomic on one GPU alone.
+    configurations.retain(|config| config.name != "strong" || model == MemoryModel::Ptx);
+    configurations
+}
+
+/// A configuration.
+fn config(name: &'static str, description: &'static str, machine: MachineConfig) -> CheckConfig {
+    CheckConfig { name, description, machine }
+}
+
+fn of_one_gpu() -> Vec<CheckConfig> {
+    vec![
         config(
             "three-modules",
             "1 GPU of 3 modules, 1 word, 1 weak access each",
             machine(ONE_BY_THREE, &[(0, &[WEAK]), (1, &[WEAK]), (2, &[WEAK])]),
         ),
+        config(
+            "fences",
+            "1 GPU of 2 modules, 1 word, weak accesses around a fence and before one",
+            machine(ONE_BY_TWO, &[(1, &[WEAK, FENCES, WEAK]), (0, &[WEAK, FENCES])]),
+        ),
+        config(
+            "modules",
+            "1 GPU of 2 modules, 1 line of 2 words, 2 operations beside its home and 1 beside the other bank",
+            machine(ONE_BY_TWO, &[(0, &[ALL, ALL]), (1, &[ALL])]),
+        ),
+        config(
+            "private",
+            "1 GPU of 2 modules, 1 line of 2 words, 2 and 1 weak accesses, while private copies leave too",
+            MachineConfig {
+                evictions: Evictions::Anytime,
+                ..machine(ONE_BY_TWO, &[(0, &[WEAK_WORDS, WEAK_WORDS]), (1, &[WEAK_WORDS])])
+            },
+        ),
+    ]
+}
+
+fn of_two_gpus() -> Vec<CheckConfig> {
+    vec![
         config(
             "weak",
             "2 GPUs of 2 modules, 1 word, 2 and 1 weak accesses beside banks that are its home on no GPU",
@@ -205,11 +246,6 @@ pub fn configurations() -> Vec<CheckConfig> {
             "beside",
             "2 GPUs of 1 module, 2 threads beside one private cache and 1 beside the home of a word, 2, 1 and 1 weak accesses",
             machine(TWO_BY_ONE, &[(1, &[WEAK, WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
-        ),
-        config(
-            "fences",
-            "1 GPU of 2 modules, 1 word, weak accesses around a fence and before one",
-            machine(ONE_BY_TWO, &[(1, &[WEAK, FENCES, WEAK]), (0, &[WEAK, FENCES])]),
         ),
         config("message-modules", "a message from one module to the other of a GPU", message(TWO_BY_TWO, 0, 1)),
         config("message-gpus", "a message from one GPU to the other", message(TWO_BY_ONE, 0, 1)),
@@ -227,10 +263,19 @@ pub fn configurations() -> Vec<CheckConfig> {
             },
         ),
         config(
-            "modules",
-            "1 GPU of 2 modules, 1 line of 2 words, 2 operations beside its home and 1 beside the other bank",
-            machine(ONE_BY_TWO, &[(0, &[ALL, ALL]), (1, &[ALL])]),
+            "in-flight-loads",
+            "2 GPUs of 1 module, 1 word, 2 and 2 weak accesses, with loads that do not block",
+            MachineConfig {
+                loads: Loads::NonBlocking,
+                ..machine(TWO_BY_ONE, &[(0, &[WEAK, WEAK]), (1, &[WEAK, WEAK])])
+            },
         ),
+    ]
+}
+
+/// Those with the most states.
+fn of_two_gpus_in_full() -> Vec<CheckConfig> {
+    vec![
         config(
             "gpus-home",
             "2 GPUs of 2 modules, 1 line of 2 words, 1 operation beside its home and 1 far from it",
@@ -242,16 +287,6 @@ pub fn configurations() -> Vec<CheckConfig> {
             machine(TWO_BY_TWO, &[(2, &[ALL]), (3, &[ALL])]),
         ),
         config(
-            "private",
-            "1 GPU of 2 modules, 1 line of 2 words, 2 and 1 weak accesses, while private copies leave too",
-            MachineConfig { evictions: Evictions::Anytime, ..machine(ONE_BY_TWO, &[(0, &[WEAK_WORDS, WEAK_WORDS]), (1, &[WEAK_WORDS])]) },
-        ),
-        config(
-            "in-flight-loads",
-            "2 GPUs of 1 module, 1 word, 2 and 2 weak accesses, with loads that do not block",
-            MachineConfig { loads: Loads::NonBlocking, ..machine(TWO_BY_ONE, &[(0, &[WEAK, WEAK]), (1, &[WEAK, WEAK])]) },
-        ),
-        config(
             "release",
             "2 GPUs of 2 modules, 1 word, a weak access and a fence beside a bank that is its home on no GPU, a weak access on the other GPU",
             machine(TWO_BY_TWO, &[(1, &[WEAK, FENCES]), (3, &[WEAK])]),
@@ -259,15 +294,17 @@ pub fn configurations() -> Vec<CheckConfig> {
         config(
             "homes",
             "2 GPUs of 2 modules, from empty caches, 2 lines with homes on different GPUs, 2 and 1 weak accesses",
-            MachineConfig { start: Start::Cold, ..machine(TWO_BY_TWO, &[(1, &[WEAK_HOMES, WEAK_HOMES]), (3, &[WEAK_HOMES])]) },
+            MachineConfig {
+                start: Start::Cold,
+                ..machine(TWO_BY_TWO, &[(1, &[WEAK_HOMES, WEAK_HOMES]), (3, &[WEAK_HOMES])])
+            },
         ),
         config(
             "gpus",
             "2 GPUs of 2 modules, 1 line of 2 words, 1 operation each beside banks that are its home on no GPU",
             machine(TWO_BY_TWO, &[(1, &[ALL]), (3, &[ALL])]),
         ),
-    ]);
-    configurations
+    ]
 }
 
 /// Programs made for faults of protocols that reach further than one module.
