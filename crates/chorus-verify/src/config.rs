@@ -176,7 +176,7 @@ impl MachineConfig {
     }
 
     /// The machine that a litmus test runs on when it is placed: with several modules there is one bank in each, which has room for every line, and a
-    /// directory with room for one. On machines of two modules lines and entries leave at any time; larger ones have too many states for that.
+    /// directory with room for one. In one module lines leave at any time, in two those of banks do, and entries; larger ones have too many states for that.
     pub fn for_placed(program: &Program, placement: Placement) -> Result<MachineConfig, NotRunnable> {
         if placement == Placement::OneModule {
             return MachineConfig::for_program(program);
@@ -184,8 +184,11 @@ impl MachineConfig {
         let places = Places::new(program, placement);
         let config = MachineConfig::for_code(program, &places.caches, &places.lines)?;
         let lines = places.lines.len() as u32;
-        let is_small = places.modules[0] * places.modules[1] <= 2 && program.threads.len() <= 2;
-        let evictions = if is_small { Evictions::Anytime } else { Evictions::WhenNeeded };
+        let evictions = match places.modules[0] * places.modules[1] {
+            1 => Evictions::Anytime,
+            2 if program.threads.len() <= 2 => Evictions::SharedAnytime,
+            _ => Evictions::WhenNeeded,
+        };
         let config = MachineConfig { l1: one_set(lines, lines), l2: one_set(lines, lines), evictions, ..config };
         Ok(config.on_modules(places.modules, places.l1s, 0))
     }

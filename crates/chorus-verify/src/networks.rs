@@ -15,6 +15,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use chorus_protocol::address::AgentId;
 use chorus_protocol::controller::Outcome as StepOutcome;
 use chorus_protocol::message::Channel;
 use chorus_protocol::registry::Protocol;
@@ -53,6 +54,17 @@ impl Networks {
     }
 }
 
+/// How far a message travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Distance {
+    /// Within a module.
+    Module,
+    /// To another module of a GPU.
+    Gpu,
+    /// To another GPU.
+    System,
+}
+
 impl Machine {
     /// Whether everything that a step sends finds room while its input still has its place. Time does not wait for room.
     pub(crate) fn has_room(&self, state: &[u32], result: u32) -> bool {
@@ -67,11 +79,25 @@ impl Machine {
         matches!(step.input, StepInput::Time(_)) || step.sent.iter().all(fits)
     }
 
-    /// The pool of buffers that a message takes a place in; none between a bank and its memory.
-    pub fn pool(&self, number: u32) -> Option<u8> {
-        match self.protocol.messages()[usize::from(self.nodes.message(number).kind.0)].channel {
-            Channel::Virtual(network) => Some(self.config.networks.pool(network)),
+    /// The pool of buffers that a message takes a place in, and how far it travels: within a module, between modules and between GPUs it does so on links of
+    /// their own. None between a bank and its memory.
+    pub fn pool(&self, number: u32) -> Option<(u8, Distance)> {
+        let message = self.nodes.message(number);
+        match self.protocol.messages()[usize::from(message.kind.0)].channel {
+            Channel::Virtual(network) => {
+                Some((self.config.networks.pool(network), self.distance(message.src, message.dst)))
+            }
             Channel::Memory | Channel::Instant => None,
+        }
+    }
+
+    fn distance(&self, from: AgentId, to: AgentId) -> Distance {
+        let topology = self.config.topology;
+        let [from, to] = [from, to].map(|agent| topology.module_of(agent));
+        match () {
+            () if from == to => Distance::Module,
+            () if topology.gpu_of(from) == topology.gpu_of(to) => Distance::Gpu,
+            () => Distance::System,
         }
     }
 }
@@ -304,7 +330,7 @@ fn largest_step(machine: &Machine) -> u16 {
             StepInput::Request(_) | StepInput::Evict(_) | StepInput::Time(_) => None,
         };
         let pools = sent.iter().filter_map(|&number| machine.pool(number));
-        let places = |pool: u8| {
+        let places = |pool: (u8, Distance)| {
             let sent = sent.iter().filter(|&&number| machine.pool(number) == Some(pool)).count();
             sent + usize::from(input_pool == Some(pool))
         };

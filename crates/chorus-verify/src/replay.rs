@@ -394,7 +394,7 @@ fn counted(machine: &Machine, state: &[u32]) -> Vec<u16> {
             (message.kind, message.line, message.txn, message.wave),
             (message.atomic, message.stamp, message.mask.0, message.data.0),
         ));
-        (message.src, message.dst, pool.unwrap_or(u8::MAX), contents)
+        (message.src, message.dst, pool.map_or(u8::MAX, |(pool, _)| pool), contents)
     });
     positions
 }

@@ -130,7 +130,11 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         mshrs: random.between(1, 3),
         replacement: random.pick(&[Replacement::Lru, Replacement::Fifo]),
     };
-    let (l1, l2) = (shape(), shape());
+    let (l1, mut l2) = (shape(), shape());
+    if protocol.reach() == Reach::AnyMachine {
+        // Banks keep registers for those that wait for fewer other banks: at a home, at a GPU home, and on the way to them.
+        l2.mshrs += 2;
+    }
     let mut parameters = Parameters::defaults(protocol.parameters());
     for (index, spec) in protocol.parameters().iter().enumerate() {
         // Small values stress, but copies must live long enough to be found stale.
