@@ -6,6 +6,7 @@
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::protocols::scoped::l1::Acquire;
+use crate::protocols::scoped::messages::{SOFTWARE_NETWORKS, SOFTWARE_TABLE};
 use crate::protocols::scoped::policy::{
     ACQUIRE_PARAMETERS, Coherence, L2Fault, L2Policy, PLAIN, Policy, SCOPED, ScopedSeed, build,
 };
@@ -40,6 +41,8 @@ static DECLARATION: Declaration = Declaration {
     title: "SW hierarchical",
     summary: "Scoped software coherence with a home in every GPU: system-wide acquires empty all L2s of their GPU.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section VI",
+    virtual_networks: SOFTWARE_NETWORKS,
+    messages: &SOFTWARE_TABLE,
     parameters: &ACQUIRE_PARAMETERS,
     faults: &FAULTS,
     ..SCOPED

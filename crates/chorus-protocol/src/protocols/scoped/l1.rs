@@ -16,7 +16,7 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::scoped::messages::{ACQ, ATOM, ATOM_DATA, DATA, DONE, LD, REL, REL_END, ST};
+use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, REL, REL_END, ST};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -180,7 +180,7 @@ impl<const W: usize> ScopedL1<W> {
                 };
                 Some((request.line, event))
             }
-            Input::Message(message) if message.kind == DONE => None,
+            Input::Message(message) if message.kind == DONE || message.kind == ACQ_DONE => None,
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
             Input::Time(_) => None,
@@ -356,7 +356,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Unspecified> {
-        if message.kind == DONE {
+        if message.kind == DONE || message.kind == ACQ_DONE {
             self.bank_answered(message.txn, out);
             return Ok(());
         }

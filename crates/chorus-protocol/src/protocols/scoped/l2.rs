@@ -20,8 +20,8 @@ use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
 use crate::protocols::scoped::messages::{
-    ACQ, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL, REL_END,
-    REL_HOME, ST,
+    ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL,
+    REL_END, REL_HOME, ST,
 };
 use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies, WriteBack};
 use crate::protocols::scoped::route::{Route, Station};
@@ -509,7 +509,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             REL_HOME => self.release_at_home(message, out),
             ACQ => self.acquire(message, out),
             MARK => self.marked(message, out),
-            DONE => self.answered(message.txn, out),
+            DONE | ACQ_DONE => self.answered(message.txn, out),
             MARK_DONE => self.mark_answered(message, out),
             MsgKind(_) => {
                 return Err(VOCABULARY.unspecified(

@@ -34,7 +34,7 @@ pub const INV: MsgKind = MsgKind(memory::FIRST_FREE + 9);
 pub const INV_REPL: MsgKind = MsgKind(memory::FIRST_FREE + 10);
 /// Asks for an answer once every earlier invalidation has been carried out.
 pub const MARK: MsgKind = MsgKind(memory::FIRST_FREE + 11);
-/// The answer to `REL`, `REL_HOME` and `ACQ`.
+/// The answer to `REL` and `REL_HOME`.
 pub const DONE: MsgKind = MsgKind(memory::FIRST_FREE + 12);
 /// The answer to `MARK`.
 pub const MARK_DONE: MsgKind = MsgKind(memory::FIRST_FREE + 14);
@@ -44,7 +44,10 @@ pub const INV_ASTRAY: MsgKind = MsgKind(memory::FIRST_FREE + 13);
 /// The release at the end of a kernel, which all private caches of a module send and which is served once for all of them.
 pub const REL_END: MsgKind = MsgKind(memory::FIRST_FREE + 15);
 
-const OWN: [MessageSpec; 16] = [
+/// The answer to `ACQ`.
+pub const ACQ_DONE: MsgKind = MsgKind(memory::FIRST_FREE + 16);
+
+const OWN: [MessageSpec; 17] = [
     MessageSpec { name: "LD", class: TrafficClass::Request, channel: REQUEST, size: Size::Control },
     MessageSpec { name: "ST", class: TrafficClass::Store, channel: REQUEST, size: Size::Masked },
     MessageSpec { name: "ATOM", class: TrafficClass::Atomic, channel: REQUEST, size: Size::Masked },
@@ -61,6 +64,7 @@ const OWN: [MessageSpec; 16] = [
     MessageSpec { name: "INV_ASTRAY", class: TrafficClass::Invalidation, channel: REQUEST, size: Size::Control },
     MessageSpec { name: "MARK_DONE", class: TrafficClass::Request, channel: ANSWER, size: Size::Control },
     MessageSpec { name: "REL_END", class: TrafficClass::Request, channel: REQUEST, size: Size::Control },
+    MessageSpec { name: "ACQ_DONE", class: TrafficClass::Request, channel: ANSWER, size: Size::Control },
 ];
 
 /// The message table.
@@ -71,5 +75,17 @@ pub const TABLE: [MessageSpec; memory::SPECS.len() + OWN.len()] = {
         table[row] = if row < memory::SPECS.len() { memory::SPECS[row] } else { OWN[row - memory::SPECS.len()] };
         row += 1;
     }
+    table
+};
+
+/// Virtual networks of software protocols.
+pub const SOFTWARE_NETWORKS: u8 = 4;
+
+/// The message table of software protocols. A fence that has released acquires next, so that a request follows an answer: on the networks of the others both
+/// it and its own answer could wait for those that wait for the first.
+pub const SOFTWARE_TABLE: [MessageSpec; TABLE.len()] = {
+    let mut table = TABLE;
+    table[ACQ.0 as usize].channel = Channel::Virtual(2);
+    table[ACQ_DONE.0 as usize].channel = Channel::Virtual(3);
     table
 };

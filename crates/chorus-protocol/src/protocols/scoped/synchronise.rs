@@ -7,7 +7,7 @@ use crate::directory::Directory;
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::{Asker, Collection, Purpose};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::messages::{ACQ, DONE, MARK, MARK_DONE, REL, REL_HOME};
+use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_HOME};
 use crate::protocols::scoped::policy::{L2Fault, Tallies};
 use crate::protocols::scoped::route::Hierarchy;
 
@@ -48,7 +48,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.ask_for_module(Purpose::Acquire, message.scope, asker, out);
         } else {
             self.drop_for_acquire(out);
-            self.done(asker, DONE, out);
+            self.done(asker, ACQ_DONE, out);
         }
     }
 
@@ -184,7 +184,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             // Not before: until the others had dropped their copies, stale ones could have come back from them.
             self.drop_for_acquire(out);
         }
-        let kind = if purpose == Purpose::PeerMark { MARK_DONE } else { DONE };
+        let kind = match purpose {
+            Purpose::PeerMark => MARK_DONE,
+            Purpose::Acquire => ACQ_DONE,
+            Purpose::Release | Purpose::KernelEnd | Purpose::PeerRelease => DONE,
+        };
         for asker in askers {
             self.done(asker, kind, out);
         }
