@@ -359,7 +359,7 @@ mod tests {
             "gpu-vini",
             "lease.cycles=1",
             "--set lease.cycles=1: `lease.cycles` is a parameter of tc-strong, tc-weak-fixed; gpu-vini has \
-             `directory.ratio`, `directory.ways`",
+             `directory.ratio`, `directory.associativity`",
         );
         let error = resolve_system("tc", Scale::Quick, &["lease.cycles=1".to_owned()]).unwrap_err();
         assert_eq!(

@@ -113,7 +113,7 @@ fn a_parameter_of_another_protocol_says_whose_it_is() {
     let owners = "`lease.cycles` is a parameter of tc-strong, tc-weak-fixed";
     let run = "run --system tc --workload saxpy --set lease.cycles=400 --protocol";
     chorus(&format!("{run} gpu-vi")).expect_code(2).expect_error(&[owners, "; gpu-vi has none"]);
-    let others = "; gpu-vini has `directory.ratio`, `directory.ways`";
+    let others = "; gpu-vini has `directory.ratio`, `directory.associativity`";
     chorus(&format!("{run} gpu-vini")).expect_code(2).expect_error(&[owners, others]);
     let ended = chorus("explain tc --set lease.cycles=400").expect_code(2);
     ended.expect_error(&[owners, ", not a key of a system"]);

@@ -18,7 +18,7 @@ pub static PARAMETERS: [ParameterSpec; 2] = [
         explored: 0,
     },
     ParameterSpec {
-        key: "directory.ways",
+        key: "directory.associativity",
         meaning: "directory entries of a set",
         source: "TC paper, section 4.3",
         default: 8,
