@@ -223,8 +223,11 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Lets one of the wavefronts that wait for room in the access queue try again, if there is room. It lets the next one try.
     fn wake_for_queue(&mut self, unit: u16) {
-        let cu = &mut self.units[usize::from(unit)];
+        let cu = &self.units[usize::from(unit)];
         if cu.waiting_for_queue != 0 && cu.accesses.len() < self.config.core.lsu_queue as usize {
+            // A barrier that this instruction completed may have planned arithmetic already.
+            self.settle(unit);
+            let cu = &mut self.units[usize::from(unit)];
             let wave = cu.slots.next_of(cu.waiting_for_queue);
             cu.waiting_for_queue &= !(1 << wave);
             cu.slots.make_ready(wave, 0);
