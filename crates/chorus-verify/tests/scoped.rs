@@ -59,10 +59,25 @@ fn run(name: &str, test: &SuiteTest) -> LitmusResult {
     result
 }
 
-/// Of these tests of two threads, the ones whose telling outcome a protocol with directories shows and GPU-VI does not. `chorus litmus` runs all tests.
+/// The tests of two threads that tell scoped protocols from others, and some that must not.
+const TELLING: [&str; 12] = [
+    "lock+cta",
+    "MP",
+    "MP+release+weak-reader",
+    "SB+ra",
+    "CoRR+strong-weak",
+    "two-words",
+    "MP+cta+across",
+    "MP+gpu-cta+across",
+    "MP+gpu+gpus",
+    "MP+sys+gpus",
+    "SB+fences+cta",
+    "SB+fences+cta+across",
+];
+
+/// Of these tests, the ones whose telling outcome a protocol with directories shows and GPU-VI does not. `chorus litmus` runs all tests.
 fn shown_beyond_gpu_vi() -> String {
-    let names = ["MP", "SB+ra", "MP+release+weak-reader", "CoRR+strong-weak", "MP+cta+across", "two-words"];
-    let tests = names.into_iter().map(|name| litmus::find(name).unwrap());
+    let tests = TELLING.into_iter().map(|name| litmus::find(name).unwrap());
     let rows = tests.filter_map(|test| {
         let [nhcc, hmg] = ["nhcc", "hmg"].map(|name| run(name, &test).telling_reached());
         let beyond = (nhcc || hmg) && !run("gpu-vi", &test).telling_reached();

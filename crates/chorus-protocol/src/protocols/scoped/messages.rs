@@ -79,13 +79,12 @@ pub const TABLE: [MessageSpec; memory::SPECS.len() + OWN.len()] = {
 };
 
 /// Virtual networks of software protocols.
-pub const SOFTWARE_NETWORKS: u8 = 4;
+pub const SOFTWARE_NETWORKS: u8 = 3;
 
-/// The message table of software protocols. A fence that has released acquires next, so that a request follows an answer: on the networks of the others both
-/// it and its own answer could wait for those that wait for the first.
+/// The message table of software protocols. A fence that has released acquires next, so that a request follows an answer: on the network of the other answers its
+/// own could wait for those that wait for the first.
 pub const SOFTWARE_TABLE: [MessageSpec; TABLE.len()] = {
     let mut table = TABLE;
-    table[ACQ.0 as usize].channel = Channel::Virtual(2);
-    table[ACQ_DONE.0 as usize].channel = Channel::Virtual(3);
+    table[ACQ_DONE.0 as usize].channel = Channel::Virtual(2);
     table
 };

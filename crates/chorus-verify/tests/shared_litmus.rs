@@ -1,0 +1,86 @@
+//! Do public litmus tests that need scopes stay within the scoped memory model on NHCC and HMG? The tests are not part of the project.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chorus_litmus::parse::{Parsed, parse_all};
+use chorus_litmus::test::{Instruction, Program};
+use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::registry::find;
+use chorus_verify::config::Stores;
+use chorus_verify::litmus::{Placement, SuiteTest, run_placed};
+
+/// Threads of the tests that are run here, and operations of all of them; `chorus litmus hmg FOLDER` runs the others, in all placements.
+const THREADS_MAX: usize = 2;
+const OPERATIONS_MAX: usize = 6;
+
+fn is_small(program: &Program) -> bool {
+    let is_operation = |code: &&Instruction| {
+        !matches!(code, Instruction::Add { .. } | Instruction::Branch { .. } | Instruction::Jump { .. })
+    };
+    let operations = program.threads.iter().flat_map(|thread| &thread.code).filter(is_operation).count();
+    program.threads.len() <= THREADS_MAX && operations <= OPERATIONS_MAX
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "litmus") {
+            found.push(path);
+        }
+    }
+    found.sort();
+}
+
+/// Whether a test has several work-groups and something in it that says how far it reaches.
+fn needs_scopes(program: &Program) -> bool {
+    let seat = |index: usize| (program.threads[index].gpu, program.threads[index].cta);
+    let is_spread = (1..program.threads.len()).any(|index| seat(index) != seat(0));
+    let scope = |instruction: &Instruction| match *instruction {
+        Instruction::Load { order, scope, .. } | Instruction::Store { order, scope, .. } => {
+            (order != Order::Weak).then_some(scope)
+        }
+        Instruction::Atomic { scope, .. } | Instruction::Fence { scope, .. } => Some(scope),
+        Instruction::Barrier { .. } => Some(Scope::WorkGroup),
+        Instruction::Add { .. } | Instruction::Branch { .. } | Instruction::Jump { .. } => None,
+    };
+    is_spread && program.threads.iter().flat_map(|thread| &thread.code).any(|instruction| scope(instruction).is_some())
+}
+
+#[test]
+fn tests_that_need_scopes_stay_within_the_scoped_model_on_nhcc_and_hmg() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus");
+    let mut paths = Vec::new();
+    files(&folder, &mut paths);
+    if paths.is_empty() {
+        println!("skipped: the tests are not here");
+        return;
+    }
+    let (mut ran, mut not_run) = (0, 0);
+    for path in paths {
+        let Ok(parsed) = fs::read_to_string(&path).map_err(drop).and_then(|text| parse_all(&text).map_err(drop)) else {
+            not_run += 1;
+            continue;
+        };
+        for parsed in parsed {
+            let Parsed::Test(test) = parsed else { continue };
+            if !is_small(&test.program) || !needs_scopes(&test.program) {
+                continue;
+            }
+            let test = SuiteTest::new(test);
+            for name in ["nhcc", "hmg"] {
+                match run_placed(find(name).unwrap(), None, &test, Stores::Posted, Placement::Apart) {
+                    Ok(result) => {
+                        assert!(result.failure.is_none() && !result.bounded, "{}", result.to_text());
+                        ran += 1;
+                    }
+                    Err(_) => not_run += 1,
+                }
+            }
+        }
+    }
+    println!("{ran} runs, {not_run} not possible");
+    assert!(ran > 80, "{ran} runs, {not_run} not possible");
+}
