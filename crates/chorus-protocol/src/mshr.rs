@@ -100,17 +100,23 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// Takes a register for a line that has none.
     #[inline]
     pub fn insert(&mut self, line: LineAddr, payload: P) -> Register {
+        self.insert_with(line, || payload)
+    }
+
+    /// Takes a register for a line that has none. Its payload is made in its place, of which an empty one writes next to nothing.
+    #[inline]
+    pub fn insert_with(&mut self, line: LineAddr, payload: impl FnOnce() -> P) -> Register {
         debug_assert!(!self.is_full() && self.find(line).is_none());
         let fresh = Entry { line, first: NONE, last: NONE };
         let mut register = self.free_entry;
         if let Some(entry) = self.entries.get_mut(register as usize) {
             self.free_entry = entry.first;
             *entry = fresh;
-            self.payloads[register as usize] = payload;
+            self.payloads[register as usize] = payload();
         } else {
             register = self.entries.len() as u32;
             self.entries.push(fresh);
-            self.payloads.push(payload);
+            self.payloads.push(payload());
         }
         self.name(line, register);
         Register(register)

@@ -266,10 +266,16 @@ impl<const W: usize> Machine<'_, W> {
                 self.retry_access_now(destination, kernel)
             }
             Role::L2 | Role::Memory => {
-                let sides = if self.fabric.is_some() { SIDES } else { 1 };
-                let queue = usize::from(network) * sides + usize::from(side);
+                let idle = self.banks[usize::from(destination)].is_idle() && self.is_free(destination);
+                if idle && self.serve_at_once(destination, id, side, kernel)? {
+                    return Ok(());
+                }
+                let queue = usize::from(network) * self.sides() + usize::from(side);
                 let state = &mut self.banks[usize::from(destination)];
                 state.put(queue, id);
+                if idle {
+                    return Ok(());
+                }
                 // Behind a head that waits, there is nothing new to serve.
                 if state.queues[queue].len() == 1 || state.held == Held::No || self.delivery == Delivery::AnyOrder {
                     return self.serve_or_schedule(destination, kernel);
@@ -330,14 +336,15 @@ impl<const W: usize> Machine<'_, W> {
         }
         let (_, unit) = self.topology.role(agent);
         let mut completions = std::mem::take(&mut self.outbox.completions);
-        for completion in completions.drain(..) {
+        for completion in &completions {
             if completion.txn == BOUNDARY {
                 self.boundary_answered(kernel);
                 continue;
             }
-            self.record_values(unit, &completion);
+            self.record_values(unit, completion);
             self.access_done(unit, completion.txn.0, kernel);
         }
+        completions.clear();
         self.outbox.completions = completions;
     }
 
@@ -360,7 +367,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Serves a bank at its next free edge, if it has anything to serve.
     pub(super) fn schedule_serve(&mut self, bank: u16) {
         let state = &mut self.banks[usize::from(bank)];
-        if state.scheduled || (state.from_memory.is_empty() && state.waiting == 0) {
+        if state.scheduled || state.is_idle() {
             return;
         }
         state.scheduled = true;
@@ -370,13 +377,51 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Serves a bank at once if it is free, without the detour of an event.
     fn serve_or_schedule(&mut self, bank: u16, kernel: &Kernel) -> Result<(), SimError> {
-        let now = self.wheel.now();
-        let state = &self.banks[usize::from(bank)];
-        if !state.scheduled && self.clocks.l2.edge(now).max(state.free) == now {
+        if self.is_free(bank) {
             return self.serve_bank(bank, kernel);
         }
         self.schedule_serve(bank);
         Ok(())
+    }
+
+    /// Whether a bank can serve an input now and is not about to.
+    fn is_free(&self, bank: u16) -> bool {
+        let now = self.wheel.now();
+        let state = &self.banks[usize::from(bank)];
+        !state.scheduled && self.clocks.l2.edge(now).max(state.free) == now
+    }
+
+    /// From how far messages may come to a bank.
+    fn sides(&self) -> usize {
+        if self.fabric.is_some() { SIDES } else { 1 }
+    }
+
+    /// Lets a bank that nothing else waits for serve a message that has just come from `side`, without the detour of a queue. Returns whether it could.
+    fn serve_at_once(&mut self, bank: u16, id: u32, side: u8, kernel: &Kernel) -> Result<bool, SimError> {
+        if self.is_held_up(bank) || !self.serve_message(bank, id, side == 0, kernel)? {
+            return Ok(false);
+        }
+        self.banks[usize::from(bank)].next_side = self.side_after(usize::from(side));
+        self.message_served(bank, id);
+        Ok(true)
+    }
+
+    /// Whether a bank may serve no message, because there is no room for what it might send.
+    fn is_held_up(&mut self, bank: u16) -> bool {
+        let held = if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
+            Held::Memory
+        } else if self.port_is_full(Role::L2, bank) {
+            Held::Port
+        } else {
+            return false;
+        };
+        self.banks[usize::from(bank)].held = held;
+        true
+    }
+
+    /// The side whose turn it is after `side`.
+    fn side_after(&self, side: usize) -> usize {
+        if side + 1 == self.sides() { 0 } else { side + 1 }
     }
 
     /// A bank serves one input: from memory first, then from the virtual networks, answers before requests.
@@ -391,15 +436,10 @@ impl<const W: usize> Machine<'_, W> {
             self.served(bank);
             return Ok(());
         }
-        if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
-            self.banks[index].held = Held::Memory;
+        if self.is_held_up(bank) {
             return Ok(());
         }
-        if self.port_is_full(Role::L2, bank) {
-            self.banks[index].held = Held::Port;
-            return Ok(());
-        }
-        let sides = if self.fabric.is_some() { SIDES } else { 1 };
+        let sides = self.sides();
         let Bank { occupied, next_side, .. } = self.banks[index];
         for network in (0..self.lanes_per_agent - 1).rev() {
             let first_queue = network * sides;
@@ -407,10 +447,11 @@ impl<const W: usize> Machine<'_, W> {
             let waiting = occupied >> first_queue & ((1 << sides) - 1);
             let mut turns = (waiting | waiting << sides) >> next_side & ((1 << sides) - 1);
             while turns != 0 {
-                let side = (next_side + turns.trailing_zeros() as usize) % sides;
+                let turn = next_side + turns.trailing_zeros() as usize;
+                let side = if turn < sides { turn } else { turn - sides };
                 turns &= turns - 1;
                 if self.serve_queue(bank, first_queue + side, side == 0, kernel)? {
-                    self.banks[index].next_side = (side + 1) % sides;
+                    self.banks[index].next_side = self.side_after(side);
                     return Ok(());
                 }
             }
@@ -423,19 +464,33 @@ impl<const W: usize> Machine<'_, W> {
         let index = usize::from(bank);
         let mut place = 0;
         while let Some(&id) = self.selectable(&self.banks[index].queues[queue], place) {
-            let held = own && self.is_held_by_port(bank, id);
-            if !held && self.step_bank(bank, id, true, kernel)? {
+            if self.serve_message(bank, id, own, kernel)? {
                 self.banks[index].take(queue, place);
-                self.consume(id);
-                self.served(bank);
+                self.message_served(bank, id);
                 return Ok(true);
             }
-            let now = self.wheel.now();
-            self.banks[index].stalled_since.get_or_insert(now);
-            self.banks[index].held = Held::Lines;
             place += 1;
         }
         Ok(false)
+    }
+
+    /// Gives a bank a message, which is one of its `own` module or not. Returns whether it is consumed; what stalls may be in the way of others.
+    fn serve_message(&mut self, bank: u16, id: u32, own: bool, kernel: &Kernel) -> Result<bool, SimError> {
+        let held = own && self.is_held_by_port(bank, id);
+        if !held && self.step_bank(bank, id, true, kernel)? {
+            return Ok(true);
+        }
+        let now = self.wheel.now();
+        let state = &mut self.banks[usize::from(bank)];
+        state.stalled_since.get_or_insert(now);
+        state.held = Held::Lines;
+        Ok(false)
+    }
+
+    /// A bank has served a message, which is in no queue any more.
+    fn message_served(&mut self, bank: u16, id: u32) {
+        self.consume(id);
+        self.served(bank);
     }
 
     /// Requests that a bank may still send to its memory channel.

@@ -157,6 +157,11 @@ impl<const W: usize> Bank<W> {
 }
 
 impl<const W: usize> Bank<W> {
+    /// Whether nothing waits.
+    fn is_idle(&self) -> bool {
+        self.waiting == 0 && self.from_memory.is_empty()
+    }
+
     /// Adds a message to a queue.
     fn put(&mut self, queue: usize, id: u32) {
         self.queues[queue].push_back(id);
@@ -313,16 +318,22 @@ impl<'a, const W: usize> Machine<'a, W> {
         self.begin_kernel(kernel)?;
         let idle_max = self.clocks.core.cycles(self.config.watchdog.idle_cycles);
         let time_max = self.clocks.core.cycles(self.config.watchdog.cycles);
+        // Progress only ever puts the limit off, so it is looked at when an earlier one is over.
+        let mut limit = 0;
         while !self.is_over(kernel)? {
             let Some(event) = self.wheel.pop() else {
                 return Err(self.stuck(kernel, stuck::Cause::Deadlock));
             };
             self.handle(event, kernel)?;
-            if self.wheel.now() - self.progress > idle_max {
-                return Err(self.stuck(kernel, stuck::Cause::Livelock));
-            }
-            if self.wheel.now() > time_max {
-                return Err(self.stuck(kernel, stuck::Cause::TooLong));
+            let now = self.wheel.now();
+            if now > limit {
+                limit = (self.progress + idle_max).min(time_max);
+                if now - self.progress > idle_max {
+                    return Err(self.stuck(kernel, stuck::Cause::Livelock));
+                }
+                if now > time_max {
+                    return Err(self.stuck(kernel, stuck::Cause::TooLong));
+                }
             }
         }
         if self.values == Values::Carried {

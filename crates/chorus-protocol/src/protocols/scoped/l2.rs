@@ -324,7 +324,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         out: &mut Outbox<W>,
     ) {
         self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
-        let register = self.mshrs.insert(line, None);
+        let register = self.mshrs.insert_with(line, || None);
         self.mshrs.push_target(register, reader);
         let own = Reader { txn: Self::own_name(station), ..reader };
         self.ask(station, line, own, scope, out);
@@ -345,23 +345,24 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return;
         }
         let Some(register) = self.mshrs.find(line) else { return };
-        let mut data = message.data;
-        let atomic = self.mshrs.payload_mut(register).take();
         let slot = self.lines.find(line);
-        let mut dirty = ByteMask::EMPTY;
-        if let Some(atomic) = &atomic {
+        let (mut data, mut dirty) = (&message.data, ByteMask::EMPTY);
+        let mut changed;
+        if let Some(atomic) = *self.mshrs.payload(register) {
             let stays = slot.is_some() && self.writes_back(station, atomic.scope);
-            self.perform(station, atomic, &mut data, stays, out);
+            changed = message.data;
+            self.perform(station, &atomic, &mut changed, stays, out);
+            data = &changed;
             if stays {
                 dirty = atomic.mask;
             }
         }
         if let Some(slot) = slot {
-            *self.lines.data_mut(slot) = data;
+            self.lines.fill(slot, data);
             *self.lines.meta_mut(slot) = Line { pending: false, valid: ByteMask::full::<W>(), dirty };
         }
         while let Some(reader) = self.mshrs.pop_target(register) {
-            self.answer(line, reader, &data, out);
+            self.answer(line, reader, data, out);
         }
         self.mshrs.release(register);
     }
@@ -385,15 +386,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        if let Some(covered) = self.evicted_entry(line) {
-            if self.directory.sharers(covered).is_empty() {
-                self.directory.replace(covered, |_| {});
-            } else if self.faulty(L2Fault::SilentReplacement) {
-                self.directory.replace(covered, |_| {});
-            } else {
-                self.tallies.add(Tallies::REPLACEMENTS, 1);
-                self.replace_entry(covered, INV_REPL, out);
-            }
+        if let Some(covered) = line.of_entry() {
+            self.evict_entry(covered, out);
             return Ok(Outcome::Done);
         }
         match self.held(line) {
@@ -401,11 +395,24 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                 self.clean(line, slot, out);
                 self.lines.remove(slot);
                 self.downgrade(line, out);
-                Ok(Outcome::Done)
+            }
+            Held::Nothing | Held::Miss(_) | Held::ClosedMiss if self.directory.covers(line) => {
+                self.evict_entry(line, out);
             }
             Held::Nothing | Held::Miss(_) | Held::ClosedMiss => {
-                Err(VOCABULARY.unspecified(Entry::I as usize, Event::ReplaceDirEntry as usize, line))
+                return Err(VOCABULARY.unspecified(Entry::I as usize, Event::ReplaceDirEntry as usize, line));
             }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Replaces the directory entry that covers a line.
+    fn evict_entry(&mut self, covered: LineAddr, out: &mut Outbox<W>) {
+        if self.directory.sharers(covered).is_empty() || self.faulty(L2Fault::SilentReplacement) {
+            self.directory.replace(covered, |_| {});
+        } else {
+            self.tallies.add(Tallies::REPLACEMENTS, 1);
+            self.replace_entry(covered, INV_REPL, out);
         }
     }
 

@@ -158,7 +158,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let mut data = *self.lines.data(slot);
         let stays = self.writes_back(station, message.scope);
         self.perform(station, message, &mut data, stays, out);
-        *self.lines.data_mut(slot) = data;
+        self.lines.fill(slot, &data);
         let copy = self.lines.meta_mut(slot);
         copy.dirty.0 = if stays { copy.dirty.0 | message.mask.0 } else { copy.dirty.0 & !message.mask.0 };
     }
