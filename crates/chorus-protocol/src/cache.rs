@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use crate::address::LineAddr;
+use crate::host_line::{HostLine, HostRow};
 use crate::line::LineData;
 
 /// Which line of a full set is replaced.
@@ -90,14 +91,14 @@ const EMPTY: LineAddr = LineAddr(u64::MAX);
 pub struct CacheArray<M, const W: usize> {
     geometry: Geometry,
     set_index: SetIndex,
-    tags: Vec<LineAddr>,
+    tags: HostRow<LineAddr>,
     /// The ways of each set, the most recent first and those without a line last.
     order: Vec<u8>,
     meta: Vec<M>,
     /// Lines that nothing has been written to: they are zero, whatever `data` holds of the lines before them. So a line that is only on its
     /// way does not touch its data.
     blank: Vec<bool>,
-    data: Vec<LineData<W>>,
+    data: Vec<HostLine<LineData<W>>>,
 }
 
 impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
@@ -109,11 +110,11 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         CacheArray {
             geometry,
             set_index: SetIndex::new(&geometry),
-            tags: vec![EMPTY; lines],
+            tags: HostRow::new(EMPTY, lines),
             order: (0..lines).map(|slot| (slot % geometry.ways as usize) as u8).collect(),
             meta: vec![M::default(); lines],
             blank: vec![true; lines],
-            data: vec![LineData::default(); lines],
+            data: vec![HostLine::default(); lines],
         }
     }
 
@@ -239,7 +240,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline]
     pub fn data(&self, slot: Slot) -> &LineData<W> {
         let index = slot.0 as usize;
-        if self.blank[index] { &Self::ZERO } else { &self.data[index] }
+        if self.blank[index] { &Self::ZERO } else { &self.data[index].0 }
     }
 
     /// A line's data, to change.
@@ -247,9 +248,9 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     pub fn data_mut(&mut self, slot: Slot) -> &mut LineData<W> {
         let index = slot.0 as usize;
         if std::mem::take(&mut self.blank[index]) {
-            self.data[index] = Self::ZERO;
+            self.data[index].0 = Self::ZERO;
         }
-        &mut self.data[index]
+        &mut self.data[index].0
     }
 
     /// Replaces all of a line's data.
@@ -257,7 +258,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     pub fn fill(&mut self, slot: Slot, data: &LineData<W>) {
         let index = slot.0 as usize;
         self.blank[index] = false;
-        self.data[index] = *data;
+        self.data[index].0 = *data;
     }
 
     /// Every resident line.

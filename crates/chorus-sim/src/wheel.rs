@@ -105,6 +105,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Moves time to the next event, and far events that have come within reach into the ring.
+    #[inline(never)]
     fn advance(&mut self) -> Option<()> {
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse((time, ..))| *time);

@@ -105,6 +105,8 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) lines: CacheArray<Line, W>,
     /// The readers of a line that is on its way, and an atomic that waits to be performed on it.
     pub(super) mshrs: Mshrs<Option<Message<W>>, Reader>,
+    /// How many atomics wait so. Mostly none, and then nobody has to look.
+    pub(super) waiting_atomics: u32,
     pub(super) directory: D,
     pub(super) collections: Collections,
     /// Towards each sharer.
@@ -124,6 +126,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             route,
             lines: CacheArray::new(config.l2.bank_geometry(topology)),
             mshrs: Mshrs::new(config.l2.mshrs),
+            waiting_atomics: 0,
             directory: D::new(config),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
@@ -218,7 +221,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Whether an atomic waits for the line.
     pub(super) fn atomic_waits(&self, line: LineAddr) -> bool {
-        self.mshrs.get(line).is_some_and(Option::is_some)
+        self.waiting_atomics > 0 && self.mshrs.get(line).is_some_and(Option::is_some)
     }
 
     /// The position that a sender takes among this bank's sharers, if its copies are tracked here.
@@ -348,7 +351,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let slot = self.lines.find(line);
         let (mut data, mut dirty) = (&message.data, ByteMask::EMPTY);
         let mut changed;
-        if let Some(atomic) = *self.mshrs.payload(register) {
+        if self.waiting_atomics > 0
+            && let Some(atomic) = *self.mshrs.payload(register)
+        {
+            self.waiting_atomics -= 1;
             let stays = slot.is_some() && self.writes_back(station, atomic.scope);
             changed = message.data;
             self.perform(station, &atomic, &mut changed, stays, out);

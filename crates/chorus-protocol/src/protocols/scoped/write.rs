@@ -171,6 +171,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
         }
         self.mshrs.insert(line, Some(*message));
+        self.waiting_atomics += 1;
         let own = Reader { txn: Self::own_name(station), origin: message.origin };
         self.ask(station, line, own, message.scope, out);
     }
