@@ -25,7 +25,7 @@ const OWN_SEEDS: [ScopedSeed; 5] = [
         "invalidation-not-forwarded",
         "a GPU home keeps an invalidation of the system home to itself",
     ),
-    in_l2(L2Fault::MarkNotForwarded, "mark-not-forwarded", "a GPU home answers a mark before its modules have"),
+    in_l2(L2Fault::MarkNotForwarded, "mark-not-forwarded", "a GPU home does not pass marks on"),
     in_l2(
         L2Fault::ReleaseStopsAtGpuHome,
         "release-stops-at-gpu-home",

@@ -19,6 +19,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
+use crate::protocols::scoped::kept::{Held, Line, Reader};
 use crate::protocols::scoped::messages::{
     ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL,
     REL_END, REL_HOME, ST,
@@ -65,36 +66,6 @@ static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-/// What the cache holds of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    Nothing,
-    /// A copy.
-    Copy(Slot),
-    /// A place for a copy that is on its way.
-    Miss(Slot),
-    /// Nothing, and what is on its way is too old to be kept.
-    ClosedMiss,
-}
-
-/// A resident line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Line {
-    /// Whether it is only a place for what is on its way.
-    pub(super) pending: bool,
-    /// Bytes that are there.
-    pub(super) valid: ByteMask,
-    /// Bytes that the next station does not have.
-    pub(super) dirty: ByteMask,
-}
-
-/// A private cache that waits for a line, or a bank on its behalf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Reader {
-    pub(super) origin: AgentId,
-    pub(super) txn: Txn,
-}
-
 /// A shared bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScopedL2<D, const W: usize> {
@@ -111,6 +82,8 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) collections: Collections,
     /// Towards each sharer.
     pub(super) channels: Vec<InvalidationChannel>,
+    /// Homes in other GPUs that wait to hear that the invalidations before a mark have arrived.
+    pub(super) unsettled: Vec<AgentId>,
     pub(super) tallies: Tallies,
 }
 
@@ -130,6 +103,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             directory: D::new(config),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
+            unsettled: Vec::new(),
             tallies: Tallies::default(),
         }
     }
@@ -522,7 +496,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             REL_HOME => self.release_at_home(message, out),
             ACQ => self.acquire(message, out),
             MARK => self.marked(message, out),
-            DONE | ACQ_DONE => self.answered(message.txn, out),
+            DONE | ACQ_DONE => self.returned(message.txn, message.credit, out),
             MARK_DONE => self.mark_answered(message, out),
             MsgKind(_) => {
                 return Err(VOCABULARY.unspecified(
@@ -588,6 +562,10 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     fn tracker(&self, line: LineAddr) -> Option<AgentId> {
         let tracked = self.policy.coherence == Coherence::Directory && self.route.station(line) != Station::Home;
         tracked.then(|| self.route.next(line))
+    }
+
+    fn only_counts(&self, message: &Message<W>) -> bool {
+        matches!(message.kind, DONE | ACQ_DONE) && self.collections.misses_more_than(message.txn, message.credit)
     }
 
     fn tallies(&self) -> &[Tally] {

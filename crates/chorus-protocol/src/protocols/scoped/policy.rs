@@ -68,7 +68,7 @@ pub enum L2Fault {
     ReleaseStaysHere,
     /// A system-wide release does not leave the GPU.
     ReleaseStopsAtGpuHome,
-    /// A GPU home answers a mark before its modules have.
+    /// A GPU home does not pass marks on.
     MarkNotForwarded,
     /// A store to a line on its way leaves it to be kept.
     PendingStore,
