@@ -27,7 +27,8 @@ const UNROLLED: usize = 16;
 /// Elements of a row that a work-item loads at a time, and rows whose elements of that kind are as many as lanes.
 const WIDE: u32 = 4;
 const ROWS_PER_LOAD: u32 = LANES as u32 / WIDE;
-const REGISTERS_PER_ITEM: u32 = 40;
+/// What the loops take as the original writes them, not unrolled.
+const REGISTERS_PER_ITEM: u32 = 24;
 
 /// `target += factor matrix vector + addend`, or the same with the matrix transposed.
 #[derive(Clone, Copy, Debug)]

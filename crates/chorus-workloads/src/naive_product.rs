@@ -25,7 +25,8 @@ use crate::element_grid::{ElementGrid, WAVE_COLUMNS};
 
 /// Steps that are unrolled.
 const UNROLLED: usize = WAVE_COLUMNS as usize;
-const REGISTERS_PER_ITEM: u32 = 48;
+/// What the loop takes as the original writes it, not unrolled.
+const REGISTERS_PER_ITEM: u32 = 24;
 
 /// A matrix that lies row by row.
 #[derive(Clone, Copy, Debug)]
