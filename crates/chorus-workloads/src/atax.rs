@@ -1,14 +1,15 @@
 //! `atax`: a matrix and its transpose, multiplied by a vector.
 //!
-//! Source: REC paper (Ko et al.), section 5.1, Table 3 (ATAX, 128 MB); ATAX of PolyBench/GPU (Grauer-Gray et al., InPar
-//! 2012) and of MGPUSim: tmp = A x with a work-item per row, then y = transposed A times tmp with a work-item per column.
-//! The kernels are those of `matrix_vector.rs`, which says what of the original they keep and leave out.
+//! Source: REC paper (Ko et al.), section 5.1, Table 3 (ATAX, 128 MB); ATAX of PolyBench/GPU (Grauer-Gray et al.,
+//! InPar 2012) and of MGPUSim: tmp = A x with a work-item per row, then y = transposed A times tmp with a work-item
+//! per column. The kernels are those of `matrix_vector.rs`, which says what of the original they keep and leave out.
 //!
-//! Sharing: the first kernel reads rows of A where they lie, and all of x. The second one reads A again, by columns, three
-//! quarters of it from other GPUs: every line once, by one wavefront, two lines at a time in each row. Between them it reads all of tmp, which
-//! every wavefront goes through at its own pace.
+//! Sharing: the first kernel reads rows of A where they lie, and all of x. The second one reads A again, by columns,
+//! three quarters of it from other GPUs: every line once, by one wavefront, two lines at a time in each row. Between
+//! them it reads all of tmp, which every wavefront goes through at its own pace.
 //!
-//! Work-groups have 256 work-items, as in the original, and 64 at quick scale, where a GPU would have but one otherwise.
+//! Work-groups have 256 work-items, as in the original, and 64 at quick scale, where a GPU would have but one
+//! otherwise.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;

@@ -1,9 +1,10 @@
 //! `bitonic`: the last stage of a bitonic sort.
 //!
 //! Source: BitonicSort of the AMD APP SDK 3.0, as MGPUSim has it, the simulator of the REC paper (Ko et al., section
-//! 5.1); Batcher, Sorting Networks and Their Applications, AFIPS 1968. A launch per pass, with a work-item per pair of keys:
-//! it loads both, and stores the lesser and the greater one. Stage s merges blocks of 2^s sorted keys in s + 1 passes, in which
-//! pairs are 2^s, then half as far, and in the end 1 apart. Neighbouring blocks are sorted in opposite directions.
+//! 5.1); Batcher, Sorting Networks and Their Applications, AFIPS 1968. A launch per pass, with a work-item per pair of
+//! keys: it loads both, and stores the lesser and the greater one. Stage s merges blocks of 2^s sorted keys in s + 1
+//! passes, in which pairs are 2^s, then half as far, and in the end 1 apart. Neighbouring blocks are sorted in
+//! opposite directions.
 //!
 //! Sharing: with work-groups and keys divided into contiguous parts, GPUs exchange keys in passes whose pairs are at
 //! least as far apart as a GPU has keys: the first two of the last stage with four GPUs. In the first one, work-items
@@ -11,8 +12,8 @@
 //! of others; the next pass cuts the keys into other stretches, so that every line has just been written by somebody
 //! else. In all later passes every GPU keeps to itself. All keys are read and written in every pass.
 //!
-//! Left out: stages before the last, which sort within a GPU but for the one before; the input is what they leave. At quick
-//! scale also the last passes, whose pairs are less than a page of 4 KB apart.
+//! Left out: stages before the last, which sort within a GPU but for the one before; the input is what they leave. At
+//! quick scale also the last passes, whose pairs are less than a page of 4 KB apart.
 //!
 //! Arithmetic: 9 instructions for the two places, 4 for addresses, 3 for the direction, a minimum and a maximum.
 

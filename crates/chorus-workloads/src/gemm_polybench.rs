@@ -1,12 +1,12 @@
 //! `gemm`: the product of two matrices.
 //!
-//! Source: REC paper (Ko et al.), section 5.1, Table 3 (GEMM, 128 MB); GEMM of PolyBench/GPU (Grauer-Gray et al., InPar
-//! 2012): C = alpha A B + beta C in one kernel, with a work-item per element of C. The kernel is that of
-//! `naive_product.rs`, which says what of the original it keeps and leaves out; `gemm.rs`, which has nothing to do with
-//! this workload, is the tiled product of libraries.
+//! Source: REC paper (Ko et al.), section 5.1, Table 3 (GEMM, 128 MB); GEMM of PolyBench/GPU (Grauer-Gray et al.,
+//! InPar 2012): C = alpha A B + beta C in one kernel, with a work-item per element of C. The kernel is that of
+//! `naive_product.rs`, which says what of the original it keeps and leaves out; `gemm.rs`, which has nothing to do
+//! with this workload, is the tiled product of libraries.
 //!
-//! Sharing: every GPU reads all of B, three quarters of it from other GPUs, once for each 8 rows of C that it computes.
-//! A and C are its own.
+//! Sharing: every GPU reads all of B, three quarters of it from other GPUs, once for each 8 rows of C that it
+//! computes. A and C are its own.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;

@@ -6,9 +6,10 @@
 //! transposed A times y + z with a work-item per column, and w += alpha A x with a work-item per row (see
 //! `matrix_vector.rs`, which says what of the original these two keep and leave out).
 //!
-//! Sharing: the first kernel reads and writes A where it lies, and parts of all vectors. The second one reads it by columns,
-//! three quarters of it from other GPUs that have just written it: every line once, by one wavefront, with all of y
-//! in between. The third one reads rows where they lie, and all of x, parts of which other GPUs have just written.
+//! Sharing: the first kernel reads and writes A where it lies, and parts of all vectors. The second one reads it by
+//! columns, three quarters of it from other GPUs that have just written it: every line once, by one wavefront, with
+//! all of y in between. The third one reads rows where they lie, and all of x, parts of which other GPUs have just
+//! written.
 //!
 //! Work-groups of the last two kernels have 256 work-items, as in the original, and 64 at quick scale, where a GPU
 //! would have but one otherwise.

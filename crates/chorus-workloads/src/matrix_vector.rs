@@ -1,19 +1,19 @@
 //! Products of a matrix and a vector, with a work-item per row or per column of the matrix.
 //!
 //! The kernels of ATAX and GEMVER of PolyBench/GPU (Grauer-Gray et al., Auto-tuning a High-Level Language Targeted to
-//! GPU Codes, InPar 2012). A work-item per row walks along its row, so that the lanes of a wavefront read as many lines at a time,
-//! one in each row, and come back to each of them until they have passed it. A work-item per column walks down its
-//! column, and a wavefront reads adjacent elements of one row at a time.
+//! GPU Codes, InPar 2012). A work-item per row walks along its row, so that the lanes of a wavefront read as many
+//! lines at a time, one in each row, and come back to each of them until they have passed it. A work-item per column
+//! walks down its column, and a wavefront reads adjacent elements of one row at a time.
 //!
 //! Sharing: with work-groups and matrix divided into contiguous parts, rows are read by the GPU in whose memory they
 //! lie, but a column goes through the memory of all GPUs: walking down, every GPU reads its columns of every row, most
 //! of which are elsewhere, and all of them read the same vector.
 //!
-//! Left out: sums are written when they are complete. The original names the element in every step, and a compiler that
-//! cannot tell the pointers apart stores it every time, to memory of the same GPU. A work-item reads four elements of
-//! its row at a time, the widest load there is, instead of one: the lines and their order are the same, and the loads
-//! that find a line in the L1 are fewer. The elements of a line of the vector, which all work-items read at the same
-//! address one by one, are read at once.
+//! Left out: sums are written when they are complete. The original names the element in every step, and a compiler
+//! that cannot tell the pointers apart stores it every time, to memory of the same GPU. A work-item reads four
+//! elements of its row at a time, the widest load there is, instead of one: the lines and their order are the same,
+//! and the loads that find a line in the L1 are fewer. The elements of a line of the vector, which all work-items read
+//! at the same address one by one, are read at once.
 //!
 //! A sum begins with what the target holds and takes its terms in ascending order, each rounded before it is added.
 //!

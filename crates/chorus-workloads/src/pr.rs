@@ -1,22 +1,23 @@
 //! `pr`: PageRank.
 //!
-//! Source: REC paper (Ko et al.), section 5.1, Table 3 (PR, 256 MB); PageRank of Hetero-Mark (Sun et al., Hetero-Mark: A
-//! Benchmark Suite for CPU-GPU Collaborative Computing, IISWC 2016), as MGPUSim has it: a launch per iteration multiplies the matrix of
-//! the graph, as compressed sparse rows, by the ranks; two vectors of ranks take turns. The lanes of a row go through
-//! its entries side by side and add up their sums in halves. The graph is `uniform` of `graph/generate.rs`, as
-//! MGPUSim's generator draws it, or the user's own.
+//! Source: REC paper (Ko et al.), section 5.1, Table 3 (PR, 256 MB); PageRank of Hetero-Mark (Sun et al., Hetero-Mark:
+//! A Benchmark Suite for CPU-GPU Collaborative Computing, IISWC 2016), as MGPUSim has it: a launch per iteration
+//! multiplies the matrix of the graph, as compressed sparse rows, by the ranks; two vectors of ranks take turns. The
+//! lanes of a row go through its entries side by side and add up their sums in halves. The graph is `uniform` of
+//! `graph/generate.rs`, as MGPUSim's generator draws it, or the user's own.
 //!
 //! Sharing: rows, their entries and the new ranks of a GPU's nodes lie in its own memory and are read or written once
-//! an iteration. The old ranks are read anywhere: a line holds those of 16 nodes, each of which has its arcs to nodes of all GPUs,
-//! so it is read many times by every GPU, at times nobody can foresee. In the next iteration its owner writes it, while
-//! the others still have copies.
+//! an iteration. The old ranks are read anywhere: a line holds those of 16 nodes, each of which has its arcs to nodes
+//! of all GPUs, so it is read many times by every GPU, at times nobody can foresee. In the next iteration its owner
+//! writes it, while the others still have copies.
 //!
 //! Left out: a row gets 8 lanes instead of a whole wavefront, most of which would have nothing to do; entries are read
-//! in the same order, and the lines of ranks are the same. A node's rank is stored once, not set to zero before. There is
-//! no damping, as in the original, and of its iterations there are the first two.
+//! in the same order, and the lines of ranks are the same. A node's rank is stored once, not set to zero before. There
+//! is no damping, as in the original, and of its iterations there are the first two. MGPUSim draws weights of arcs at
+//! random; here all arcs of a node weigh the same.
 //!
-//! An arc carries the rank of the node it leaves, divided by the number of arcs that leave it. A user's arcs
-//! are taken as they come, in the direction that the file gives them; weights do not matter.
+//! An arc carries the rank of the node it leaves, divided by the number of arcs that leave it. A user's arcs are taken
+//! as they come, in the direction that the file gives them; weights do not matter.
 //!
 //! Arithmetic: 5 instructions for the row, its test and addresses; per 8 entries 6: the loop's test and branch, three
 //! addresses and a multiply-add; for the sum 6, a shuffle and an addition three times, and 1 for its address.
