@@ -105,28 +105,32 @@ impl Topology {
     }
 
     /// The GPU that a module is part of.
+    #[inline]
     pub fn gpu_of(self, module: u16) -> u16 {
-        module / self.gpms
+        quotient(u64::from(module), u64::from(self.gpms)) as u16
+    }
+
+    /// Which of its GPU's modules a module is.
+    #[inline]
+    pub fn place_in_gpu(self, module: u16) -> u16 {
+        remainder(u64::from(module), u64::from(self.gpms)) as u16
     }
 
     /// The module in whose memory `line` lies.
+    #[inline]
     pub fn home_module(self, line: LineAddr) -> u16 {
-        if self.modules() == 1 {
-            return 0;
-        }
-        ((line.0 >> self.home_shift) % u64::from(self.modules())) as u16
+        remainder(line.0 >> self.home_shift, u64::from(self.modules())) as u16
     }
 
     /// The module of GPU `gpu` that `line` passes on its way to its home: the home itself, or the one in the same place.
     pub fn gpu_home_module(self, gpu: u16, line: LineAddr) -> u16 {
-        gpu * self.gpms + self.home_module(line) % self.gpms
+        gpu * self.gpms + self.place_in_gpu(self.home_module(line))
     }
 
     /// Which bank of any module serves `line` there.
     pub fn bank_in_module(self, line: LineAddr) -> u16 {
         let banks = u64::from(self.banks_per_module());
-        let block = if self.interleave == 1 { line.0 } else { line.0 / u64::from(self.interleave) };
-        (if banks.is_power_of_two() { block & (banks - 1) } else { block % banks }) as u16
+        remainder(quotient(line.0, u64::from(self.interleave)), banks) as u16
     }
 
     /// The bank of a module that serves `line` there.
@@ -143,11 +147,8 @@ impl Topology {
     pub fn line_in_bank(self, line: LineAddr) -> u64 {
         let banks = u64::from(self.banks_per_module());
         let local = if self.modules() == 1 { line.0 } else { line.0 & ((1 << self.home_shift) - 1) };
-        if self.interleave == 1 {
-            return if banks.is_power_of_two() { local >> banks.trailing_zeros() } else { local / banks };
-        }
         let interleave = u64::from(self.interleave);
-        local / (interleave * banks) * interleave + local % interleave
+        quotient(local, interleave * banks) * interleave + remainder(local, interleave)
     }
 
     /// The shared bank that is the home of `line`.
@@ -187,6 +188,18 @@ impl Topology {
         let (role, index) = self.role(agent);
         format!("{}.{index}", role.name())
     }
+}
+
+/// `number / divisor`, by a shift where that does.
+#[inline]
+fn quotient(number: u64, divisor: u64) -> u64 {
+    if divisor.is_power_of_two() { number >> divisor.trailing_zeros() } else { number / divisor }
+}
+
+/// `number % divisor`, by a mask where that does.
+#[inline]
+fn remainder(number: u64, divisor: u64) -> u64 {
+    if divisor.is_power_of_two() { number & (divisor - 1) } else { number % divisor }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use crate::address::LineAddr;
+use crate::host_line::{HostLine, HostRow};
 use crate::line::LineData;
 
 /// Which line of a full set is replaced.
@@ -34,6 +35,7 @@ pub struct Geometry {
 #[derive(Clone, Copy, Debug)]
 enum SetIndex {
     Bits { shift: u32, mask: u64 },
+    Remainder { shift: u32, sets: u64 },
     Division { interleave: u64, sets: u64 },
     Blocks { shift: u32, interleave: u64, sets: u64 },
 }
@@ -45,6 +47,8 @@ impl SetIndex {
             SetIndex::Blocks { shift: geometry.block.trailing_zeros(), interleave, sets }
         } else if sets.is_power_of_two() && interleave.is_power_of_two() {
             SetIndex::Bits { shift: interleave.trailing_zeros(), mask: sets - 1 }
+        } else if interleave.is_power_of_two() {
+            SetIndex::Remainder { shift: interleave.trailing_zeros(), sets }
         } else {
             SetIndex::Division { interleave, sets }
         }
@@ -54,6 +58,7 @@ impl SetIndex {
     fn of(self, line: LineAddr) -> usize {
         match self {
             SetIndex::Bits { shift, mask } => (line.0 >> shift & mask) as usize,
+            SetIndex::Remainder { shift, sets } => ((line.0 >> shift) % sets) as usize,
             SetIndex::Division { interleave, sets } => (line.0 / interleave % sets) as usize,
             SetIndex::Blocks { shift, interleave, sets } => {
                 let block = (line.0 >> shift) / interleave;
@@ -86,24 +91,30 @@ const EMPTY: LineAddr = LineAddr(u64::MAX);
 pub struct CacheArray<M, const W: usize> {
     geometry: Geometry,
     set_index: SetIndex,
-    tags: Vec<LineAddr>,
+    tags: HostRow<LineAddr>,
     /// The ways of each set, the most recent first and those without a line last.
     order: Vec<u8>,
     meta: Vec<M>,
-    data: Vec<LineData<W>>,
+    /// Lines that nothing has been written to: they are zero, whatever `data` holds of the lines before them. So a line that is only on its
+    /// way does not touch its data.
+    blank: Vec<bool>,
+    data: Vec<HostLine<LineData<W>>>,
 }
 
 impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
+    const ZERO: LineData<W> = LineData([0; W]);
+
     /// An empty array.
     pub fn new(geometry: Geometry) -> Self {
         let lines = geometry.sets as usize * geometry.ways as usize;
         CacheArray {
             geometry,
             set_index: SetIndex::new(&geometry),
-            tags: vec![EMPTY; lines],
+            tags: HostRow::new(EMPTY, lines),
             order: (0..lines).map(|slot| (slot % geometry.ways as usize) as u8).collect(),
             meta: vec![M::default(); lines],
-            data: vec![LineData::default(); lines],
+            blank: vec![true; lines],
+            data: vec![HostLine::default(); lines],
         }
     }
 
@@ -120,7 +131,25 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
         let set = self.set_of(line);
         let base = set.start;
-        self.tags[set].iter().position(|&tag| tag == line).map(|way| Slot((base + way) as u32))
+        // Four at a time, without a branch for each.
+        let (fours, rest) = self.tags[set].as_chunks::<4>();
+        for (index, &[a, b, c, d]) in fours.iter().enumerate() {
+            if (a == line) | (b == line) | (c == line) | (d == line) {
+                let way = 4 * index
+                    + if a == line {
+                        0
+                    } else if b == line {
+                        1
+                    } else if c == line {
+                        2
+                    } else {
+                        3
+                    };
+                return Some(Slot((base + way) as u32));
+            }
+        }
+        let way = 4 * fours.len() + rest.iter().position(|&tag| tag == line)?;
+        Some(Slot((base + way) as u32))
     }
 
     /// Notes a use of a line, for LRU.
@@ -168,7 +197,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         debug_assert!(self.tags[index] == EMPTY);
         self.tags[index] = line;
         self.meta[index] = meta;
-        self.data[index] = LineData::default();
+        self.blank[index] = true;
         self.move_first(slot);
     }
 
@@ -210,13 +239,26 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// A line's data.
     #[inline]
     pub fn data(&self, slot: Slot) -> &LineData<W> {
-        &self.data[slot.0 as usize]
+        let index = slot.0 as usize;
+        if self.blank[index] { &Self::ZERO } else { &self.data[index].0 }
     }
 
     /// A line's data, to change.
     #[inline]
     pub fn data_mut(&mut self, slot: Slot) -> &mut LineData<W> {
-        &mut self.data[slot.0 as usize]
+        let index = slot.0 as usize;
+        if std::mem::take(&mut self.blank[index]) {
+            self.data[index].0 = Self::ZERO;
+        }
+        &mut self.data[index].0
+    }
+
+    /// Replaces all of a line's data.
+    #[inline]
+    pub fn fill(&mut self, slot: Slot, data: &LineData<W>) {
+        let index = slot.0 as usize;
+        self.blank[index] = false;
+        self.data[index].0 = *data;
     }
 
     /// Every resident line.
@@ -225,7 +267,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             .iter()
             .enumerate()
             .filter(|(_, tag)| **tag != EMPTY)
-            .map(|(index, &tag)| (tag, &self.meta[index], &self.data[index]))
+            .map(|(index, &tag)| (tag, &self.meta[index], self.data(Slot(index as u32))))
     }
 
     /// The resident lines, set by set, most recent first.
@@ -233,7 +275,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         let ways = self.geometry.ways as usize;
         self.order.iter().enumerate().filter_map(move |(index, &way)| {
             let slot = index / ways * ways + usize::from(way);
-            (self.tags[slot] != EMPTY).then(|| (self.tags[slot], &self.meta[slot], &self.data[slot]))
+            (self.tags[slot] != EMPTY).then(|| (self.tags[slot], &self.meta[slot], self.data(Slot(slot as u32))))
         })
     }
 
@@ -336,6 +378,19 @@ mod tests {
         let mut array: CacheArray<u8, 2> = CacheArray::new(geometry);
         [0, 1, 2, 3, 16, 17, 18, 19].into_iter().for_each(|line| fill(&mut array, line));
         assert_eq!(victim(&array, 32), Room::Occupied(LineAddr(0)));
+    }
+
+    #[test]
+    fn a_line_is_zero_until_it_is_written() {
+        let mut array = array(1, 1, Replacement::Lru);
+        fill(&mut array, 5);
+        let slot = array.find(LineAddr(5)).unwrap();
+        array.fill(slot, &LineData([7, 8]));
+        array.remove(slot);
+        fill(&mut array, 6);
+        assert_eq!(*array.data(slot), LineData([0, 0]));
+        array.data_mut(slot).0[1] = 9;
+        assert_eq!(*array.data(slot), LineData([0, 9]));
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub mod address;
 pub mod cache;
 pub mod controller;
 pub mod directory;
+pub mod host_line;
 pub mod line;
 pub mod message;
 pub mod mshr;

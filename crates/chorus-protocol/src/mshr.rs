@@ -5,6 +5,9 @@ use std::hash::{Hash, Hasher};
 use crate::address::LineAddr;
 
 const NONE: u32 = u32::MAX;
+/// The least length of the index, and its length for each register in use at least.
+const INDEX_MIN: usize = 16;
+const INDEX_PER_REGISTER: usize = 4;
 /// The line of registers that are not in use.
 const FREE: LineAddr = LineAddr(u64::MAX);
 
@@ -38,7 +41,7 @@ pub struct Mshrs<P, T> {
     payloads: Vec<P>,
     /// Registers that were in use before; each names the next in `first`.
     free_entry: u32,
-    /// Open-addressing index of `entries` by line.
+    /// Open-addressing index of `entries` by line. It grows with the most registers that were ever in use, which may be far fewer than there are.
     index: Vec<u32>,
     waiters: Vec<Waiter<T>>,
     free_waiter: u32,
@@ -53,7 +56,7 @@ impl<P, T: Copy> Mshrs<P, T> {
             entries: Vec::with_capacity(capacity as usize),
             payloads: Vec::with_capacity(capacity as usize),
             free_entry: NONE,
-            index: vec![NONE; (capacity as usize * 4).next_power_of_two()],
+            index: vec![NONE; INDEX_MIN],
             waiters: Vec::new(),
             free_waiter: NONE,
         }
@@ -100,17 +103,23 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// Takes a register for a line that has none.
     #[inline]
     pub fn insert(&mut self, line: LineAddr, payload: P) -> Register {
+        self.insert_with(line, || payload)
+    }
+
+    /// Takes a register for a line that has none. Its payload is made in its place, of which an empty one writes next to nothing.
+    #[inline]
+    pub fn insert_with(&mut self, line: LineAddr, payload: impl FnOnce() -> P) -> Register {
         debug_assert!(!self.is_full() && self.find(line).is_none());
         let fresh = Entry { line, first: NONE, last: NONE };
         let mut register = self.free_entry;
         if let Some(entry) = self.entries.get_mut(register as usize) {
             self.free_entry = entry.first;
             *entry = fresh;
-            self.payloads[register as usize] = payload;
+            self.payloads[register as usize] = payload();
         } else {
             register = self.entries.len() as u32;
             self.entries.push(fresh);
-            self.payloads.push(payload);
+            self.payloads.push(payload());
         }
         self.name(line, register);
         Register(register)
@@ -204,11 +213,31 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// Enters a register into the index.
     fn name(&mut self, line: LineAddr, register: u32) {
         self.used += 1;
+        if self.used as usize * INDEX_PER_REGISTER > self.index.len() {
+            self.grow_index();
+        } else {
+            self.index_register(line, register);
+        }
+    }
+
+    fn index_register(&mut self, line: LineAddr, register: u32) {
         let mut position = self.ideal(line);
         while self.index[position] != NONE {
             position = self.after(position);
         }
         self.index[position] = register;
+    }
+
+    /// Makes the index twice as long, with every register in use in it.
+    #[cold]
+    fn grow_index(&mut self) {
+        self.index = vec![NONE; self.index.len() * 2];
+        for register in 0..self.entries.len() {
+            let line = self.entries[register].line;
+            if line != FREE {
+                self.index_register(line, register as u32);
+            }
+        }
     }
 
     fn new_waiter(&mut self, target: T) -> u32 {

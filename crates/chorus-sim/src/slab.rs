@@ -29,20 +29,6 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Keeps a value that `fill` completes from whatever was kept under its name before.
-    #[inline]
-    pub fn insert_with(&mut self, fill: impl FnOnce(&mut T)) -> u32
-    where
-        T: Default,
-    {
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.values.push(T::default());
-            self.values.len() as u32 - 1
-        });
-        fill(&mut self.values[id as usize]);
-        id
-    }
-
     /// Gives up a value; its name may be used again.
     #[inline]
     pub fn remove(&mut self, id: u32) {
@@ -55,11 +41,12 @@ impl<T> Slab<T> {
         &self.values[id as usize]
     }
 
-    /// Every value that has not been given up.
-    pub fn live(&self) -> impl Iterator<Item = &T> {
+    /// Every value that has not been given up, and its name.
+    pub fn live(&self) -> impl Iterator<Item = (u32, &T)> {
         let mut given_up = vec![false; self.values.len()];
         self.free.iter().for_each(|&id| given_up[id as usize] = true);
-        self.values.iter().zip(given_up).filter(|(_, given_up)| !given_up).map(|(value, _)| value)
+        let kept = (0..).zip(&self.values).zip(given_up);
+        kept.filter(|(_, given_up)| !given_up).map(|(value, _)| value)
     }
 
     /// Every value ever kept whose name has not been given to another, given up or not.

@@ -11,6 +11,8 @@ use crate::clock::Ticks;
 /// Ticks that the ring covers: longer than all but the longest waits, so that the heap is used rarely, and short enough for a host's
 /// first-level cache.
 const RING: usize = 1024;
+/// Words of one bit for each tick of the ring.
+const WORDS: usize = RING / 64;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -31,7 +33,10 @@ const EMPTY: Bucket = Bucket { first: NONE, last: NONE };
 pub struct Wheel<E> {
     now: Ticks,
     buckets: Box<[Bucket; RING]>,
-    occupied: [u64; RING / 64],
+    /// Ticks with events, one bit each.
+    occupied: [u64; WORDS],
+    /// Words of `occupied` that are not zero, one bit each.
+    occupied_words: u16,
     nodes: Vec<Node<E>>,
     free: u32,
     far: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
@@ -43,7 +48,8 @@ impl<E: Copy> Default for Wheel<E> {
         Wheel {
             now: 0,
             buckets: Box::new([EMPTY; RING]),
-            occupied: [0; RING / 64],
+            occupied: [0; WORDS],
+            occupied_words: 0,
             nodes: Vec::new(),
             free: NONE,
             far: BinaryHeap::new(),
@@ -89,7 +95,9 @@ impl<E: Copy> Wheel<E> {
         let node = &mut self.nodes[first as usize];
         bucket.first = node.next;
         if node.next == NONE {
-            self.occupied[position / 64] &= !(1 << (position % 64));
+            let word = &mut self.occupied[position / 64];
+            *word &= !(1 << (position % 64));
+            self.occupied_words &= !(u16::from(*word == 0) << (position / 64));
         }
         node.next = self.free;
         self.free = first;
@@ -97,6 +105,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Moves time to the next event, and far events that have come within reach into the ring.
+    #[inline(never)]
     fn advance(&mut self) -> Option<()> {
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse((time, ..))| *time);
@@ -117,21 +126,19 @@ impl<E: Copy> Wheel<E> {
     /// The time of the first event in the ring after now.
     fn next_occupied(&self) -> Option<Ticks> {
         let start = self.now as usize % RING;
-        let words = self.occupied.len();
-        for step in 0..=words {
-            let word = (start / 64 + step) % words;
-            let mut bits = self.occupied[word];
-            if step == 0 {
-                bits &= u64::MAX << (start % 64);
-            } else if step == words {
-                bits &= !(u64::MAX << (start % 64));
-            }
-            if bits != 0 {
-                let position = word * 64 + bits.trailing_zeros() as usize;
-                return Some(self.now + ((position + RING - start) % RING) as Ticks);
-            }
+        let here = self.occupied[start / 64] >> (start % 64);
+        if here != 0 {
+            return Some(self.now + Ticks::from(here.trailing_zeros()));
         }
-        None
+        // The words after this one, around to what lies before now in this one.
+        let first = start / 64 + 1;
+        let others = self.occupied_words.rotate_right(first as u32);
+        if others == 0 {
+            return None;
+        }
+        let word = (first + others.trailing_zeros() as usize) % WORDS;
+        let position = word * 64 + self.occupied[word].trailing_zeros() as usize;
+        Some(self.now + ((position + RING - start) % RING) as Ticks)
     }
 
     #[inline]
@@ -142,6 +149,7 @@ impl<E: Copy> Wheel<E> {
         if bucket.first == NONE {
             bucket.first = node;
             self.occupied[position / 64] |= 1 << (position % 64);
+            self.occupied_words |= 1 << (position / 64);
         } else {
             self.nodes[last as usize].next = node;
         }

@@ -247,7 +247,7 @@ impl<const W: usize> HomeL2<W> {
     }
 
     fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
-        *self.lines.data_mut(slot) = message.data;
+        self.lines.fill(slot, &message.data);
         // Whoever got a copy before the line left this bank may still have it.
         let forgotten = self.faulty(L2Fault::ForgottenSharers);
         let sharers = if forgotten { Sharers::NONE } else { Sharers::first(self.config.topology.l1s) };
@@ -265,7 +265,7 @@ impl<const W: usize> HomeL2<W> {
         if let Some(write) = write {
             self.perform(slot, &write, out);
             if self.faulty(L2Fault::OverwrittenMiss) {
-                *self.lines.data_mut(slot) = message.data;
+                self.lines.fill(slot, &message.data);
             }
         }
     }

@@ -330,7 +330,7 @@ impl<const W: usize> WriteThroughL1<W> {
             (Event::Data, State::IV) => {
                 let old = slot.filter(|_| self.faulty(L1Fault::OldAnswer)).map(|slot| *self.lines.data(slot));
                 if let Some(slot) = slot {
-                    *self.lines.data_mut(slot) = message.data;
+                    self.lines.fill(slot, &message.data);
                     *self.lines.meta_mut(slot) = State::V;
                 }
                 if let Some(register) = self.mshrs.find(message.line) {

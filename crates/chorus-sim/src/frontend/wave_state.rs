@@ -25,8 +25,10 @@ pub enum MemoryOpKind {
     Atomic(AtomicOp),
 }
 
-/// One memory instruction of a wavefront: an address and a value per lane.
+/// One memory instruction of a wavefront: an address and a value per lane. In this order and place, so that the usual instruction, which touches
+/// a row of words, lies in few lines of the host's caches.
 #[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 pub struct MemoryOp {
     /// What it does.
     pub kind: MemoryOpKind,
@@ -34,19 +36,19 @@ pub struct MemoryOp {
     pub order: Order,
     /// Its scope.
     pub scope: Scope,
-    /// The lanes that take part.
-    pub mask: Mask,
-    /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. The usual case, and kept short.
-    row: Option<u32>,
-    /// Word number per lane otherwise.
-    words: [u32; LANES],
-    /// Store data and operands, then the values read.
-    pub data: [u32; LANES],
-    /// Line accesses that have not come back; set by the driver when it issues the operation.
-    pub accesses: u32,
     done: bool,
     awaited: bool,
     abandoned: bool,
+    /// The lanes that take part.
+    pub mask: Mask,
+    /// Line accesses that have not come back; set by the driver when it issues the operation.
+    pub accesses: u32,
+    /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. The usual case, and kept short.
+    row: Option<u32>,
+    /// Store data and operands, then the values read.
+    pub data: [u32; LANES],
+    /// Word number per lane where they are no row.
+    words: [u32; LANES],
 }
 
 impl MemoryOp {

@@ -3,7 +3,8 @@
 use chorus_protocol::address::AgentId;
 use chorus_protocol::message::Message;
 
-use super::{Event, InFlight, Machine};
+use super::flights::Flight;
+use super::{Event, Machine};
 use crate::fabric::{Hop, Next};
 use crate::stats::{Counter, Distance};
 
@@ -66,7 +67,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message is at the next port on its way to another module.
     pub(super) fn travel(&mut self, id: u32, hop: Hop) {
-        let &InFlight { modules: [from, to], bytes, .. } = self.in_flight.get(id);
+        let &Flight { modules: [from, to], bytes, .. } = self.in_flight.get(id);
         let Some(fabric) = &mut self.fabric else { return };
         match fabric.pass(hop, u16::from(from), u16::from(to), bytes, self.wheel.now()) {
             Next::Port(hop, time) => {
@@ -82,11 +83,10 @@ impl<const W: usize> Machine<'_, W> {
     /// for on the way. What comes from other modules is always taken, so what waits at ports never depends on itself.
     pub(super) fn is_held_by_port(&mut self, bank: u16, id: u32) -> bool {
         let Some(fabric) = &self.fabric else { return false };
-        let &InFlight { bytes, ref message, .. } = self.in_flight.get(id);
-        if u32::from(bytes) <= self.config.network.header_bytes {
+        if u32::from(self.in_flight.get(id).bytes) <= self.config.network.header_bytes {
             return false;
         }
-        let home = self.topology.home_module(message.line);
+        let home = self.topology.home_module(self.in_flight.message(id).line);
         let module = u16::from(self.places[usize::from(self.topology.l2(bank).0)].0);
         let Some(until) = fabric.crowded_until(module, home, self.wheel.now()) else { return false };
         if !std::mem::replace(&mut self.banks[usize::from(bank)].retry_planned, true) {

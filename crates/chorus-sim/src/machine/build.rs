@@ -10,6 +10,7 @@ use chorus_system::SystemConfig;
 
 use super::between_modules::SIDES;
 use super::boundary::Launch;
+use super::flights::Flights;
 use super::{Bank, Latencies, Machine, PrivateCache, SimError};
 use crate::clock::ClockDomains;
 use crate::compute_unit::ComputeUnit;
@@ -20,7 +21,6 @@ use crate::frontend::HostMemory;
 use crate::pages::{HOME_SHIFT, Pages};
 use crate::sharing::Sharing;
 use crate::simulate::Settings;
-use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
 
@@ -61,6 +61,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             topology,
             specs: protocol.messages(),
             latencies: Latencies::new(config, &clocks),
+            flits: (0..=W as u32 * 4).map(|bytes| 1 + bytes.div_ceil(config.network.flit_bytes) as u16).collect(),
             stats: Stats::default(),
             pages: Pages::new(&config.memory, config.hierarchy.modules(), memory.words().len(), config.l1.line_bytes),
             memory,
@@ -75,7 +76,7 @@ impl<'a, const W: usize> Machine<'a, W> {
                 .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
                 .collect(),
             channel_scheduled: vec![false; usize::from(topology.l2s)],
-            in_flight: Slab::default(),
+            in_flight: Flights::default(),
             outbox: Outbox::default(),
             instant: VecDeque::new(),
             injected: vec![0; agents * (networks + 1)],

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::{Input, Outcome, Passage};
-use chorus_protocol::message::{Channel, Message, Size, memory};
+use chorus_protocol::message::{Channel, Message, MessageSpec, Size, memory};
 use chorus_protocol::registry::{Delivery, Values};
 
 use super::between_modules::SIDES;
 use super::boundary::BOUNDARY;
-use super::{Bank, Event, Held, InFlight, Machine, SimError, controller_of, read_line, write_line};
+use super::flights::Flight;
+use super::{Bank, Event, Held, Machine, SimError, controller_of, read_line, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::{Crossbar, Parcel};
@@ -43,10 +44,12 @@ impl<const W: usize> Machine<'_, W> {
     fn route_all(&mut self, sender: AgentId, lookup: bool, kernel: &Kernel) -> Result<(), SimError> {
         let mut messages = std::mem::take(&mut self.outbox.messages);
         let from = self.topology.role(sender);
+        let specs = self.specs;
         for message in &messages {
-            match self.specs[usize::from(message.kind.0)].channel {
-                Channel::Virtual(network) => self.post(from, message, network, lookup),
-                Channel::Memory => self.post(from, message, TO_MEMORY, lookup),
+            let spec = &specs[usize::from(message.kind.0)];
+            match spec.channel {
+                Channel::Virtual(network) => self.post(from, message, spec, network, lookup),
+                Channel::Memory => self.post(from, message, spec, TO_MEMORY, lookup),
                 Channel::Instant => self.instant.push_back(*message),
             }
         }
@@ -67,14 +70,19 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Puts a message on its way. Messages of one agent on one network leave in the order sent.
-    fn post(&mut self, (from, source): (Role, u16), message: &Message<W>, network: u8, lookup: bool) {
-        let spec = &self.specs[usize::from(message.kind.0)];
+    fn post(
+        &mut self,
+        (from, source): (Role, u16),
+        message: &Message<W>,
+        spec: &MessageSpec,
+        network: u8,
+        lookup: bool,
+    ) {
         let payload = match spec.size {
             Size::Control => 0,
             Size::Line => W as u32 * 4,
             Size::Masked => message.mask.bytes(),
         };
-        let flits = 1 + self.payload_flits(payload);
         let delay = match from {
             Role::L1 => self.latencies.l1,
             Role::L2 | Role::Memory => {
@@ -83,6 +91,10 @@ impl<const W: usize> Machine<'_, W> {
                 tag + data
             }
         };
+        let flits = self.flits[payload as usize];
+        let bytes = self.config.network.header_bytes + payload;
+        let (to, destination) = self.topology.role(message.dst);
+        let mut way = None;
         if network == TO_MEMORY {
             self.banks[usize::from(source)].to_memory += 1;
             // Later fetches are behind a write-back on the same channel, so they may find it in memory already.
@@ -90,35 +102,31 @@ impl<const W: usize> Machine<'_, W> {
                 let line = self.pages.virtual_line(message.line);
                 write_line(self.memory.words_mut(), line, message.mask, &message.data);
             }
-        }
-        let (to, destination) = self.topology.role(message.dst);
-        let way = if network == TO_MEMORY { None } else { self.way(message, from == to) };
-        let bytes = self.config.network.header_bytes + payload;
-        match way.and_then(|way| way.distance) {
-            Some(distance) => self.stats.add_distant(distance, spec.class, u64::from(bytes)),
-            None if network == TO_MEMORY => {}
-            None => {
+        } else {
+            way = self.way(message, from == to);
+            if let Some(distance) = way.and_then(|way| way.distance) {
+                self.stats.add_distant(distance, spec.class, u64::from(bytes));
+            } else {
                 self.stats.add(Counter::NetworkMessages, 1);
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
             }
         }
         let time = self.in_order(message.src, network, self.wheel.now() + delay);
-        let id = self.in_flight.insert_with(|slot| {
-            slot.message.copy_from(message, payload > 0);
-            (slot.flits, slot.network, slot.enqueued) = (flits as u16, network, time);
-            (slot.from, slot.source, slot.to, slot.destination) = (from, source, to, destination);
-            (slot.hop, slot.side, slot.bytes) = (None, 0, bytes as u16);
-            if let Some(way) = way {
-                (slot.hop, slot.side, slot.modules) = (Some(way.hop), way.side(), way.modules);
-            }
-        });
+        let flight = Flight {
+            enqueued: time,
+            flits,
+            bytes: bytes as u16,
+            source,
+            destination,
+            from,
+            to,
+            network,
+            hop: way.map(|way| way.hop),
+            modules: way.map_or([0; 2], |way| way.modules),
+            side: way.map_or(0, |way| way.side()),
+        };
+        let id = self.in_flight.insert(flight, message, payload > 0);
         self.wheel.schedule(time, Event::Inject(id));
-    }
-
-    /// Flits that the data of a message fills.
-    fn payload_flits(&self, bytes: u32) -> u32 {
-        let flit = self.config.network.flit_bytes;
-        if flit.is_power_of_two() { (bytes + flit - 1) >> flit.trailing_zeros() } else { bytes.div_ceil(flit) }
     }
 
     /// The first time from `time` on that keeps an agent's messages on one network in order.
@@ -131,7 +139,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message leaves its controller, or comes to the next port on its way to another module.
     pub(super) fn inject(&mut self, id: u32) {
-        let &InFlight { flits, network, from, source, destination, hop, .. } = self.in_flight.get(id);
+        let &Flight { flits, network, from, source, destination, hop, .. } = self.in_flight.get(id);
         if let Some(hop) = hop {
             self.travel(id, hop);
             return;
@@ -197,7 +205,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     fn depart(&mut self, id: u32, arrives: Ticks) {
-        let &InFlight { flits, enqueued, .. } = self.in_flight.get(id);
+        let &Flight { flits, enqueued, .. } = self.in_flight.get(id);
         let unloaded = self.latencies.network + self.clocks.network.cycles(u64::from(flits));
         self.stats.add(Counter::NetworkQueueTicks, (arrives - enqueued).saturating_sub(unloaded));
         self.wheel.schedule(arrives, Event::Arrive(id));
@@ -214,7 +222,13 @@ impl<const W: usize> Machine<'_, W> {
     /// Remembers when the controller that has just made a step wants to be woken.
     #[inline]
     pub(super) fn plan_wake(&mut self, agent: AgentId) {
-        let Some(cycle) = self.outbox.wake.take() else { return };
+        if let Some(cycle) = self.outbox.wake.take() {
+            self.plan_wake_at(agent, cycle);
+        }
+    }
+
+    #[inline(never)]
+    fn plan_wake_at(&mut self, agent: AgentId, cycle: u64) {
         let Some(wakes) = &mut self.wakes else { return };
         let time = self.clocks.core.cycles(cycle - 1);
         let planned = &mut wakes[usize::from(agent.0)];
@@ -252,7 +266,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let &InFlight { network, to, destination, side, .. } = self.in_flight.get(id);
+        let &Flight { network, to, destination, side, .. } = self.in_flight.get(id);
         match to {
             Role::L1 => {
                 let cache = &mut self.caches[usize::from(destination)];
@@ -266,10 +280,16 @@ impl<const W: usize> Machine<'_, W> {
                 self.retry_access_now(destination, kernel)
             }
             Role::L2 | Role::Memory => {
-                let sides = if self.fabric.is_some() { SIDES } else { 1 };
-                let queue = usize::from(network) * sides + usize::from(side);
+                let idle = self.banks[usize::from(destination)].is_idle() && self.is_free(destination);
+                if idle && self.serve_at_once(destination, id, side, kernel)? {
+                    return Ok(());
+                }
+                let queue = usize::from(network) * self.sides() + usize::from(side);
                 let state = &mut self.banks[usize::from(destination)];
                 state.put(queue, id);
+                if idle {
+                    return Ok(());
+                }
                 // Behind a head that waits, there is nothing new to serve.
                 if state.queues[queue].len() == 1 || state.held == Held::No || self.delivery == Delivery::AnyOrder {
                     return self.serve_or_schedule(destination, kernel);
@@ -309,7 +329,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Steps a private cache with a message. Returns whether the message is consumed.
     fn step_cache(&mut self, unit: u16, id: u32, kernel: &Kernel) -> Result<bool, SimError> {
         self.tell_time();
-        let input = Input::Message(&self.in_flight.get(id).message);
+        let input = Input::Message(self.in_flight.message(id));
         let controller = &mut self.caches[usize::from(unit)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         let agent = self.topology.l1(unit);
@@ -330,20 +350,21 @@ impl<const W: usize> Machine<'_, W> {
         }
         let (_, unit) = self.topology.role(agent);
         let mut completions = std::mem::take(&mut self.outbox.completions);
-        for completion in completions.drain(..) {
+        for completion in &completions {
             if completion.txn == BOUNDARY {
                 self.boundary_answered(kernel);
                 continue;
             }
-            self.record_values(unit, &completion);
+            self.record_values(unit, completion);
             self.access_done(unit, completion.txn.0, kernel);
         }
+        completions.clear();
         self.outbox.completions = completions;
     }
 
     /// A message has been taken by its destination: its source may send more.
     fn consume(&mut self, id: u32) {
-        let &InFlight { flits, network, from, source, hop, .. } = self.in_flight.get(id);
+        let &Flight { flits, network, from, source, hop, .. } = self.in_flight.get(id);
         self.in_flight.remove(id);
         if hop.is_some() {
             return;
@@ -360,7 +381,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Serves a bank at its next free edge, if it has anything to serve.
     pub(super) fn schedule_serve(&mut self, bank: u16) {
         let state = &mut self.banks[usize::from(bank)];
-        if state.scheduled || (state.from_memory.is_empty() && state.waiting == 0) {
+        if state.scheduled || state.is_idle() {
             return;
         }
         state.scheduled = true;
@@ -370,13 +391,51 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Serves a bank at once if it is free, without the detour of an event.
     fn serve_or_schedule(&mut self, bank: u16, kernel: &Kernel) -> Result<(), SimError> {
-        let now = self.wheel.now();
-        let state = &self.banks[usize::from(bank)];
-        if !state.scheduled && self.clocks.l2.edge(now).max(state.free) == now {
+        if self.is_free(bank) {
             return self.serve_bank(bank, kernel);
         }
         self.schedule_serve(bank);
         Ok(())
+    }
+
+    /// Whether a bank can serve an input now and is not about to.
+    fn is_free(&self, bank: u16) -> bool {
+        let now = self.wheel.now();
+        let state = &self.banks[usize::from(bank)];
+        !state.scheduled && self.clocks.l2.edge(now).max(state.free) == now
+    }
+
+    /// From how far messages may come to a bank.
+    fn sides(&self) -> usize {
+        if self.fabric.is_some() { SIDES } else { 1 }
+    }
+
+    /// Lets a bank that nothing else waits for serve a message that has just come from `side`, without the detour of a queue. Returns whether it could.
+    fn serve_at_once(&mut self, bank: u16, id: u32, side: u8, kernel: &Kernel) -> Result<bool, SimError> {
+        if self.is_held_up(bank) || !self.serve_message(bank, id, side == 0, kernel)? {
+            return Ok(false);
+        }
+        self.banks[usize::from(bank)].next_side = self.side_after(usize::from(side));
+        self.message_served(bank, id);
+        Ok(true)
+    }
+
+    /// Whether a bank may serve no message, because there is no room for what it might send.
+    fn is_held_up(&mut self, bank: u16) -> bool {
+        let held = if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
+            Held::Memory
+        } else if self.port_is_full(Role::L2, bank) {
+            Held::Port
+        } else {
+            return false;
+        };
+        self.banks[usize::from(bank)].held = held;
+        true
+    }
+
+    /// The side whose turn it is after `side`.
+    fn side_after(&self, side: usize) -> usize {
+        if side + 1 == self.sides() { 0 } else { side + 1 }
     }
 
     /// A bank serves one input: from memory first, then from the virtual networks, answers before requests.
@@ -391,15 +450,10 @@ impl<const W: usize> Machine<'_, W> {
             self.served(bank);
             return Ok(());
         }
-        if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
-            self.banks[index].held = Held::Memory;
+        if self.is_held_up(bank) {
             return Ok(());
         }
-        if self.port_is_full(Role::L2, bank) {
-            self.banks[index].held = Held::Port;
-            return Ok(());
-        }
-        let sides = if self.fabric.is_some() { SIDES } else { 1 };
+        let sides = self.sides();
         let Bank { occupied, next_side, .. } = self.banks[index];
         for network in (0..self.lanes_per_agent - 1).rev() {
             let first_queue = network * sides;
@@ -407,10 +461,11 @@ impl<const W: usize> Machine<'_, W> {
             let waiting = occupied >> first_queue & ((1 << sides) - 1);
             let mut turns = (waiting | waiting << sides) >> next_side & ((1 << sides) - 1);
             while turns != 0 {
-                let side = (next_side + turns.trailing_zeros() as usize) % sides;
+                let turn = next_side + turns.trailing_zeros() as usize;
+                let side = if turn < sides { turn } else { turn - sides };
                 turns &= turns - 1;
                 if self.serve_queue(bank, first_queue + side, side == 0, kernel)? {
-                    self.banks[index].next_side = (side + 1) % sides;
+                    self.banks[index].next_side = self.side_after(side);
                     return Ok(());
                 }
             }
@@ -423,19 +478,33 @@ impl<const W: usize> Machine<'_, W> {
         let index = usize::from(bank);
         let mut place = 0;
         while let Some(&id) = self.selectable(&self.banks[index].queues[queue], place) {
-            let held = own && self.is_held_by_port(bank, id);
-            if !held && self.step_bank(bank, id, true, kernel)? {
+            if self.serve_message(bank, id, own, kernel)? {
                 self.banks[index].take(queue, place);
-                self.consume(id);
-                self.served(bank);
+                self.message_served(bank, id);
                 return Ok(true);
             }
-            let now = self.wheel.now();
-            self.banks[index].stalled_since.get_or_insert(now);
-            self.banks[index].held = Held::Lines;
             place += 1;
         }
         Ok(false)
+    }
+
+    /// Gives a bank a message, which is one of its `own` module or not. Returns whether it is consumed; what stalls may be in the way of others.
+    fn serve_message(&mut self, bank: u16, id: u32, own: bool, kernel: &Kernel) -> Result<bool, SimError> {
+        let held = own && self.is_held_by_port(bank, id);
+        if !held && self.step_bank(bank, id, true, kernel)? {
+            return Ok(true);
+        }
+        let now = self.wheel.now();
+        let state = &mut self.banks[usize::from(bank)];
+        state.stalled_since.get_or_insert(now);
+        state.held = Held::Lines;
+        Ok(false)
+    }
+
+    /// A bank has served a message, which is in no queue any more.
+    fn message_served(&mut self, bank: u16, id: u32) {
+        self.consume(id);
+        self.served(bank);
     }
 
     /// Requests that a bank may still send to its memory channel.
@@ -447,7 +516,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Steps a bank with a message, making room first if it asks for that. Returns whether the message is consumed.
     fn step_bank(&mut self, bank: u16, id: u32, lookup: bool, kernel: &Kernel) -> Result<bool, SimError> {
         self.tell_time();
-        let input = Input::Message(&self.in_flight.get(id).message);
+        let input = Input::Message(self.in_flight.message(id));
         let controller = &mut self.banks[usize::from(bank)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         self.plan_wake(self.topology.l2(bank));
@@ -469,7 +538,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A request arrives at a memory channel.
     fn enqueue_memory(&mut self, id: u32) {
-        let &InFlight { ref message, source: bank, .. } = self.in_flight.get(id);
+        let (bank, message) = (self.in_flight.get(id).source, self.in_flight.message(id));
         let index = usize::from(bank);
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
@@ -509,10 +578,10 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A line has been read: its fetch becomes the answer.
     pub(super) fn fetched(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let fetch = self.in_flight.get_mut(id);
-        let line = self.pages.virtual_line(fetch.message.line);
-        fetch.message.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), line));
-        let bank = fetch.source;
+        let bank = self.in_flight.get(id).source;
+        let fetch = self.in_flight.message_mut(id);
+        let line = self.pages.virtual_line(fetch.line);
+        fetch.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), line));
         // Waiting wavefronts find what they poll in a cache: a program that still reads memory is getting on.
         self.progress = self.wheel.now();
         self.banks[usize::from(bank)].from_memory.push_back(id);

@@ -9,6 +9,7 @@ mod boundary;
 mod build;
 mod core_side;
 mod dispatch;
+mod flights;
 mod memory_side;
 mod stuck;
 
@@ -19,20 +20,20 @@ use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
-use chorus_protocol::message::{Message, MessageSpec, MsgKind};
+use chorus_protocol::message::{Message, MessageSpec};
 use chorus_protocol::registry::{Delivery, Protocol, Values};
 use chorus_system::SystemConfig;
+use flights::Flights;
 
 use crate::clock::{ClockDomains, Ticks};
 use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
-use crate::fabric::{Fabric, Hop};
+use crate::fabric::Fabric;
 use crate::frontend::{HostMemory, Kernel};
 use crate::pages::Pages;
 use crate::sharing::Sharing;
-use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
 pub use stuck::{StuckReport, StuckWave};
@@ -66,49 +67,6 @@ enum Event {
     Wake(AgentId),
     /// The command processor starts work-groups.
     Dispatch,
-}
-
-/// A message on its way. In this order, so that what moving it needs lies beside the message's own header.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct InFlight<const W: usize> {
-    enqueued: Ticks,
-    flits: u16,
-    /// The roles of its source and destination, and which of these roles they are.
-    source: u16,
-    destination: u16,
-    from: Role,
-    to: Role,
-    network: u8,
-    /// Where it is on its way between modules; nothing where it goes through a crossbar.
-    hop: Option<Hop>,
-    /// The modules of source and destination, and its length, where it goes between modules.
-    modules: [u8; 2],
-    bytes: u16,
-    /// From how far it comes: 0 from its own module, 1 from its GPU, 2 from another.
-    side: u8,
-    message: Message<W>,
-}
-
-impl<const W: usize> Default for InFlight<W> {
-    fn default() -> Self {
-        let nobody = AgentId::default();
-        let message = Message::control(MsgKind::default(), LineAddr::default(), nobody, nobody);
-        InFlight {
-            message,
-            flits: 0,
-            network: 0,
-            from: Role::L1,
-            to: Role::L1,
-            source: 0,
-            destination: 0,
-            hop: None,
-            modules: [0; 2],
-            bytes: 0,
-            side: 0,
-            enqueued: 0,
-        }
-    }
 }
 
 /// A shared bank: its controller and the queues before it.
@@ -157,6 +115,11 @@ impl<const W: usize> Bank<W> {
 }
 
 impl<const W: usize> Bank<W> {
+    /// Whether nothing waits.
+    fn is_idle(&self) -> bool {
+        self.waiting == 0 && self.from_memory.is_empty()
+    }
+
     /// Adds a message to a queue.
     fn put(&mut self, queue: usize, id: u32) {
         self.queues[queue].push_back(id);
@@ -241,6 +204,8 @@ pub(crate) struct Machine<'a, const W: usize> {
     topology: Topology,
     specs: &'static [MessageSpec],
     latencies: Latencies,
+    /// Flits of a message, by the bytes of its data.
+    flits: Vec<u16>,
     pub(crate) stats: Stats,
     pub(crate) memory: HostMemory,
     wheel: Wheel<Event>,
@@ -257,7 +222,7 @@ pub(crate) struct Machine<'a, const W: usize> {
     places: Vec<(u8, u8)>,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
-    in_flight: Slab<InFlight<W>>,
+    in_flight: Flights<W>,
     outbox: Outbox<W>,
     /// Messages that take no time, waiting for the step that sent them to end.
     instant: VecDeque<Message<W>>,
@@ -313,16 +278,22 @@ impl<'a, const W: usize> Machine<'a, W> {
         self.begin_kernel(kernel)?;
         let idle_max = self.clocks.core.cycles(self.config.watchdog.idle_cycles);
         let time_max = self.clocks.core.cycles(self.config.watchdog.cycles);
+        // Progress only ever puts the limit off, so it is looked at when an earlier one is over.
+        let mut limit = 0;
         while !self.is_over(kernel)? {
             let Some(event) = self.wheel.pop() else {
                 return Err(self.stuck(kernel, stuck::Cause::Deadlock));
             };
             self.handle(event, kernel)?;
-            if self.wheel.now() - self.progress > idle_max {
-                return Err(self.stuck(kernel, stuck::Cause::Livelock));
-            }
-            if self.wheel.now() > time_max {
-                return Err(self.stuck(kernel, stuck::Cause::TooLong));
+            let now = self.wheel.now();
+            if now > limit {
+                limit = (self.progress + idle_max).min(time_max);
+                if now - self.progress > idle_max {
+                    return Err(self.stuck(kernel, stuck::Cause::Livelock));
+                }
+                if now > time_max {
+                    return Err(self.stuck(kernel, stuck::Cause::TooLong));
+                }
             }
         }
         if self.values == Values::Carried {
@@ -369,8 +340,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             bank.controller.dirty_lines(&mut write);
         }
         // Every wavefront has finished, so data on its way to a bank is what a private cache gave up: newer than the bank's.
-        for flight in self.in_flight.live().filter(|flight| flight.from == Role::L1) {
-            let Message { line, mask, ref data, .. } = flight.message;
+        for (_, message) in self.in_flight.live().filter(|(flight, _)| flight.from == Role::L1) {
+            let Message { line, mask, ref data, .. } = *message;
             write(line, mask, data);
         }
         for cache in &self.caches {

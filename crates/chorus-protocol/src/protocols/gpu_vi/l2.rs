@@ -250,7 +250,7 @@ impl<const W: usize> GpuViL2<W> {
     }
 
     fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
-        *self.lines.data_mut(slot) = message.data;
+        self.lines.fill(slot, &message.data);
         self.lines.meta_mut(slot).state = State::V;
         let Some(register) = self.mshrs.find(message.line) else { return };
         while let Some(reader) = self.mshrs.pop_target(register) {
@@ -265,7 +265,7 @@ impl<const W: usize> GpuViL2<W> {
         if let Some(write) = write {
             self.perform(slot, &write, out);
             if self.fault == Some(L2Fault::OverwrittenMiss) {
-                *self.lines.data_mut(slot) = message.data;
+                self.lines.fill(slot, &message.data);
             }
         }
     }

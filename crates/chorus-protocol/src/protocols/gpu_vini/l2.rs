@@ -394,7 +394,7 @@ impl<const W: usize> GpuViniL2<W> {
 
     /// Memory has answered.
     fn fill(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, register: Register, out: &mut Outbox<W>) {
-        *self.lines.data_mut(data) = message.data;
+        self.lines.fill(data, &message.data);
         self.lines.meta_mut(data).present = true;
         match self.mshrs.payload(register) {
             Waiting::Read => self.answer_readers(message, data, entry, register, out),
@@ -403,7 +403,7 @@ impl<const W: usize> GpuViniL2<W> {
                 self.mshrs.release(register);
                 self.perform(&write, data, entry, out);
                 if self.faulty(L2Fault::OverwrittenMiss) {
-                    *self.lines.data_mut(data) = message.data;
+                    self.lines.fill(data, &message.data);
                 }
             }
             Waiting::Write(..) | Waiting::Recall(_) => {}

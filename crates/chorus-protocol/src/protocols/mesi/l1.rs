@@ -167,7 +167,7 @@ impl<const W: usize> MesiL1<W> {
             Room::Occupied(victim) => Outcome::Evict(victim),
             Room::Free(slot) => {
                 self.lines.insert(slot, request.line, state);
-                *self.lines.data_mut(slot) = LineData::default();
+                self.lines.fill(slot, &LineData::default());
                 let register = self.mshrs.insert(request.line, Pending::Miss);
                 self.enqueue(register, request);
                 out.send(self.message(kind, request.line));
@@ -274,7 +274,7 @@ impl<const W: usize> MesiL1<W> {
         }
         let writes = self.mshrs.first_target(register).is_some();
         if keeps {
-            *self.lines.data_mut(slot) = message.data;
+            self.lines.fill(slot, &message.data);
             *self.lines.meta_mut(slot) = State::S;
         }
         match (writes, keeps) {
@@ -308,7 +308,7 @@ impl<const W: usize> MesiL1<W> {
             | (_, State::IS | State::IsI | State::IM | State::SM) => return None,
         };
         if event != Event::UpgradeAck && !(event == Event::DataM && self.faulty(L1Fault::UnfilledWrite)) {
-            *self.lines.data_mut(slot) = message.data;
+            self.lines.fill(slot, &message.data);
         }
         *self.lines.meta_mut(slot) = next;
         if event != Event::UpgradeAck || !self.faulty(L1Fault::LostUnblock) {
@@ -359,7 +359,7 @@ impl<const W: usize> MesiL1<W> {
             (State::IS, Some(slot)) => *self.lines.meta_mut(slot) = State::IsI,
             (State::SM, Some(slot)) => {
                 *self.lines.meta_mut(slot) = State::IM;
-                *self.lines.data_mut(slot) = LineData::default();
+                self.lines.fill(slot, &LineData::default());
             }
             (State::MI, _) => answer.kind = self.refer_to_write_back(line, answer.kind)?,
             (State::SinkWbAck, _) | (State::S | State::E | State::M | State::IS | State::SM, None) => return None,

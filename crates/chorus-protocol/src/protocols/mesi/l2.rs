@@ -184,7 +184,7 @@ impl<const W: usize> MesiL2<W> {
             Room::Occupied(victim) => Outcome::Evict(victim),
             Room::Free(slot) => {
                 self.lines.insert(slot, message.line, Line { state, ..Line::default() });
-                *self.lines.data_mut(slot) = LineData::default();
+                self.lines.fill(slot, &LineData::default());
                 let register = self.mshrs.insert(message.line, Waiting::Fetch);
                 self.mshrs.push_target(register, message.src);
                 out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
@@ -204,7 +204,7 @@ impl<const W: usize> MesiL2<W> {
             State::SsMb | State::MtMb | State::MtIib | State::MtIb | State::MtSb => return None,
         };
         let (slot, register) = (slot?, self.mshrs.find(message.line)?);
-        *self.lines.data_mut(slot) = message.data;
+        self.lines.fill(slot, &message.data);
         while let Some(requester) = self.mshrs.pop_target(register) {
             self.grant(slot, message.line, requester, grant, out);
         }
@@ -298,7 +298,7 @@ impl<const W: usize> MesiL2<W> {
     /// Takes over what a message from the owner says of a resident line.
     fn take_data(&mut self, slot: Slot, message: &Message<W>) {
         if self.faulty(L2Fault::EmptyPut) && message.kind == PUTX_CLEAN {
-            *self.lines.data_mut(slot) = message.data;
+            self.lines.fill(slot, &message.data);
         }
         if message.mask.is_empty() || self.faulty(L2Fault::StaleForward) {
             return;

@@ -365,7 +365,7 @@ impl<const W: usize> ScopedL1<W> {
         match (event, state) {
             (Event::Data, State::IV | State::II) if message.txn == MERGED => {
                 if let Some(slot) = slot {
-                    *self.lines.data_mut(slot) = message.data;
+                    self.lines.fill(slot, &message.data);
                     *self.lines.meta_mut(slot) = State::V;
                 }
                 if let Some(register) = self.mshrs.find(message.line) {

@@ -19,6 +19,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
+use crate::protocols::scoped::kept::{Held, Line, Reader};
 use crate::protocols::scoped::messages::{
     ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL,
     REL_END, REL_HOME, ST,
@@ -65,36 +66,6 @@ static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-/// What the cache holds of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    Nothing,
-    /// A copy.
-    Copy(Slot),
-    /// A place for a copy that is on its way.
-    Miss(Slot),
-    /// Nothing, and what is on its way is too old to be kept.
-    ClosedMiss,
-}
-
-/// A resident line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Line {
-    /// Whether it is only a place for what is on its way.
-    pub(super) pending: bool,
-    /// Bytes that are there.
-    pub(super) valid: ByteMask,
-    /// Bytes that the next station does not have.
-    pub(super) dirty: ByteMask,
-}
-
-/// A private cache that waits for a line, or a bank on its behalf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Reader {
-    pub(super) origin: AgentId,
-    pub(super) txn: Txn,
-}
-
 /// A shared bank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScopedL2<D, const W: usize> {
@@ -105,10 +76,14 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) lines: CacheArray<Line, W>,
     /// The readers of a line that is on its way, and an atomic that waits to be performed on it.
     pub(super) mshrs: Mshrs<Option<Message<W>>, Reader>,
+    /// How many atomics wait so. Mostly none, and then nobody has to look.
+    pub(super) waiting_atomics: u32,
     pub(super) directory: D,
     pub(super) collections: Collections,
     /// Towards each sharer.
     pub(super) channels: Vec<InvalidationChannel>,
+    /// Homes in other GPUs that wait to hear that the invalidations before a mark have arrived.
+    pub(super) unsettled: Vec<AgentId>,
     pub(super) tallies: Tallies,
 }
 
@@ -124,9 +99,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             route,
             lines: CacheArray::new(config.l2.bank_geometry(topology)),
             mshrs: Mshrs::new(config.l2.mshrs),
+            waiting_atomics: 0,
             directory: D::new(config),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
+            unsettled: Vec::new(),
             tallies: Tallies::default(),
         }
     }
@@ -218,7 +195,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Whether an atomic waits for the line.
     pub(super) fn atomic_waits(&self, line: LineAddr) -> bool {
-        self.mshrs.get(line).is_some_and(Option::is_some)
+        self.waiting_atomics > 0 && self.mshrs.get(line).is_some_and(Option::is_some)
     }
 
     /// The position that a sender takes among this bank's sharers, if its copies are tracked here.
@@ -324,7 +301,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         out: &mut Outbox<W>,
     ) {
         self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
-        let register = self.mshrs.insert(line, None);
+        let register = self.mshrs.insert_with(line, || None);
         self.mshrs.push_target(register, reader);
         let own = Reader { txn: Self::own_name(station), ..reader };
         self.ask(station, line, own, scope, out);
@@ -345,23 +322,27 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return;
         }
         let Some(register) = self.mshrs.find(line) else { return };
-        let mut data = message.data;
-        let atomic = self.mshrs.payload_mut(register).take();
         let slot = self.lines.find(line);
-        let mut dirty = ByteMask::EMPTY;
-        if let Some(atomic) = &atomic {
+        let (mut data, mut dirty) = (&message.data, ByteMask::EMPTY);
+        let mut changed;
+        if self.waiting_atomics > 0
+            && let Some(atomic) = *self.mshrs.payload(register)
+        {
+            self.waiting_atomics -= 1;
             let stays = slot.is_some() && self.writes_back(station, atomic.scope);
-            self.perform(station, atomic, &mut data, stays, out);
+            changed = message.data;
+            self.perform(station, &atomic, &mut changed, stays, out);
+            data = &changed;
             if stays {
                 dirty = atomic.mask;
             }
         }
         if let Some(slot) = slot {
-            *self.lines.data_mut(slot) = data;
+            self.lines.fill(slot, data);
             *self.lines.meta_mut(slot) = Line { pending: false, valid: ByteMask::full::<W>(), dirty };
         }
         while let Some(reader) = self.mshrs.pop_target(register) {
-            self.answer(line, reader, &data, out);
+            self.answer(line, reader, data, out);
         }
         self.mshrs.release(register);
     }
@@ -385,15 +366,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        if let Some(covered) = self.evicted_entry(line) {
-            if self.directory.sharers(covered).is_empty() {
-                self.directory.replace(covered, |_| {});
-            } else if self.faulty(L2Fault::SilentReplacement) {
-                self.directory.replace(covered, |_| {});
-            } else {
-                self.tallies.add(Tallies::REPLACEMENTS, 1);
-                self.replace_entry(covered, INV_REPL, out);
-            }
+        if let Some(covered) = line.of_entry() {
+            self.evict_entry(covered, out);
             return Ok(Outcome::Done);
         }
         match self.held(line) {
@@ -401,11 +375,24 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                 self.clean(line, slot, out);
                 self.lines.remove(slot);
                 self.downgrade(line, out);
-                Ok(Outcome::Done)
+            }
+            Held::Nothing | Held::Miss(_) | Held::ClosedMiss if self.directory.covers(line) => {
+                self.evict_entry(line, out);
             }
             Held::Nothing | Held::Miss(_) | Held::ClosedMiss => {
-                Err(VOCABULARY.unspecified(Entry::I as usize, Event::ReplaceDirEntry as usize, line))
+                return Err(VOCABULARY.unspecified(Entry::I as usize, Event::ReplaceDirEntry as usize, line));
             }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Replaces the directory entry that covers a line.
+    fn evict_entry(&mut self, covered: LineAddr, out: &mut Outbox<W>) {
+        if self.directory.sharers(covered).is_empty() || self.faulty(L2Fault::SilentReplacement) {
+            self.directory.replace(covered, |_| {});
+        } else {
+            self.tallies.add(Tallies::REPLACEMENTS, 1);
+            self.replace_entry(covered, INV_REPL, out);
         }
     }
 
@@ -509,7 +496,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             REL_HOME => self.release_at_home(message, out),
             ACQ => self.acquire(message, out),
             MARK => self.marked(message, out),
-            DONE | ACQ_DONE => self.answered(message.txn, out),
+            DONE | ACQ_DONE => self.returned(message.txn, message.credit, out),
             MARK_DONE => self.mark_answered(message, out),
             MsgKind(_) => {
                 return Err(VOCABULARY.unspecified(
@@ -575,6 +562,10 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     fn tracker(&self, line: LineAddr) -> Option<AgentId> {
         let tracked = self.policy.coherence == Coherence::Directory && self.route.station(line) != Station::Home;
         tracked.then(|| self.route.next(line))
+    }
+
+    fn only_counts(&self, message: &Message<W>) -> bool {
+        matches!(message.kind, DONE | ACQ_DONE) && self.collections.misses_more_than(message.txn, message.credit)
     }
 
     fn tallies(&self) -> &[Tally] {

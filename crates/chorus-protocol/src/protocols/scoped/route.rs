@@ -30,28 +30,48 @@ pub struct Route {
     hierarchy: Hierarchy,
     module: u16,
     gpu: u16,
+    /// Which module of its GPU.
+    place: u16,
     /// Which bank of its module.
     bank: u16,
+    /// Shared banks and private caches of a module.
+    banks: u16,
+    caches: u16,
 }
 
 impl Route {
     /// The view of shared bank `index`.
     pub fn new(index: u16, topology: Topology, hierarchy: Hierarchy) -> Route {
         let module = topology.module_of(topology.l2(index));
-        Route { topology, hierarchy, module, gpu: topology.gpu_of(module), bank: index % topology.banks_per_module() }
+        let banks = topology.banks_per_module();
+        Route {
+            topology,
+            hierarchy,
+            module,
+            gpu: topology.gpu_of(module),
+            place: topology.place_in_gpu(module),
+            bank: index % banks,
+            banks,
+            caches: topology.l1s / topology.modules(),
+        }
     }
 
     /// The bank beside this one in another module: it serves the same lines there.
     fn peer(&self, module: u16) -> AgentId {
-        self.topology.l2(module * self.topology.banks_per_module() + self.bank)
+        self.topology.l2(module * self.banks + self.bank)
+    }
+
+    /// The module of a private cache or a bank.
+    fn module_of(&self, agent: AgentId) -> u16 {
+        if self.is_local(agent) { agent.0 / self.caches } else { (agent.0 - self.topology.l1s) / self.banks }
     }
 
     /// What this bank is for `line`.
     pub fn station(&self, line: LineAddr) -> Station {
-        if self.topology.home_module(line) == self.module {
+        let home = self.topology.home_module(line);
+        if home == self.module {
             Station::Home
-        } else if self.hierarchy == Hierarchy::GpuHomes && self.topology.gpu_home_module(self.gpu, line) == self.module
-        {
+        } else if self.hierarchy == Hierarchy::GpuHomes && self.topology.place_in_gpu(home) == self.place {
             Station::GpuHome
         } else {
             Station::Local
@@ -69,8 +89,8 @@ impl Route {
         let module = match self.hierarchy {
             Hierarchy::Flat => home,
             Hierarchy::GpuHomes => {
-                let gpu_home = self.topology.gpu_home_module(self.gpu, line);
-                if gpu_home == self.module { home } else { gpu_home }
+                let place = self.topology.place_in_gpu(home);
+                if place == self.place { home } else { self.gpu * self.topology.gpms + place }
             }
         };
         self.peer(module)
@@ -78,7 +98,7 @@ impl Route {
 
     /// Where an answer for a private cache goes from here.
     pub fn toward(&self, origin: AgentId, line: LineAddr) -> AgentId {
-        let module = self.topology.module_of(origin);
+        let module = self.module_of(origin);
         if module == self.module {
             return origin;
         }
@@ -91,12 +111,12 @@ impl Route {
 
     /// How many private caches the module has.
     pub fn private_caches(&self) -> usize {
-        usize::from(self.topology.l1s / self.topology.modules())
+        usize::from(self.caches)
     }
 
     /// Whether a bank is in this GPU.
     pub fn is_neighbour(&self, bank: AgentId) -> bool {
-        self.topology.gpu_of(self.topology.module_of(bank)) == self.gpu
+        self.topology.gpu_of(self.module_of(bank)) == self.gpu
     }
 
     /// Whether a request came from a private cache of this module.
@@ -115,11 +135,11 @@ impl Route {
 
     /// The position of a bank among the sharers that this bank's directory tells apart: modules, or modules of this GPU and then GPUs.
     pub fn position(&self, sharer: AgentId) -> u16 {
-        let module = self.topology.module_of(sharer);
+        let module = self.module_of(sharer);
         let gpu = self.topology.gpu_of(module);
         match self.hierarchy {
             Hierarchy::Flat => module,
-            Hierarchy::GpuHomes if gpu == self.gpu => module % self.topology.gpms,
+            Hierarchy::GpuHomes if gpu == self.gpu => self.topology.place_in_gpu(module),
             Hierarchy::GpuHomes => self.topology.gpms + gpu,
         }
     }
@@ -138,7 +158,7 @@ impl Route {
         match self.hierarchy {
             Hierarchy::Flat => self.peer(position),
             Hierarchy::GpuHomes if position < gpms => self.peer(self.gpu * gpms + position),
-            Hierarchy::GpuHomes => self.peer((position - gpms) * gpms + self.module % gpms),
+            Hierarchy::GpuHomes => self.peer((position - gpms) * gpms + self.place),
         }
     }
 
@@ -168,8 +188,7 @@ impl Route {
             Hierarchy::Flat => 0..0,
             Hierarchy::GpuHomes => 0..self.topology.gpus,
         };
-        let here = self.module % self.topology.gpms;
-        gpus.filter(|&gpu| gpu != self.gpu).map(move |gpu| self.peer(gpu * self.topology.gpms + here))
+        gpus.filter(|&gpu| gpu != self.gpu).map(|gpu| self.peer(gpu * self.topology.gpms + self.place))
     }
 }
 

@@ -8,7 +8,8 @@ use crate::directory::{Directory, Recorded, Stale};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::InvalidationChannel;
-use crate::protocols::scoped::l2::{Held, Line, Reader, ScopedL2};
+use crate::protocols::scoped::kept::{Held, Line, Reader};
+use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ATOM_DATA, INV, INV_ASTRAY};
 use crate::protocols::scoped::policy::{Coherence, L2Fault, RemoteGpus, Tallies, WriteBack};
 use crate::protocols::scoped::route::{Route, Station};
@@ -158,7 +159,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let mut data = *self.lines.data(slot);
         let stays = self.writes_back(station, message.scope);
         self.perform(station, message, &mut data, stays, out);
-        *self.lines.data_mut(slot) = data;
+        self.lines.fill(slot, &data);
         let copy = self.lines.meta_mut(slot);
         copy.dirty.0 = if stays { copy.dirty.0 | message.mask.0 } else { copy.dirty.0 & !message.mask.0 };
     }
@@ -171,6 +172,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
         }
         self.mshrs.insert(line, Some(*message));
+        self.waiting_atomics += 1;
         let own = Reader { txn: Self::own_name(station), origin: message.origin };
         self.ask(station, line, own, message.scope, out);
     }

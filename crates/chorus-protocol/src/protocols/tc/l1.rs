@@ -339,7 +339,7 @@ impl<const W: usize> TcL1<W> {
     /// A read miss leaves its copy behind.
     fn fill(&mut self, slot: Slot, message: &Message<W>) {
         let lease = self.counter.received(message.stamp);
-        *self.lines.data_mut(slot) = message.data;
+        self.lines.fill(slot, &message.data);
         let kept_until = lease.saturating_add(Stamp::from(self.faulty(L1Fault::LateExpiry)));
         *self.lines.meta_mut(slot) = Line { kept: Kept::Copy, lease: kept_until, stamp: lease, gwct: 0 };
         if let Some(register) = self.mshrs.find(message.line) {
@@ -378,7 +378,7 @@ impl<const W: usize> TcL1<W> {
             let lease = self.counter.received(message.stamp);
             (line.lease, line.stamp) = (lease, lease);
             if self.fault != Some(L1Fault::LostRefill) {
-                *self.lines.data_mut(slot) = message.data;
+                self.lines.fill(slot, &message.data);
             }
         }
     }

@@ -393,7 +393,7 @@ impl<const W: usize> TcL2<W> {
     /// Ends a miss: the line is resident, with the timestamp of its earlier stay. Returns what waited.
     fn fill(&mut self, slot: Slot, register: Register, message: &Message<W>) -> Waiting<W> {
         let waiting = *self.mshrs.payload(register);
-        *self.lines.data_mut(slot) = message.data;
+        self.lines.fill(slot, &message.data);
         *self.lines.meta_mut(slot) = Line { stamp: waiting.stamp, ..Line::default() };
         waiting
     }
@@ -428,7 +428,7 @@ impl<const W: usize> TcL2<W> {
             // TC-Strong fetches for a write only when no lease runs, so nothing waits here.
             self.write(slot, state, &write, out);
             if self.faulty(L2Fault::OverwrittenMiss) {
-                *self.lines.data_mut(slot) = message.data;
+                self.lines.fill(slot, &message.data);
             }
         }
     }
