@@ -14,6 +14,9 @@
 //! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `gemm.rs` | matrix products, tiled through local data |
+//! | `element_grid.rs` | a work-item per element of a matrix |
+//! | `naive_product.rs` | matrix products with a work-item per element |
+//! | `matrix_vector.rs` | products of a matrix and a vector, along rows and down columns |
 //! | `conv.rs` | convolution layers as implicit matrix products |
 //! | `pooling.rs` | max pooling of images |
 //! | `network.rs` | networks of layers over images |
@@ -51,6 +54,14 @@
 //! | `rnn_dgrad.rs` | a recurrent layer: data gradient |
 //! | `rnn_fw.rs` | a recurrent layer: forward |
 //! | `rnn_wgrad.rs` | a recurrent layer: weight gradient |
+//! | `atax.rs` | a matrix and its transpose, multiplied by a vector |
+//! | `gemm_polybench.rs` | the product of two matrices |
+//! | `gemv.rs` | matrix addition, and multiplication by vectors |
+//! | `lu.rs` | LU decomposition, element by element |
+//! | `mm2.rs` | two matrix products |
+//! | `mm3.rs` | three matrix products |
+//! | `pr.rs` | PageRank |
+//! | `bitonic.rs` | bitonic sort |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -66,16 +77,21 @@
 //! ```
 
 pub mod alexnet;
+pub mod atax;
 pub mod bfs;
 pub mod bh;
+pub mod bitonic;
 pub mod cc;
 pub mod cl;
 pub mod comd;
 mod conv;
 pub mod cusolver;
 pub mod dlb;
+mod element_grid;
 mod fast_barrier;
 mod gemm;
+pub mod gemm_polybench;
+pub mod gemv;
 pub mod generator;
 pub mod googlenet;
 pub mod graph;
@@ -85,9 +101,14 @@ pub mod kmn;
 mod lane_sum;
 pub mod lps;
 pub mod lstm;
+pub mod lu;
+mod matrix_vector;
 pub mod miniamr;
 pub mod minicontact;
+pub mod mm2;
+pub mod mm3;
 pub mod mst;
+mod naive_product;
 pub mod namd;
 pub mod ndl;
 mod needleman_wunsch;
@@ -98,6 +119,7 @@ pub mod overfeat;
 mod pair_locks;
 pub mod pathfinder;
 mod pooling;
+pub mod pr;
 pub mod program;
 mod recurrent;
 pub mod registry;

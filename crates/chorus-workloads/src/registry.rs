@@ -4,13 +4,17 @@ use chorus_sim::frontend::{HostMemory, Program};
 use chorus_system::Scale;
 
 use crate::alexnet::AlexNet;
+use crate::atax::Atax;
 use crate::bfs::Bfs;
 use crate::bh::Bh;
+use crate::bitonic::Bitonic;
 use crate::cc::Cc;
 use crate::cl::Cl;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::gemm_polybench::Gemm;
+use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
 use crate::hpgmg::Hpgmg;
@@ -18,8 +22,11 @@ use crate::hsp::Hsp;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
 use crate::lstm::Lstm;
+use crate::lu::Lu;
 use crate::miniamr::MiniAmr;
 use crate::minicontact::MiniContact;
+use crate::mm2::Mm2;
+use crate::mm3::Mm3;
 use crate::mst::Mst;
 use crate::namd::Namd;
 use crate::ndl::Ndl;
@@ -27,6 +34,7 @@ use crate::nekbone::Nekbone;
 use crate::nw::Nw;
 use crate::overfeat::OverFeat;
 use crate::pathfinder::Pathfinder;
+use crate::pr::PageRank;
 use crate::program::HostProgram;
 use crate::resnet::ResNet;
 use crate::rg::Rg;
@@ -103,6 +111,14 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &RnnWeightGradient,
     &Nw,
     &Pathfinder,
+    &Atax,
+    &Gemm,
+    &Gemv,
+    &Lu,
+    &Mm2,
+    &Mm3,
+    &PageRank,
+    &Bitonic,
 ];
 
 /// The workload called `name`.

@@ -1,4 +1,4 @@
-//! Graphs from a seed: like road networks, and with a power law.
+//! Graphs from a seed: like road networks, with a power law, and without any order.
 
 use super::components::Components;
 use super::{Edge, Graph};
@@ -80,6 +80,17 @@ pub fn rmat(scale: u32, edges_per_node: u32, seed: u64) -> Graph {
     Graph::from_arcs(nodes, &arcs, false).undirected()
 }
 
+/// A graph without any order: `arcs_per_node` arcs per node, each from anywhere to anywhere, a loop perhaps; repeated
+/// ones are left out. No weights.
+pub fn uniform(nodes: u32, arcs_per_node: u32, seed: u64) -> Graph {
+    let mut generator = SplitMix64::new(seed);
+    let mut draw = |_| Edge { from: generator.below(nodes), to: generator.below(nodes), weight: 1 };
+    let mut arcs: Vec<Edge> = (0..nodes * arcs_per_node).map(&mut draw).collect();
+    arcs.sort_unstable();
+    arcs.dedup();
+    Graph::from_arcs(nodes, &arcs, false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,10 +126,23 @@ mod tests {
     }
 
     #[test]
+    fn arcs_without_any_order_lead_everywhere_equally_often() {
+        let graph = uniform(1 << 12, 8, 1);
+        assert!((32_700..=32_768).contains(&graph.arcs()), "{} arcs", graph.arcs());
+        for quarter in 0..4 {
+            let ends = graph.targets().iter().filter(|&target| target >> 10 == quarter).count();
+            let begins = graph.offsets()[(quarter as usize + 1) << 10] - graph.offsets()[(quarter as usize) << 10];
+            assert!((7900..8500).contains(&ends) && (7900..8500).contains(&begins), "{ends} and {begins}");
+        }
+    }
+
+    #[test]
     fn seeds_change_graphs_and_nothing_else_does() {
         assert_eq!(road_like(16, 1), road_like(16, 1));
         assert_ne!(road_like(16, 1), road_like(16, 2));
         assert_eq!(rmat(8, 4, 1), rmat(8, 4, 1));
         assert_ne!(rmat(8, 4, 1), rmat(8, 4, 2));
+        assert_eq!(uniform(64, 4, 1), uniform(64, 4, 1));
+        assert_ne!(uniform(64, 4, 1), uniform(64, 4, 2));
     }
 }

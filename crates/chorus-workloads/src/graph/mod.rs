@@ -3,7 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | this file | the graph itself |
-//! | `generate.rs` | graphs like road networks, and graphs with a power law |
+//! | `generate.rs` | graphs like road networks, with a power law, and without any order |
 //! | `components.rs` | components that grow together, edge by edge |
 //! | `format.rs` | which formats there are, and reading a file of any of them |
 //! | `lines.rs` | lines and fields of a text file that may hold anything |
@@ -27,7 +27,7 @@ use std::ops::Range;
 pub(crate) use components::Components;
 pub use error::GraphError;
 pub use format::{GraphFormat, parse};
-pub use generate::{rmat, road_like};
+pub use generate::{rmat, road_like, uniform};
 
 /// Nodes that a graph may have: what the programs keep of each must fit the 16 GiB of a simulated memory.
 pub const NODES_MAX: u32 = 1 << 26;

@@ -1,0 +1,204 @@
+//! Products of a matrix and a vector, with a work-item per row or per column of the matrix.
+//!
+//! The kernels of ATAX and GEMVER of PolyBench/GPU (Grauer-Gray et al., Auto-tuning a High-Level Language Targeted to
+//! GPU Codes, InPar 2012). A work-item per row walks along its row, so that the lanes of a wavefront read as many
+//! lines at a time, one in each row, and come back to each of them until they have passed it. A work-item per column
+//! walks down its column, and a wavefront reads adjacent elements of one row at a time.
+//!
+//! Sharing: with work-groups and matrix divided into contiguous parts, rows are read by the GPU in whose memory they
+//! lie, but a column goes through the memory of all GPUs: walking down, every GPU reads its columns of every row, most
+//! of which are elsewhere, and all of them read the same vector.
+//!
+//! Left out: sums are written when they are complete. The original names the element in every step, and a compiler
+//! that cannot tell the pointers apart stores it every time, to memory of the same GPU. A work-item reads four
+//! elements of its row at a time, the widest load there is, instead of one: the lines and their order are the same,
+//! and the loads that find a line in the L1 are fewer. The elements of a line of the vector, which all work-items read
+//! at the same address one by one, are read at once.
+//!
+//! A sum begins with what the target holds and takes its terms in ascending order, each rounded before it is added.
+//!
+//! Arithmetic: 4 instructions for the number of the row or column, its test and addresses; for 16 steps, which are
+//! unrolled, 16 multiply-adds, 4 or 16 addresses, 2 for the loop, and 16 more with a factor; 2 at the end.
+
+use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
+
+/// Steps that are unrolled: the elements of a line of 64 bytes.
+const UNROLLED: usize = 16;
+/// Elements of a row that a work-item loads at a time, and rows whose elements of that kind are as many as lanes.
+const WIDE: u32 = 4;
+const ROWS_PER_LOAD: u32 = LANES as u32 / WIDE;
+/// What the loops take as the original writes them, not unrolled.
+const REGISTERS_PER_ITEM: u32 = 24;
+
+/// `target += factor matrix vector + addend`, or the same with the matrix transposed.
+#[derive(Clone, Copy, Debug)]
+pub struct MatrixVector {
+    /// Rows of the matrix.
+    pub rows: u32,
+    /// Columns of the matrix.
+    pub columns: u32,
+    /// The matrix, row by row.
+    pub matrix: Buf<f32>,
+    /// What it is multiplied by: an element per column, or per row of a transposed one.
+    pub vector: Buf<f32>,
+    /// What elements of the matrix are multiplied by.
+    pub factor: f32,
+    /// What is added in the end.
+    pub addend: Option<Buf<f32>>,
+    /// The result: an element per row, or per column of a transposed one.
+    pub target: Buf<f32>,
+}
+
+impl MatrixVector {
+    /// The launch of a work-item per row.
+    pub fn by_rows(self, name: &'static str, waves_per_group: u32) -> Kernel {
+        assert_eq!(self.columns as usize % UNROLLED, 0, "steps of {name}");
+        let work_groups = self.rows.div_ceil(waves_per_group * LANES as u32);
+        Kernel::new(name, work_groups, waves_per_group, move |w| by_rows(w, self)).registers(REGISTERS_PER_ITEM)
+    }
+
+    /// The launch of a work-item per column, for the transposed matrix.
+    pub fn by_columns(self, name: &'static str, waves_per_group: u32) -> Kernel {
+        assert_eq!(self.rows as usize % UNROLLED, 0, "steps of {name}");
+        let work_groups = self.columns.div_ceil(waves_per_group * LANES as u32);
+        Kernel::new(name, work_groups, waves_per_group, move |w| by_columns(w, self)).registers(REGISTERS_PER_ITEM)
+    }
+
+    /// [`MatrixVector::by_rows`] on the host: what is in the target, given what is in the rest.
+    pub fn reference_by_rows(&self, matrix: &[f32], vector: &[f32], addend: &[f32], old: &[f32]) -> Vec<f32> {
+        let rows = matrix.chunks_exact(self.columns as usize);
+        let sum = |(row, &old): (&[f32], &f32)| {
+            row.iter().zip(vector).fold(old, |sum, (element, value)| sum + self.factor * element * value)
+        };
+        self.finish(rows.zip(old).map(sum).collect(), addend)
+    }
+
+    /// [`MatrixVector::by_columns`] on the host.
+    pub fn reference_by_columns(&self, matrix: &[f32], vector: &[f32], addend: &[f32], old: &[f32]) -> Vec<f32> {
+        let mut sums = old.to_vec();
+        for (row, value) in matrix.chunks_exact(self.columns as usize).zip(vector) {
+            sums.iter_mut().zip(row).for_each(|(sum, element)| *sum += self.factor * element * value);
+        }
+        self.finish(sums, addend)
+    }
+
+    fn finish(&self, mut sums: Vec<f32>, addend: &[f32]) -> Vec<f32> {
+        if self.addend.is_some() {
+            sums.iter_mut().zip(addend).for_each(|(sum, addend)| *sum += addend);
+        }
+        sums
+    }
+
+    /// Instructions for as many steps as are unrolled, with so many addresses.
+    fn alu(&self, addresses: u32) -> u32 {
+        let steps = UNROLLED as u32;
+        addresses + 2 + if self.factor == 1.0 { steps } else { 2 * steps }
+    }
+}
+
+async fn by_rows(w: Wave, product: MatrixVector) {
+    const LOADS_PER_STEP: usize = WIDE as usize;
+    let MatrixVector { rows, columns, matrix, vector, factor, .. } = product;
+    let items = w.global_ids();
+    let inside = items.below(rows);
+    w.alu(4).await;
+    if !inside.any() {
+        return;
+    }
+    let mut sums = w.load_where(inside, product.target, items).await;
+    for first in (0..columns).step_by(UNROLLED) {
+        let values = w.load_where(Mask::first(UNROLLED), vector, w.lane_ids() + first);
+        // Each four loads hold four elements of each row, for eight rows after the other.
+        let elements: [_; UNROLLED] = std::array::from_fn(|load| {
+            let column = first + (load / LOADS_PER_STEP) as u32 * WIDE;
+            let row = items[0] + (load % LOADS_PER_STEP) as u32 * ROWS_PER_LOAD;
+            w.load(matrix, w.lane_ids().map(|l| (row + l / WIDE).min(rows - 1) * columns + column + l % WIDE))
+        });
+        let values = values.await;
+        let elements = w.join_all(elements).await;
+        w.alu(product.alu(WIDE)).await;
+        for (lane, sum) in sums.0.iter_mut().enumerate() {
+            let in_load = lane % ROWS_PER_LOAD as usize * LOADS_PER_STEP;
+            for step in 0..UNROLLED {
+                let load = step / LOADS_PER_STEP * LOADS_PER_STEP + lane / ROWS_PER_LOAD as usize;
+                *sum += factor * elements[load][in_load + step % LOADS_PER_STEP] * values[step];
+            }
+        }
+    }
+    store(&w, product, inside, items, sums).await;
+}
+
+async fn by_columns(w: Wave, product: MatrixVector) {
+    let MatrixVector { rows, columns, matrix, vector, factor, .. } = product;
+    let items = w.global_ids();
+    let inside = items.below(columns);
+    w.alu(4).await;
+    if !inside.any() {
+        return;
+    }
+    let mut sums = w.load_where(inside, product.target, items).await;
+    for first in (0..rows).step_by(UNROLLED) {
+        let values = w.load_where(Mask::first(UNROLLED), vector, w.lane_ids() + first);
+        let elements: [_; UNROLLED] =
+            std::array::from_fn(|step| w.load_where(inside, matrix, items + (first + step as u32) * columns));
+        let values = values.await;
+        let elements = w.join_all(elements).await;
+        w.alu(product.alu(UNROLLED as u32)).await;
+        for (step, elements) in elements.iter().enumerate() {
+            for (sum, element) in sums.0.iter_mut().zip(&elements.0) {
+                *sum += factor * element * values[step];
+            }
+        }
+    }
+    store(&w, product, inside, items, sums).await;
+}
+
+async fn store(w: &Wave, product: MatrixVector, inside: Mask, items: Lanes<u32>, mut sums: Lanes<f32>) {
+    if let Some(addend) = product.addend {
+        sums = sums + w.load_where(inside, addend, items).await;
+    }
+    w.alu(2).await;
+    w.store_where(inside, product.target, items, sums);
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_sim::frontend::{HostMemory, flat};
+
+    use super::*;
+    use crate::generator::SplitMix64;
+
+    /// Multiplies a random matrix both ways and compares the results with the host's.
+    fn check(rows: u32, columns: u32, factor: f32, with_addend: bool) {
+        let mut generator = SplitMix64::new(6);
+        let mut draw = |len: u32| (0..len).map(|_| generator.between_f32(-1.0, 1.0)).collect::<Vec<f32>>();
+        let (elements, per_row, per_column) = (draw(rows * columns), draw(rows), draw(columns));
+        let (row_addend, column_addend) = (draw(rows), draw(columns));
+        let mut memory = HostMemory::default();
+        let matrix = memory.alloc_from(&elements);
+        let [x, y] = [&per_column, &per_row].map(|values| memory.alloc_from(values));
+        let product = MatrixVector { rows, columns, matrix, vector: x, factor, addend: None, target: y };
+        let addend = with_addend.then(|| memory.alloc_from(&row_addend));
+        let along = MatrixVector { addend, ..product };
+        let expected = along.reference_by_rows(&elements, &per_column, &row_addend, &per_row);
+        flat::run_kernel(&along.by_rows("along", 2), &mut memory).unwrap();
+        assert_eq!(memory.read(y), expected);
+        let addend = with_addend.then(|| memory.alloc_from(&column_addend));
+        let down = MatrixVector { vector: y, target: x, addend, ..product };
+        let after = down.reference_by_columns(&elements, &expected, &column_addend, &per_column);
+        flat::run_kernel(&down.by_columns("down", 2), &mut memory).unwrap();
+        assert_eq!(memory.read(x), after);
+    }
+
+    #[test]
+    fn products_are_those_of_the_host() {
+        check(64, 64, 1.0, false);
+        check(48, 80, 1.5, true);
+    }
+
+    #[test]
+    fn wavefronts_and_work_groups_need_not_be_full() {
+        check(16, 112, 1.0, true);
+        check(176, 16, 0.5, false);
+    }
+}
