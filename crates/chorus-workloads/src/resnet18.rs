@@ -1,4 +1,4 @@
-//! `resnet18`: training steps of ResNet18 on small images.
+//! `resnet18`: a training step of ResNet18 on small images.
 //!
 //! Source: REC paper (Ko et al.), section 5.5, training of ResNet18 on Tiny-ImageNet-200; ResNet (He et al., CVPR 2016, Table
 //! 1). A convolution of 7 x 7 with a stride of 2 and a pooling make images of a quarter of the rows and columns; four stages
@@ -37,19 +37,14 @@ struct Size {
     channels: u32,
     /// Rows and columns of an image.
     pixels: u32,
-    steps: u32,
     batch: Minibatch,
 }
 
 impl Size {
     fn of(scale: Scale) -> Size {
         match scale {
-            Scale::Quick => {
-                Size { channels: 8, pixels: 32, steps: 1, batch: Minibatch { images: 8, tile: Tile::Small } }
-            }
-            Scale::Paper => {
-                Size { channels: 64, pixels: 64, steps: 1, batch: Minibatch { images: 16, tile: Tile::Large } }
-            }
+            Scale::Quick => Size { channels: 12, pixels: 32, batch: Minibatch { images: 4, tile: Tile::Small } },
+            Scale::Paper => Size { channels: 64, pixels: 64, batch: Minibatch { images: 16, tile: Tile::Large } },
         }
     }
 }
@@ -135,7 +130,6 @@ impl Network {
 
     /// Runs a training step.
     fn train(&self, training: &mut Training) {
-        training.begin_step();
         let images = training.images();
         let stem = training.convolve(&images, &self.stem, true);
         let pooled = training.max_pool(&stem);
@@ -193,7 +187,7 @@ impl Workload for ResNet18 {
         let size = Size::of(scale);
         let mut training = Training::new(memory, seed, size.batch, [3, size.pixels, CLASSES]);
         let network = Network::new(&mut training, &size);
-        (0..size.steps).for_each(|_| network.train(&mut training));
+        network.train(&mut training);
         training.finish()
     }
 }

@@ -1,4 +1,4 @@
-//! `vgg16`: training steps of VGG16 on small images.
+//! `vgg16`: a training step of VGG16 on small images.
 //!
 //! Source: REC paper (Ko et al.), section 5.5, training of VGG16 on Tiny-ImageNet-200; VGG (Simonyan, Zisserman, ICLR 2015,
 //! Table 1, configuration D). Thirteen convolutions of 3 x 3 in five stages, each stage behind the first with more channels
@@ -7,8 +7,9 @@
 //! updates all parameters by gradient descent (`training/`).
 //!
 //! Sharing: activations of early stages are many and weights few, in late ones it is the other way round; so first the
-//! images and then the filters are what all GPUs read, each in the forward pass and in both backward passes. The second step
-//! reads the weights that the update of the first has written, and writes activations where all have read the first's.
+//! images and then the filters are what all GPUs read: filters in the forward pass and again for the gradient of the input,
+//! images in the forward pass and again for the gradient of the weights. The update writes all that GPUs have read of the
+//! weights.
 //!
 //! Left out: dropout between the fully connected layers, and what `training/` leaves out. Bias and rectification are part of
 //! the kernel of a convolution, where MGPUSim has kernels of their own; and its matrix products gather windows themselves
@@ -38,7 +39,6 @@ struct Size {
     neurons: u32,
     /// Rows and columns of an image.
     pixels: u32,
-    steps: u32,
     batch: Minibatch,
 }
 
@@ -50,14 +50,12 @@ impl Size {
                 channels: channels(4),
                 neurons: 256,
                 pixels: 32,
-                steps: 1,
                 batch: Minibatch { images: 4, tile: Tile::Small },
             },
             Scale::Paper => Size {
                 channels: channels(32),
                 neurons: 1024,
                 pixels: 64,
-                steps: 1,
                 batch: Minibatch { images: 8, tile: Tile::Large },
             },
         }
@@ -94,7 +92,6 @@ impl Network {
 
     /// Runs a training step.
     fn train(&self, training: &mut Training) {
-        training.begin_step();
         let images = training.images();
         let mut passed = Vec::new();
         let mut maps = images;
@@ -176,9 +173,7 @@ impl Workload for Vgg16 {
         let size = Size::of(scale);
         let mut training = Training::new(memory, seed, size.batch, [3, size.pixels, CLASSES]);
         let network = Network::new(&mut training, &size);
-        for _ in 0..size.steps {
-            network.train(&mut training);
-        }
+        network.train(&mut training);
         training.finish()
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! A step is written down as it runs: the layers forward, the loss, the layers backward, and the update of all parameters at
 //! the end, by gradient descent on one minibatch. Each line becomes one launch or a few, and its result on the host is
-//! computed at once: it is what memory must hold in the end, and what the next line is applied to. Buffers of one step are
-//! used again by the next, as allocators of deep-learning frameworks do.
+//! computed at once: it is what memory must hold in the end, and what the next line is applied to.
 //!
 //! Kernels: `conv.rs` forward and `conv_gradient.rs` backward; fully connected layers are convolutions whose window is the
 //! whole image. `layers.rs` has those that work element by element.
 //!
 //! Sharing between GPUs: one copy of the weights is read by all in both passes and written by the update, by whoever has that
-//! part of the buffer; so every step invalidates what all have read. Activations are read in the next kernel, and again in the
+//! part of the buffer. Activations are read in the next kernel, and again in the
 //! backward pass by the gradients of weights. Gradients of weights are written by slices of the minibatch and read by all
 //! slices' sums in the update, which is the all-reduce of training in several GPUs.
 //!
@@ -86,9 +85,6 @@ pub struct Training<'m> {
     labels: Buf<u32>,
     label_values: Vec<u32>,
     images: Maps,
-    /// The buffers of a step in the order in which it takes them, and how many the present step has taken.
-    of_step: Vec<usize>,
-    taken: usize,
 }
 
 impl Training<'_> {
@@ -106,20 +102,8 @@ impl Training<'_> {
         let labels = memory.alloc_from(&label_values);
         let stored = vec![Stored { name: "images", buf: memory.alloc_from(&values), values, is_written: false }];
         let images = Maps { stored: 0, channels, size };
-        let (kernels, parameters, of_step) = (Vec::new(), Vec::new(), Vec::new());
-        Training {
-            memory,
-            generator,
-            batch,
-            kernels,
-            stored,
-            parameters,
-            labels,
-            label_values,
-            images,
-            of_step,
-            taken: 0,
-        }
+        let (kernels, parameters) = (Vec::new(), Vec::new());
+        Training { memory, generator, batch, kernels, stored, parameters, labels, label_values, images }
     }
 
     /// The images of the minibatch.
@@ -144,11 +128,6 @@ impl Training<'_> {
         };
         self.parameters.push(parameters);
         parameters
-    }
-
-    /// Begins a step, whose results take the place of those of the step before.
-    pub fn begin_step(&mut self) {
-        self.taken = 0;
     }
 
     /// Applies a layer, and rectifies the result if asked to.
@@ -220,14 +199,9 @@ impl Training<'_> {
         stored.is_written = true;
     }
 
-    /// Takes the next buffer of the step for the result of a kernel.
+    /// A buffer for the result of a kernel.
     fn result(&mut self, name: &'static str, channels: u32, size: u32, values: Vec<f32>) -> Maps {
-        if self.taken == self.of_step.len() {
-            let stored = self.store(name, vec![0.0; values.len()]);
-            self.of_step.push(stored);
-        }
-        let stored = self.of_step[self.taken];
-        self.taken += 1;
+        let stored = self.store(name, vec![0.0; values.len()]);
         self.overwrite(stored, values);
         Maps { stored, channels, size }
     }
@@ -247,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// Two steps of a network with every kind of layer.
+    /// A step of a network with every kind of layer.
     fn train(memory: &mut HostMemory) -> HostProgram {
         let batch = Minibatch { images: 4, tile: Tile::Small };
         let mut training = Training::new(memory, 3, batch, [3, 16, 10]);
@@ -256,37 +230,34 @@ mod tests {
         let inner = training.parameters(convolution([8, 8], 8, 3, 1));
         let strided = training.parameters(convolution([8, 8], 8, 3, 2));
         let classes = training.parameters(fully_connected([8, 10], 1));
-        for _ in 0..2 {
-            training.begin_step();
-            let a = training.convolve(&images, &first, true);
-            let pooled = training.max_pool(&a);
-            let b = training.convolve(&pooled, &inner, false);
-            let sum = training.add(&b, &pooled);
-            let c = training.convolve(&sum, &strided, true);
-            let mean = training.average_pool(&c);
-            let logits = training.convolve(&mean, &classes, false);
+        let a = training.convolve(&images, &first, true);
+        let pooled = training.max_pool(&a);
+        let b = training.convolve(&pooled, &inner, false);
+        let sum = training.add(&b, &pooled);
+        let c = training.convolve(&sum, &strided, true);
+        let mean = training.average_pool(&c);
+        let logits = training.convolve(&mean, &classes, false);
 
-            let mut gradient = training.loss(&logits);
-            training.parameter_gradients(&mean, &classes, &gradient);
-            gradient = training.data_gradient(&classes, &gradient);
-            gradient = training.average_pool_gradient(&c, &gradient);
-            training.rectify_gradient(&c, &gradient);
-            training.parameter_gradients(&sum, &strided, &gradient);
-            gradient = training.data_gradient(&strided, &gradient);
-            training.rectify_gradient(&sum, &gradient);
-            training.parameter_gradients(&pooled, &inner, &gradient);
-            let through = training.data_gradient(&inner, &gradient);
-            training.add_data_gradient(&inner, &gradient, &through);
-            gradient = training.max_pool_gradient(&a, &pooled, &through);
-            training.rectify_gradient(&a, &gradient);
-            training.parameter_gradients(&images, &first, &gradient);
-            training.update();
-        }
+        let mut gradient = training.loss(&logits);
+        training.parameter_gradients(&mean, &classes, &gradient);
+        gradient = training.data_gradient(&classes, &gradient);
+        gradient = training.average_pool_gradient(&c, &gradient);
+        training.rectify_gradient(&c, &gradient);
+        training.parameter_gradients(&sum, &strided, &gradient);
+        gradient = training.data_gradient(&strided, &gradient);
+        training.rectify_gradient(&sum, &gradient);
+        training.parameter_gradients(&pooled, &inner, &gradient);
+        let through = training.data_gradient(&inner, &gradient);
+        training.add_data_gradient(&inner, &gradient, &through);
+        gradient = training.max_pool_gradient(&a, &pooled, &through);
+        training.rectify_gradient(&a, &gradient);
+        training.parameter_gradients(&images, &first, &gradient);
+        training.update();
         training.finish()
     }
 
     #[test]
-    fn steps_run_forward_and_backward_and_update_all_parameters() {
+    fn a_step_runs_forward_and_backward_and_updates_all_parameters() {
         let mut memory = HostMemory::default();
         let mut program = train(&mut memory);
         let before = memory.clone();
@@ -295,13 +266,5 @@ mod tests {
             let words = output.words();
             assert_ne!(memory.words()[words.clone()], before.words()[words], "{}", output.name());
         }
-    }
-
-    #[test]
-    fn the_second_step_takes_the_buffers_of_the_first() {
-        let mut memory = HostMemory::default();
-        let program = train(&mut memory);
-        // 4 layers with 4 buffers of parameters each, 7 results forward and 6 gradients backward.
-        assert_eq!(program.outputs().len(), 16 + 7 + 6);
     }
 }
