@@ -5,15 +5,15 @@
 //! first; a work-item reads the nine elements around its own straight from memory and writes one. The border of the
 //! result stays as it is.
 //!
-//! Sharing: the matrix is read by rows of work-groups in the order in which it lies, so where both are cut into contiguous
-//! parts, a GPU reads its own part and the rows next to it. What comes again is what windows of adjacent elements have in
-//! common: an element is read nine times within its work-group, but for the rows at the edges of work-groups, which are
-//! read by the next row of work-groups again, after a whole row of them.
+//! Sharing: the matrix is read by rows of work-groups in the order in which it lies, so where both are cut into
+//! contiguous parts, a GPU reads its own part and the rows next to it. What comes again is what windows of adjacent
+//! elements have in common: an element is read nine times within its work-group, but for the rows at the edges of
+//! work-groups, which are read by the next row of work-groups again, after a whole row of them.
 //!
 //! Left out: nothing of the kernel; the matrix is smaller than the paper's.
 //!
-//! Arithmetic: 8 instructions for row, column and the test against the border; per element of the window 1 for its address
-//! and a fused multiply-add.
+//! Arithmetic: 8 instructions for row, column and the test against the border; per element of the window 1 for its
+//! address and a fused multiply-add.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 use chorus_system::Scale;
@@ -32,9 +32,9 @@ const WINDOW: [f32; 9] = [0.2, 0.5, -0.8, -0.3, 0.6, -0.9, 0.4, 0.7, 0.1];
 /// 2-D convolution.
 pub struct C2d;
 
-/// Rows and columns of the matrix. A wavefront takes 26 line accesses of 64 bytes, 24 of them for its nine reads. So 0.40
-/// million cover 4.0 MB, an eighth of a sixteenth of Table 3's 512 MB, and 29 million cover 290 MB, a little more than half
-/// of them.
+/// Rows and columns of the matrix. A wavefront takes 26 line accesses of 64 bytes, 24 of them for its nine reads. So
+/// 0.40 million cover 4.0 MB, an eighth of a sixteenth of Table 3's 512 MB, and 29 million cover 290 MB, a little more
+/// than half of them.
 fn side(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 704,
@@ -97,7 +97,8 @@ impl Workload for C2d {
     }
 
     fn source(&self) -> &'static str {
-        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, section 5.1, Table 3 (C2D); \
+        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
+         section 5.1, Table 3 (C2D); \
          PolyBench-GPU 2DCONV (Grauer-Gray et al., InPar 2012)"
     }
 

@@ -63,8 +63,8 @@ impl Layer {
         (filter / filters * self.depth() + depth) * filters + filter % filters
     }
 
-    /// Where the input of a pixel of the output lies that filters of a group see at a depth, or nothing outside the image.
-    /// Pixels are numbered through all images.
+    /// Where the input of a pixel of the output lies that filters of a group see at a depth, or nothing outside the
+    /// image. Pixels are numbered through all images.
     pub fn input(&self, group: u32, pixel: u32, depth: u32) -> Option<u32> {
         let (output, area) = (self.output_size(), self.window * self.window);
         let (image, pixel) = (pixel / self.output_pixels(), pixel % self.output_pixels());

@@ -1,15 +1,15 @@
 //! The gradients of convolution layers as implicit matrix products.
 //!
 //! The backward passes that belong to `conv.rs` (Chetlur et al.: cuDNN: Efficient Primitives for Deep Learning, 2014,
-//! section 3), over images and filters in the same order in memory. The gradient of the input is the product of the filters,
-//! one row per channel, and of a matrix that gathers for each pixel of the input the gradients of all outputs whose windows
-//! see it. The gradient of the weights is the product of the windows, one row for each channel and place, and of the gradients
-//! of the outputs, one column per filter; it sums over all pixels of all images, so the images are cut into slices, each of
-//! which gives a gradient of its own, and who uses them adds them up.
+//! section 3), over images and filters in the same order in memory. The gradient of the input is the product of the
+//! filters, one row per channel, and of a matrix that gathers for each pixel of the input the gradients of all outputs
+//! whose windows see it. The gradient of the weights is the product of the windows, one row for each channel and place,
+//! and of the gradients of the outputs, one column per filter; it sums over all pixels of all images, so the images are
+//! cut into slices, each of which gives a gradient of its own, and who uses them adds them up.
 //!
-//! Sharing: the gradient of the input reads the filters in all tiles of pixels, and the gradients of the outputs in all tiles
-//! of channels. The gradient of the weights reads what the forward pass has read and what the backward pass has just written,
-//! each in many tiles. Layers without groups only.
+//! Sharing: the gradient of the input reads the filters in all tiles of pixels, and the gradients of the outputs in all
+//! tiles of channels. The gradient of the weights reads what the forward pass has read and what the backward pass has
+//! just written, each in many tiles. Layers without groups only.
 //!
 //! Arithmetic: 4 instructions for the address of a weight, 8 for a gather, 2 for a gradient in order.
 
@@ -18,8 +18,8 @@ use chorus_sim::frontend::{Buf, Kernel};
 use crate::conv::Layer;
 use crate::gemm::{Addend, Adjacent, Operand, Order, Product, Strided, Target, Tile};
 
-/// The filters as columns of a matrix with a row per channel; its depth runs through the places of the window, and through
-/// the filters at each place.
+/// The filters as columns of a matrix with a row per channel; its depth runs through the places of the window, and
+/// through the filters at each place.
 #[derive(Clone)]
 struct FilterColumns {
     layer: Layer,
@@ -357,8 +357,8 @@ mod tests {
         }
     }
 
-    /// The layer is linear in its input and in its weights, so the change of the output along any direction is the scalar
-    /// product of that direction and the gradient.
+    /// The layer is linear in its input and in its weights, so the change of the output along any direction is the
+    /// scalar product of that direction and the gradient.
     #[test]
     fn gradients_are_the_transposes_of_the_layer() {
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();

@@ -1,20 +1,20 @@
 //! `fir`: a finite impulse response filter over a signal that arrives in blocks.
 //!
-//! Source: REC paper (Ko et al.), section 5.1, Table 3, `Finite impulse response`; FIR of Hetero-Mark (Sun et al., IISWC
-//! 2016), with 16 taps as in MGPUSim's copy. One kernel per block, a work-item per sample in work-groups of 256: it reads
-//! the sample and the 15 before it one by one, those before the block from the history, weighs them and writes one output.
-//! The last work-items of a block leave their samples as the history of the next.
+//! Source: REC paper (Ko et al.), section 5.1, Table 3, `Finite impulse response`; FIR of Hetero-Mark (Sun et al.,
+//! IISWC 2016), with 16 taps as in MGPUSim's copy. One kernel per block, a work-item per sample in work-groups of 256:
+//! it reads the sample and the 15 before it one by one, those before the block from the history, weighs them and writes
+//! one output. The last work-items of a block leave their samples as the history of the next.
 //!
-//! Sharing: the signal lies in one buffer, and its parts with the GPUs, while all GPUs work on every block. So most reads
-//! of the signal and most writes of the result go to the GPU where the block lies, and a line is read by the same work-group
-//! up to 16 times, then never again. The coefficients are read by everybody in every kernel; the history is written by the
-//! last work-group of a kernel and read by the first of the next, on another GPU.
+//! Sharing: the signal lies in one buffer, and its parts with the GPUs, while all GPUs work on every block. So most
+//! reads of the signal and most writes of the result go to the GPU where the block lies, and a line is read by the same
+//! work-group up to 16 times, then never again. The coefficients are read by everybody in every kernel; the history is
+//! written by the last work-group of a kernel and read by the first of the next, on another GPU.
 //!
-//! Left out: the host that sends blocks as they come. The source's one history is read and written in the same kernel, a
-//! race between the first and the last work-group; here two histories take turns.
+//! Left out: the host that sends blocks as they come. The source's one history is read and written in the same kernel,
+//! a race between the first and the last work-group; here two histories take turns.
 //!
-//! Arithmetic: 4 instructions for the index and addresses; per tap 3 for the test of the block's edge and the address, and a
-//! fused multiply-add; 3 for the test of the end of the block.
+//! Arithmetic: 4 instructions for the index and addresses; per tap 3 for the test of the block's edge and the address,
+//! and a fused multiply-add; 3 for the test of the end of the block.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
@@ -39,9 +39,9 @@ struct Signal {
 }
 
 impl Signal {
-    /// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a quarter
-    /// of a sixteenth of Table 3's 128 MB, in 0.41 million, and 134 MB in 26 million. Even a quick block has more than the
-    /// 640 wavefronts that the machine holds.
+    /// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a
+    /// quarter of a sixteenth of Table 3's 128 MB, in 0.41 million, and 134 MB in 26 million. Even a quick block has
+    /// more than the 640 wavefronts that the machine holds.
     fn of(scale: Scale) -> Signal {
         match scale {
             Scale::Quick => Signal { blocks: 8, samples_of_block: 32 * 1024 },
@@ -123,7 +123,8 @@ impl Workload for Fir {
     }
 
     fn source(&self) -> &'static str {
-        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, section 5.1, Table 3 (FIR); \
+        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
+         section 5.1, Table 3 (FIR); \
          Hetero-Mark FIR (Sun et al., IISWC 2016)"
     }
 

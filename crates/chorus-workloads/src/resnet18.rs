@@ -1,19 +1,20 @@
 //! `resnet18`: a training step of ResNet18 on small images.
 //!
-//! Source: REC paper (Ko et al.), section 5.5, training of ResNet18 on Tiny-ImageNet-200; ResNet (He et al., CVPR 2016, Table
-//! 1). A convolution of 7 x 7 with a stride of 2 and a pooling make images of a quarter of the rows and columns; four stages
-//! of two basic blocks follow, each behind the first with twice the channels and half the rows and columns, then the mean of
-//! each plane and a fully connected layer with a neuron for each of 200 classes. A block is two convolutions of 3 x 3 and a
-//! shortcut, which is a convolution of one pixel where the shape changes. A step runs all layers forward, the loss, and all
-//! layers backward, and then updates all parameters by gradient descent (`training/`).
+//! Source: REC paper (Ko et al.), section 5.5, training of ResNet18 on Tiny-ImageNet-200; ResNet (He et al., CVPR 2016,
+//! Table 1). A convolution of 7 x 7 with a stride of 2 and a pooling make images of a quarter of the rows and columns;
+//! four stages of two basic blocks follow, each behind the first with twice the channels and half the rows and columns,
+//! then the mean of each plane and a fully connected layer with a neuron for each of 200 classes. A block is two
+//! convolutions of 3 x 3 and a shortcut, which is a convolution of one pixel where the shape changes. A step runs all
+//! layers forward, the loss, and all layers backward, and then updates all parameters by gradient descent
+//! (`training/`).
 //!
 //! Sharing: as in `vgg16`, and besides, the input of a block is read again by the addition two kernels later and by the
-//! gradients of the first convolution and of the shortcut in the backward pass; where the shortcut is the input itself, the
-//! gradient of the first convolution is added in place to the gradient of the block's output, which the second convolution's
-//! have read.
+//! gradients of the first convolution and of the shortcut in the backward pass; where the shortcut is the input itself,
+//! the gradient of the first convolution is added in place to the gradient of the block's output, which the second
+//! convolution's have read.
 //!
-//! Left out: normalisation of batches, and what else `training/` leaves out. The pooling behind the first convolution has
-//! windows of 2 x 2, where ResNet's are of 3 x 3 and overlap.
+//! Left out: normalisation of batches, and what else `training/` leaves out. The pooling behind the first convolution
+//! has windows of 2 x 2, where ResNet's are of 3 x 3 and overlap.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;
@@ -21,10 +22,8 @@ use chorus_system::Scale;
 use crate::gemm::Tile;
 use crate::program::HostProgram;
 use crate::registry::Workload;
-use crate::training::{Maps, Minibatch, Parameters, Training, convolution, fully_connected};
+use crate::training::{CLASSES, COLOURS, Maps, Minibatch, Parameters, Training, convolution, fully_connected};
 
-/// Classes of Tiny-ImageNet-200.
-const CLASSES: u32 = 200;
 const STAGES: u32 = 4;
 const BLOCKS_OF_STAGE: u32 = 2;
 
@@ -35,16 +34,17 @@ pub struct ResNet18;
 struct Size {
     /// Channels of the first stage.
     channels: u32,
-    /// Rows and columns of an image.
-    pixels: u32,
     batch: Minibatch,
 }
 
 impl Size {
+    /// Quick: 10 channels for 64, and images of half of Tiny-ImageNet's 64 rows and columns: 3.8 MB and QUICKACC
+    /// million line accesses of 64 bytes. Paper: all channels and images of 64 x 64, 16 of them in 128 MB and PAPERACC
+    /// million. The paper says neither how large its minibatch nor how large the footprint is.
     fn of(scale: Scale) -> Size {
         match scale {
-            Scale::Quick => Size { channels: 12, pixels: 32, batch: Minibatch { images: 4, tile: Tile::Small } },
-            Scale::Paper => Size { channels: 64, pixels: 64, batch: Minibatch { images: 16, tile: Tile::Large } },
+            Scale::Quick => Size { channels: 10, batch: Minibatch { images: 4, size: 32, tile: Tile::Small } },
+            Scale::Paper => Size { channels: 64, batch: Minibatch { images: 16, size: 64, tile: Tile::Large } },
         }
     }
 }
@@ -112,8 +112,8 @@ struct Network {
 
 impl Network {
     fn new(training: &mut Training, size: &Size) -> Network {
-        let stem = training.parameters(convolution([3, size.channels], size.pixels, 7, 2));
-        let (mut channels, mut pixels) = (size.channels, size.pixels / 4);
+        let stem = training.parameters(convolution([COLOURS, size.channels], size.batch.size, 7, 2));
+        let (mut channels, mut pixels) = (size.channels, size.batch.size / 4);
         let mut blocks = Vec::new();
         for stage in 0..STAGES {
             let filters = size.channels << stage;
@@ -171,7 +171,8 @@ impl Workload for ResNet18 {
     }
 
     fn source(&self) -> &'static str {
-        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, section 5.5 (ResNet18); He et \
+        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
+         section 5.5 (ResNet18); He et \
          al., Deep Residual Learning for Image Recognition, CVPR 2016"
     }
 
@@ -185,9 +186,8 @@ impl Workload for ResNet18 {
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = Size::of(scale);
-        let mut training = Training::new(memory, seed, size.batch, [3, size.pixels, CLASSES]);
-        let network = Network::new(&mut training, &size);
-        network.train(&mut training);
+        let mut training = Training::new(memory, seed, size.batch);
+        Network::new(&mut training, &size).train(&mut training);
         training.finish()
     }
 }
@@ -200,7 +200,7 @@ mod tests {
     fn eighteen_layers_have_weights_besides_the_shortcuts() {
         let mut memory = HostMemory::default();
         let size = Size::of(Scale::Quick);
-        let mut training = Training::new(&mut memory, 1, size.batch, [3, size.pixels, CLASSES]);
+        let mut training = Training::new(&mut memory, 1, size.batch);
         let network = Network::new(&mut training, &size);
         assert_eq!(1 + 2 * network.blocks.len() + 1, 18);
         assert_eq!(network.blocks.iter().filter(|block| block.projection.is_some()).count(), 3);

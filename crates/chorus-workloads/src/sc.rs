@@ -1,20 +1,20 @@
 //! `sc`: the convolution of a padded image of integers with a mask that lies in memory.
 //!
 //! Source: REC paper (Ko et al.), section 5.1, Table 3, `Simple convolution`; SimpleConvolution of the AMD APP SDK, its
-//! non-separable kernel. The image has a margin on its right and lower side as wide as the mask, less one; the result has
-//! none. A launch of one dimension has a work-item for each pixel of the padded image, in work-groups of 64; its number,
-//! divided by the width of the result, is its pixel, and those beyond the last have nothing to do. Pixels are integers, the
-//! mask and the sum are floating point, and the sum is rounded at the end.
+//! non-separable kernel. The image has a margin on its right and lower side as wide as the mask, less one; the result
+//! has none. A launch of one dimension has a work-item for each pixel of the padded image, in work-groups of 64; its
+//! number, divided by the width of the result, is its pixel, and those beyond the last have nothing to do. Pixels are
+//! integers, the mask and the sum are floating point, and the sum is rounded at the end.
 //!
-//! Sharing: the mask is read by everybody. A row of the result is not a whole number of work-groups and a row of the image
-//! is longer than one of the result, so wavefronts begin anywhere in a line, and the parts of image and result that lie with
-//! a GPU drift apart from the pixels that it computes: at the borders of the parts GPUs read and write some of their
-//! neighbours' rows. Each pixel of the image is read nine times, by wavefronts of up to three rows.
+//! Sharing: the mask is read by everybody. A row of the result is not a whole number of work-groups and a row of the
+//! image is longer than one of the result, so wavefronts begin anywhere in a line, and the parts of image and result
+//! that lie with a GPU drift apart from the pixels that it computes: at the borders of the parts GPUs read and write
+//! some of their neighbours' rows. Each pixel of the image is read nine times, by wavefronts of up to three rows.
 //!
 //! Left out: the separable kernels that the SDK compares this one with.
 //!
-//! Arithmetic: 12 instructions for the division, its remainder and the test; per place of the mask 2 for the address, 1 to
-//! convert and a fused multiply-add; 2 for rounding.
+//! Arithmetic: 12 instructions for the division, its remainder and the test; per place of the mask 2 for the address, 1
+//! to convert and a fused multiply-add; 2 for rounding.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
@@ -42,9 +42,9 @@ struct Image {
 }
 
 impl Image {
-    /// A wavefront takes about 29 line accesses of 64 bytes, three for each of its nine reads. So 0.39 million cover 3.4 MB,
-    /// a tenth of a sixteenth of Table 3's 512 MB, and 29 million cover 259 MB, half of them. A padded row is a multiple of
-    /// 64 pixels, as usual.
+    /// A wavefront takes about 29 line accesses of 64 bytes, three for each of its nine reads. So 0.39 million cover
+    /// 3.4 MB, a tenth of a sixteenth of Table 3's 512 MB, and 29 million cover 259 MB, half of them. A padded row is a
+    /// multiple of 64 pixels, as usual.
     fn of(scale: Scale) -> Image {
         match scale {
             Scale::Quick => Image { width: 638, height: 670 },
@@ -114,7 +114,8 @@ impl Workload for Sc {
     }
 
     fn source(&self) -> &'static str {
-        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, section 5.1, Table 3 (SC); \
+        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
+         section 5.1, Table 3 (SC); \
          AMD APP SDK 3.0 SimpleConvolution"
     }
 

@@ -1,16 +1,16 @@
 //! `st`: a weighted nine-point stencil on a matrix with a halo, tiles in local data.
 //!
-//! Source: REC paper (Ko et al.), section 5.1, Table 3, `Stencil 2D`; Stencil2D of SHOC (Danalis et al., GPGPU 2010), its
-//! OpenCL kernel and weights. A work-group of 64 work-items computes a tile of 16 rows and 64 columns: every work-item loads
-//! its column of 18 rows into local data, the first and the last one the columns beside the tile as well, and after a
-//! barrier it computes 16 rows. Two matrices take turns, one kernel per iteration. Rows are padded to 16 words, and the first
-//! column is the halo, so no row of a tile begins with a line.
+//! Source: REC paper (Ko et al.), section 5.1, Table 3, `Stencil 2D`; Stencil2D of SHOC (Danalis et al., GPGPU 2010),
+//! its OpenCL kernel and weights. A work-group of 64 work-items computes a tile of 16 rows and 64 columns: every
+//! work-item loads its column of 18 rows into local data, the first and the last one the columns beside the tile as
+//! well, and after a barrier it computes 16 rows. Two matrices take turns, one kernel per iteration. Rows are padded to
+//! 16 words, and the first column is the halo, so no row of a tile begins with a line.
 //!
 //! Sharing: SHOC makes rows the first dimension of the launch, so work-groups are numbered down the columns of tiles. A
-//! contiguous range of them is a strip of the matrix from top to bottom, while a contiguous part of the buffer is a band from
-//! left to right: a GPU finds only its share of the strip in its own memory and reads and writes the rest in those of the
-//! others, four or five lines of a row at a time. Every iteration reads what the one before wrote, by the same work-group but
-//! for the halo of each tile.
+//! contiguous range of them is a strip of the matrix from top to bottom, while a contiguous part of the buffer is a
+//! band from left to right: a GPU finds only its share of the strip in its own memory and reads and writes the rest in
+//! those of the others, four or five lines of a row at a time. Every iteration reads what the one before wrote, by the
+//! same work-group but for the halo of each tile.
 //!
 //! Left out: most of the iterations (SHOC makes 1000, MGPUSim 5), and the kernel that copies halos between processes.
 //!
@@ -50,8 +50,8 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so that three
-    /// iterations fit 0.37 million. Paper: 135 MB and 20 million in MGPUSim's five iterations.
+    /// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so
+    /// that three iterations fit 0.37 million. Paper: 135 MB and 20 million in MGPUSim's five iterations.
     fn of(scale: Scale) -> Matrix {
         match scale {
             Scale::Quick => Matrix { rows: 512, columns: 1024, iterations: 3 },
@@ -158,7 +158,8 @@ impl Workload for St {
     }
 
     fn source(&self) -> &'static str {
-        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, section 5.1, Table 3 (ST); \
+        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
+         section 5.1, Table 3 (ST); \
          SHOC Stencil2D (Danalis et al., GPGPU 2010)"
     }
 

@@ -1,19 +1,19 @@
 //! `vgg16`: a training step of VGG16 on small images.
 //!
-//! Source: REC paper (Ko et al.), section 5.5, training of VGG16 on Tiny-ImageNet-200; VGG (Simonyan, Zisserman, ICLR 2015,
-//! Table 1, configuration D). Thirteen convolutions of 3 x 3 in five stages, each stage behind the first with more channels
-//! and each followed by pooling of 2 x 2, and three fully connected layers, the last with a neuron for each of 200 classes.
-//! A step runs all layers forward, the loss, and all layers backward, as the networks that come with MGPUSim do, and then
-//! updates all parameters by gradient descent (`training/`).
+//! Source: REC paper (Ko et al.), section 5.5, training of VGG16 on Tiny-ImageNet-200; VGG (Simonyan, Zisserman, ICLR
+//! 2015, Table 1, configuration D). Thirteen convolutions of 3 x 3 in five stages, each stage behind the first with
+//! more channels and each followed by pooling of 2 x 2, and three fully connected layers, the last with a neuron for
+//! each of 200 classes. A step runs all layers forward, the loss, and all layers backward, as the networks that come
+//! with MGPUSim do, and then updates all parameters by gradient descent (`training/`).
 //!
 //! Sharing: activations of early stages are many and weights few, in late ones it is the other way round; so first the
-//! images and then the filters are what all GPUs read: filters in the forward pass and again for the gradient of the input,
-//! images in the forward pass and again for the gradient of the weights. The update writes all that GPUs have read of the
-//! weights.
+//! images and then the filters are what all GPUs read: filters in the forward pass and again for the gradient of the
+//! input, images in the forward pass and again for the gradient of the weights. The update writes all that GPUs have
+//! read of the weights.
 //!
-//! Left out: dropout between the fully connected layers, and what `training/` leaves out. Bias and rectification are part of
-//! the kernel of a convolution, where MGPUSim has kernels of their own; and its matrix products gather windows themselves
-//! instead of from a matrix that another kernel writes.
+//! Left out: dropout between the fully connected layers, and what `training/` leaves out. Bias and rectification are
+//! part of the kernel of a convolution, where MGPUSim has kernels of their own; and its matrix products gather windows
+//! themselves instead of from a matrix that another kernel writes.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;
@@ -21,10 +21,8 @@ use chorus_system::Scale;
 use crate::gemm::Tile;
 use crate::program::HostProgram;
 use crate::registry::Workload;
-use crate::training::{Maps, Minibatch, Parameters, Training, convolution, fully_connected};
+use crate::training::{CLASSES, COLOURS, Maps, Minibatch, Parameters, Training, convolution, fully_connected};
 
-/// Classes of Tiny-ImageNet-200.
-const CLASSES: u32 = 200;
 /// Convolutions of each stage.
 const CONVOLUTIONS: [u32; 5] = [2, 2, 3, 3, 3];
 
@@ -37,26 +35,26 @@ struct Size {
     channels: [u32; 5],
     /// Outputs of the first two fully connected layers.
     neurons: u32,
-    /// Rows and columns of an image.
-    pixels: u32,
     batch: Minibatch,
 }
 
 impl Size {
+    /// Quick: a sixteenth of the channels and neurons, and images of half of Tiny-ImageNet's 64 rows and columns: 2.2
+    /// MB and 0.36 million line accesses of 64 bytes. Paper: images of 64 x 64, half of the channels and a quarter of
+    /// the neurons, so that a minibatch of 8 takes 111 MB and 21 million. The paper says neither how large its
+    /// minibatch nor how large the footprint is.
     fn of(scale: Scale) -> Size {
         let channels = |first: u32| [1, 2, 4, 8, 8].map(|times| times * first);
         match scale {
             Scale::Quick => Size {
                 channels: channels(4),
                 neurons: 256,
-                pixels: 32,
-                batch: Minibatch { images: 4, tile: Tile::Small },
+                batch: Minibatch { images: 4, size: 32, tile: Tile::Small },
             },
             Scale::Paper => Size {
                 channels: channels(32),
                 neurons: 1024,
-                pixels: 64,
-                batch: Minibatch { images: 8, tile: Tile::Large },
+                batch: Minibatch { images: 8, size: 64, tile: Tile::Large },
             },
         }
     }
@@ -70,7 +68,7 @@ struct Network {
 
 impl Network {
     fn new(training: &mut Training, size: &Size) -> Network {
-        let (mut channels, mut pixels) = (3, size.pixels);
+        let (mut channels, mut pixels) = (COLOURS, size.batch.size);
         let mut stages = Vec::new();
         for (filters, convolutions) in size.channels.into_iter().zip(CONVOLUTIONS) {
             let mut stage = Vec::new();
@@ -157,7 +155,8 @@ impl Workload for Vgg16 {
     }
 
     fn source(&self) -> &'static str {
-        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, section 5.5 (VGG16); Simonyan, \
+        "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
+         section 5.5 (VGG16); Simonyan, \
          Zisserman, Very Deep Convolutional Networks for Large-Scale Image Recognition, ICLR 2015"
     }
 
@@ -171,7 +170,7 @@ impl Workload for Vgg16 {
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = Size::of(scale);
-        let mut training = Training::new(memory, seed, size.batch, [3, size.pixels, CLASSES]);
+        let mut training = Training::new(memory, seed, size.batch);
         let network = Network::new(&mut training, &size);
         network.train(&mut training);
         training.finish()
@@ -185,7 +184,7 @@ mod tests {
     #[test]
     fn five_poolings_leave_whole_pixels() {
         for scale in Scale::ALL {
-            assert_eq!(Size::of(scale).pixels % 32, 0, "{scale}");
+            assert_eq!(Size::of(scale).batch.size % 32, 0, "{scale}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! The kernels of a training step that are no matrix products, each with its host reference.
 //!
-//! One work-item per element in work-groups of 64, as the tensor operators of MGPUSim's networks have it, except for sums:
-//! the gradient of a bias takes a work-group of 128 per filter, the loss a wavefront per image, and the mean of a plane a
-//! work-item, which reads the plane pixel by pixel.
+//! One work-item per element in work-groups of 64, as the tensor operators of MGPUSim's networks have it, except for
+//! sums: the gradient of a bias takes a work-group of 128 per filter, the loss a wavefront per image, and the mean of a
+//! plane a work-item, which reads the plane pixel by pixel.
 //!
 //! Arithmetic: 3 instructions per element for its index and the end, and those that each kernel states.
 
@@ -59,8 +59,8 @@ fn of_greatest(input: f32, greatest: f32, gradient: f32) -> f32 {
     if input == greatest { gradient } else { 0.0 }
 }
 
-/// Gives the gradient of a window to the pixels that have its greatest value, a work-item per pixel; 6 instructions for the
-/// window, 2 to compare and select. The source keeps the place of the greatest value instead of comparing again.
+/// Gives the gradient of a window to the pixels that have its greatest value, a work-item per pixel; 6 instructions for
+/// the window, 2 to compare and select. The source keeps the place of the greatest value instead of comparing again.
 pub fn max_pool_gradient(size: u32, [input, output, gradient, result]: [Buf<f32>; 4]) -> Kernel {
     assert!(size.is_multiple_of(2), "windows of 2 x 2 divide planes of {size} x {size}");
     elementwise("max pool gradient", input.len(), move |w, inside, at| async move {
@@ -116,8 +116,8 @@ pub fn average_gradients(pixels: u32, gradient: &[f32]) -> Vec<f32> {
     gradient.iter().flat_map(|gradient| vec![gradient / pixels as f32; pixels as usize]).collect()
 }
 
-/// Sums the gradients of the outputs of each filter, over so many images, filters and pixels; 3 instructions per element for
-/// its image, its address and the sum.
+/// Sums the gradients of the outputs of each filter, over so many images, filters and pixels; 3 instructions per
+/// element for its image, its address and the sum.
 pub fn bias_gradient([images, filters, pixels]: [u32; 3], gradient: Buf<f32>, result: Buf<f32>) -> Kernel {
     let body = move |w: Wave| async move {
         let filter = w.work_group();
@@ -209,8 +209,8 @@ pub fn loss_gradients(classes: u32, logits: &[f32], labels: &[u32]) -> Vec<f32> 
     gradients
 }
 
-/// Moves parameters against the sum of their gradients of some slices; per slice 2 instructions for the address and the sum,
-/// 1 for the parameter.
+/// Moves parameters against the sum of their gradients of some slices; per slice 2 instructions for the address and the
+/// sum, 1 for the parameter.
 pub fn descend(parameters: Buf<f32>, gradients: Buf<f32>, slices: u32) -> Kernel {
     let slice_len = gradients.len() as u32 / slices;
     elementwise("update", parameters.len(), move |w, inside, at| async move {

@@ -1,16 +1,16 @@
 //! Training steps of networks over images: from the shapes of layers to launches, and what they must compute.
 //!
-//! A step is written down as it runs: the layers forward, the loss, the layers backward, and the update of all parameters at
-//! the end, by gradient descent on one minibatch. Each line becomes one launch or a few, and its result on the host is
-//! computed at once: it is what memory must hold in the end, and what the next line is applied to.
+//! A step is written down as it runs: the layers forward, the loss, the layers backward, and the update of all
+//! parameters at the end, by gradient descent on one minibatch. Each line becomes one launch or a few, and its result
+//! on the host is computed at once: it is what memory must hold in the end, and what the next line is applied to.
 //!
-//! Kernels: `conv.rs` forward and `conv_gradient.rs` backward; fully connected layers are convolutions whose window is the
-//! whole image. `layers.rs` has those that work element by element.
+//! Kernels: `conv.rs` forward and `conv_gradient.rs` backward; fully connected layers are convolutions whose window is
+//! the whole image. `layers.rs` has those that work element by element.
 //!
-//! Sharing between GPUs: one copy of the weights is read by all in both passes and written by the update, by whoever has that
-//! part of the buffer. Activations are read in the next kernel, and again in the
-//! backward pass by the gradients of weights. Gradients of weights are written by slices of the minibatch and read by all
-//! slices' sums in the update, which is the all-reduce of training in several GPUs.
+//! Sharing between GPUs: one copy of the weights is read by all in both passes and written by the update, by whoever
+//! has that part of the buffer. Activations are read in the next kernel, and again in the backward pass by the
+//! gradients of weights. Gradients of weights are written by slices of the minibatch and read by all slices' sums in
+//! the update, which is the all-reduce of training in several GPUs.
 //!
 //! Left out: normalisation of batches, momentum, and the augmentation and loading of images.
 
@@ -25,6 +25,11 @@ use crate::generator::SplitMix64;
 use crate::network;
 use crate::pooling::{self, Pooling};
 use crate::program::{HostProgram, Output};
+
+/// Channels of an image.
+pub const COLOURS: u32 = 3;
+/// Classes of Tiny-ImageNet-200.
+pub const CLASSES: u32 = 200;
 
 /// A buffer, and what it must hold when the kernels so far have run.
 struct Stored {
@@ -55,11 +60,13 @@ pub struct Parameters {
     bias_gradient: usize,
 }
 
-/// How a network is trained.
+/// What a network is trained on, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Minibatch {
     /// Images that a step is applied to.
     pub images: u32,
+    /// Rows and columns of an image.
+    pub size: u32,
     /// The tile of all matrix products.
     pub tile: Tile,
 }
@@ -88,20 +95,15 @@ pub struct Training<'m> {
 }
 
 impl Training<'_> {
-    /// Training of a network without layers on random images of some channels and as many classes.
-    pub fn new(
-        memory: &mut HostMemory,
-        seed: u64,
-        batch: Minibatch,
-        [channels, size, classes]: [u32; 3],
-    ) -> Training<'_> {
+    /// Training of a network without layers on random images.
+    pub fn new(memory: &mut HostMemory, seed: u64, batch: Minibatch) -> Training<'_> {
         let mut generator = SplitMix64::new(seed);
-        let label_values: Vec<u32> = (0..batch.images).map(|_| generator.below(classes)).collect();
-        let pixels = batch.images * channels * size * size;
+        let label_values: Vec<u32> = (0..batch.images).map(|_| generator.below(CLASSES)).collect();
+        let pixels = batch.images * COLOURS * batch.size * batch.size;
         let values: Vec<f32> = (0..pixels).map(|_| generator.between_f32(-1.0, 1.0)).collect();
         let labels = memory.alloc_from(&label_values);
         let stored = vec![Stored { name: "images", buf: memory.alloc_from(&values), values, is_written: false }];
-        let images = Maps { stored: 0, channels, size };
+        let images = Maps { stored: 0, channels: COLOURS, size: batch.size };
         let (kernels, parameters) = (Vec::new(), Vec::new());
         Training { memory, generator, batch, kernels, stored, parameters, labels, label_values, images }
     }
@@ -223,13 +225,12 @@ mod tests {
 
     /// A step of a network with every kind of layer.
     fn train(memory: &mut HostMemory) -> HostProgram {
-        let batch = Minibatch { images: 4, tile: Tile::Small };
-        let mut training = Training::new(memory, 3, batch, [3, 16, 10]);
+        let mut training = Training::new(memory, 3, Minibatch { images: 4, size: 16, tile: Tile::Small });
         let images = training.images();
-        let first = training.parameters(convolution([3, 8], 16, 3, 1));
+        let first = training.parameters(convolution([COLOURS, 8], 16, 3, 1));
         let inner = training.parameters(convolution([8, 8], 8, 3, 1));
         let strided = training.parameters(convolution([8, 8], 8, 3, 2));
-        let classes = training.parameters(fully_connected([8, 10], 1));
+        let classes = training.parameters(fully_connected([8, CLASSES], 1));
         let a = training.convolve(&images, &first, true);
         let pooled = training.max_pool(&a);
         let b = training.convolve(&pooled, &inner, false);
