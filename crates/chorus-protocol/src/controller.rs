@@ -235,6 +235,12 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether taking `message` now changes a count that nobody looks at before it is complete, and does nothing else. Then nothing depends on when it is taken,
+    /// and explorations take it at once.
+    fn only_counts(&self, _message: &Message<W>) -> bool {
+        false
+    }
+
     /// What was counted, in the order of [`crate::registry::Declaration::tallies`]; empty where nothing is.
     fn tallies(&self) -> &[Tally] {
         &[]

@@ -114,10 +114,12 @@ pub struct Message<const W: usize> {
     pub txn: Txn,
     /// The wavefront slot it serves; echoed by answers.
     pub wave: u16,
-    /// The private cache whose operation it serves, for protocols whose requests pass several caches; echoed by answers.
+    /// The cache whose operation it serves, for protocols whose requests pass several caches; echoed by answers.
     pub origin: AgentId,
     /// Who must see the operation it serves in its place, for protocols with scopes.
     pub scope: Scope,
+    /// A share of what the sender waits to get back, for protocols whose synchronisation is passed on.
+    pub credit: u32,
     /// The read-modify-write to perform, for atomics.
     pub atomic: Option<AtomicOp>,
     /// A timestamp, for protocols with synchronised counters; zero is none.
@@ -140,6 +142,7 @@ impl<const W: usize> Message<W> {
             wave: 0,
             origin: AgentId::default(),
             scope: Scope::WorkGroup,
+            credit: 0,
             atomic: None,
             stamp: 0,
             mask: ByteMask::EMPTY,
@@ -150,10 +153,10 @@ impl<const W: usize> Message<W> {
     /// Becomes a copy of `other`, without its data unless `with_data`.
     #[inline]
     pub fn copy_from(&mut self, other: &Message<W>, with_data: bool) {
-        let Message { kind, line, src, dst, txn, wave, origin, scope, atomic, stamp, mask, .. } = *other;
+        let Message { kind, line, src, dst, txn, wave, origin, scope, credit, atomic, stamp, mask, .. } = *other;
         (self.kind, self.line, self.src, self.dst) = (kind, line, src, dst);
         (self.txn, self.wave, self.origin, self.scope) = (txn, wave, origin, scope);
-        (self.atomic, self.stamp, self.mask) = (atomic, stamp, mask);
+        (self.credit, self.atomic, self.stamp, self.mask) = (credit, atomic, stamp, mask);
         if with_data {
             self.data = other.data;
         }
@@ -174,6 +177,7 @@ impl<const W: usize> Message<W> {
             wave: request.wave,
             origin: AgentId::default(),
             scope: Scope::WorkGroup,
+            credit: 0,
             atomic,
             stamp: 0,
             mask: request.mask,

@@ -305,12 +305,12 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &tc::strong::TcStrong,
     &tc::weak::TcWeak,
     &tc::weak::TcWeakFixed,
-    &no_remote::NoRemote,
-    &sw_flat::SwFlat,
-    &sw_hier::SwHier,
-    &nhcc::Nhcc,
-    &hmg::Hmg,
-    &ideal::Ideal,
+    &no_remote::NO_REMOTE,
+    &sw_flat::SW_FLAT,
+    &sw_hier::SW_HIER,
+    &nhcc::NHCC,
+    &hmg::HMG,
+    &ideal::IDEAL,
 ];
 
 /// The protocol called `name`.

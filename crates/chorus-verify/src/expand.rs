@@ -26,6 +26,12 @@ impl Moves {
         progress.clear();
         others.clear();
         machine.deliveries(state, progress);
+        if let Some(independent) = machine.independent(state, progress) {
+            progress.clear();
+            progress.push(independent);
+            *finished = false;
+            return;
+        }
         let idle = machine.idle(state);
         machine.issues(state, if idle { progress } else { others });
         machine.evictions(state, others);

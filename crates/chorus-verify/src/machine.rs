@@ -16,6 +16,7 @@ use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 use crate::config::{Evictions, MachineConfig, ThreadSpec};
 use crate::issue::{index_of, request, txn_of};
 use crate::mirror::Mirrors;
+use crate::networks::Networks;
 use crate::node::{Nodes, StepInput, Victim};
 use crate::program::{Edge, Location, Op, WORDS};
 use crate::state::{Progress, State};
@@ -286,6 +287,21 @@ impl Machine {
             }
             last = Some(place);
         }
+    }
+
+    /// The first of some deliveries that nothing depends on, now or later: the message stays at the head of its channel, and taking it commutes with every other
+    /// move. To follow it alone is to follow all of them. Where buffers are finite a message that waits keeps others out, and nothing is independent.
+    pub fn independent(&self, state: &[u32], deliveries: &[Action]) -> Option<Action> {
+        if self.config.networks != Networks::Unbounded {
+            return None;
+        }
+        let network = self.network(state);
+        deliveries.iter().copied().find(|delivery| {
+            let Action::Deliver { position } = delivery else { return false };
+            let message = self.nodes.message(network[usize::from(*position)]);
+            let receiver = usize::from(message.dst.0);
+            receiver < self.controllers && self.nodes.node(state[receiver]).controller.only_counts(message)
+        })
     }
 
     /// The lines that may leave.

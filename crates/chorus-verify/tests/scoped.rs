@@ -8,11 +8,12 @@ use chorus_protocol::address::Role;
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::registry::{Protocol, find};
 use chorus_verify::check::{check, find_configuration};
-use chorus_verify::config::Stores;
-use chorus_verify::explore::{Exploration, OnForbidden};
+use chorus_verify::config::{MachineConfig, Stores};
+use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::{caught, find_fault};
 use chorus_verify::litmus::{self, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::machine::Machine;
+use chorus_verify::networks::Networks;
 use chorus_verify::node::StepInput;
 use chorus_verify::settings::Settings;
 use chorus_verify::table::{RoleTable, TransitionTable};
@@ -167,6 +168,24 @@ fn explored(name: &str, config: &str) -> Exploration {
     let mut exploration = Exploration::new(protocol(name), None, &config.machine, OnForbidden::Stop);
     exploration.run(&Settings::with_states(200_000));
     exploration
+}
+
+/// Buffers that are finite and never full change nothing but that every message is tried in every order.
+#[test]
+fn messages_that_only_count_may_be_taken_at_once() {
+    for (name, config) in [("nhcc", "message-modules"), ("hmg", "message-modules"), ("hmg", "gpus-smoke")] {
+        let config = find_configuration(protocol(name), config).unwrap().machine;
+        let networks = Networks::Finite { pools: vec![0, 1], capacity: 1000 };
+        let every_order = MachineConfig { networks, ..config.clone() };
+        let [reduced, full] = [config, every_order].map(|machine| {
+            let mut exploration = Exploration::new(protocol(name), None, &machine, OnForbidden::Stop);
+            assert_eq!(exploration.run(&Settings::default()), End::Exhausted, "{name}");
+            exploration
+        });
+        let outcomes = |exploration: &Exploration| exploration.judge().reached().into_keys().collect::<Vec<_>>();
+        assert_eq!(outcomes(&reduced), outcomes(&full), "{name}");
+        assert!(reduced.states() < full.states(), "{name}: {} of {} states", reduced.states(), full.states());
+    }
 }
 
 /// The messages that banks got while they had no copy but waited for one, as traffic classes.

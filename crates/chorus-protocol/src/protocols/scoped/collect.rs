@@ -1,10 +1,13 @@
 //! What a bank waits for before it answers a release or an acquire (HMG paper, sections IV-B and V-B).
 //!
 //! A release goes through the bank of its module to every other bank of its scope. It travels behind the stores that it releases, so a bank that gets
-//! it has performed them; the bank answers once the invalidations that it has sent are known to have arrived, which it learns from marks that it sends behind
-//! them. Invalidations themselves are never acknowledged. With GPU homes the same happens level by level: GPU homes pass a system-wide release on to
-//! the system homes, and pass marks of other GPUs on to the modules of their own. Everybody waits only for those further from the release, so nobody waits in a
-//! circle.
+//! it has performed them; what is still on its way then are the invalidations that the bank has sent, and marks are sent behind them. Whoever gets a mark has
+//! carried them out. With GPU homes the same happens level by level: GPU homes pass a system-wide release on to the system homes, and pass marks of
+//! other GPUs on to the modules of their own. Invalidations themselves are never acknowledged.
+//!
+//! Nobody on the way waits. The releasing bank gives its questions shares of a credit; whoever is asked splits its share among those whom it asks in turn, and sends
+//! the rest straight back to the releasing bank, which is done when it has the whole again (Mattern: Global Quiescence Detection Based on Credit
+//! Distribution and Recovery, 1989). So a release takes three ways between GPUs, to the home, to its sharers, and back, and no chain of answers.
 //!
 //! A bank collects for one release of its own module at a time. Those that arrive meanwhile wait for the next collection, which serves all of them.
 
@@ -14,14 +17,14 @@ use crate::address::AgentId;
 /// Who asked, and the name under which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Asker {
-    /// The private cache or bank.
+    /// The private cache.
     pub agent: AgentId,
     /// Its name for what it asked.
     pub txn: Txn,
 }
 
 /// What is collected for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Releases of this module's private caches.
     Release,
@@ -29,25 +32,22 @@ pub enum Purpose {
     KernelEnd,
     /// Acquires of this module's private caches.
     Acquire,
-    /// A release that another bank asked about.
-    PeerRelease,
-    /// A mark that another bank sent.
-    PeerMark,
 }
 
-/// An exchange whose answers are being counted.
+/// The credit of a collection. Shares of it stay above zero for as many questions as the largest machine asks.
+pub const WHOLE: u32 = 1 << 30;
+
+/// An exchange whose answers are awaited.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Collection {
     /// The name that the questions carry.
     pub name: Txn,
     /// What for.
     pub purpose: Purpose,
-    /// How wide.
-    pub scope: Scope,
     /// Who gets the answer.
     pub askers: Vec<Asker>,
-    /// Answers that are missing.
-    pub missing: u16,
+    /// Credit that has not come back.
+    pub missing: u32,
 }
 
 /// All exchanges of a bank.
@@ -87,17 +87,22 @@ impl Collections {
         Txn((0..).find(|&name| !used(name)).unwrap_or(0))
     }
 
-    /// Starts to count.
+    /// Waits for the credit of a collection.
     pub fn start(&mut self, collection: Collection) {
         self.running.push(collection);
     }
 
-    /// Counts an answer. Returns the collection if it was the last.
-    pub fn answered(&mut self, name: Txn) -> Option<Collection> {
+    /// Takes credit back. Returns the collection if it was the last.
+    pub fn returned(&mut self, name: Txn, credit: u32) -> Option<Collection> {
         let index = self.running.iter().position(|collection| collection.name == name)?;
         let collection = &mut self.running[index];
-        collection.missing -= 1;
+        collection.missing -= credit;
         (collection.missing == 0).then(|| self.running.remove(index))
+    }
+
+    /// Whether a collection is not complete with `credit`.
+    pub fn misses_more_than(&self, name: Txn, credit: u32) -> bool {
+        self.running.iter().any(|collection| collection.name == name && collection.missing > credit)
     }
 
     /// Whether nobody waits.
@@ -111,7 +116,7 @@ impl Collections {
 pub struct InvalidationChannel {
     /// Whether an invalidation was sent behind the last mark.
     pub unmarked: bool,
-    /// Marks that are not answered.
+    /// Marks that may still be on their way, to the sharer or to those it passes them on to.
     pub marks: u16,
 }
 

@@ -109,6 +109,8 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) collections: Collections,
     /// Towards each sharer.
     pub(super) channels: Vec<InvalidationChannel>,
+    /// Homes in other GPUs that wait to hear that the invalidations before a mark have arrived.
+    pub(super) unsettled: Vec<AgentId>,
     pub(super) tallies: Tallies,
 }
 
@@ -127,6 +129,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             directory: D::new(config),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
+            unsettled: Vec::new(),
             tallies: Tallies::default(),
         }
     }
@@ -386,9 +389,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if let Some(covered) = self.evicted_entry(line) {
-            if self.directory.sharers(covered).is_empty() {
-                self.directory.replace(covered, |_| {});
-            } else if self.faulty(L2Fault::SilentReplacement) {
+            if self.directory.sharers(covered).is_empty() || self.faulty(L2Fault::SilentReplacement) {
                 self.directory.replace(covered, |_| {});
             } else {
                 self.tallies.add(Tallies::REPLACEMENTS, 1);
@@ -509,7 +510,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             REL_HOME => self.release_at_home(message, out),
             ACQ => self.acquire(message, out),
             MARK => self.marked(message, out),
-            DONE | ACQ_DONE => self.answered(message.txn, out),
+            DONE | ACQ_DONE => self.returned(message.txn, message.credit, out),
             MARK_DONE => self.mark_answered(message, out),
             MsgKind(_) => {
                 return Err(VOCABULARY.unspecified(
@@ -575,6 +576,10 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     fn tracker(&self, line: LineAddr) -> Option<AgentId> {
         let tracked = self.policy.coherence == Coherence::Directory && self.route.station(line) != Station::Home;
         tracked.then(|| self.route.next(line))
+    }
+
+    fn only_counts(&self, message: &Message<W>) -> bool {
+        matches!(message.kind, DONE | ACQ_DONE) && self.collections.misses_more_than(message.txn, message.credit)
     }
 
     fn tallies(&self) -> &[Tally] {

@@ -32,11 +32,11 @@ pub const ATOM_DATA: MsgKind = MsgKind(memory::FIRST_FREE + 8);
 pub const INV: MsgKind = MsgKind(memory::FIRST_FREE + 9);
 /// Drop your copies of an entry's lines: the directory needs the place.
 pub const INV_REPL: MsgKind = MsgKind(memory::FIRST_FREE + 10);
-/// Asks for an answer once every earlier invalidation has been carried out.
+/// Asks for an answer to the release behind the invalidations before it.
 pub const MARK: MsgKind = MsgKind(memory::FIRST_FREE + 11);
-/// The answer to `REL` and `REL_HOME`.
+/// The answer to `REL`, `REL_HOME` and `MARK`, to whoever released.
 pub const DONE: MsgKind = MsgKind(memory::FIRST_FREE + 12);
-/// The answer to `MARK`.
+/// The invalidations before a `MARK` have arrived, wherever they were passed on to. It is `DONE`, too, where the mark's sender released.
 pub const MARK_DONE: MsgKind = MsgKind(memory::FIRST_FREE + 14);
 /// An invalidation on the other virtual network, where it can overtake the copy that it takes back. Only in a wrong variant.
 pub const INV_ASTRAY: MsgKind = MsgKind(memory::FIRST_FREE + 13);

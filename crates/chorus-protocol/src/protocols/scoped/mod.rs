@@ -1,13 +1,16 @@
 //! The protocols of the HMG paper: caches of several modules and GPUs under a scoped memory model.
 //!
 //! Private caches are software-coherent ([`l1`]). A shared bank caches local and remote lines and keeps the directory of its own ([`l2`]); [`route`] knows the
-//! way to a line's home, `write` serves stores and atomics, `synchronise` releases and acquires, and [`policy`] says in what the protocols differ.
+//! way to a line's home, `write` serves stores and atomics, `synchronise` releases and acquires, [`policy`] says in what the protocols differ, [`protocol`] makes one of it, and
+//! [`seeds`] what can be wrong with them.
 
 pub mod collect;
 pub mod l1;
 pub mod l2;
 pub mod messages;
 pub mod policy;
+pub mod protocol;
 pub mod route;
+pub mod seeds;
 mod synchronise;
 mod write;

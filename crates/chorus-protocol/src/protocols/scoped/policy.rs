@@ -1,15 +1,10 @@
 //! What tells the scoped protocols apart, what their banks count, and the mistakes that can be built in.
 
-use crate::address::Role;
-use crate::controller::Controller;
-use crate::directory::LineGroups;
 use crate::parameter::ParameterSpec;
-use crate::protocols::scoped::l1::{Acquire, L1Fault, ScopedL1};
-use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::messages::{NETWORKS, TABLE};
+use crate::protocols::scoped::l1::Acquire;
+use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
 use crate::protocols::scoped::route::{Hierarchy, Station};
-use crate::registry::{BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Reach, Values};
-use crate::seed::{Seed, seeded};
+use crate::registry::{Counters, Declaration, Delivery, MemoryModel, Promise, Reach, Values};
 use crate::tally::{Tally, TallySpec};
 
 /// Who keeps the copies of shared banks coherent.
@@ -68,7 +63,7 @@ pub enum L2Fault {
     ReleaseStaysHere,
     /// A system-wide release does not leave the GPU.
     ReleaseStopsAtGpuHome,
-    /// A GPU home answers a mark before its modules have.
+    /// A GPU home does not pass marks on.
     MarkNotForwarded,
     /// A store to a line on its way leaves it to be kept.
     PendingStore,
@@ -154,11 +149,20 @@ pub const SCOPED: Declaration = Declaration {
     faults: &[],
 };
 
-/// The scoped protocols' kind of fault.
-pub type ScopedSeed = Seed<L1Fault, L2Fault>;
+/// What protocols with directories declare alike.
+pub const WITH_DIRECTORIES: Declaration =
+    Declaration { promises: &[Promise::Tracking, Promise::Communication], parameters: &DIRECTORY_PARAMETERS, ..SCOPED };
+
+/// What software protocols declare alike.
+pub const WITH_ACQUIRES: Declaration = Declaration {
+    virtual_networks: SOFTWARE_NETWORKS,
+    messages: &SOFTWARE_TABLE,
+    parameters: &ACQUIRE_PARAMETERS,
+    ..SCOPED
+};
 
 /// Parameters of protocols with directories, in this order.
-pub const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
+const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
     ParameterSpec {
         key: "write_back",
         meaning: "stores that stay in an L2: 0 none, 1 those at the home of their line, 2 all without scope",
@@ -180,7 +184,7 @@ pub const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
 ];
 
 /// The parameter of software protocols.
-pub const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
+const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     key: "acquire_spares_home",
     meaning: "whether an acquire keeps the L2's copies of its own memory, which are never stale: 0 no, 1 yes",
     source: "HMG section VI: an acquire invalidates the local L2, without exception",
@@ -200,45 +204,6 @@ pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     max: 1,
     explored: 1,
 }];
-
-/// The controller of a scoped protocol.
-pub fn build<const W: usize>(
-    role: Role,
-    index: u16,
-    config: &BuildConfig,
-    policy: &Policy,
-    seeds: &[ScopedSeed],
-) -> Option<Box<dyn Controller<W>>> {
-    let (l1_fault, l2_fault) = seeded(seeds, config);
-    match role {
-        Role::L1 => {
-            let drops = policy.acquire == Acquire::Nothing && config.parameters.get(0) == 0;
-            let acquire = if drops { Acquire::DropsPrivate } else { policy.acquire };
-            Some(Box::new(ScopedL1::new(index, config, acquire, l1_fault)))
-        }
-        Role::L2 => {
-            let policy = L2Policy { fault: l2_fault, ..with_parameters(policy.l2, config) };
-            Some(Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)))
-        }
-        Role::Memory => None,
-    }
-}
-
-fn with_parameters(policy: L2Policy, config: &BuildConfig) -> L2Policy {
-    match policy.coherence {
-        Coherence::Directory => L2Policy {
-            write_back: match config.parameters.get(0) {
-                0 => WriteBack::Never,
-                1 => WriteBack::AtHome,
-                2.. => WriteBack::Everywhere,
-            },
-            downgrades: config.parameters.get(1) != 0,
-            ..policy
-        },
-        Coherence::Acquires => L2Policy { acquire_spares_home: config.parameters.get(0) != 0, ..policy },
-        Coherence::None => policy,
-    }
-}
 
 /// What banks count; the order is that of [`TALLIES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use crate::address::{AgentId, LineAddr};
 use crate::controller::Outbox;
 use crate::directory::Directory;
 use crate::message::{Message, MsgKind};
-use crate::protocols::scoped::collect::{Asker, Collection, Purpose};
+use crate::protocols::scoped::collect::{Asker, Collection, Purpose, WHOLE};
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_HOME};
 use crate::protocols::scoped::policy::{L2Fault, Tallies};
@@ -18,21 +18,38 @@ enum Marked {
     ThisGpu,
 }
 
+/// A message that asks somebody to see to a release or an acquire.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    kind: MsgKind,
+    to: AgentId,
+}
+
+/// What a question is about: whose collection, and the credit that is there to ask with.
+#[derive(Clone, Copy, Debug)]
+struct Errand {
+    collector: AgentId,
+    name: Txn,
+    scope: Scope,
+    credit: u32,
+}
+
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// A release, of a private cache of this module or of another bank.
     pub(super) fn release(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let asker = Asker { agent: message.src, txn: message.txn };
-        if !self.route.is_local(message.src) {
-            self.collect(Purpose::PeerRelease, message.scope, vec![asker], out);
-            return;
+        if self.route.is_local(message.src) {
+            self.tallies.add(Tallies::RELEASES, 1);
+            self.ask_for_module(Purpose::Release, message, out);
+        } else {
+            self.clean_all(out);
+            let questions = self.release_here(message.scope);
+            self.pass_on(message, &questions, out);
         }
-        self.tallies.add(Tallies::RELEASES, 1);
-        self.ask_for_module(Purpose::Release, message.scope, asker, out);
     }
 
     /// A private cache of this module has nothing more to store in this kernel. With the last of them, all have released.
     pub(super) fn kernel_ended(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        self.collections.queue(Purpose::KernelEnd, Scope::System, Asker { agent: message.src, txn: message.txn });
+        self.collections.queue(Purpose::KernelEnd, Scope::System, asker_of(message));
         if self.collections.queued(Purpose::KernelEnd) == self.route.private_caches()
             && let Some((scope, askers)) = self.collections.take_queued(Purpose::KernelEnd)
         {
@@ -43,134 +60,61 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// An acquire that shared copies have to be dropped for, of a private cache of this module or of another bank of its GPU.
     pub(super) fn acquire(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let asker = Asker { agent: message.src, txn: message.txn };
         if self.route.is_local(message.src) {
-            self.ask_for_module(Purpose::Acquire, message.scope, asker, out);
+            self.ask_for_module(Purpose::Acquire, message, out);
         } else {
             self.drop_for_acquire(out);
-            self.done(asker, ACQ_DONE, out);
+            out.send(Message { credit: message.credit, ..message.reply(ACQ_DONE) });
         }
     }
 
-    fn ask_for_module(&mut self, purpose: Purpose, scope: Scope, asker: Asker, out: &mut Outbox<W>) {
+    fn ask_for_module(&mut self, purpose: Purpose, message: &Message<W>, out: &mut Outbox<W>) {
         if self.collections.is_running(purpose) {
-            self.collections.queue(purpose, scope, asker);
+            self.collections.queue(purpose, message.scope, asker_of(message));
         } else {
-            self.collect(purpose, scope, vec![asker], out);
+            self.collect(purpose, message.scope, vec![asker_of(message)], out);
         }
     }
 
     /// A release of another GPU: the stores are here, and copies that they made stale are being taken back.
     pub(super) fn release_at_home(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let asker = Asker { agent: message.src, txn: message.txn };
-        let name = self.collections.free_name();
-        let missing = self.send_marks(name, Marked::Everybody, out);
-        self.wait(
-            Collection { name, purpose: Purpose::PeerRelease, scope: Scope::System, askers: vec![asker], missing },
-            out,
-        );
+        let marks = self.marks(Marked::Everybody);
+        self.pass_on(message, &marks, out);
     }
 
-    /// A mark: the invalidations before it have been carried out here. Those of another GPU's home were passed on.
+    /// A mark: the invalidations before it have been carried out here. Those of another GPU's home were passed on, and the home hears of it when they have arrived,
+    /// too: until then it marks every release.
     pub(super) fn marked(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let asker = Asker { agent: message.src, txn: message.txn };
-        let name = self.collections.free_name();
         let passes_on = self.policy.hierarchy == Hierarchy::GpuHomes
             && !self.route.is_neighbour(message.src)
             && !self.faulty(L2Fault::MarkNotForwarded);
-        let missing = if passes_on { self.send_marks(name, Marked::ThisGpu, out) } else { 0 };
-        self.wait(
-            Collection { name, purpose: Purpose::PeerMark, scope: Scope::System, askers: vec![asker], missing },
-            out,
-        );
+        if passes_on {
+            let marks = self.marks(Marked::ThisGpu);
+            self.pass_on(message, &marks, out);
+            self.unsettled.push(message.src);
+            self.settle(out);
+        } else if message.origin == message.src {
+            out.send(Message { credit: message.credit, ..message.reply(MARK_DONE) });
+        } else {
+            self.pass_on(message, &[], out);
+            out.send(message.reply(MARK_DONE));
+        }
     }
 
     /// Asks everybody who has to be asked, and answers when they have answered.
     fn collect(&mut self, purpose: Purpose, scope: Scope, askers: Vec<Asker>, out: &mut Outbox<W>) {
         // Without GPU homes there is one home for every scope.
         let scope = if self.policy.hierarchy == Hierarchy::Flat { Scope::System } else { scope };
-        let name = self.collections.free_name();
-        let mut missing = 0;
-        match purpose {
-            Purpose::Acquire => {
-                if self.policy.hierarchy == Hierarchy::GpuHomes
-                    && scope == Scope::System
-                    && !self.faulty(L2Fault::AcquireOnlyHere)
-                {
-                    missing += self.question_all(ACQ, name, scope, out);
-                }
-            }
-            Purpose::Release | Purpose::KernelEnd | Purpose::PeerRelease | Purpose::PeerMark => {
+        let questions = match purpose {
+            Purpose::Acquire => self.questions_of_acquire(scope),
+            Purpose::Release | Purpose::KernelEnd => {
                 self.clean_all(out);
-                let own = matches!(purpose, Purpose::Release | Purpose::KernelEnd);
-                if own && !self.faulty(L2Fault::ReleaseStaysHere) {
-                    missing += self.question_all(REL, name, scope, out);
-                }
-                missing += self.release_here(name, scope, out);
+                self.questions_of_release(scope)
             }
-        }
-        self.wait(Collection { name, purpose, scope, askers, missing }, out);
-    }
-
-    /// What this bank itself has to see to: the homes that it is the GPU home for, and the invalidations that it has sent.
-    fn release_here(&mut self, name: Txn, scope: Scope, out: &mut Outbox<W>) -> u16 {
-        let mut missing = 0;
-        if scope == Scope::System && !self.faulty(L2Fault::ReleaseStopsAtGpuHome) {
-            for home in self.route.system_homes() {
-                out.send(self.question(REL_HOME, home, name, scope));
-                missing += 1;
-            }
-        }
-        missing + self.send_marks(name, if scope == Scope::System { Marked::Everybody } else { Marked::ThisGpu }, out)
-    }
-
-    fn question_all(&self, kind: MsgKind, name: Txn, scope: Scope, out: &mut Outbox<W>) -> u16 {
-        let mut asked = 0;
-        for peer in self.route.peers(scope) {
-            out.send(self.question(kind, peer, name, scope));
-            asked += 1;
-        }
-        asked
-    }
-
-    fn question(&self, kind: MsgKind, to: AgentId, name: Txn, scope: Scope) -> Message<W> {
-        Message { txn: name, scope, ..Message::control(kind, LineAddr(0), self.me, to) }
-    }
-
-    /// Sends marks behind the invalidations that may still be on their way.
-    fn send_marks(&mut self, name: Txn, marked: Marked, out: &mut Outbox<W>) -> u16 {
-        if self.faulty(L2Fault::ReleaseWithoutMarks) {
-            return 0;
-        }
-        let mut sent = 0;
-        for position in 0..self.route.positions() {
-            let concerned = marked == Marked::Everybody || self.route.is_in_this_gpu(position);
-            let channel = &mut self.channels[usize::from(position)];
-            if concerned && channel.is_open() {
-                channel.unmarked = false;
-                channel.marks += 1;
-                sent += 1;
-                out.send(self.question(MARK, self.route.sharer(position), name, Scope::System));
-            }
-        }
-        sent
-    }
-
-    /// A sharer has carried out the invalidations before a mark.
-    pub(super) fn mark_answered(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let position = self.route.position(message.src);
-        self.channels[usize::from(position)].marks -= 1;
-        self.answered(message.txn, out);
-    }
-
-    /// Somebody has answered.
-    pub(super) fn answered(&mut self, name: Txn, out: &mut Outbox<W>) {
-        if let Some(collection) = self.collections.answered(name) {
-            self.finish(collection, out);
-        }
-    }
-
-    fn wait(&mut self, collection: Collection, out: &mut Outbox<W>) {
+        };
+        let name = self.collections.free_name();
+        let rest = self.ask_all(&questions, Errand { collector: self.me, name, scope, credit: WHOLE }, out);
+        let collection = Collection { name, purpose, askers, missing: WHOLE - rest };
         if collection.missing > 0 {
             self.collections.start(collection);
         } else {
@@ -178,19 +122,113 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
+    fn questions_of_acquire(&self, scope: Scope) -> Vec<Question> {
+        let reaches_others = self.policy.hierarchy == Hierarchy::GpuHomes
+            && scope == Scope::System
+            && !self.faulty(L2Fault::AcquireOnlyHere);
+        if reaches_others { self.peers(ACQ, scope).collect() } else { Vec::new() }
+    }
+
+    fn questions_of_release(&mut self, scope: Scope) -> Vec<Question> {
+        let stays = self.faulty(L2Fault::ReleaseStaysHere);
+        let mut questions: Vec<_> = if stays { Vec::new() } else { self.peers(REL, scope).collect() };
+        questions.extend(self.release_here(scope));
+        questions
+    }
+
+    fn peers(&self, kind: MsgKind, scope: Scope) -> impl Iterator<Item = Question> + use<'_, D, W> {
+        self.route.peers(scope).map(move |to| Question { kind, to })
+    }
+
+    /// What this bank itself has to see to: the homes that it is the GPU home for, and the invalidations that it has sent.
+    fn release_here(&mut self, scope: Scope) -> Vec<Question> {
+        let leaves_gpu = scope == Scope::System && !self.faulty(L2Fault::ReleaseStopsAtGpuHome);
+        let homes = self.route.system_homes().filter(|_| leaves_gpu).map(|to| Question { kind: REL_HOME, to });
+        let mut questions: Vec<_> = homes.collect();
+        questions.extend(self.marks(if scope == Scope::System { Marked::Everybody } else { Marked::ThisGpu }));
+        questions
+    }
+
+    /// Marks to be sent behind the invalidations that may still be on their way.
+    fn marks(&mut self, marked: Marked) -> Vec<Question> {
+        if self.faulty(L2Fault::ReleaseWithoutMarks) {
+            return Vec::new();
+        }
+        let mut marks = Vec::new();
+        for position in 0..self.route.positions() {
+            let concerned = marked == Marked::Everybody || self.route.is_in_this_gpu(position);
+            let channel = &mut self.channels[usize::from(position)];
+            if concerned && channel.is_open() {
+                channel.unmarked = false;
+                channel.marks += 1;
+                marks.push(Question { kind: MARK, to: self.route.sharer(position) });
+            }
+        }
+        marks
+    }
+
+    /// Sends questions with equal shares of the errand's credit, and returns the rest.
+    fn ask_all(&self, questions: &[Question], errand: Errand, out: &mut Outbox<W>) -> u32 {
+        let Errand { collector, name, scope, credit: available } = errand;
+        let credit = available / (questions.len() as u32 + 1);
+        for question in questions {
+            let message = Message::control(question.kind, LineAddr(0), self.me, question.to);
+            out.send(Message { txn: name, origin: collector, scope, credit, ..message });
+        }
+        available - credit * questions.len() as u32
+    }
+
+    /// Passes a question on, and sends the rest of its credit to whoever collects.
+    fn pass_on(&mut self, message: &Message<W>, questions: &[Question], out: &mut Outbox<W>) {
+        let Message { origin: collector, txn: name, scope, credit, .. } = *message;
+        let credit = self.ask_all(questions, Errand { collector, name, scope, credit }, out);
+        if collector == self.me {
+            self.returned(name, credit, out);
+        } else {
+            let answer = Message::control(DONE, LineAddr(0), self.me, collector);
+            out.send(Message { txn: name, credit, ..answer });
+        }
+    }
+
+    /// The invalidations before a mark have arrived.
+    pub(super) fn mark_answered(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        let position = self.route.position(message.src);
+        self.channels[usize::from(position)].marks -= 1;
+        self.settle(out);
+        if message.credit > 0 {
+            self.returned(message.txn, message.credit, out);
+        }
+    }
+
+    /// Once nothing that was passed on within this GPU may be on its way, says so to the homes that wait to hear it.
+    fn settle(&mut self, out: &mut Outbox<W>) {
+        let here = (0..self.route.positions()).filter(|&position| self.route.is_in_this_gpu(position));
+        if here.map(|position| self.channels[usize::from(position)]).all(|channel| channel.marks == 0) {
+            for home in self.unsettled.drain(..) {
+                out.send(Message::control(MARK_DONE, LineAddr(0), self.me, home));
+            }
+        }
+    }
+
+    /// Credit of a collection has come back.
+    pub(super) fn returned(&mut self, name: Txn, credit: u32, out: &mut Outbox<W>) {
+        if let Some(collection) = self.collections.returned(name, credit) {
+            self.finish(collection, out);
+        }
+    }
+
     fn finish(&mut self, collection: Collection, out: &mut Outbox<W>) {
         let Collection { purpose, askers, .. } = collection;
-        if purpose == Purpose::Acquire {
-            // Not before: until the others had dropped their copies, stale ones could have come back from them.
-            self.drop_for_acquire(out);
-        }
         let kind = match purpose {
-            Purpose::PeerMark => MARK_DONE,
-            Purpose::Acquire => ACQ_DONE,
-            Purpose::Release | Purpose::KernelEnd | Purpose::PeerRelease => DONE,
+            Purpose::Acquire => {
+                // Not before: until the others had dropped their copies, stale ones could have come back from them.
+                self.drop_for_acquire(out);
+                ACQ_DONE
+            }
+            Purpose::Release | Purpose::KernelEnd => DONE,
         };
-        for asker in askers {
-            self.done(asker, kind, out);
+        for Asker { agent, txn } in askers {
+            out.send(Message { txn, ..Message::control(kind, LineAddr(0), self.me, agent) });
         }
         if purpose != Purpose::KernelEnd
             && let Some((scope, askers)) = self.collections.take_queued(purpose)
@@ -198,8 +236,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.collect(purpose, scope, askers, out);
         }
     }
+}
 
-    fn done(&self, asker: Asker, kind: MsgKind, out: &mut Outbox<W>) {
-        out.send(Message { txn: asker.txn, ..Message::control(kind, LineAddr(0), self.me, asker.agent) });
-    }
+fn asker_of<const W: usize>(message: &Message<W>) -> Asker {
+    Asker { agent: message.src, txn: message.txn }
 }

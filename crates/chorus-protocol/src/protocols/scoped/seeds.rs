@@ -1,0 +1,90 @@
+//! The mistakes that can be built into scoped protocols, by what a protocol must have for them to be mistakes.
+
+use crate::protocols::scoped::l1::L1Fault;
+use crate::protocols::scoped::policy::L2Fault;
+use crate::seed::{Seed, followed_by, in_l1, in_l2};
+
+/// The scoped protocols' kind of fault.
+pub type ScopedSeed = Seed<L1Fault, L2Fault>;
+
+/// Mistakes that fit every protocol that caches.
+pub const CACHING: [ScopedSeed; 9] = [
+    in_l1(L1Fault::StaleStoreHit, "stale-l1-store-hit", "a store leaves the old private copy readable"),
+    in_l1(
+        L1Fault::PendingStore,
+        "l1-pending-store",
+        "a store to a line that is being fetched leaves the refill to be cached",
+    ),
+    in_l1(L1Fault::StaleAtomic, "stale-l1-atomic", "an atomic leaves the old private copy readable"),
+    in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered"),
+    in_l1(L1Fault::WholeCopy, "whole-copy", "a store replaces the whole private copy, not only its bytes"),
+    in_l2(L2Fault::PendingStore, "pending-store", "a store to a line on its way to an L2 leaves it to be kept"),
+    in_l2(L2Fault::StaleStoreHit, "stale-store-hit", "a store leaves the old copy of its L2 readable"),
+    in_l2(L2Fault::LostStore, "lost-store", "a store that finds a copy in an L2 goes no further"),
+    in_l2(L2Fault::StaleAtomic, "stale-atomic", "an atomic leaves the old copy of its L2 readable"),
+];
+
+/// Mistakes of acquires and releases.
+const SYNCHRONISING: [ScopedSeed; 6] = [
+    in_l1(L1Fault::KeptCopies, "kept-copies", "an acquire keeps the private copies"),
+    in_l1(L1Fault::KeptMisses, "kept-misses", "an acquire leaves private refills on their way to be cached"),
+    in_l1(L1Fault::WideHit, "wide-l1-hit", "loads of wide scope hit in the private cache"),
+    in_l1(L1Fault::NoRelease, "no-release", "a release waits for nothing"),
+    in_l1(L1Fault::NoKernelEnd, "no-kernel-end", "the end of a kernel releases nothing"),
+    in_l2(L2Fault::ReleaseStaysHere, "release-stays-here", "a release does not reach other modules"),
+];
+
+/// How many mistakes fit every protocol that synchronises.
+const COHERENT: usize = CACHING.len() + SYNCHRONISING.len();
+const EVERY: [ScopedSeed; COHERENT] = followed_by(CACHING, SYNCHRONISING);
+
+const OF_DIRECTORIES: [ScopedSeed; 9] = [
+    in_l1(L1Fault::EarlyAcquire, "early-acquire", "a fence drops the private copies before it has released"),
+    in_l2(L2Fault::ForgottenReader, "forgotten-reader", "the directory does not record a reader"),
+    in_l2(L2Fault::ForgottenWriter, "forgotten-writer", "the directory does not record a remote writer"),
+    in_l2(L2Fault::SparedSharer, "spared-sharer", "the first of the sharers is not told to drop its copy"),
+    in_l2(
+        L2Fault::InvalidationsOvertake,
+        "invalidations-overtake",
+        "an invalidation can overtake the copy that it takes back",
+    ),
+    in_l2(
+        L2Fault::InstalledAfterInvalidation,
+        "installed-after-invalidation",
+        "a copy that arrives behind its invalidation is kept",
+    ),
+    in_l2(
+        L2Fault::SilentReplacement,
+        "silent-replacement",
+        "a directory entry is replaced without a word to its sharers",
+    ),
+    in_l2(L2Fault::ReleaseWithoutMarks, "release-without-marks", "a release does not wait for invalidations to arrive"),
+    in_l2(L2Fault::NeighboursKept, "neighbours-kept", "an invalidation drops one line of its entry only"),
+];
+
+/// Mistakes that fit every protocol with directories. That loads of wide scope hit on their way is none of them: what they hit is taken back before any release
+/// that they could know of has ended, and soon enough for who waits.
+pub const DIRECTORY: [ScopedSeed; COHERENT + OF_DIRECTORIES.len()] = followed_by(EVERY, OF_DIRECTORIES);
+
+const OF_ACQUIRES: [ScopedSeed; 3] = [
+    in_l2(L2Fault::AcquireKeepsCopies, "acquire-keeps-copies", "an acquire keeps the copies of shared banks"),
+    in_l2(
+        L2Fault::AcquireKeepsMisses,
+        "acquire-keeps-misses",
+        "an acquire leaves copies on their way to a shared bank to be kept",
+    ),
+    in_l2(L2Fault::WideHit, "wide-hit", "loads of wide scope hit in the L2 of their module"),
+];
+
+/// Mistakes that fit both software protocols.
+pub const SOFTWARE: [ScopedSeed; COHERENT + OF_ACQUIRES.len()] = followed_by(EVERY, OF_ACQUIRES);
+
+/// Mistakes that need GPU homes.
+pub const GPU_HOMES: [ScopedSeed; 2] = [
+    in_l2(
+        L2Fault::ReleaseStopsAtGpuHome,
+        "release-stops-at-gpu-home",
+        "a system-wide release does not reach the system homes",
+    ),
+    in_l2(L2Fault::AtomicsAtGpuHome, "atomics-at-gpu-home", "system-wide atomics are performed at the GPU home"),
+];
