@@ -52,14 +52,34 @@ impl Layer {
         self.filters / self.groups
     }
 
-    fn output_pixels(&self) -> u32 {
+    /// Pixels of a channel of the output.
+    pub fn output_pixels(&self) -> u32 {
         self.output_size() * self.output_size()
     }
 
     /// Where the weight of a filter at a depth lies.
-    fn weight(&self, filter: u32, depth: u32) -> u32 {
+    pub fn weight(&self, filter: u32, depth: u32) -> u32 {
         let filters = self.filters_of_group();
         (filter / filters * self.depth() + depth) * filters + filter % filters
+    }
+
+    /// Where the input of a pixel of the output lies that filters of a group see at a depth, or nothing outside the
+    /// image. Pixels are numbered through all images.
+    pub fn input(&self, group: u32, pixel: u32, depth: u32) -> Option<u32> {
+        let (output, area) = (self.output_size(), self.window * self.window);
+        let (image, pixel) = (pixel / self.output_pixels(), pixel % self.output_pixels());
+        let (channel, place) = (depth / area, depth % area);
+        let y = (pixel / output * self.stride + place / self.window).checked_sub(self.padding)?;
+        let x = (pixel % output * self.stride + place % self.window).checked_sub(self.padding)?;
+        let plane = image * self.channels + group * (self.channels / self.groups) + channel;
+        (y < self.size && x < self.size).then(|| (plane * self.size + y) * self.size + x)
+    }
+
+    /// The rows or columns of the output whose windows have the row or column `place` inside the image.
+    pub fn outputs_seeing(&self, place: u32) -> std::ops::Range<usize> {
+        let first = self.padding.saturating_sub(place).div_ceil(self.stride);
+        let end = (self.size + self.padding - place).div_ceil(self.stride).min(self.output_size());
+        first as usize..end as usize
     }
 }
 
@@ -119,14 +139,7 @@ impl Operand for Windows {
     }
 
     fn element(&self, pixel: u32, depth: u32) -> Option<u32> {
-        let layer = &self.layer;
-        let (output, area) = (layer.output_size(), layer.window * layer.window);
-        let (image, pixel) = (pixel / layer.output_pixels(), pixel % layer.output_pixels());
-        let (channel, place) = (depth / area, depth % area);
-        let y = (pixel / output * layer.stride + place / layer.window).checked_sub(layer.padding)?;
-        let x = (pixel % output * layer.stride + place % layer.window).checked_sub(layer.padding)?;
-        let plane = image * layer.channels + self.group * (layer.channels / layer.groups) + channel;
-        (y < layer.size && x < layer.size).then(|| (plane * layer.size + y) * layer.size + x)
+        self.layer.input(self.group, pixel, depth)
     }
 
     fn address_alu(&self) -> u32 {
@@ -217,15 +230,9 @@ fn add_filter(layer: &Layer, image: &[f32], weights: &[f32], filter: u32, plane:
 /// Adds one channel of the input, shifted to a place of the window, to the output.
 fn add_shifted(layer: &Layer, input: &[f32], [row, column]: [u32; 2], weight: f32, plane: &mut [f32]) {
     let (size, stride, output) = (layer.size as usize, layer.stride as usize, layer.output_size() as usize);
-    // The outputs whose window has this place inside the image.
-    let inside = |place: u32| {
-        let first = layer.padding.saturating_sub(place).div_ceil(layer.stride);
-        let end = (layer.size + layer.padding - place).div_ceil(layer.stride).min(layer.output_size());
-        first as usize..end as usize
-    };
-    let columns = inside(column);
+    let columns = layer.outputs_seeing(column);
     let x = columns.start * stride + column as usize - layer.padding as usize;
-    for p in inside(row) {
+    for p in layer.outputs_seeing(row) {
         let y = p * stride + row as usize - layer.padding as usize;
         let values = input[y * size + x..(y + 1) * size].iter();
         let sums = plane[p * output..][columns.clone()].iter_mut();

@@ -158,6 +158,8 @@ pub enum Addend {
     ColumnBias(Buf<f32>),
     /// What is in the target.
     Accumulate,
+    /// Nothing.
+    None,
 }
 
 /// How the tiles of a product are numbered. Adjacent work-groups run on the same module.
@@ -370,6 +372,7 @@ async fn store<const R: usize, const C: usize, A: Operand, B: Operand, T: Target
             let old = all(blocks.map(|(r, c)| w.load_where(inside[c], target.buf(), at(r, c))).collect()).await;
             add_each(&mut sums, |r, c| old.get(r * C + c).copied().unwrap_or(Lanes::splat(0.0)));
         }
+        Addend::None => {}
     }
     for (r, sums) in sums.iter().enumerate().take(rows) {
         for (c, &sums) in sums.iter().enumerate() {

@@ -20,6 +20,8 @@
 //! | `conv.rs` | convolution layers as implicit matrix products |
 //! | `pooling.rs` | max pooling of images |
 //! | `network.rs` | networks of layers over images |
+//! | `conv_gradient.rs` | the gradients of convolution layers |
+//! | `training/` | training steps of networks over images |
 //! | `recurrent.rs` | the steps of recurrent networks |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
@@ -62,6 +64,13 @@
 //! | `mm3.rs` | three matrix products |
 //! | `pr.rs` | PageRank |
 //! | `bitonic.rs` | bitonic sort |
+//! | `c2d.rs` | a 3 x 3 convolution of a matrix |
+//! | `fir.rs` | a finite impulse response filter |
+//! | `j2d.rs` | Jacobi relaxation of a square grid |
+//! | `sc.rs` | the convolution of an image with a mask in memory |
+//! | `st.rs` | a nine-point stencil in tiles |
+//! | `vgg16.rs` | a training step of VGG16 |
+//! | `resnet18.rs` | a training step of ResNet18 |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -81,14 +90,17 @@ pub mod atax;
 pub mod bfs;
 pub mod bh;
 pub mod bitonic;
+pub mod c2d;
 pub mod cc;
 pub mod cl;
 pub mod comd;
 mod conv;
+mod conv_gradient;
 pub mod cusolver;
 pub mod dlb;
 mod element_grid;
 mod fast_barrier;
+pub mod fir;
 mod gemm;
 pub mod gemm_polybench;
 pub mod gemv;
@@ -97,6 +109,7 @@ pub mod googlenet;
 pub mod graph;
 pub mod hpgmg;
 pub mod hsp;
+pub mod j2d;
 pub mod kmn;
 mod lane_sum;
 pub mod lps;
@@ -124,14 +137,19 @@ pub mod program;
 mod recurrent;
 pub mod registry;
 pub mod resnet;
+pub mod resnet18;
 pub mod rg;
 pub mod rnn_dgrad;
 pub mod rnn_fw;
 pub mod rnn_wgrad;
 pub mod saxpy;
+pub mod sc;
 pub mod snap;
 pub mod sr;
+pub mod st;
 pub mod stn;
+mod training;
+pub mod vgg16;
 pub mod vpr;
 
 pub use registry::{WORKLOADS, Workload, find};

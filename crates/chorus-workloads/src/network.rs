@@ -90,9 +90,7 @@ impl Network<'_> {
         assert_eq!([a.images, a.channels, a.size], [b.images, b.channels, b.size], "{name} adds equal shapes");
         let values: Vec<f32> = a.values.iter().zip(&b.values).map(|(a, b)| rectify(a + b)).collect();
         let (len, output) = (values.len() as u32, self.result(name, [a.images, a.channels, a.size], values));
-        let work_groups = len.div_ceil(ADD_WAVES * ADD_ROWS * LANES as u32);
-        let bufs = [a.buf, b.buf, output.buf];
-        self.kernels.push(Kernel::new(name, work_groups, ADD_WAVES, move |w| add_rectified(w, len, bufs)));
+        self.kernels.push(addition(name, len, [a.buf, b.buf, output.buf]));
         output
     }
 
@@ -106,6 +104,12 @@ impl Network<'_> {
         self.outputs.push(Output::new(name, buf, &values));
         Maps { images, channels, size, buf, values }
     }
+}
+
+/// The launch that adds two results of `len` elements and stores the rectified sum as the third.
+pub fn addition(name: &'static str, len: u32, bufs: [Buf<f32>; 3]) -> Kernel {
+    let work_groups = len.div_ceil(ADD_WAVES * ADD_ROWS * LANES as u32);
+    Kernel::new(name, work_groups, ADD_WAVES, move |w| add_rectified(w, len, bufs))
 }
 
 /// Arithmetic: 4 instructions for the first index; per element 2 for the address and the edge, an addition and a

@@ -8,17 +8,20 @@ use crate::atax::Atax;
 use crate::bfs::Bfs;
 use crate::bh::Bh;
 use crate::bitonic::Bitonic;
+use crate::c2d::C2d;
 use crate::cc::Cc;
 use crate::cl::Cl;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::fir::Fir;
 use crate::gemm_polybench::Gemm;
 use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
+use crate::j2d::J2d;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
 use crate::lstm::Lstm;
@@ -37,14 +40,18 @@ use crate::pathfinder::Pathfinder;
 use crate::pr::PageRank;
 use crate::program::HostProgram;
 use crate::resnet::ResNet;
+use crate::resnet18::ResNet18;
 use crate::rg::Rg;
 use crate::rnn_dgrad::RnnDataGradient;
 use crate::rnn_fw::RnnForward;
 use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
+use crate::sc::Sc;
 use crate::snap::Snap;
 use crate::sr::Sr;
+use crate::st::St;
 use crate::stn::Stn;
+use crate::vgg16::Vgg16;
 use crate::vpr::Vpr;
 
 /// Builds a program on a graph that its user brings along; the seed draws what the graph does not say.
@@ -112,12 +119,19 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Nw,
     &Pathfinder,
     &Atax,
+    &C2d,
+    &Fir,
     &Gemm,
     &Gemv,
+    &J2d,
     &Lu,
     &Mm2,
     &Mm3,
     &PageRank,
+    &Sc,
+    &St,
+    &Vgg16,
+    &ResNet18,
     &Bitonic,
 ];
 
