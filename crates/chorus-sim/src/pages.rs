@@ -1,7 +1,10 @@
 //! In which module's memory the pages of a program lie, and what their lines are called there.
 //!
 //! Programs and the host know virtual lines, controllers physical ones: the home module in the upper bits, and below them the line within the
-//! module's memory, where pages are numbered in the order in which they were first touched. HMG paper, section VI (first touch).
+//! module's memory, where pages are numbered in the order in which they were placed. HMG paper, section VI (first touch); MGPUSim (Sun et al., ISCA 2019), which distributes buffers over
+//! GPUs (blocks).
+
+use std::ops::Range;
 
 use chorus_protocol::address::LineAddr;
 use chorus_system::{Memory, Placement};
@@ -25,18 +28,35 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// No page has been touched; the program has `words` words of memory, and lines have `line_bytes` bytes.
-    pub fn new(memory: &Memory, modules: u32, words: usize, line_bytes: u32) -> Pages {
-        let shift = (memory.page_bytes / line_bytes).trailing_zeros();
-        let pages = match memory.placement {
+    /// No page has been touched; the program has these buffers, in words, and lines have `line_bytes` bytes.
+    pub fn new(memory: &Memory, modules: u32, buffers: &[Range<usize>], line_bytes: u32) -> Pages {
+        let page_words = memory.page_bytes as usize / 4;
+        let words = buffers.last().map_or(0, |buffer| buffer.end);
+        let count = match memory.placement {
             Placement::Single => 0,
-            Placement::FirstTouch | Placement::Interleaved => (words * 4).div_ceil(memory.page_bytes as usize),
+            Placement::FirstTouch | Placement::Interleaved | Placement::Block => words.div_ceil(page_words),
         };
-        Pages {
+        let mut pages = Pages {
             placement: memory.placement,
-            shift,
-            physical: vec![UNTOUCHED; pages],
+            shift: (memory.page_bytes / line_bytes).trailing_zeros(),
+            physical: vec![UNTOUCHED; count],
             touched: vec![Vec::new(); modules as usize],
+        };
+        if memory.placement == Placement::Block {
+            buffers
+                .iter()
+                .for_each(|buffer| pages.place_block(buffer.start / page_words..buffer.end.div_ceil(page_words)));
+        }
+        pages
+    }
+
+    /// Gives every module an equal part of a buffer's pages. One that the buffer before shares is its already.
+    fn place_block(&mut self, buffer: Range<usize>) {
+        let (modules, pages) = (self.touched.len(), buffer.len());
+        for (index, page) in buffer.enumerate() {
+            if self.physical[page] == UNTOUCHED {
+                self.place(page, index * modules / pages);
+            }
         }
     }
 
@@ -60,11 +80,15 @@ impl Pages {
         let home = match self.placement {
             Placement::FirstTouch => usize::from(module),
             Placement::Interleaved => page % self.touched.len(),
-            Placement::Single => 0,
+            Placement::Single | Placement::Block => 0,
         };
         if page >= self.physical.len() {
             self.physical.resize(page + 1, UNTOUCHED);
         }
+        self.place(page, home)
+    }
+
+    fn place(&mut self, page: usize, home: usize) -> u64 {
         let first = (home as u64) << HOME_SHIFT | (self.touched[home].len() as u64) << self.shift;
         self.touched[home].push(page as u32);
         self.physical[page] = first;
@@ -97,7 +121,15 @@ mod tests {
 
     /// Pages of four lines, on three modules.
     fn pages(placement: Placement) -> Pages {
-        Pages::new(&Memory { page_bytes: 512, placement }, 3, 128 * 20, 128)
+        Pages::new(&Memory { page_bytes: 512, placement }, 3, &[0..128 * 9, 128 * 9..128 * 20], 128)
+    }
+
+    #[test]
+    fn every_module_has_an_equal_part_of_every_buffer() {
+        let mut pages = pages(Placement::Block);
+        let homes: Vec<u64> = (0..20).map(|page| pages.physical(page * 4, 1).0 >> HOME_SHIFT).collect();
+        assert_eq!(homes, [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]);
+        assert_eq!(pages.physical(4, 2), LineAddr(4));
     }
 
     #[test]

@@ -171,10 +171,61 @@ pub struct Directory {
     pub entries: u32,
     /// Associativity.
     pub ways: u32,
-    /// Lines that one entry covers.
+    /// Lines that one entry covers, for protocols that do not say so themselves.
     pub lines_per_entry: u32,
+    /// Addresses that one entry covers, for protocols whose entries tell their lines apart.
+    pub range: DirectoryRange,
     /// Replacement policy.
-    pub replacement: Replacement,
+    pub replacement: DirectoryReplacement,
+}
+
+/// Which entry of a full set of the directory is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DirectoryReplacement {
+    /// The one that the protocol prefers.
+    Own,
+    /// The least recently used.
+    Lru,
+    /// The first inserted.
+    Fifo,
+}
+
+/// The range of addresses of a directory entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DirectoryRange {
+    /// 128 bytes.
+    #[serde(rename = "128B")]
+    Bytes128,
+    /// 256 bytes.
+    #[serde(rename = "256B")]
+    Bytes256,
+    /// 512 bytes.
+    #[serde(rename = "512B")]
+    Bytes512,
+    /// 1,024 bytes.
+    #[serde(rename = "1kB")]
+    Bytes1024,
+    /// 2,048 bytes.
+    #[serde(rename = "2kB")]
+    Bytes2048,
+    /// 4,096 bytes.
+    #[serde(rename = "4kB")]
+    Bytes4096,
+}
+
+impl DirectoryRange {
+    /// How many bytes.
+    pub fn bytes(self) -> u32 {
+        match self {
+            DirectoryRange::Bytes128 => 128,
+            DirectoryRange::Bytes256 => 256,
+            DirectoryRange::Bytes512 => 512,
+            DirectoryRange::Bytes1024 => 1024,
+            DirectoryRange::Bytes2048 => 2048,
+            DirectoryRange::Bytes4096 => 4096,
+        }
+    }
 }
 
 /// Links of one level: every module, or every GPU, has one port out and one port in.
@@ -207,6 +258,8 @@ pub enum Placement {
     FirstTouch,
     /// Its number: the modules take turns.
     Interleaved,
+    /// Its place in its buffer: the first part of every buffer is the first module's, and so on.
+    Block,
     /// Nobody: all memory is the first module's.
     Single,
 }

@@ -73,6 +73,7 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     check_l1(&config.l1, config.core.count)?;
     check_l2(&config.l2, config.l1.line_bytes, modules)?;
     check_directory(&config.directory, &config.l2)?;
+    check_range(config)?;
     check_network(&config.network)?;
     check_link(
         &config.inter_gpm,
@@ -209,6 +210,23 @@ fn check_l2(l2: &L2, line_bytes: u32, modules: u32) -> Check {
     between("l2.mshrs", l2.mshrs, mshrs_min, ENTRIES_MAX)?;
     between("l2.tag_latency_cycles", l2.tag_latency_cycles, 1, LATENCY_CYCLES_MAX)?;
     between("l2.data_latency_cycles", l2.data_latency_cycles, 0, LATENCY_CYCLES_MAX)
+}
+
+/// Nothing is remote on one module, and no directory is used.
+fn check_range(config: &SystemConfig) -> Check {
+    let (l2, line_bytes) = (&config.l2, config.l1.line_bytes);
+    let range_bytes = config.directory.range.bytes();
+    let lines = range_bytes / line_bytes;
+    require_with(
+        config.hierarchy.modules() == 1 || lines > 0 && (l2.banks == 1 || lines <= l2.interleave_lines),
+        "directory.range",
+        format!("{range_bytes} bytes"),
+        format!(
+            "one line of {line_bytes} bytes at least, and at most l2.interleave_lines = {}, since an entry belongs to one of the l2.banks = {}",
+            l2.interleave_lines, l2.banks
+        ),
+        &["l1.line_bytes", "l2.interleave_lines", "l2.banks"],
+    )
 }
 
 fn check_directory(directory: &Directory, l2: &L2) -> Check {

@@ -38,7 +38,7 @@ mod schema;
 mod text_file;
 
 pub use config::{
-    Clocks, Core, Directory, Dram, DramModel, DramTiming, Energy, Hierarchy, L1, L2, Link, Memory, Network, Placement,
+    Clocks, Core, Directory, DirectoryRange, DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Hierarchy, L1, L2, Link, Memory, Network, Placement,
     Replacement, Scheduler, SystemConfig, Watchdog,
 };
 pub use derived::{Derived, derived};

@@ -1,6 +1,7 @@
 //! The memory of a program: a flat array of words, and typed views of pieces of it.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::lanes::Word;
 
@@ -50,6 +51,8 @@ impl<T> Buf<T> {
 #[derive(Clone, Debug, Default)]
 pub struct HostMemory {
     words: Vec<u32>,
+    /// The words of each buffer, in the order in which they were made.
+    buffers: Vec<Range<usize>>,
 }
 
 impl HostMemory {
@@ -61,6 +64,7 @@ impl HostMemory {
         // Exactly, since memory is most of what a simulation takes, and buffers are few.
         self.words.reserve_exact(end - self.words.len());
         self.words.resize(end, 0);
+        self.buffers.push(start..end);
         Buf { start: start as u32, len, of: PhantomData }
     }
 
@@ -88,6 +92,11 @@ impl HostMemory {
     /// All elements.
     pub fn read<T: Word>(&self, buf: Buf<T>) -> Vec<T> {
         (0..buf.len).map(|index| self.get(buf, index)).collect()
+    }
+
+    /// Where each buffer lies, in words; they follow each other.
+    pub fn buffers(&self) -> &[Range<usize>] {
+        &self.buffers
     }
 
     /// The words, for drivers.

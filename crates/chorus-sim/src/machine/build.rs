@@ -63,7 +63,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             latencies: Latencies::new(config, &clocks),
             flits: (0..=W as u32 * 4).map(|bytes| 1 + bytes.div_ceil(config.network.flit_bytes) as u16).collect(),
             stats: Stats::default(),
-            pages: Pages::new(&config.memory, config.hierarchy.modules(), memory.words().len(), config.l1.line_bytes),
+            pages: Pages::new(&config.memory, config.hierarchy.modules(), memory.buffers(), config.l1.line_bytes),
             memory,
             wheel: Wheel::default(),
             units: (0..topology.l1s).map(|_| ComputeUnit::new(config, &clocks)).collect(),

@@ -102,6 +102,8 @@ pub struct L2Policy {
     pub remote_gpus: RemoteGpus,
     /// Which stores stay.
     pub write_back: WriteBack,
+    /// Whether a store takes a place for its bytes wherever it passes, and not only where there is a copy.
+    pub allocates_stores: bool,
     /// Whether a bank that drops a clean copy says so.
     pub downgrades: bool,
     /// Whether an acquire spares lines of the bank's own memory.
@@ -125,6 +127,7 @@ pub const PLAIN: L2Policy = L2Policy {
     coherence: Coherence::Directory,
     remote_gpus: RemoteGpus::Cached,
     write_back: WriteBack::Never,
+    allocates_stores: false,
     downgrades: false,
     acquire_spares_home: false,
     fault: None,

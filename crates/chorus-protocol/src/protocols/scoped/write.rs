@@ -63,9 +63,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let held = self.held(line);
         let writes_back = self.writes_back(station, message.scope);
-        // Whole lines are worth a place at their home; pieces only where they stay.
-        let keeps =
-            self.may_keep(line) && (writes_back || (station == Station::Home && message.mask == ByteMask::full::<W>()));
+        // Whole lines are worth a place at their home; pieces only where they stay, or where the protocol says so.
+        let whole_at_home = station == Station::Home && message.mask == ByteMask::full::<W>();
+        let keeps = self.may_keep(line) && (writes_back || self.policy.allocates_stores || whole_at_home);
         let place = match held {
             Held::Copy(slot) => Some(slot),
             Held::Nothing if keeps => match self.lines.room_for(line, |other| !other.pending) {
