@@ -6,7 +6,7 @@ use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
 use crate::protocols::{
-    gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, no_coh, no_l1, no_remote, sw_flat, sw_hier, tc,
+    dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, no_coh, no_l1, no_remote, rec, sw_flat, sw_hier, tc,
 };
 use crate::tally::TallySpec;
 
@@ -97,16 +97,18 @@ pub struct DirectoryShape {
     pub sets: u32,
     /// Associativity.
     pub ways: u32,
-    /// Lines that one entry covers.
+    /// Lines that one entry covers, for protocols that leave that to the machine.
     pub lines_per_entry: u32,
-    /// Replacement policy.
-    pub replacement: Replacement,
+    /// Lines that one entry covers, for protocols that tell the lines of a range apart.
+    pub range_lines: u32,
+    /// Replacement policy, unless it is left to the protocol.
+    pub replacement: Option<Replacement>,
 }
 
 impl DirectoryShape {
     /// The smallest directory, for machines on which nothing is remote.
     pub const SMALLEST: DirectoryShape =
-        DirectoryShape { sets: 1, ways: 1, lines_per_entry: 1, replacement: Replacement::Lru };
+        DirectoryShape { sets: 1, ways: 1, lines_per_entry: 1, range_lines: 1, replacement: None };
 }
 
 /// What a protocol needs to know to build its controllers.
@@ -311,6 +313,10 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &nhcc::NHCC,
     &hmg::HMG,
     &ideal::IDEAL,
+    &dir::DIR,
+    &dir_hmg::DIR_HMG,
+    &rec::REC,
+    &dir_ideal::DIR_IDEAL,
 ];
 
 /// The protocol called `name`.

@@ -124,7 +124,7 @@ fn roomy(config: MachineConfig) -> MachineConfig {
 
 /// The same with directories whose only entry covers four lines, which lie in the memory of one module.
 fn four_line_entry(config: MachineConfig) -> MachineConfig {
-    let directory = DirectoryShape { lines_per_entry: 4, ..DirectoryShape::SMALLEST };
+    let directory = DirectoryShape { lines_per_entry: 4, range_lines: 4, ..DirectoryShape::SMALLEST };
     let modules = [config.topology.gpus, config.topology.gpms];
     MachineConfig { directory, ..roomy(config) }.on_modules(modules, 1, 2)
 }

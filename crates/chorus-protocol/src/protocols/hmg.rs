@@ -9,7 +9,7 @@ use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{L2Fault, L2Policy, PLAIN, Policy, WITH_DIRECTORIES};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
-use crate::protocols::scoped::seeds::{DIRECTORY, GPU_HOMES, ScopedSeed};
+use crate::protocols::scoped::seeds::{GROUPED, GPU_HOMES, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::{followed_by, in_l2, specs};
 
@@ -32,7 +32,7 @@ const OWN: [ScopedSeed; 3] = [
 ];
 
 const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = followed_by(GPU_HOMES, OWN);
-const SEEDS: [ScopedSeed; DIRECTORY.len() + HIERARCHICAL.len()] = followed_by(DIRECTORY, HIERARCHICAL);
+const SEEDS: [ScopedSeed; GROUPED.len() + HIERARCHICAL.len()] = followed_by(GROUPED, HIERARCHICAL);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 

@@ -4,6 +4,9 @@
 //! banks do alike, [`vi_protocols`] what GPU-VI and its non-inclusive variant do; [`write_through_l1`] and [`home_l2`] are the private
 //! cache and the plain shared bank that several of them are built from. [`scoped`] is what the protocols of several GPUs are built from.
 
+pub mod dir;
+pub mod dir_hmg;
+pub mod dir_ideal;
 pub mod gpu_vi;
 pub mod gpu_vini;
 pub mod hmg;
@@ -15,6 +18,7 @@ pub mod nhcc;
 pub mod no_coh;
 pub mod no_l1;
 pub mod no_remote;
+pub mod rec;
 pub mod scoped;
 pub mod sw_flat;
 pub mod sw_hier;

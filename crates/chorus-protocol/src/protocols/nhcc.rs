@@ -6,13 +6,13 @@
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{PLAIN, Policy, WITH_DIRECTORIES};
 use crate::protocols::scoped::protocol::ScopedProtocol;
-use crate::protocols::scoped::seeds::DIRECTORY;
+use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
 const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: PLAIN };
 
-static FAULTS: [FaultSpec; DIRECTORY.len()] = specs(&DIRECTORY);
+static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 
 static DECLARATION: Declaration = Declaration {
     name: "nhcc",
@@ -25,4 +25,4 @@ static DECLARATION: Declaration = Declaration {
 
 /// The protocol.
 pub static NHCC: ScopedProtocol =
-    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &DIRECTORY };
+    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED };

@@ -6,14 +6,14 @@
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, RemoteGpus, WITH_DIRECTORIES};
 use crate::protocols::scoped::protocol::ScopedProtocol;
-use crate::protocols::scoped::seeds::DIRECTORY;
+use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
 const POLICY: Policy =
     Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { remote_gpus: RemoteGpus::NotCached, ..PLAIN } };
 
-static FAULTS: [FaultSpec; DIRECTORY.len()] = specs(&DIRECTORY);
+static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 
 static DECLARATION: Declaration = Declaration {
     name: "no-remote",
@@ -26,4 +26,4 @@ static DECLARATION: Declaration = Declaration {
 
 /// The protocol.
 pub static NO_REMOTE: ScopedProtocol =
-    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &DIRECTORY };
+    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED };

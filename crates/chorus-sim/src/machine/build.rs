@@ -6,7 +6,7 @@ use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
-use chorus_system::SystemConfig;
+use chorus_system::{DirectoryReplacement, SystemConfig};
 
 use super::between_modules::SIDES;
 use super::boundary::Launch;
@@ -148,7 +148,12 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
             sets: config.directory.entries / config.l2.banks / config.directory.ways,
             ways: config.directory.ways,
             lines_per_entry: config.directory.lines_per_entry,
-            replacement: policy(config.directory.replacement),
+            range_lines: (config.directory.range.bytes() / line).max(1),
+            replacement: match config.directory.replacement {
+                DirectoryReplacement::Own => None,
+                DirectoryReplacement::Lru => Some(Replacement::Lru),
+                DirectoryReplacement::Fifo => Some(Replacement::Fifo),
+            },
         },
         waves: config.core.wavefronts as u16,
         fences: settings.fences,

@@ -171,7 +171,8 @@ fn draw_modules(random: &mut Random) -> (Topology, DirectoryShape) {
         sets: random.pick(&[1, 1, 2]),
         ways: random.between(1, 2),
         lines_per_entry: 1 << entry_shift,
-        replacement: random.pick(&[Replacement::Lru, Replacement::Fifo]),
+        range_lines: 1 << entry_shift,
+        replacement: Some(random.pick(&[Replacement::Lru, Replacement::Fifo])),
     };
     let modules = gpus * gpms;
     // An entry's lines lie in the memory of one module, and are served by one of its banks.

@@ -1,5 +1,6 @@
 //! What tells the scoped protocols apart, what their banks count, and the mistakes that can be built in.
 
+use crate::cache::Replacement;
 use crate::parameter::ParameterSpec;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
@@ -83,12 +84,27 @@ pub enum L2Fault {
     WideHit,
     /// Loads of system scope hit in GPU homes.
     GpuHomeAnswersAll,
+    /// A write forgets the sharers of all lines of its entry.
+    ForgottenRange,
+    /// A replaced entry takes back the first of its lines only.
+    FirstOfRange,
     /// An acquire keeps the copies of shared banks.
     AcquireKeepsCopies,
     /// An acquire leaves copies on their way to be kept.
     AcquireKeepsMisses,
     /// A system-wide acquire drops the copies of one bank only.
     AcquireOnlyHere,
+}
+
+/// How many lines a directory entry covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Granularity {
+    /// What the machine says (`directory.lines_per_entry`).
+    Configured,
+    /// So many.
+    Lines(u32),
+    /// Those of a range of addresses (`directory.range`).
+    Range,
 }
 
 /// How a shared bank behaves.
@@ -98,6 +114,10 @@ pub struct L2Policy {
     pub hierarchy: Hierarchy,
     /// Who keeps copies coherent.
     pub coherence: Coherence,
+    /// How many lines a directory entry covers.
+    pub granularity: Granularity,
+    /// Which directory entry is replaced, where the machine leaves that to the protocol.
+    pub replacement: Replacement,
     /// Whether other GPUs' memory is cached.
     pub remote_gpus: RemoteGpus,
     /// Which stores stay.
@@ -125,6 +145,8 @@ pub struct Policy {
 pub const PLAIN: L2Policy = L2Policy {
     hierarchy: Hierarchy::Flat,
     coherence: Coherence::Directory,
+    granularity: Granularity::Configured,
+    replacement: Replacement::Lru,
     remote_gpus: RemoteGpus::Cached,
     write_back: WriteBack::Never,
     allocates_stores: false,

@@ -38,7 +38,7 @@ const SYNCHRONISING: [ScopedSeed; 6] = [
 const COHERENT: usize = CACHING.len() + SYNCHRONISING.len();
 const EVERY: [ScopedSeed; COHERENT] = followed_by(CACHING, SYNCHRONISING);
 
-const OF_DIRECTORIES: [ScopedSeed; 9] = [
+const OF_TRACKING: [ScopedSeed; 7] = [
     in_l1(L1Fault::EarlyAcquire, "early-acquire", "a fence drops the private copies before it has released"),
     in_l2(L2Fault::ForgottenReader, "forgotten-reader", "the directory does not record a reader"),
     in_l2(L2Fault::ForgottenWriter, "forgotten-writer", "the directory does not record a remote writer"),
@@ -53,18 +53,35 @@ const OF_DIRECTORIES: [ScopedSeed; 9] = [
         "installed-after-invalidation",
         "a copy that arrives behind its invalidation is kept",
     ),
-    in_l2(
-        L2Fault::SilentReplacement,
-        "silent-replacement",
-        "a directory entry is replaced without a word to its sharers",
-    ),
     in_l2(L2Fault::ReleaseWithoutMarks, "release-without-marks", "a release does not wait for invalidations to arrive"),
-    in_l2(L2Fault::NeighboursKept, "neighbours-kept", "an invalidation drops one line of its entry only"),
 ];
 
-/// Mistakes that fit every protocol with directories. That loads of wide scope hit on their way is none of them: what they hit is taken back before any release
+/// Mistakes that fit every directory. That loads of wide scope hit on their way is none of them: what they hit is taken back before any release
 /// that they could know of has ended, and soon enough for who waits.
-pub const DIRECTORY: [ScopedSeed; COHERENT + OF_DIRECTORIES.len()] = followed_by(EVERY, OF_DIRECTORIES);
+pub const UNBOUNDED: [ScopedSeed; COHERENT + OF_TRACKING.len()] = followed_by(EVERY, OF_TRACKING);
+
+const OF_BOUNDS: [ScopedSeed; 1] = [in_l2(
+    L2Fault::SilentReplacement,
+    "silent-replacement",
+    "a directory entry is replaced without a word to its sharers",
+)];
+
+/// Mistakes that fit every directory that replaces entries.
+pub const BOUNDED: [ScopedSeed; UNBOUNDED.len() + 1] = followed_by(UNBOUNDED, OF_BOUNDS);
+
+const OF_GROUPS: [ScopedSeed; 1] =
+    [in_l2(L2Fault::NeighboursKept, "neighbours-kept", "an invalidation drops one line of its entry only")];
+
+/// Mistakes that fit directories whose entries cover several lines with one set of sharers.
+pub const GROUPED: [ScopedSeed; BOUNDED.len() + 1] = followed_by(BOUNDED, OF_GROUPS);
+
+const OF_RANGES: [ScopedSeed; 2] = [
+    in_l2(L2Fault::ForgottenRange, "forgotten-range", "a write forgets the sharers of all lines of its entry"),
+    in_l2(L2Fault::FirstOfRange, "first-of-range", "a replaced entry takes back the first of its lines only"),
+];
+
+/// Mistakes that fit directories whose entries tell their lines apart.
+pub const RANGES: [ScopedSeed; BOUNDED.len() + OF_RANGES.len()] = followed_by(BOUNDED, OF_RANGES);
 
 const OF_ACQUIRES: [ScopedSeed; 3] = [
     in_l2(L2Fault::AcquireKeepsCopies, "acquire-keeps-copies", "an acquire keeps the copies of shared banks"),

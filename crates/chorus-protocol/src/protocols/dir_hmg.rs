@@ -1,0 +1,30 @@
+//! The directory of HMG as the REC paper compares it (sections 2.3 and 5.2): four lines per entry, with one set of sharers for all of them.
+//!
+//! All else is the baseline's: a write to any of the four lines takes all four back.
+
+use crate::protocols::dir::REC_L2;
+use crate::protocols::nhcc::NHCC;
+use crate::protocols::scoped::l1::Acquire;
+use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, TRACKING};
+use crate::protocols::scoped::protocol::ScopedProtocol;
+use crate::protocols::scoped::seeds::GROUPED;
+use crate::registry::{Declaration, FaultSpec};
+use crate::seed::specs;
+
+const POLICY: Policy =
+    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { granularity: Granularity::Lines(4), ..REC_L2 } };
+
+static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
+
+static DECLARATION: Declaration = Declaration {
+    name: "dir-hmg",
+    title: "Directory of HMG",
+    summary: "The baseline of the REC paper with four lines per entry, which share their sharers.",
+    citation: "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, sections 2.3 and 5.2",
+    faults: &FAULTS,
+    ..TRACKING
+};
+
+/// The protocol.
+pub static DIR_HMG: ScopedProtocol =
+    ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &GROUPED };

@@ -1,0 +1,40 @@
+//! REC: range-based directory entry coalescing (REC paper, section 4).
+//!
+//! An entry has a base address and, for each line of its range, a position bit and a bit for every GPU but the home. Reads within a range share an entry; a write concerns
+//! its own line alone; an entry that is replaced takes back every line that it tracks, one by one. All else is the baseline's.
+
+use crate::cache::Replacement;
+use crate::directory::DirectoryKind;
+use crate::protocols::dir::REC_L2;
+use crate::protocols::nhcc::NHCC;
+use crate::protocols::scoped::l1::Acquire;
+use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, TRACKING};
+use crate::protocols::scoped::protocol::ScopedProtocol;
+use crate::protocols::scoped::seeds::RANGES;
+use crate::registry::{Declaration, FaultSpec};
+use crate::seed::specs;
+
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsPrivate,
+    l2: L2Policy {
+        directory: DirectoryKind::Ranges,
+        granularity: Granularity::Range,
+        replacement: Replacement::Lru,
+        ..REC_L2
+    },
+};
+
+static FAULTS: [FaultSpec; RANGES.len()] = specs(&RANGES);
+
+static DECLARATION: Declaration = Declaration {
+    name: "rec",
+    title: "REC",
+    summary: "Directory entries that cover a range of addresses and tell its lines apart.",
+    citation: "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, section 4",
+    faults: &FAULTS,
+    ..TRACKING
+};
+
+/// The protocol.
+pub static REC: ScopedProtocol =
+    ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &RANGES };
