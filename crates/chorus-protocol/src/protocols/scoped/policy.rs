@@ -1,5 +1,6 @@
 //! What tells the scoped protocols apart, what their banks count, and the mistakes that can be built in.
 
+use crate::directory::DirectoryKind;
 use crate::parameter::ParameterSpec;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
@@ -98,6 +99,8 @@ pub struct L2Policy {
     pub hierarchy: Hierarchy,
     /// Who keeps copies coherent.
     pub coherence: Coherence,
+    /// How directories are organised, where there are any.
+    pub directory: DirectoryKind,
     /// Whether other GPUs' memory is cached.
     pub remote_gpus: RemoteGpus,
     /// Which stores stay.
@@ -123,6 +126,7 @@ pub struct Policy {
 pub const PLAIN: L2Policy = L2Policy {
     hierarchy: Hierarchy::Flat,
     coherence: Coherence::Directory,
+    directory: DirectoryKind::LineGroups,
     remote_gpus: RemoteGpus::Cached,
     write_back: WriteBack::Never,
     downgrades: false,

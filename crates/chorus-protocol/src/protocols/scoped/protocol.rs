@@ -2,7 +2,7 @@
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::directory::LineGroups;
+use crate::directory::{DirectoryKind, LineGroups, RangeEntries, Unbounded};
 use crate::protocols::scoped::l1::{Acquire, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, WriteBack};
@@ -43,7 +43,11 @@ impl<const W: usize> Build<W> for ScopedProtocol {
             }
             Role::L2 => {
                 let policy = L2Policy { fault: l2_fault, ..with_parameters(self.policy.l2, config) };
-                Some(Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)))
+                Some(match policy.directory {
+                    DirectoryKind::LineGroups => Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)),
+                    DirectoryKind::Ranges => Box::new(ScopedL2::<RangeEntries, W>::new(index, config, policy)),
+                    DirectoryKind::Unbounded => Box::new(ScopedL2::<Unbounded, W>::new(index, config, policy)),
+                })
             }
             Role::Memory => None,
         }
