@@ -72,6 +72,13 @@ impl SetIndex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot(u32);
 
+impl Slot {
+    /// Its number among the places of the array, for what is kept beside it.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Where a line could be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
@@ -270,13 +277,18 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             .map(|(index, &tag)| (tag, &self.meta[index], self.data(Slot(index as u32))))
     }
 
-    /// The resident lines, set by set, most recent first.
-    fn by_recency(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
+    /// The places of the resident lines, set by set, the most recent first.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
         let ways = self.geometry.ways as usize;
         self.order.iter().enumerate().filter_map(move |(index, &way)| {
             let slot = index / ways * ways + usize::from(way);
-            (self.tags[slot] != EMPTY).then(|| (self.tags[slot], &self.meta[slot], self.data(Slot(slot as u32))))
+            (self.tags[slot] != EMPTY).then_some(Slot(slot as u32))
         })
+    }
+
+    /// The resident lines in that order.
+    fn by_recency(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
+        self.slots().map(|slot| (self.tags[slot.index()], self.meta(slot), self.data(slot)))
     }
 
     /// Makes a line the most recent of its set.

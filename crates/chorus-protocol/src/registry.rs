@@ -6,7 +6,8 @@ use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
 use crate::protocols::{
-    dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, no_coh, no_l1, no_remote, rec, sw_flat, sw_hier, tc,
+    dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, no_coh, no_l1, no_remote, rec,
+    sw_flat, sw_hier, tc,
 };
 use crate::tally::TallySpec;
 

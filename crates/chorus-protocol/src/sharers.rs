@@ -18,6 +18,11 @@ impl Sharers {
         Sharers(u64::MAX.checked_shr(u32::from(Self::CAPACITY - count)).unwrap_or(0))
     }
 
+    /// The caches whose bits are set.
+    pub fn from_bits(bits: u64) -> Sharers {
+        Sharers(bits)
+    }
+
     /// Adds a cache.
     pub fn insert(&mut self, agent: AgentId) {
         self.0 |= 1 << agent.0;

@@ -38,8 +38,8 @@ mod schema;
 mod text_file;
 
 pub use config::{
-    Clocks, Core, Directory, DirectoryRange, DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Hierarchy, L1, L2, Link, Memory, Network, Placement,
-    Replacement, Scheduler, SystemConfig, Watchdog,
+    Clocks, Core, Directory, DirectoryRange, DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Hierarchy, L1,
+    L2, Link, Memory, Network, Placement, Replacement, Scheduler, SystemConfig, Watchdog,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};

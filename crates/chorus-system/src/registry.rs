@@ -18,6 +18,7 @@ pub struct ShippedSystem {
 pub const SYSTEMS: &[ShippedSystem] = &[
     ShippedSystem { name: "tc", text: include_str!("../../../systems/tc.toml") },
     ShippedSystem { name: "hmg", text: include_str!("../../../systems/hmg.toml") },
+    ShippedSystem { name: "rec", text: include_str!("../../../systems/rec.toml") },
 ];
 
 /// Finds a system by its name, or reads the file at a path: whatever ends in `.toml` or contains a separator.

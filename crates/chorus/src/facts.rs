@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_lab::paper::Paper;
 use chorus_protocol::address::Role;
-use chorus_protocol::directory::{entry_bits, hierarchical_sharers};
+use chorus_protocol::directory::storage::{Extent, hierarchical_sharers};
+use chorus_protocol::directory::{Directory, LineGroups};
 use chorus_protocol::registry::{self, Protocol};
 use chorus_system::{Scale, SystemConfig, resolve};
 use chorus_verify::table::{StateCounts, TransitionTable};
@@ -71,7 +72,13 @@ fn of_system(name: &str) -> Vec<(String, f64)> {
     let threads = [core.count, core.wavefronts, core.lanes].map(f64::from).iter().product::<f64>();
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
     let sharers = hierarchical_sharers(hierarchy.gpus, hierarchy.gpms);
-    let bits = entry_bits(sharers);
+    let extent = Extent {
+        entries: directory.entries,
+        lines_per_entry: directory.lines_per_entry,
+        line_bytes: l1.line_bytes,
+        sharers,
+    };
+    let bits = LineGroups::entry_bits(&extent).total();
     let directory_bytes = f64::from(directory.entries) * f64::from(bits) / 8.0;
     let lines = f64::from(directory.entries) * f64::from(directory.lines_per_entry);
     let facts = [

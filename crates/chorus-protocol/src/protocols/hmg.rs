@@ -9,7 +9,7 @@ use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{L2Fault, L2Policy, PLAIN, Policy, WITH_DIRECTORIES};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
-use crate::protocols::scoped::seeds::{GROUPED, GPU_HOMES, ScopedSeed};
+use crate::protocols::scoped::seeds::{GPU_HOMES, GROUPED, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::{followed_by, in_l2, specs};
 

@@ -14,7 +14,7 @@ use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
     Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
 };
-use crate::directory::{Directory, Recorded};
+use crate::directory::{Directory, Positions, Recorded};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
@@ -92,6 +92,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     pub fn new(index: u16, config: &BuildConfig, policy: L2Policy) -> Self {
         let topology = config.topology;
         let route = Route::new(index, topology, policy.hierarchy);
+        let positions = Positions { count: route.positions(), own: route.own_positions() };
         ScopedL2 {
             me: topology.l2(index),
             memory: topology.memory(index),
@@ -100,7 +101,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             lines: CacheArray::new(config.l2.bank_geometry(topology)),
             mshrs: Mshrs::new(config.l2.mshrs),
             waiting_atomics: 0,
-            directory: D::new(config),
+            directory: D::new(config, positions),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
             unsettled: Vec::new(),
@@ -362,7 +363,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if self.faulty(L2Fault::InvalidationNotForwarded) {
             return;
         }
-        self.replace_entry(message.line, message.kind, out);
+        let stale = self.directory.write(message.line, None);
+        self.invalidate(stale, message.kind, out);
     }
 
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {

@@ -1,11 +1,12 @@
 //! What tells the scoped protocols apart, what their banks count, and the mistakes that can be built in.
 
 use crate::cache::Replacement;
+use crate::directory::DirectoryKind;
 use crate::parameter::ParameterSpec;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
 use crate::protocols::scoped::route::{Hierarchy, Station};
-use crate::registry::{Counters, Declaration, Delivery, MemoryModel, Promise, Reach, Values};
+use crate::registry::{Counters, Declaration, Delivery, DirectoryShape, MemoryModel, Promise, Reach, Values};
 use crate::tally::{Tally, TallySpec};
 
 /// Who keeps the copies of shared banks coherent.
@@ -118,6 +119,8 @@ pub struct L2Policy {
     pub granularity: Granularity,
     /// Which directory entry is replaced, where the machine leaves that to the protocol.
     pub replacement: Replacement,
+    /// How directories are organised, where there are any.
+    pub directory: DirectoryKind,
     /// Whether other GPUs' memory is cached.
     pub remote_gpus: RemoteGpus,
     /// Which stores stay.
@@ -130,6 +133,18 @@ pub struct L2Policy {
     pub acquire_spares_home: bool,
     /// A mistake to build in.
     pub fault: Option<L2Fault>,
+}
+
+impl L2Policy {
+    /// The directory beside each bank of a machine that describes it so.
+    pub fn shape(&self, shape: DirectoryShape) -> DirectoryShape {
+        let lines_per_entry = match self.granularity {
+            Granularity::Configured => shape.lines_per_entry,
+            Granularity::Lines(lines) => lines,
+            Granularity::Range => shape.range_lines,
+        };
+        DirectoryShape { lines_per_entry, replacement: shape.replacement.or(Some(self.replacement)), ..shape }
+    }
 }
 
 /// A protocol, as far as it is not parameters.
@@ -147,6 +162,7 @@ pub const PLAIN: L2Policy = L2Policy {
     coherence: Coherence::Directory,
     granularity: Granularity::Configured,
     replacement: Replacement::Lru,
+    directory: DirectoryKind::LineGroups,
     remote_gpus: RemoteGpus::Cached,
     write_back: WriteBack::Never,
     allocates_stores: false,
@@ -175,8 +191,10 @@ pub const SCOPED: Declaration = Declaration {
 };
 
 /// What protocols with directories declare alike.
-pub const WITH_DIRECTORIES: Declaration =
-    Declaration { promises: &[Promise::Tracking, Promise::Communication], parameters: &DIRECTORY_PARAMETERS, ..SCOPED };
+pub const TRACKING: Declaration = Declaration { promises: &[Promise::Tracking, Promise::Communication], ..SCOPED };
+
+/// As [`TRACKING`], with options that the HMG paper leaves open.
+pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };
 
 /// What software protocols declare alike.
 pub const WITH_ACQUIRES: Declaration = Declaration {

@@ -2,6 +2,7 @@
 
 use crate::access::Scope;
 use crate::address::{AgentId, LineAddr, Topology};
+use crate::sharers::Sharers;
 
 /// Whether requests for another GPU's memory pass a home in their own GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -162,6 +163,19 @@ impl Route {
         }
     }
 
+    /// The positions that this bank takes itself: its module, and its GPU where GPUs are positions.
+    pub fn own_positions(&self) -> Sharers {
+        let mut own = Sharers::NONE;
+        match self.hierarchy {
+            Hierarchy::Flat => own.insert(AgentId(self.module)),
+            Hierarchy::GpuHomes => {
+                own.insert(AgentId(self.place));
+                own.insert(AgentId(self.topology.gpms + self.gpu));
+            }
+        }
+        own
+    }
+
     /// How many positions there are.
     pub fn positions(&self) -> u16 {
         match self.hierarchy {
@@ -222,6 +236,13 @@ mod tests {
         assert_eq!(positions, [2, 2, 0]);
         assert_eq!(home.sharer(2), TWO_BY_TWO.l2(1));
         assert_eq!(home.sharer(0), TWO_BY_TWO.l2(2));
+    }
+
+    #[test]
+    fn a_bank_takes_the_positions_of_its_module_and_its_gpu() {
+        let own = |hierarchy| route(3, hierarchy).own_positions().iter().collect::<Vec<_>>();
+        assert_eq!(own(Hierarchy::GpuHomes), [AgentId(1), AgentId(3)]);
+        assert_eq!(own(Hierarchy::Flat), [AgentId(3)]);
     }
 
     #[test]

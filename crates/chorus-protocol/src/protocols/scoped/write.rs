@@ -37,6 +37,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return Err(Outcome::Evict(victim.entry()));
         }
         let stale = self.directory.write(message.line, writer);
+        if self.faulty(L2Fault::ForgottenRange) {
+            self.directory.replace(message.line, |_| {});
+        }
         if !stale.sharers.is_empty() {
             self.tallies.add(Tallies::STORES_ON_SHARED, 1);
         }
@@ -52,7 +55,12 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Forgets the entry that covers a line, taking back all copies that it tracks.
     pub(super) fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
         let ScopedL2 { directory, channels, route, me, policy, .. } = self;
-        directory.replace(line, |stale| take_back(channels, route, *me, policy.fault, stale, kind, out));
+        let mut is_first = true;
+        directory.replace(line, |stale| {
+            if std::mem::take(&mut is_first) || policy.fault != Some(L2Fault::FirstOfRange) {
+                take_back(channels, route, *me, policy.fault, stale, kind, out);
+            }
+        });
     }
 
     pub(super) fn store(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {

@@ -1,66 +1,12 @@
-//! Directories: which caches may hold copies of which lines.
-//!
-//! A directory is a component of a home bank's controller. The controller says what happens to a line; the directory says whose copies that concerns.
-//! Sharers are positions, which mean what the protocol says: modules, GPUs, or both.
+//! Directory entries that cover several neighbouring lines with one set of sharers (HMG paper, section VI). With one line in every entry this is
+//! the baseline of the REC paper (section 2.3).
 
-use std::fmt::Debug;
-use std::hash::Hash;
-
-use crate::address::{AgentId, LineAddr, Topology};
-use crate::cache::{CacheArray, Geometry, Room};
-use crate::registry::{BuildConfig, DirectoryShape};
+use crate::address::{AgentId, LineAddr};
+use crate::cache::{CacheArray, Room};
+use crate::directory::storage::{ADDRESS_BITS, EntryBits, Extent};
+use crate::directory::{Directory, Positions, Recorded, Stale, geometry};
+use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
-
-/// Tag bits of an entry (HMG paper, section VII-C).
-const TAG_BITS: u32 = 48;
-
-/// What recording a sharer came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
-    /// It is recorded.
-    Done,
-    /// Nothing changed: the entry that covers this line must be replaced first.
-    Full(LineAddr),
-}
-
-/// Copies that have to go: those that `sharers` hold of the `lines` lines from `first` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stale {
-    /// The first line.
-    pub first: LineAddr,
-    /// How many lines.
-    pub lines: u32,
-    /// Who may hold them.
-    pub sharers: Sharers,
-}
-
-/// An organisation of sharers.
-pub trait Directory: Clone + Debug + Eq + Hash + Send + Sync + 'static {
-    /// The empty directory of one bank.
-    fn new(config: &BuildConfig) -> Self;
-
-    /// Who may hold `line`.
-    fn sharers(&self, line: LineAddr) -> Sharers;
-
-    /// Whether an entry covers `line`.
-    fn covers(&self, line: LineAddr) -> bool;
-
-    /// Records that `sharer` reads or writes `line`.
-    fn record(&mut self, line: LineAddr, sharer: u16) -> Recorded;
-
-    /// `line` is written, by the sharer `writer` or else beside the directory: whose copies have to go. They are forgotten; the writer, which
-    /// has been recorded, stays.
-    fn write(&mut self, line: LineAddr, writer: Option<u16>) -> Stale;
-
-    /// Forgets the entry that covers `line`: whose copies have to go, in groups of neighbouring lines.
-    fn replace(&mut self, line: LineAddr, stale: impl FnMut(Stale));
-
-    /// `sharer` holds nothing any more of what the entry of `line` covers.
-    fn forget(&mut self, line: LineAddr, sharer: u16);
-
-    /// The lines that one entry covers, `line` among them: the first, and how many.
-    fn entry_of(&self, line: LineAddr) -> (LineAddr, u32);
-}
 
 /// Every entry covers a number of neighbouring lines with one set of sharers for all of them (HMG paper, section VI).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -81,15 +27,8 @@ impl LineGroups {
     }
 }
 
-/// Sets are found by the number of a group among those of the bank.
-fn geometry(shape: DirectoryShape, topology: Topology) -> Geometry {
-    let DirectoryShape { sets, ways, lines_per_entry, replacement } = shape;
-    let block = (topology.interleave / lines_per_entry).max(1);
-    Geometry { sets, ways, interleave: u32::from(topology.banks_per_module()), block, replacement }
-}
-
 impl Directory for LineGroups {
-    fn new(config: &BuildConfig) -> Self {
+    fn new(config: &BuildConfig, _: Positions) -> Self {
         let BuildConfig { directory, topology, .. } = *config;
         LineGroups {
             lines_per_entry: directory.lines_per_entry,
@@ -162,41 +101,25 @@ impl Directory for LineGroups {
     fn entry_of(&self, line: LineAddr) -> (LineAddr, u32) {
         (LineAddr(line.0 & !u64::from(self.lines_per_entry - 1)), self.lines_per_entry)
     }
-}
 
-/// Bits of one entry of [`LineGroups`]: a tag, a bit for each of `sharers`, and one for its state (HMG paper, section VII-C).
-pub fn entry_bits(sharers: u32) -> u32 {
-    TAG_BITS + sharers + 1
-}
-
-/// Sharers that an entry of HMG tells apart: the other modules of its GPU, and the other GPUs (HMG paper, section V-A).
-pub fn hierarchical_sharers(gpus: u32, gpms: u32) -> u32 {
-    gpus + gpms - 2
+    fn entry_bits(extent: &Extent) -> EntryBits {
+        EntryBits { position: 0, sharers: extent.sharers, address: ADDRESS_BITS, state: 1 }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cache::Replacement;
-    use crate::parameter::Parameters;
-    use crate::registry::CacheShape;
+    use crate::directory::tests::{config, gpus, members};
+    use crate::registry::DirectoryShape;
 
     fn directory(ways: u32, lines_per_entry: u32) -> LineGroups {
-        let cache = CacheShape { sets: 1, ways: 1, mshrs: 1, replacement: Replacement::Lru };
-        LineGroups::new(&BuildConfig {
-            topology: Topology { interleave: 8, ..Topology::one_gpu(1, 1) },
-            l1: cache,
-            l2: cache,
-            directory: DirectoryShape { sets: 1, ways, lines_per_entry, replacement: Replacement::Lru },
-            waves: 1,
-            fences: true,
-            parameters: Parameters::default(),
-            fault: None,
-        })
-    }
-
-    fn members(sharers: Sharers) -> Vec<u16> {
-        sharers.iter().map(|agent| agent.0).collect()
+        let replacement = Replacement::Lru;
+        LineGroups::new(
+            &config(DirectoryShape { sets: 1, ways, lines_per_entry, range_lines: 1, replacement: Some(replacement) }),
+            gpus(4),
+        )
     }
 
     #[test]
@@ -236,12 +159,5 @@ mod tests {
         assert_eq!(directory.record(LineAddr(0), 1), Recorded::Done);
         directory.forget(LineAddr(0), 1);
         assert!(!directory.covers(LineAddr(0)));
-    }
-
-    #[test]
-    fn storage_is_what_the_hmg_paper_computes() {
-        let bits = entry_bits(hierarchical_sharers(4, 4));
-        assert_eq!(bits, 55);
-        assert_eq!(12 * 1024 * u64::from(bits) / 8, 84_480);
     }
 }

@@ -1,0 +1,207 @@
+//! Directories: which caches may hold copies of which lines.
+//!
+//! A directory is a component of a home bank's controller. The controller says what happens to a line; the directory says whose copies that concerns.
+//! Sharers are positions, which mean what the protocol says: modules, GPUs, or both. There are three organisations behind one trait: [`LineGroups`] is that of the
+//! HMG paper and, with one line in every entry, the baseline of the REC paper; [`RangeEntries`] is REC; [`Unbounded`] never replaces anything. What they cost is in
+//! [`storage`].
+
+pub mod line_groups;
+pub mod range_entries;
+pub mod storage;
+pub mod unbounded;
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use crate::address::{AgentId, LineAddr, Topology};
+use crate::cache::{Geometry, Replacement};
+use crate::registry::{BuildConfig, DirectoryShape};
+use crate::sharers::Sharers;
+
+pub use line_groups::LineGroups;
+pub use range_entries::RangeEntries;
+use storage::{EntryBits, Extent};
+pub use unbounded::Unbounded;
+
+/// What recording a sharer came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is recorded.
+    Done,
+    /// Nothing changed: the entry that covers this line must be replaced first.
+    Full(LineAddr),
+}
+
+/// Copies that have to go: those that `sharers` hold of the `lines` lines from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// The first line.
+    pub first: LineAddr,
+    /// How many lines.
+    pub lines: u32,
+    /// Who may hold them.
+    pub sharers: Sharers,
+}
+
+impl Stale {
+    /// Copies of one line.
+    fn line(line: LineAddr, sharers: Sharers) -> Stale {
+        Stale { first: line, lines: 1, sharers }
+    }
+}
+
+/// The positions that sharers may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Positions {
+    /// How many there are, at most [`Sharers::CAPACITY`].
+    pub count: u16,
+    /// Those of the directory's own bank, at least one: it never is a sharer of what it tracks itself.
+    pub own: Sharers,
+}
+
+impl Positions {
+    /// How many sharers there may be.
+    pub fn sharers(self) -> u32 {
+        u32::from(self.count - self.own.len())
+    }
+
+    /// The number of a sharer among all but the own: GPUs 1, 2 and 3 are 0, 1 and 2 for GPU 0 (REC paper, section 4.2).
+    fn slot_of(self, sharer: u16) -> u32 {
+        debug_assert!(sharer < self.count && !self.own.contains(AgentId(sharer)));
+        u32::from(sharer) - self.own.iter().filter(|own| own.0 < sharer).count() as u32
+    }
+
+    /// The sharers whose slots are set in `slots`.
+    fn at_slots(self, slots: u64) -> Sharers {
+        let bits = self.own.iter().fold(slots, |bits, own| {
+            let below = (1 << own.0) - 1;
+            bits & below | (bits & !below) << 1
+        });
+        Sharers::from_bits(bits)
+    }
+}
+
+/// An organisation of sharers.
+pub trait Directory: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    /// The empty directory of one bank, whose sharers take `positions`.
+    fn new(config: &BuildConfig, positions: Positions) -> Self;
+
+    /// Who may hold `line`.
+    fn sharers(&self, line: LineAddr) -> Sharers;
+
+    /// Whether `line` is tracked.
+    fn covers(&self, line: LineAddr) -> bool;
+
+    /// Records that `sharer` reads or writes `line`.
+    fn record(&mut self, line: LineAddr, sharer: u16) -> Recorded;
+
+    /// `line` is written, by the sharer `writer` or else beside the directory or beyond it: whose copies have to go. They are forgotten; the writer,
+    /// which has been recorded, stays.
+    fn write(&mut self, line: LineAddr, writer: Option<u16>) -> Stale;
+
+    /// Forgets the whole entry that tracks `line`: whose copies have to go, in groups of neighbouring lines.
+    fn replace(&mut self, line: LineAddr, stale: impl FnMut(Stale));
+
+    /// `sharer` holds nothing any more of the lines of [`Directory::entry_of`].
+    fn forget(&mut self, line: LineAddr, sharer: u16);
+
+    /// The lines, `line` among them, that share one set of sharers, and that an invalidation therefore concerns together: the first, and how many.
+    fn entry_of(&self, line: LineAddr) -> (LineAddr, u32);
+
+    /// What one entry consists of.
+    fn entry_bits(extent: &Extent) -> EntryBits;
+
+    /// Bits of a whole directory, if they are bounded.
+    fn storage_bits(extent: &Extent) -> Option<u64> {
+        Some(u64::from(extent.entries) * u64::from(Self::entry_bits(extent).total()))
+    }
+}
+
+/// The organisations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DirectoryKind {
+    /// See [`LineGroups`].
+    LineGroups,
+    /// See [`RangeEntries`].
+    Ranges,
+    /// See [`Unbounded`].
+    Unbounded,
+}
+
+impl DirectoryKind {
+    /// See [`Directory::entry_bits`].
+    pub fn entry_bits(self, extent: &Extent) -> EntryBits {
+        match self {
+            DirectoryKind::LineGroups => LineGroups::entry_bits(extent),
+            DirectoryKind::Ranges => RangeEntries::entry_bits(extent),
+            DirectoryKind::Unbounded => Unbounded::entry_bits(extent),
+        }
+    }
+
+    /// See [`Directory::storage_bits`].
+    pub fn storage_bits(self, extent: &Extent) -> Option<u64> {
+        match self {
+            DirectoryKind::LineGroups => LineGroups::storage_bits(extent),
+            DirectoryKind::Ranges => RangeEntries::storage_bits(extent),
+            DirectoryKind::Unbounded => Unbounded::storage_bits(extent),
+        }
+    }
+}
+
+/// The array of a bank's entries. Sets are found by the number of an entry's lines among those of the bank.
+fn geometry(shape: DirectoryShape, topology: Topology) -> Geometry {
+    let DirectoryShape { sets, ways, lines_per_entry, replacement, .. } = shape;
+    let replacement = replacement.unwrap_or(Replacement::Lru);
+    let block = (topology.interleave / lines_per_entry).max(1);
+    Geometry { sets, ways, interleave: u32::from(topology.banks_per_module()), block, replacement }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::Replacement;
+    use crate::parameter::Parameters;
+    use crate::registry::CacheShape;
+
+    /// A bank that has nothing to do but keep a directory.
+    pub fn config(directory: DirectoryShape) -> BuildConfig {
+        let cache = CacheShape { sets: 1, ways: 1, mshrs: 1, replacement: Replacement::Lru };
+        BuildConfig {
+            topology: Topology { interleave: 64, ..Topology::one_gpu(1, 1) },
+            l1: cache,
+            l2: cache,
+            directory,
+            waves: 1,
+            fences: true,
+            parameters: Parameters::default(),
+            fault: None,
+        }
+    }
+
+    /// The positions of `count` GPUs, the first of which is home.
+    pub fn gpus(count: u16) -> Positions {
+        Positions { count, own: Sharers::first(1) }
+    }
+
+    pub fn members(sharers: Sharers) -> Vec<u16> {
+        sharers.iter().map(|agent| agent.0).collect()
+    }
+
+    #[test]
+    fn slots_are_counted_without_the_own_positions() {
+        let own = Sharers::from_bits(1 << 1 | 1 << 6);
+        let positions = Positions { count: 8, own };
+        assert_eq!(positions.sharers(), 6);
+        assert_eq!([0, 2, 3, 4, 5, 7].map(|sharer| positions.slot_of(sharer)), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn every_slot_leads_back_to_its_sharer() {
+        for own in [1, 1 << 63, 1 << 5 | 1 << 40, 1 | 1 << 63] {
+            let positions = Positions { count: 64, own: Sharers::from_bits(own) };
+            for sharer in (0..64).filter(|&sharer| !positions.own.contains(AgentId(sharer))) {
+                assert_eq!(members(positions.at_slots(1 << positions.slot_of(sharer))), [sharer]);
+            }
+        }
+    }
+}
