@@ -4,6 +4,8 @@
 //! its next operation, the oldest message of any channel may be delivered (or any message, for protocols that do not need their order), any line
 //! may be evicted, and time may pass for protocols that know it, in any order.
 
+mod enabled;
+
 use std::sync::Mutex;
 
 use chorus_protocol::access::{Order, Scope, Txn};
@@ -13,10 +15,9 @@ use chorus_protocol::line::LineData;
 use chorus_protocol::message::{Channel, Message, memory};
 use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
-use crate::config::{Evictions, MachineConfig, ThreadSpec};
+use crate::config::{MachineConfig, ThreadSpec};
 use crate::issue::{index_of, request, txn_of};
 use crate::mirror::Mirrors;
-use crate::networks::Networks;
 use crate::node::{Nodes, StepInput, Victim};
 use crate::program::{Edge, Location, Op, WORDS};
 use crate::state::{Progress, State};
@@ -272,51 +273,6 @@ impl Machine {
             }
         }
         Ok(state)
-    }
-
-    /// The messages that may arrive.
-    pub fn deliveries(&self, state: &[u32], actions: &mut Vec<Action>) {
-        let mut last = None;
-        for (position, &number) in self.network(state).iter().enumerate() {
-            let place = match self.routes[number as usize] {
-                Route::Pool(_) => (Route::Nowhere, number),
-                route @ (Route::Queue(_) | Route::Instant | Route::Nowhere) => (route, 0),
-            };
-            if last != Some(place) {
-                actions.push(Action::Deliver { position: position as u16 });
-            }
-            last = Some(place);
-        }
-    }
-
-    /// The first of some deliveries that nothing depends on, now or later: the message stays at the head of its channel, and taking it commutes with every other
-    /// move. To follow it alone is to follow all of them. Where buffers are finite a message that waits keeps others out, and nothing is independent.
-    pub fn independent(&self, state: &[u32], deliveries: &[Action]) -> Option<Action> {
-        if self.config.networks != Networks::Unbounded {
-            return None;
-        }
-        let network = self.network(state);
-        deliveries.iter().copied().find(|delivery| {
-            let Action::Deliver { position } = delivery else { return false };
-            let message = self.nodes.message(network[usize::from(*position)]);
-            let receiver = usize::from(message.dst.0);
-            receiver < self.controllers && self.nodes.node(state[receiver]).controller.only_counts(message)
-        })
-    }
-
-    /// The lines that may leave.
-    pub fn evictions(&self, state: &[u32], actions: &mut Vec<Action>) {
-        let private = usize::from(self.config.topology.l1s);
-        let free = match self.config.evictions {
-            Evictions::WhenNeeded => 0..0,
-            Evictions::PrivateAnytime => 0..private,
-            Evictions::SharedAnytime => private..self.controllers,
-            Evictions::Anytime => 0..self.controllers,
-        };
-        for (agent, &node) in free.clone().zip(&state[free]) {
-            let victims = self.nodes.node(node).victims();
-            actions.extend(victims.map(|victim| Action::Evict { agent: agent as u8, victim }));
-        }
     }
 
     /// Makes a move. Where it is not possible now, nothing changes and the answer is `false`.
