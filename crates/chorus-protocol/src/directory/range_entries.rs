@@ -185,6 +185,10 @@ impl Directory for RangeEntries {
     }
 
     fn replace(&mut self, line: LineAddr, mut stale: impl FnMut(Stale)) {
+        // Of a line that is not tracked any more there is nothing to replace, whatever its neighbours are.
+        if !self.covers(line) {
+            return;
+        }
         let base = self.base(line);
         self.tracked(base).for_each(|(line, field)| stale(Stale::line(line, self.named(field))));
         if let Some(slot) = self.entries.find(base) {
@@ -326,6 +330,14 @@ mod tests {
         directory.replace(at(0x8040), |stale| gone.push(stale_of(stale)));
         assert_eq!(gone, [(at(0x8040), 1, vec![1, 2]), (at(0x8380), 1, vec![3])]);
         assert_eq!(directory, example(1));
+    }
+
+    #[test]
+    fn an_entry_is_not_replaced_for_a_line_that_it_does_not_track() {
+        let mut directory = example(1);
+        record(&mut directory, &[(0x40, 1)]);
+        directory.replace(at(0x80), |stale| panic!("{stale:?}"));
+        assert!(directory.covers(at(0x40)));
     }
 
     #[test]
