@@ -55,7 +55,8 @@ fn shapes() -> impl Strategy<Value = DirectoryShape> {
         sets,
         ways,
         lines_per_entry: 1 << shift,
-        replacement,
+        range_lines: 1 << shift,
+        replacement: Some(replacement),
     })
 }
 
@@ -78,7 +79,7 @@ fn build<D: Directory>(directory: DirectoryShape) -> D {
 
 /// A shape with room for all lines.
 fn ample(lines_per_entry: u32) -> DirectoryShape {
-    DirectoryShape { sets: 1, ways: LINES as u32, lines_per_entry, replacement: Replacement::Lru }
+    DirectoryShape { sets: 1, ways: LINES as u32, lines_per_entry, range_lines: lines_per_entry, replacement: Some(Replacement::Lru) }
 }
 
 /// All that a directory answers to an event. A replacement is that of the whole range of `range` lines.
