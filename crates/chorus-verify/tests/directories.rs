@@ -79,7 +79,13 @@ fn build<D: Directory>(directory: DirectoryShape) -> D {
 
 /// A shape with room for all lines.
 fn ample(lines_per_entry: u32) -> DirectoryShape {
-    DirectoryShape { sets: 1, ways: LINES as u32, lines_per_entry, range_lines: lines_per_entry, replacement: Some(Replacement::Lru) }
+    DirectoryShape {
+        sets: 1,
+        ways: LINES as u32,
+        lines_per_entry,
+        range_lines: lines_per_entry,
+        replacement: Some(Replacement::Lru),
+    }
 }
 
 /// All that a directory answers to an event. A replacement is that of the whole range of `range` lines.

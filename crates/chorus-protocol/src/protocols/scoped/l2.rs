@@ -19,6 +19,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
+use crate::protocols::scoped::first_touch::FirstTouch;
 use crate::protocols::scoped::kept::{Held, Line, Reader};
 use crate::protocols::scoped::messages::{
     ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL,
@@ -84,6 +85,7 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) channels: Vec<InvalidationChannel>,
     /// Homes in other GPUs that wait to hear that the invalidations before a mark have arrived.
     pub(super) unsettled: Vec<AgentId>,
+    pub(super) touched: FirstTouch,
     pub(super) tallies: Tallies,
 }
 
@@ -105,6 +107,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
             unsettled: Vec::new(),
+            touched: FirstTouch::default(),
             tallies: Tallies::default(),
         }
     }
@@ -150,11 +153,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Sends a request one station further: a read to the next station or to memory.
-    pub(super) fn ask(&self, station: Station, line: LineAddr, reader: Reader, scope: Scope, out: &mut Outbox<W>) {
+    pub(super) fn ask(&mut self, station: Station, line: LineAddr, reader: Reader, scope: Scope, out: &mut Outbox<W>) {
         let (kind, to) = match station {
             Station::Home => (memory::FETCH, self.memory),
             Station::Local | Station::GpuHome => (LD, self.route.next(line)),
         };
+        let is_cold = self.touched.note(line);
+        self.tallies.miss(is_cold);
         let Reader { origin, txn } = reader;
         out.send(Message { origin, txn, scope, ..Message::control(kind, line, self.me, to) });
     }

@@ -5,6 +5,7 @@
 //! the protocols differ, [`protocol`] makes one of it, and [`seeds`] lists what can be wrong with them.
 
 pub mod collect;
+mod first_touch;
 mod kept;
 pub mod l1;
 pub mod l2;

@@ -253,7 +253,7 @@ pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
 pub struct Tallies([Tally; TALLIES.len()]);
 
 /// What banks count.
-pub const TALLIES: [TallySpec; 12] = [
+pub const TALLIES: [TallySpec; 15] = [
     TallySpec { key: "l2.local_loads", meaning: "loads of a module's own private caches that reach its L2" },
     TallySpec { key: "l2.local_hits", meaning: "of those, the ones that its L2 answers at once" },
     TallySpec { key: "l2.gpu_home_loads", meaning: "loads of other modules that reach a GPU home on their way" },
@@ -266,6 +266,12 @@ pub const TALLIES: [TallySpec; 12] = [
     TallySpec { key: "lines_by_replacement", meaning: "copies that replaced directory entries took back" },
     TallySpec { key: "lines_by_acquire", meaning: "copies in shared banks that acquires dropped" },
     TallySpec { key: "releases", meaning: "releases that reach a bank from its own module" },
+    TallySpec { key: "l2.misses", meaning: "loads that an L2 sends on, without those that wait for one already sent" },
+    TallySpec { key: "l2.cold_misses", meaning: "of those, the ones of lines that the L2 asks for for the first time" },
+    TallySpec {
+        key: "groups_by_replacement",
+        meaning: "groups of lines with sharers of their own that replaced directory entries track",
+    },
 ];
 
 impl Tallies {
@@ -277,6 +283,8 @@ impl Tallies {
     pub const LINES_BY_ACQUIRE: usize = 10;
     /// See [`TALLIES`].
     pub const RELEASES: usize = 11;
+    /// See [`TALLIES`].
+    pub const GROUPS_BY_REPLACEMENT: usize = 14;
 
     /// Counts `amount` more.
     pub fn add(&mut self, index: usize, amount: u64) {
@@ -292,6 +300,12 @@ impl Tallies {
         };
         self.add(index, 1);
         self.add(index + 1, u64::from(hit));
+    }
+
+    /// Counts a load that a bank sends on.
+    pub fn miss(&mut self, cold: bool) {
+        self.add(12, 1);
+        self.add(13, u64::from(cold));
     }
 
     /// Counts a copy that an invalidation found or did not find.

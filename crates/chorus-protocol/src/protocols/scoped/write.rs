@@ -54,9 +54,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Forgets the entry that covers a line, taking back all copies that it tracks.
     pub(super) fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
-        let ScopedL2 { directory, channels, route, me, policy, .. } = self;
+        let ScopedL2 { directory, channels, route, me, policy, tallies, .. } = self;
         let mut is_first = true;
         directory.replace(line, |stale| {
+            tallies.add(Tallies::GROUPS_BY_REPLACEMENT, 1);
             if std::mem::take(&mut is_first) || policy.fault != Some(L2Fault::FirstOfRange) {
                 take_back(channels, route, *me, policy.fault, stale, kind, out);
             }
