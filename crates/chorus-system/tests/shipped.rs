@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use chorus_system::{
-    DramModel, Entry, Origin, Placement, Replacement, SYSTEMS, Scale, Scheduler, SystemConfig, derived, entries,
-    resolve,
+    DirectoryReplacement, DramModel, Entry, Origin, Placement, Replacement, SYSTEMS, Scale, Scheduler, SystemConfig,
+    derived, entries, resolve,
 };
 
 fn systems_folder() -> PathBuf {
@@ -112,6 +112,32 @@ fn the_quick_scale_of_the_hmg_machine_is_a_sixteenth_of_every_module() {
     };
     assert_eq!(module(&quick).map(|value| value * 16), module(&paper));
     assert_eq!(quick.inter_gpm.latency_cycles, paper.inter_gpm.latency_cycles);
+}
+
+fn rec(scale: Scale) -> SystemConfig {
+    resolve("rec", scale, &[]).expect("the shipped system resolves").config
+}
+
+#[test]
+fn the_machine_of_the_rec_paper_is_that_of_its_table_2() {
+    let config = rec(Scale::Paper);
+    assert_eq!((config.hierarchy.gpus, config.hierarchy.gpms, config.core.count), (4, 1, 64));
+    assert_eq!((config.l1.size_bytes, config.l1.ways, config.l1.line_bytes), (16 << 10, 4, 64));
+    assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.banks, config.l2.ways), (2 << 20, 16, 16));
+    assert_eq!((config.directory.entries, config.directory.ways), (8192, 8));
+    assert_eq!(config.directory.replacement, DirectoryReplacement::Own);
+    assert_eq!((config.memory.page_bytes, config.memory.placement), (4096, Placement::Block));
+    assert_eq!(config.inter_gpu.megabytes_per_second * 2, 300_000);
+}
+
+#[test]
+fn the_quick_scale_of_the_rec_machine_is_a_sixteenth_of_every_gpu() {
+    let (quick, paper) = (rec(Scale::Quick), rec(Scale::Paper));
+    let gpu = |config: &SystemConfig| {
+        [config.core.count, config.l2.banks, config.directory.entries, config.inter_gpu.megabytes_per_second]
+    };
+    assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
+    assert_eq!((quick.l1, quick.l2.bank_bytes), (paper.l1, paper.l2.bank_bytes));
 }
 
 #[test]
