@@ -39,12 +39,12 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     let error = resolve("tcc", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `tcc`; known: `tc`, `hmg`; or the path of a file that ends in .toml; did you mean `tc`?"
+        "unknown system `tcc`; known: `tc`, `hmg`, `rec`; or the path of a file that ends in .toml; did you mean `tc`?"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `fermi`; known: `tc`, `hmg`; or the path of a file that ends in .toml"
+        "unknown system `fermi`; known: `tc`, `hmg`, `rec`; or the path of a file that ends in .toml"
     );
 }
 
