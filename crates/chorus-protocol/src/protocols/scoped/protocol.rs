@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::directory::LineGroups;
 use crate::protocols::scoped::l1::{Acquire, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, WriteBack};
+use crate::protocols::scoped::policy::{L2Policy, Policy, WriteBack};
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Declaration, Protocol};
 use crate::seed::seeded;
@@ -37,12 +37,12 @@ impl<const W: usize> Build<W> for ScopedProtocol {
         let (l1_fault, l2_fault) = seeded(self.seeds, config);
         match role {
             Role::L1 => {
-                let drops = self.policy.acquire == Acquire::Nothing && config.parameters.get(0) == 0;
+                let drops = self.parameter("keeps_private", config) == Some(0);
                 let acquire = if drops { Acquire::DropsPrivate } else { self.policy.acquire };
                 Some(Box::new(ScopedL1::new(index, config, acquire, l1_fault)))
             }
             Role::L2 => {
-                let policy = L2Policy { fault: l2_fault, ..with_parameters(self.policy.l2, config) };
+                let policy = L2Policy { fault: l2_fault, ..self.l2_policy(config) };
                 Some(Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)))
             }
             Role::Memory => None,
@@ -50,18 +50,26 @@ impl<const W: usize> Build<W> for ScopedProtocol {
     }
 }
 
-fn with_parameters(policy: L2Policy, config: &BuildConfig) -> L2Policy {
-    match policy.coherence {
-        Coherence::Directory => L2Policy {
-            write_back: match config.parameters.get(0) {
-                0 => WriteBack::Never,
-                1 => WriteBack::AtHome,
-                2.. => WriteBack::Everywhere,
+impl ScopedProtocol {
+    /// The value of a parameter, if the protocol has it.
+    fn parameter(&self, key: &str, config: &BuildConfig) -> Option<u64> {
+        let index = self.declaration.parameters.iter().position(|spec| spec.key == key)?;
+        Some(config.parameters.get(index))
+    }
+
+    fn l2_policy(&self, config: &BuildConfig) -> L2Policy {
+        let policy = self.policy.l2;
+        let flag = |key, otherwise| self.parameter(key, config).map_or(otherwise, |value| value != 0);
+        L2Policy {
+            write_back: match self.parameter("write_back", config) {
+                None => policy.write_back,
+                Some(0) => WriteBack::Never,
+                Some(1) => WriteBack::AtHome,
+                Some(2..) => WriteBack::Everywhere,
             },
-            downgrades: config.parameters.get(1) != 0,
+            downgrades: flag("downgrades", policy.downgrades),
+            acquire_spares_home: flag("acquire_spares_home", policy.acquire_spares_home),
             ..policy
-        },
-        Coherence::Acquires => L2Policy { acquire_spares_home: config.parameters.get(0) != 0, ..policy },
-        Coherence::None => policy,
+        }
     }
 }
