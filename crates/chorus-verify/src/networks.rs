@@ -94,10 +94,12 @@ impl Machine {
     fn distance(&self, from: AgentId, to: AgentId) -> Distance {
         let topology = self.config.topology;
         let [from, to] = [from, to].map(|agent| topology.module_of(agent));
-        match () {
-            () if from == to => Distance::Module,
-            () if topology.gpu_of(from) == topology.gpu_of(to) => Distance::Gpu,
-            () => Distance::System,
+        if from == to {
+            Distance::Module
+        } else if topology.gpu_of(from) == topology.gpu_of(to) {
+            Distance::Gpu
+        } else {
+            Distance::System
         }
     }
 }

@@ -9,9 +9,9 @@
 //!
 //! One kernel for the input (`gemm.rs`), and two per time step: the product (`recurrent.rs`) and the gates. Sharing:
 //! the weights, by far most of the memory, are never written, and each is read by one module, as work-groups that need
-//! the same are adjacent; the recurrent ones are read again in each step. The sums of the gates are written by all work-groups, row by row, and read by the gates, where each
-//! work-item needs four of different rows; the state of a step is written by all and read whole by all work-groups of
-//! the next product. Cells stay with their work-item.
+//! the same are adjacent; the recurrent ones are read again in each step. The sums of the gates are written by all
+//! work-groups, row by row, and read by the gates, where each work-item needs four of different rows; the state of a
+//! step is written by all and read whole by all work-groups of the next product. Cells stay with their work-item.
 //!
 //! Left out: the layer below, whose states are random numbers, and the layer above.
 //!
@@ -46,8 +46,8 @@ struct Size {
 
 /// The paper scale takes Table III's 710 MB in a way that few line accesses cover: large weights, 349 MB for the input
 /// and as many for the states, and five time steps of a small minibatch; 36 million line accesses. The quick scale
-/// takes 9 MB, three times all second-level caches together, and 0.38 million line accesses. Its units are too few for its minibatch,
-/// the least that tiles allow: ten times as much of the traffic is state instead of weights.
+/// takes 9 MB, three times all second-level caches together, and 0.38 million line accesses. Its units are too few for
+/// its minibatch, the least that tiles allow: ten times as much of the traffic is state instead of weights.
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => Size { hidden: 512, batch: 16, times: 3, splits: 4, tile: Tile::Small },

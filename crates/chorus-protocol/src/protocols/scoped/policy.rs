@@ -204,7 +204,7 @@ pub const WITH_ACQUIRES: Declaration = Declaration {
     ..SCOPED
 };
 
-/// Parameters of protocols with directories, in this order.
+/// Parameters of protocols with directories.
 const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
     ParameterSpec {
         key: "write_back",
