@@ -6,11 +6,11 @@
 //! passes, in which pairs are 2^s, then half as far, and in the end 1 apart. Neighbouring blocks are sorted in
 //! opposite directions.
 //!
-//! Sharing: with work-groups and keys divided into contiguous parts, GPUs exchange keys in passes whose pairs are at
-//! least as far apart as a GPU has keys: the first two of the last stage with four GPUs. In the first one, work-items
-//! of a GPU read and write two stretches half as long as its own part that lie in the memory of two GPUs, often both
-//! of others; the next pass cuts the keys into other stretches, so that every line has just been written by somebody
-//! else. In all later passes every GPU keeps to itself. All keys are read and written in every pass.
+//! Sharing, where buffers are cut into blocks: GPUs exchange keys in passes whose pairs are at least as far apart as a
+//! GPU has keys: the first two of the last stage with four GPUs. In the first one, work-items of a GPU read and write
+//! two stretches half as long as its own part that lie in the memory of two GPUs, often both of others; the next pass
+//! cuts the keys into other stretches, so that every line has just been written by somebody else. In all later passes
+//! every GPU keeps to itself. All keys are read and written in every pass.
 //!
 //! Left out: stages before the last, which sort within a GPU but for the one before; the input is what they leave. At
 //! quick scale also the last passes, whose pairs are less than a page of 4 KB apart.

@@ -5,10 +5,10 @@
 //! first; a work-item reads the nine elements around its own straight from memory and writes one. The border of the
 //! result stays as it is.
 //!
-//! Sharing: the matrix is read by rows of work-groups in the order in which it lies, so where both are cut into
-//! contiguous parts, a GPU reads its own part and the rows next to it. What comes again is what windows of adjacent
-//! elements have in common: an element is read nine times within its work-group, but for the rows at the edges of
-//! work-groups, which are read by the next row of work-groups again, after a whole row of them.
+//! Sharing, where buffers are cut into blocks: the matrix is read by rows of work-groups in the order in which it lies,
+//! so where both are cut into contiguous parts, a GPU reads its own part and the rows next to it. What comes again is
+//! what windows of adjacent elements have in common: an element is read nine times within its work-group, but for the
+//! rows at the edges of work-groups, which are read by the next row of work-groups again, after a whole row of them.
 //!
 //! Left out: nothing of the kernel; the matrix is smaller than the paper's.
 //!

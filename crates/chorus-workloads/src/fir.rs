@@ -5,10 +5,11 @@
 //! it reads the sample and the 15 before it one by one, those before the block from the history, weighs them and writes
 //! one output. The last work-items of a block leave their samples as the history of the next.
 //!
-//! Sharing: the signal lies in one buffer, and its parts with the GPUs, while all GPUs work on every block. So most
-//! reads of the signal and most writes of the result go to the GPU where the block lies, and a line is read by the same
-//! work-group up to 16 times, then never again. The coefficients are read by everybody in every kernel; the history is
-//! written by the last work-group of a kernel and read by the first of the next, on another GPU.
+//! Sharing, where buffers are cut into blocks: the signal lies in one buffer, and its parts with the GPUs, while all
+//! GPUs work on every block. So most reads of the signal and most writes of the result go to the GPU where the block
+//! lies, and a line is read by the same work-group up to 16 times, then never again. The coefficients are read by
+//! everybody in every kernel; the history is written by the last work-group of a kernel and read by the first of the
+//! next, on another GPU.
 //!
 //! Left out: the host that sends blocks as they come. The source's one history is read and written in the same kernel,
 //! a race between the first and the last work-group; here two histories take turns.

@@ -4,10 +4,10 @@
 //! al., InPar 2012). The first kernel gives every point the mean of itself and its four neighbours in a second grid,
 //! the next copies that grid back. Work-groups of 32 columns and 8 rows, a work-item per point, no local data.
 //!
-//! Sharing: both kernels cut both grids in the same way, so a GPU copies what it has computed, and what it gets from
-//! others in each time step is the row above and below its part, just written there by the copy. Both grids are read
-//! and written in every step; their own part is far larger than a cache, so nothing but the rows around a wavefront is
-//! found again.
+//! Sharing, where buffers are cut into blocks: both kernels cut both grids in the same way, so a GPU copies what it has
+//! computed, and what it gets from others in each time step is the row above and below its part, just written there by
+//! the copy. Both grids are read and written in every step; their own part is far larger than a cache, so nothing but
+//! the rows around a wavefront is found again.
 //!
 //! Left out: most of the time steps (PolyBench makes 20).
 //!

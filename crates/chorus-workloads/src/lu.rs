@@ -6,10 +6,11 @@
 //! diagonal what its row has in column k times what its column has in row k, with a work-item per element in
 //! work-groups of 32 x 8. No pivots are looked for. (`cusolver.rs` is the blocked decomposition of libraries.)
 //!
-//! Sharing: a launch covers what is left of the matrix, so with every step work-groups begin a row further down, a
-//! column further to the right, and are fewer, while the matrix stays where it lies: a GPU computes more and more rows
-//! that lie in the memory of the next one, and a line is written by two wavefronts, maybe of two GPUs. Row k is
-//! divided by all GPUs together, wherever it lies, and then read by every work-group of all of them.
+//! Sharing, where buffers are cut into blocks: a launch covers what is left of the matrix, so with every step
+//! work-groups begin a row further down, a column further to the right, and are fewer, while the matrix stays where it
+//! lies: a GPU computes more and more rows that lie in the memory of the next one, and a line is written by two
+//! wavefronts, maybe of two GPUs. Row k is divided by all GPUs together, wherever it lies, and then read by every
+//! work-group of all of them.
 //!
 //! Left out: all steps but the first few.
 //!
