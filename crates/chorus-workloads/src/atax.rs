@@ -31,10 +31,12 @@ struct Size {
 impl Size {
     /// A takes 4.2 MB and the paper's 128 MB. An element takes a quarter of a line access in the first kernel and a
     /// sixteenth in the second: 0.35 and 11 million in all. An odd number of lines per row spreads the rows that lanes
-    /// walk along over the sets of a cache.
+    /// walk along over the sets of a cache. Medium has four times the elements and line accesses of quick, but twice the
+    /// rows and the columns, each of which has a work-item.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { rows: 1024, columns: 1072, waves_per_group: 2 },
+            Scale::Medium => Size { rows: 768, columns: 5552, waves_per_group: 1 },
             Scale::Paper => Size { rows: 5792, columns: 5776, waves_per_group: 8 },
         }
     }

@@ -40,9 +40,12 @@ impl Size {
     /// A takes 2.7 and 205 MB; the paper's 256 MB would take 38 million line accesses. An element takes a quarter of a
     /// line access in the first kernel, a sixteenth in the second and a quarter in the third: 0.38 and 29 million in
     /// all. An odd number of lines per row spreads the rows that lanes walk along over the sets of a cache.
+    /// Medium has four times the elements and line accesses of quick, but twice the rows and columns, each of which has a
+    /// work-item in one of the last two kernels.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { rows: 816, waves_per_group: 2 },
+            Scale::Medium => Size { rows: 1200, waves_per_group: 1 },
             Scale::Paper => Size { rows: 7152, waves_per_group: 8 },
         }
     }
