@@ -46,7 +46,7 @@ pub struct PageRank;
 fn nodes(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 3 << 14,
-        Scale::Medium => 5 << 17,
+        Scale::Medium => 3 << 16,
         Scale::Paper => 1 << 22,
     }
 }
