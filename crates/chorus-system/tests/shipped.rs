@@ -126,7 +126,7 @@ fn the_machine_of_the_rec_paper_is_that_of_its_table_2() {
     assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.banks, config.l2.ways), (2 << 20, 16, 16));
     assert_eq!((config.directory.entries, config.directory.ways), (8192, 8));
     assert_eq!(config.directory.replacement, DirectoryReplacement::Own);
-    assert_eq!((config.memory.page_bytes, config.memory.placement), (4096, Placement::Block));
+    assert_eq!((config.memory.page_bytes, config.memory.placement), (4096, Placement::Buffer));
     assert_eq!(config.inter_gpu.megabytes_per_second * 2, 300_000);
 }
 
