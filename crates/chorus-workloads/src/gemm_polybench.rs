@@ -22,9 +22,11 @@ pub struct Gemm;
 /// Rows and columns of C, and columns of A. B takes 1.3 and 12 MB of 1.6 and 15.5 MB in all. A wavefront and step takes
 /// one line access for B, and an eighth for A: 0.74 and 29 million in all. Square matrices of the paper's 128 MB, of
 /// 3344 rows, would take 1.3 billion, so rows are fewest, and every GPU of four goes through B only 2 and 8 times.
+/// Medium has four times the columns of quick, and so four times of everything but A.
 fn size(scale: Scale) -> [u32; 3] {
     match scale {
         Scale::Quick => [64, 640, 512],
+        Scale::Medium => [64, 2560, 512],
         Scale::Paper => [256, 2048, 1536],
     }
 }

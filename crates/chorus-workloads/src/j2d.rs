@@ -35,11 +35,12 @@ struct Size {
 
 impl Size {
     /// A wavefront takes 18 line accesses of 64 bytes in a time step, 14 for the mean and 4 for the copy. Quick: 2.7
-    /// MB, a third of a sixteenth of Table 3's 128 MB, so that two time steps fit 0.37 million. Paper: 134 MB and 28
-    /// million.
+    /// MB, a third of a sixteenth of Table 3's 128 MB, so that two time steps fit 0.37 million. Medium: four times as
+    /// much of both. Paper: 134 MB and 28 million.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { points: 576, steps: 2 },
+            Scale::Medium => Size { points: 1152, steps: 2 },
             Scale::Paper => Size { points: 4096, steps: 3 },
         }
     }

@@ -51,10 +51,11 @@ struct Matrix {
 
 impl Matrix {
     /// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so
-    /// that three iterations fit 0.37 million. Paper: 135 MB and 20 million in MGPUSim's five iterations.
+    /// that three iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in MGPUSim's five iterations.
     fn of(scale: Scale) -> Matrix {
         match scale {
             Scale::Quick => Matrix { rows: 512, columns: 1024, iterations: 3 },
+            Scale::Medium => Matrix { rows: 1024, columns: 2048, iterations: 3 },
             Scale::Paper => Matrix { rows: 4096, columns: 4096, iterations: 5 },
         }
     }
