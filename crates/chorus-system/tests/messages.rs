@@ -437,3 +437,15 @@ fn a_base_describes_all_of_its_machine() {
 fn name_and_title_are_not_inherited() {
     assert_eq!(lines("base = \"rec\"\n"), "my.toml: missing keys `name`, `title`");
 }
+
+#[test]
+fn a_range_that_needs_several_banks_is_refused_with_a_remedy() {
+    let error = resolve("hmg", Scale::Paper, &["directory.range=2kB".to_owned()]).expect_err("must be refused");
+    assert_eq!(
+        error.to_string(),
+        "--set directory.range=2kB: key `directory.range` is 2048 bytes; accepted: at most l2.interleave_lines x l1.line_bytes = 4 x 128 = 512, \
+         since an entry belongs to one of the l2.banks = 4; --set l2.interleave_lines=16 makes room for it"
+    );
+    let set = ["directory.range=2kB".to_owned(), "l2.interleave_lines=16".to_owned()];
+    assert!(resolve("hmg", Scale::Paper, &set).is_ok());
+}
