@@ -10,11 +10,11 @@ impl Experiment {
     pub(super) fn find_multiples(&mut self, document: &Document<'_>) -> Result<(), DocumentError> {
         let variants = self.matrices.iter_mut().flat_map(|matrix| &mut matrix.variants);
         for variant in variants.filter(|variant| !variant.times.is_empty()) {
-            for scale in Scale::ALL {
+            for scale in variant.scale.map_or(Scale::ALL.to_vec(), |scale| vec![scale]) {
                 let wrong = |message: String| {
                     document.mistake(variant.name.span(), format!("variant `{}`: {message}", variant.name))
                 };
-                let system = resolve(&self.system, scale, &[]);
+                let system = resolve(variant.system.as_ref().unwrap_or(&self.system), scale, &[]);
                 let system = system.map_err(|error| wrong(format!("no system to multiply a value of: {error}")))?;
                 let products = multiply(variant, &entries(&system), scale).map_err(wrong)?;
                 variant.multiples.insert(scale, products);
