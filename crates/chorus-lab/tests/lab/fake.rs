@@ -174,8 +174,8 @@ fn between_modules(spec: &RunSpec) -> Vec<(String, f64)> {
         ("protocol.l2.cold_misses", 10.0),
         ("protocol.l2.local_loads", 80.0),
         ("protocol.l2.home_loads", 20.0),
-        ("protocol.l2.lookups", 100.0),
-        ("protocol.l2.lookup_cycles", 1200.0),
+        ("l2.lookups", 100.0),
+        ("l2.lookup_cycles", 1200.0),
     ];
     if spec.system != "hmg" {
         metrics.extend(of_directories.map(|(key, value)| (key.to_owned(), value)));
