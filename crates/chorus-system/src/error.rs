@@ -78,6 +78,20 @@ pub enum SystemError {
         /// The nearest valid name, where the key takes names.
         nearest: Option<String>,
     },
+    /// A base that a system cannot have.
+    #[error("{place}: key `base` is `{given}`{reason}; accepted: {}{}", quoted(.accepted), DidYouMean(.nearest))]
+    Base {
+        /// Where it was written.
+        place: Box<Place>,
+        /// What was given.
+        given: String,
+        /// Why it is refused.
+        reason: String,
+        /// The systems whose files describe all of their machine.
+        accepted: Vec<&'static str>,
+        /// The nearest of them.
+        nearest: Option<String>,
+    },
     /// Keys that the file must have and has not.
     #[error("{file}: missing {} {}", if .keys.len() == 1 { "key" } else { "keys" }, quoted(.keys))]
     MissingKeys {
@@ -121,6 +135,7 @@ impl SystemError {
             SystemError::Syntax { place, .. }
             | SystemError::UnknownKey { place, .. }
             | SystemError::WrongType { place, .. }
+            | SystemError::Base { place, .. }
             | SystemError::Geometry { place, .. } => Some(place),
             SystemError::UnknownSystem { .. }
             | SystemError::UnknownScale { .. }

@@ -39,12 +39,14 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     let error = resolve("tcc", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `tcc`; known: `tc`, `hmg`, `rec`; or the path of a file that ends in .toml; did you mean `tc`?"
+        "unknown system `tcc`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`; \
+         or the path of a file that ends in .toml; did you mean `tc`?"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `fermi`; known: `tc`, `hmg`, `rec`; or the path of a file that ends in .toml"
+        "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`; \
+         or the path of a file that ends in .toml"
     );
 }
 
@@ -106,7 +108,7 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "[clocks]",
         "[cloks]",
         "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, `l2`, \
-         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`, `scale`; did you mean `clocks`?",
+         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`, `scale`, `base`; did you mean `clocks`?",
     );
 }
 
@@ -298,7 +300,7 @@ fn impossible_geometry_is_placed_at_the_override_that_made_it() {
         "l1.ways=3",
         "--set l1.ways=3: key `l1.size_bytes` is 32768; accepted: a multiple of l1.ways x l1.line_bytes = 3 x 128 = 384",
     );
-    check_set("core.count=65", "--set core.count=65: key `core.count` is 65; accepted: 1 to 64");
+    check_set("core.count=1025", "--set core.count=1025: key `core.count` is 1025; accepted: 1 to 1024");
 }
 
 #[test]
@@ -310,7 +312,7 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("hierarchy.gpus=65", "1 to 64"),
         ("hierarchy.gpms=65", "1 to 64, so that hierarchy.gpus x hierarchy.gpms = 1 x gpms is at most 64"),
         ("clocks.l2_mhz=0", "1 MHz or more"),
-        ("core.count=0", "1 to 64"),
+        ("core.count=0", "1 to 1024"),
         ("core.wavefronts=0", "1 to 64"),
         ("core.lanes=33", "32, the width that kernels are written for"),
         ("core.registers=0", "1 or more"),
@@ -384,4 +386,43 @@ fn an_error_in_a_file_carries_the_line_for_a_drawn_report() {
     assert_eq!(contents.data(), b"wayz");
     assert_eq!(contents.name(), Some("my.toml"));
     assert!(set(&["l1.wayz=4"]).source_code().is_none());
+}
+
+/// The error of a file that consists of these lines.
+fn lines(text: &str) -> String {
+    resolve_text("my.toml", text, Scale::Paper, &[]).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn a_base_that_is_no_system_is_placed_and_corrected() {
+    assert_eq!(
+        lines("name = \"mine\"\nbase = \"recc\"\n"),
+        "my.toml:2:8: key `base` is `recc`, which is no system; accepted: `tc`, `hmg`, `rec`; did you mean `rec`?"
+    );
+    assert_eq!(
+        lines("base = 3\n"),
+        "my.toml:1:8: key `base` is given as the integer `3`; expected the name of a system"
+    );
+}
+
+#[test]
+fn a_system_is_not_its_own_base() {
+    assert_eq!(
+        lines("name = \"hmg\"\nbase = \"hmg\"\n"),
+        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; accepted: `tc`, `hmg`, `rec`; \
+         did you mean `hmg`?"
+    );
+}
+
+#[test]
+fn a_base_describes_all_of_its_machine() {
+    assert_eq!(
+        lines("base = \"rec-8gpu\"\n"),
+        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`"
+    );
+}
+
+#[test]
+fn name_and_title_are_not_inherited() {
+    assert_eq!(lines("base = \"rec\"\n"), "my.toml: missing keys `name`, `title`");
 }

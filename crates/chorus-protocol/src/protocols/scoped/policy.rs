@@ -20,7 +20,7 @@ pub enum Coherence {
     None,
 }
 
-/// Whether shared banks keep copies of other GPUs' memory.
+/// Whether a cache keeps copies of other GPUs' memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemoteGpus {
     /// They do.
@@ -225,6 +225,17 @@ const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
         explored: 0,
     },
 ];
+
+/// The parameter of the REC paper's baseline.
+pub const REMOTE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
+    key: "remote_caching",
+    meaning: "caches that keep lines of other GPUs' memory: 0 none, 1 private caches, 2 private caches and L2s",
+    source: "2: REC section 2.2, the baseline; 0 and 1: REC Figure 1",
+    default: 2,
+    min: 0,
+    max: 2,
+    explored: 2,
+}];
 
 /// The parameter of software protocols.
 const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
