@@ -14,8 +14,13 @@ impl Experiment {
                 document.mistake(variant.name.span(), format!("variant `{}`: {message}", variant.name))
             };
             let no_system = |error| wrong(format!("no system to multiply a value of: {error}"));
-            for scale in scales(&self.system).map_err(no_system)? {
-                let system = resolve(&self.system, scale, &[]).map_err(no_system)?;
+            let name = variant.system.as_ref().unwrap_or(&self.system);
+            let scales = match variant.scale {
+                Some(scale) => vec![scale],
+                None => scales(name).map_err(no_system)?,
+            };
+            for scale in scales {
+                let system = resolve(name, scale, &[]).map_err(no_system)?;
                 let products = multiply(variant, &entries(&system), scale).map_err(wrong)?;
                 variant.multiples.insert(scale, products);
             }
