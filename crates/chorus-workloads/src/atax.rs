@@ -31,8 +31,8 @@ struct Size {
 impl Size {
     /// A takes 4.3 MB and the paper's 128 MB. An element takes a quarter of a line access in the first kernel and a
     /// sixteenth in the second: 0.33 and 11 million in all. At quick scale rows are few and long, so that as in the
-    /// paper about half as many ranges are being walked along at a time as a directory has entries. An odd number of lines per
-    /// row spreads the rows over the sets of a cache. Medium has four times the rows of quick.
+    /// paper about half as many ranges are being walked along at a time as a directory has entries. An odd number of
+    /// lines per row spreads the rows over the sets of a cache. Medium has four times the rows of quick.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { rows: 384, columns: 2768, waves_per_group: 1 },
