@@ -161,10 +161,12 @@ impl Report<'_> {
             let _ = writeln!(out, "<li><b>{}</b>{}</li>", escape(&number), escape(&what));
         }
         out.push_str("</ul>\n");
-        if self.scale == Scale::Quick {
-            out.push_str(
-                "<p>At quick scale the machine and the inputs are shrunk together; the paper's numbers are for the full \
-                 size.</p>\n",
+        if self.scale != Scale::Paper {
+            let _ = writeln!(
+                out,
+                "<p>At {} scale the machine and the inputs are shrunk together; the paper's numbers are for the full \
+                 size.</p>",
+                self.scale
             );
         }
         out

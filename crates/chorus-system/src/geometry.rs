@@ -215,12 +215,14 @@ fn check_range(config: &SystemConfig) -> Check {
     let (l2, line_bytes) = (&config.l2, config.l1.line_bytes);
     let range_bytes = config.directory.range.bytes();
     let lines = range_bytes / line_bytes;
+    let most = u64::from(l2.interleave_lines) * u64::from(line_bytes);
     require_with(
-        config.hierarchy.modules() == 1 || lines > 0 && (l2.banks == 1 || lines <= l2.interleave_lines),
+        config.hierarchy.modules() == 1 || l2.banks == 1 || lines <= l2.interleave_lines,
         "directory.range",
         format!("{range_bytes} bytes"),
         format!(
-            "one line of {line_bytes} bytes at least, and at most l2.interleave_lines = {}, since an entry belongs to one of the l2.banks = {}",
+            "at most l2.interleave_lines x l1.line_bytes = {} x {line_bytes} = {most}, since an entry belongs to one of the l2.banks = {}; \
+             --set l2.interleave_lines={lines} makes room for it",
             l2.interleave_lines, l2.banks
         ),
         &["l1.line_bytes", "l2.interleave_lines", "l2.banks"],

@@ -127,6 +127,8 @@ pub struct L2Policy {
     pub write_back: WriteBack,
     /// Whether a store takes a place for its bytes wherever it passes, and not only where there is a copy.
     pub allocates_stores: bool,
+    /// Whether a release hands what stays at its home to memory, too. Nobody needs it there to see it.
+    pub release_cleans_home: bool,
     /// Whether a bank that drops a clean copy says so.
     pub downgrades: bool,
     /// Whether an acquire spares lines of the bank's own memory.
@@ -166,6 +168,7 @@ pub const PLAIN: L2Policy = L2Policy {
     remote_gpus: RemoteGpus::Cached,
     write_back: WriteBack::Never,
     allocates_stores: false,
+    release_cleans_home: false,
     downgrades: false,
     acquire_spares_home: false,
     fault: None,
@@ -196,6 +199,9 @@ pub const TRACKING: Declaration = Declaration { promises: &[Promise::Tracking, P
 /// As [`TRACKING`], with options that the HMG paper leaves open.
 pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };
 
+/// As [`WITH_DIRECTORIES`], with a directory of ranges to choose.
+pub const WITH_RANGES: Declaration = Declaration { parameters: &RANGE_PARAMETERS, ..WITH_DIRECTORIES };
+
 /// What software protocols declare alike.
 pub const WITH_ACQUIRES: Declaration = Declaration {
     virtual_networks: SOFTWARE_NETWORKS,
@@ -219,6 +225,21 @@ const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
         key: "downgrades",
         meaning: "whether an L2 that drops a clean copy tells the home: 0 no, 1 yes",
         source: "HMG section VI: not implemented; section IV-B, cache eviction, describes it",
+        default: 0,
+        min: 0,
+        max: 1,
+        explored: 0,
+    },
+];
+
+/// Parameters of protocols whose directories may be those of the REC paper.
+const RANGE_PARAMETERS: [ParameterSpec; 3] = [
+    DIRECTORY_PARAMETERS[0],
+    DIRECTORY_PARAMETERS[1],
+    ParameterSpec {
+        key: "ranges",
+        meaning: "directory entries: 0 groups of `directory.lines_per_entry` lines with one set of sharers, 1 ranges of `directory.range` with one for each line",
+        source: "0: HMG section VI; 1: REC section 4, which section 6 says can be extended to HMG",
         default: 0,
         min: 0,
         max: 1,
