@@ -34,6 +34,18 @@ pub enum SystemError {
         /// The nearest of them.
         nearest: Option<String>,
     },
+    /// A scale that the system does not have.
+    #[error("{file}: system `{system}` has no scale `{given}`; it has: {}", quoted(.accepted))]
+    NoSuchScale {
+        /// The file.
+        file: String,
+        /// The name that the system gives itself.
+        system: String,
+        /// The scale that was asked for.
+        given: &'static str,
+        /// The scales that the file has.
+        accepted: Vec<&'static str>,
+    },
     /// A system file that cannot be opened, is too large or is not text.
     #[error("cannot read system file {path}: {reason}")]
     UnreadableFile {
@@ -139,6 +151,7 @@ impl SystemError {
             | SystemError::Geometry { place, .. } => Some(place),
             SystemError::UnknownSystem { .. }
             | SystemError::UnknownScale { .. }
+            | SystemError::NoSuchScale { .. }
             | SystemError::UnreadableFile { .. }
             | SystemError::MissingKeys { .. }
             | SystemError::MalformedOverride { .. }

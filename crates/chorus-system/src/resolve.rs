@@ -51,11 +51,15 @@ pub fn resolve_text(file: &str, text: &str, scale: Scale, overrides: &[String]) 
     resolve_source(&SourceText::new(file, text), scale, overrides)
 }
 
+/// The scales that a system has, by name or path as in [`resolve`].
+pub fn scales(name_or_path: &str) -> Result<Vec<Scale>, SystemError> {
+    Ok(inherited(layer::read(&registry::open(name_or_path)?)?)?.scales.into_keys().collect())
+}
+
 fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
     let Document { base, mut scales, .. } = inherited(layer::read(source)?)?;
     let overridden = overrides.iter().map(|text| overrides::read(text)).collect::<Result<Layer, _>>()?;
     let missing = |keys| SystemError::MissingKeys { file: source.name().to_owned(), keys };
-    let scaled = scales.remove(&scale).ok_or_else(|| missing(vec![join("scale", scale.name())]))?;
 
     // A scale or an override changes a machine; it does not complete one.
     let defaults = defaults(&base)?;
@@ -64,6 +68,11 @@ fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Re
     if !absent.is_empty() {
         return Err(missing(absent));
     }
+    let scaled = match scales.remove(&scale) {
+        Some(scaled) => scaled,
+        None if scales.is_empty() => return Err(missing(vec![join("scale", scale.name())])),
+        None => return Err(no_such_scale(source, &base, scale, scales.keys())),
+    };
 
     let mut merged = defaults.clone();
     merged.extend(base.clone());
@@ -104,6 +113,20 @@ fn inherited(document: Document) -> Result<Document, SystemError> {
         whole.base.remove(*key);
     });
     Ok(document.over(whole))
+}
+
+fn no_such_scale<'a>(
+    source: &SourceText,
+    base: &Layer,
+    scale: Scale,
+    scales: impl Iterator<Item = &'a Scale>,
+) -> SystemError {
+    let system = match base.get("name").map(|leaf| &leaf.scalar) {
+        Some(Scalar::Text(name)) => excerpt(name),
+        _ => String::new(),
+    };
+    let accepted = scales.map(|scale| scale.name()).collect();
+    SystemError::NoSuchScale { file: source.name().to_owned(), system, given: scale.name(), accepted }
 }
 
 /// What a file leaves out that does not speak of GPUs and modules. A file that does describes all of its machine.

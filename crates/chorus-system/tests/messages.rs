@@ -53,7 +53,7 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
 #[test]
 fn an_unknown_scale_lists_the_scales() {
     let error = "quik".parse::<Scale>().expect_err("must be refused");
-    assert_eq!(error.to_string(), "unknown scale `quik`; accepted: `quick`, `paper`; did you mean `quick`?");
+    assert_eq!(error.to_string(), "unknown scale `quik`; accepted: `quick`, `medium`, `paper`; did you mean `quick`?");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn an_unknown_scale_table_is_refused() {
     check_file(
         "[scale.paper]",
         "[scale.papers]",
-        "my.toml:LINE:8: unknown key `scale.papers`; accepted in [scale]: `quick`, `paper`; did you mean `paper`?",
+        "my.toml:LINE:8: unknown key `scale.papers`; accepted in [scale]: `quick`, `medium`, `paper`; did you mean `paper`?",
     );
 }
 
@@ -182,7 +182,7 @@ fn a_value_in_place_of_a_table_is_a_wrong_type() {
     assert!(
         error
             .to_string()
-            .ends_with("key `scale` is given as an array; expected a table with the keys `quick`, `paper`"),
+            .ends_with("key `scale` is given as an array; expected a table with the keys `quick`, `medium`, `paper`"),
         "{error}"
     );
 }
@@ -221,8 +221,19 @@ fn more_agents_than_can_be_named_are_refused() {
 }
 
 #[test]
-fn a_scale_that_the_file_does_not_have_is_missing() {
-    assert_eq!(edited("[scale.paper]", "").to_string(), "my.toml: missing key `scale.paper`");
+fn a_scale_that_the_file_does_not_have_names_the_system_and_the_scales_that_it_has() {
+    let error = edited("[scale.paper]", "");
+    assert_eq!(error.to_string(), "my.toml: system `tc` has no scale `paper`; it has: `quick`");
+    let error = resolve("tc", Scale::Medium, &[]).expect_err("must be refused");
+    let message = "systems/tc.toml: system `tc` has no scale `medium`; it has: `quick`, `paper`";
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn a_file_without_scales_misses_the_one_that_is_asked_for() {
+    let without = &shipped()[..shipped().find("[scale.").expect("the shipped file has scales")];
+    let error = resolve_text("my.toml", without, Scale::Medium, &[]).expect_err("must be refused");
+    assert_eq!(error.to_string(), "my.toml: missing key `scale.medium`");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, Reach};
+use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Metrics, Settings, Simulated, simulate_with};
@@ -17,8 +17,7 @@ const SEED: u64 = 1;
 /// One machine with what is recorded of it.
 struct Recorded {
     system: &'static str,
-    /// Whose protocols.
-    reach: Reach,
+    protocols: &'static [&'static str],
     /// What runs under every protocol.
     sample: &'static [&'static str],
     /// What runs under `all_under` as well.
@@ -28,10 +27,20 @@ struct Recorded {
     patterns: &'static [Pattern],
 }
 
-const RECORDED: [Recorded; 2] = [
+const RECORDED: [Recorded; 3] = [
     Recorded {
         system: "tc",
-        reach: Reach::OneModule,
+        protocols: &[
+            "no-l1",
+            "no-coh",
+            "ideal-coh",
+            "gpu-vi",
+            "gpu-vini",
+            "mesi",
+            "tc-strong",
+            "tc-weak",
+            "tc-weak-fixed",
+        ],
         sample: &["saxpy", "stn", "dlb", "kmn", "hsp"],
         others: &["bh", "cc", "cl", "vpr", "lps", "ndl", "rg", "sr"],
         all_under: &["gpu-vi", "tc-weak"],
@@ -39,7 +48,7 @@ const RECORDED: [Recorded; 2] = [
     },
     Recorded {
         system: "hmg",
-        reach: Reach::AnyMachine,
+        protocols: &["no-remote", "sw-flat", "sw-hier", "nhcc", "hmg", "ideal"],
         sample: &["mst", "namd", "minicontact", "rnn-wgrad"],
         others: &[
             "cusolver",
@@ -55,6 +64,14 @@ const RECORDED: [Recorded; 2] = [
             "pathfinder",
         ],
         all_under: &["hmg"],
+        patterns: &[],
+    },
+    Recorded {
+        system: "rec",
+        protocols: &["dir", "rec"],
+        sample: &["fir", "lu", "st", "bitonic"],
+        others: &[],
+        all_under: &[],
         patterns: &[],
     },
 ];
@@ -104,7 +121,7 @@ fn run(
 fn results() -> String {
     let mut lines = Vec::new();
     for machine in &RECORDED {
-        for protocol in PROTOCOLS.iter().copied().filter(|protocol| protocol.reach() == machine.reach) {
+        for protocol in PROTOCOLS.iter().copied().filter(|protocol| machine.protocols.contains(&protocol.name())) {
             let all = machine.all_under.contains(&protocol.name());
             for workload in WORKLOADS.iter().filter(|workload| {
                 let name = workload.name();

@@ -83,6 +83,9 @@ impl Positions {
 
 /// An organisation of sharers.
 pub trait Directory: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    /// Whether entries ever have to make room for others.
+    const REPLACES_ENTRIES: bool = true;
+
     /// The empty directory of one bank, whose sharers take `positions`.
     fn new(config: &BuildConfig, positions: Positions) -> Self;
 

@@ -1,4 +1,6 @@
 //! A directory that has room for every line: copies go when they are written and for no other reason (REC paper, section 3.3).
+//!
+//! Its entries never leave for want of room, in explorations neither, where those of other directories may leave at any time.
 
 use std::collections::BTreeMap;
 
@@ -26,6 +28,8 @@ impl Unbounded {
 }
 
 impl Directory for Unbounded {
+    const REPLACES_ENTRIES: bool = false;
+
     fn new(_: &BuildConfig, _: Positions) -> Self {
         Unbounded::default()
     }

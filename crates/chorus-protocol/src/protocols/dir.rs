@@ -17,10 +17,11 @@ use crate::protocols::scoped::seeds::BOUNDED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-/// What the L2s of the REC paper have in common (Table 2).
+/// What the L2s of the REC paper have in common (sections 2.2 and 2.3, Table 2).
 pub(super) const REC_L2: L2Policy = L2Policy {
     write_back: WriteBack::AtHome,
     allocates_stores: true,
+    release_cleans_home: true,
     directory: DirectoryKind::LineGroups,
     granularity: Granularity::Lines(1),
     replacement: Replacement::Fifo,

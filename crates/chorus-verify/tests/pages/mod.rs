@@ -1,8 +1,8 @@
 //! Pages of the documentation, and the blocks in them that are generated.
 //!
 //! A block lies between the lines `<!-- generated: NAME -->` and `<!-- end -->`. A page that differs from what is generated fails
-//! its test; with `CHORUS_UPDATE_DOCS=1` in the environment the page is rewritten instead, and with part of a page's path there only
-//! that page is.
+//! its test; with `CHORUS_UPDATE_DOCS=1` in the environment the page is rewritten instead, and with parts of pages' paths there,
+//! separated by commas, only those pages are.
 
 use std::fs;
 use std::path::PathBuf;
@@ -32,7 +32,8 @@ impl Page {
     pub fn expect(&mut self, name: &str, generate: impl FnOnce(Option<&str>) -> String) {
         let (start, end) = self.place(name);
         let asked = std::env::var("CHORUS_UPDATE_DOCS").unwrap_or_default();
-        let updating = asked == "1" || (!asked.is_empty() && self.path.contains(&asked));
+        let names_page = |part: &str| !part.is_empty() && self.path.contains(part);
+        let updating = asked == "1" || asked.split(',').any(names_page);
         let generated = generate((!updating).then_some(&self.text[start..end]));
         let generated = format!("\n{}\n\n", generated.trim());
         if updating {

@@ -25,7 +25,7 @@ use crate::protocols::scoped::messages::{
     ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL,
     REL_END, REL_HOME, ST,
 };
-use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies, WriteBack};
+use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies};
 use crate::protocols::scoped::route::{Route, Station};
 use crate::registry::BuildConfig;
 use crate::tally::Tally;
@@ -174,7 +174,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Hands on the bytes of a copy that the next station does not have. They count as nobody's store in particular.
-    fn clean(&mut self, line: LineAddr, slot: Slot, out: &mut Outbox<W>) {
+    pub(super) fn clean(&mut self, line: LineAddr, slot: Slot, out: &mut Outbox<W>) {
         let mask = std::mem::take(&mut self.lines.meta_mut(slot).dirty);
         if !mask.is_empty() {
             let message = Message::control(ST, line, self.me, self.me);
@@ -447,26 +447,6 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Hands on everything that other stations do not have.
-    pub(super) fn clean_all(&mut self, out: &mut Outbox<W>) {
-        if self.policy.write_back != WriteBack::Everywhere {
-            return;
-        }
-        let route = self.route;
-        let remote = |line: LineAddr| route.station(line) != Station::Home;
-        let dirty: Vec<LineAddr> = self
-            .lines
-            .iter()
-            .filter(|(line, state, _)| remote(*line) && !state.dirty.is_empty())
-            .map(|(line, ..)| line)
-            .collect();
-        for line in dirty {
-            if let Some(slot) = self.lines.find(line) {
-                self.clean(line, slot, out);
-            }
-        }
-    }
-
     fn event(&self, input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
             Input::Message(message) => {
@@ -552,7 +532,7 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
         match line.of_entry() {
-            Some(covered) => self.directory.covers(covered),
+            Some(covered) => D::REPLACES_ENTRIES && self.directory.covers(covered),
             None => matches!(self.held(line), Held::Copy(_)),
         }
     }

@@ -127,6 +127,8 @@ pub struct L2Policy {
     pub write_back: WriteBack,
     /// Whether a store takes a place for its bytes wherever it passes, and not only where there is a copy.
     pub allocates_stores: bool,
+    /// Whether a release hands what stays at its home to memory, too. Nobody needs it there to see it.
+    pub release_cleans_home: bool,
     /// Whether a bank that drops a clean copy says so.
     pub downgrades: bool,
     /// Whether an acquire spares lines of the bank's own memory.
@@ -166,6 +168,7 @@ pub const PLAIN: L2Policy = L2Policy {
     remote_gpus: RemoteGpus::Cached,
     write_back: WriteBack::Never,
     allocates_stores: false,
+    release_cleans_home: false,
     downgrades: false,
     acquire_spares_home: false,
     fault: None,

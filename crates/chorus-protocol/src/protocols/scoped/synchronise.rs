@@ -6,10 +6,11 @@ use crate::controller::Outbox;
 use crate::directory::Directory;
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::{Asker, Collection, Purpose, WHOLE};
+use crate::protocols::scoped::kept::Line;
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_HOME};
-use crate::protocols::scoped::policy::{L2Fault, Tallies};
-use crate::protocols::scoped::route::Hierarchy;
+use crate::protocols::scoped::policy::{L2Fault, Tallies, WriteBack};
+use crate::protocols::scoped::route::{Hierarchy, Station};
 
 /// Which sharers have to be marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +42,35 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.tallies.add(Tallies::RELEASES, 1);
             self.ask_for_module(Purpose::Release, message, out);
         } else {
-            self.clean_all(out);
+            self.clean_remote(out);
             let questions = self.release_here(message.scope);
             self.pass_on(message, &questions, out);
+        }
+    }
+
+    /// Hands on what stays here of other banks' memory.
+    fn clean_remote(&mut self, out: &mut Outbox<W>) {
+        if self.policy.write_back == WriteBack::Everywhere {
+            self.clean_all(|station| station != Station::Home, out);
+        }
+    }
+
+    /// Hands what stays here of this bank's own memory to it.
+    fn clean_home(&mut self, out: &mut Outbox<W>) {
+        if self.policy.release_cleans_home {
+            self.clean_all(|station| station == Station::Home, out);
+        }
+    }
+
+    fn clean_all(&mut self, concerned: impl Fn(Station) -> bool, out: &mut Outbox<W>) {
+        let route = self.route;
+        let leaves = |line: LineAddr, state: &Line| !state.dirty.is_empty() && concerned(route.station(line));
+        let dirty: Vec<LineAddr> =
+            self.lines.iter().filter(|(line, state, _)| leaves(*line, state)).map(|(line, ..)| line).collect();
+        for line in dirty {
+            if let Some(slot) = self.lines.find(line) {
+                self.clean(line, slot, out);
+            }
         }
     }
 
@@ -108,7 +135,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let questions = match purpose {
             Purpose::Acquire => self.questions_of_acquire(scope),
             Purpose::Release | Purpose::KernelEnd => {
-                self.clean_all(out);
+                self.clean_remote(out);
+                self.clean_home(out);
                 self.questions_of_release(scope)
             }
         };
