@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, DocumentError, Name};
-use crate::experiment::{BASELINE, Experiment, Figure};
+use crate::experiment::{BASELINE, Chart, Experiment, Figure};
 use crate::figure::FigureData;
 use crate::stats::Mean;
 
@@ -171,6 +171,9 @@ pub struct Measured {
     /// whole bar.
     #[serde(default)]
     pub parts: Vec<Name>,
+    /// Where it is given, not the height of a bar is meant but the least of what the figure sweeps at which the protocol reaches this share of its
+    /// best for the workload.
+    pub reaches: Option<f64>,
     /// The mean over the workloads.
     pub mean: Mean,
 }
@@ -213,7 +216,8 @@ fn check_binding(document: &Document<'_>, measured: &Measured, experiment: &Expe
             shown.push(protocol);
         }
     }
-    if measured.versus.is_none() && (figure.measure.is_relative() || measured.versus_variant.is_some()) {
+    let compares = figure.measure.is_relative() && measured.reaches.is_none();
+    if measured.versus.is_none() && (compares || measured.versus_variant.is_some()) {
         let message = format!("key `measured`: missing key `versus`; figure `{}` compares protocols", figure.id);
         return Err(document.mistake(measured.figure.span(), message));
     }
@@ -227,6 +231,14 @@ fn check_binding(document: &Document<'_>, measured: &Measured, experiment: &Expe
     let parts: Vec<&str> = figure.parts.iter().map(|part| part.label.as_str()).collect();
     for part in &measured.parts {
         document.check_known("part of the figure", part, &parts)?;
+    }
+    let is_bound = measured.variant.is_some() || measured.versus.is_some();
+    if measured.reaches.is_some() && (figure.chart != Chart::Lines || is_bound) {
+        let message = format!(
+            "key `measured`: `reaches` is about a whole line; figure `{}` must have lines, and the claim no `variant` and no `versus`",
+            figure.id
+        );
+        return Err(document.mistake(measured.figure.span(), message));
     }
     Ok(())
 }
@@ -396,8 +408,10 @@ fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureDat
     let figure = figure.ok_or_else(|| format!("figure {} is not part of this report", binding.figure))?;
     let parts: Vec<&str> = binding.parts.iter().map(|part| &**part).collect();
     let bar = |workload: &str, protocol: &str, variant: &Option<Name>| {
+        if let Some(share) = binding.reaches {
+            figure.reaches(workload, protocol, share)
         // Parts are relative to the whole bar of the baseline.
-        if parts.is_empty() || protocol == BASELINE {
+        } else if parts.is_empty() || protocol == BASELINE {
             figure.value(workload, protocol, variant.as_deref())
         } else {
             figure.value_of_parts(workload, protocol, variant.as_deref(), &parts)

@@ -71,6 +71,10 @@ fn one_seed() -> Vec<u64> {
 pub struct Variant {
     /// The name by which figures refer to it.
     pub name: Name,
+    /// The machine, where it is not that of the experiment.
+    pub system: Option<Name>,
+    /// The size of machine and input, where it is not the one asked for.
+    pub scale: Option<Scale>,
     /// The overrides, `key=value`.
     #[serde(default)]
     pub set: Vec<String>,
@@ -108,6 +112,10 @@ pub enum Measure {
     RatioOfRates,
     /// The metric over others of the same run, those of `per`; zero where nothing was counted at all.
     Quotient,
+    /// The same over that of the baseline.
+    RatioOfQuotients,
+    /// The speed-up over what it costs, in multiples of what the baseline does: the `cost` of each series.
+    SpeedUpPerCost,
     /// The metric per nanosecond of simulated time: bytes become GB/s.
     Rate,
 }
@@ -116,9 +124,23 @@ impl Measure {
     /// Whether it compares with a baseline.
     pub fn is_relative(self) -> bool {
         match self {
-            Measure::SpeedUp | Measure::Ratio | Measure::RatioOfRates => true,
+            Measure::SpeedUp
+            | Measure::SpeedUpPerCost
+            | Measure::Ratio
+            | Measure::RatioOfRates
+            | Measure::RatioOfQuotients => true,
             Measure::Quotient | Measure::Rate => false,
         }
+    }
+
+    /// Whether it divides by other metrics of the same run.
+    pub fn is_quotient(self) -> bool {
+        matches!(self, Measure::Quotient | Measure::RatioOfQuotients)
+    }
+
+    /// Whether it is about time alone and takes no metric.
+    pub fn is_of_time(self) -> bool {
+        matches!(self, Measure::SpeedUp | Measure::SpeedUpPerCost)
     }
 }
 
@@ -164,6 +186,9 @@ pub struct Figure {
     pub measure: Measure,
     /// The metric of bars that are not stacked, and of points.
     pub metric: Option<Name>,
+    /// The metrics that are taken off it.
+    #[serde(default)]
+    pub less: Vec<Name>,
     /// The metrics whose sum a quotient divides by.
     #[serde(default)]
     pub per: Vec<Name>,
@@ -208,6 +233,10 @@ pub struct Series {
     pub protocol: Name,
     /// The variant, where it has one.
     pub variant: Option<Name>,
+    /// The variant in which its baseline runs, where it is not that of the figure.
+    pub baseline_variant: Option<Name>,
+    /// What it costs, in multiples of what the baseline does.
+    pub cost: Option<f64>,
     /// The value of what is swept, where the chart has lines.
     pub at: Option<f64>,
     /// The line that the point is of, where the lines are not those of workloads.
@@ -222,6 +251,8 @@ pub struct MeanOver {
     pub label: String,
     /// The matrices whose workloads they are.
     pub matrices: Vec<Name>,
+    /// Which mean, where it is not that of the figure.
+    pub mean: Option<Mean>,
 }
 
 /// A place for each workload, at a value of what is swept that another protocol shows: a metric of its run over a second one.
@@ -273,8 +304,8 @@ impl Experiment {
                 .iter()
                 .flat_map(|workload| matrix.protocols.iter().map(move |protocol| (workload, protocol)))
             {
-                for set in matrix.sets(scale) {
-                    runs.extend(matrix.seeds.iter().map(|&seed| self.run(workload, protocol, &set, seed, scale)));
+                for machine in self.machines(matrix, scale) {
+                    runs.extend(matrix.seeds.iter().map(|&seed| machine.run(workload, protocol, seed)));
                 }
             }
         }
@@ -285,8 +316,9 @@ impl Experiment {
     pub fn runs_of(&self, figure: &Figure, scale: Scale) -> Vec<RunSpec> {
         let series = figure.series.iter().map(|series| (&*series.protocol, series.variant.as_deref()));
         let marked = figure.marker.iter().map(|marker| (&*marker.protocol, None));
-        let baseline = figure.measure.is_relative().then_some((BASELINE, figure.baseline_variant.as_deref()));
-        let shown: Vec<_> = series.chain(baseline).chain(marked).collect();
+        let relative = figure.series.iter().filter(|_| figure.measure.is_relative());
+        let baselines = relative.map(|series| (BASELINE, figure.baseline_variant_of(series)));
+        let shown: Vec<_> = series.chain(baselines).chain(marked).collect();
         let workloads = self.workloads_of(figure);
         let runs = workloads.iter().flat_map(|workload| {
             shown.iter().flat_map(|&(protocol, variant)| self.runs_for(figure, workload, protocol, variant, scale))
@@ -338,16 +370,16 @@ impl Experiment {
         let baseline = if protocol == BASELINE { self.baseline_of(figure, workload) } else { None };
         let protocol = baseline.unwrap_or(protocol);
         for matrix in self.matrices_of(figure) {
-            let set = match variant {
-                None if matrix.variants.is_empty() => Some(Vec::new()),
-                None => None,
+            let machine = match variant {
+                None => matrix.variants.is_empty().then(|| self.machine(None, scale)),
                 Some(name) => {
                     let found = matrix.variants.iter().find(|variant| &*variant.name == name);
-                    found.map(|variant| variant.overrides(scale))
+                    found.map(|variant| self.machine(Some(variant), scale))
                 }
             };
-            if let Some(set) = set.filter(|_| has(&matrix.workloads, workload) && has(&matrix.protocols, protocol)) {
-                return matrix.seeds.iter().map(|&seed| self.run(workload, protocol, &set, seed, scale)).collect();
+            let is_there = has(&matrix.workloads, workload) && has(&matrix.protocols, protocol);
+            if let Some(machine) = machine.filter(|_| is_there) {
+                return matrix.seeds.iter().map(|&seed| machine.run(workload, protocol, seed)).collect();
             }
         }
         Vec::new()
@@ -358,26 +390,52 @@ impl Experiment {
         figure.matrices.iter().filter_map(named).collect()
     }
 
-    fn run(&self, workload: &str, protocol: &str, set: &[String], seed: u64, scale: Scale) -> RunSpec {
-        RunSpec {
-            system: self.system.to_string(),
-            protocol: protocol.to_owned(),
-            workload: workload.to_owned(),
-            scale,
-            seed,
-            graph: None,
-            set: set.to_vec(),
+    /// The machines of a matrix: one for each variant, or the experiment's own.
+    fn machines(&self, matrix: &Matrix, scale: Scale) -> Vec<Machine> {
+        if matrix.variants.is_empty() {
+            vec![self.machine(None, scale)]
+        } else {
+            matrix.variants.iter().map(|variant| self.machine(Some(variant), scale)).collect()
         }
+    }
+
+    /// The machine of a variant where `scale` is asked for.
+    fn machine(&self, variant: Option<&Variant>, scale: Scale) -> Machine {
+        let scale = variant.and_then(|variant| variant.scale).unwrap_or(scale);
+        let set = variant.map_or_else(Vec::new, |variant| variant.overrides(scale));
+        Machine { system: self.system_of(variant).to_string(), scale, set }
+    }
+
+    /// The system of a variant.
+    fn system_of<'a>(&'a self, variant: Option<&'a Variant>) -> &'a Name {
+        variant.and_then(|variant| variant.system.as_ref()).unwrap_or(&self.system)
     }
 }
 
-impl Matrix {
-    /// The overrides of each variant; a single empty set without variants.
-    fn sets(&self, scale: Scale) -> Vec<Vec<String>> {
-        if self.variants.is_empty() {
-            vec![Vec::new()]
-        } else {
-            self.variants.iter().map(|variant| variant.overrides(scale)).collect()
+impl Figure {
+    /// The variant in which the baseline of a series runs.
+    pub fn baseline_variant_of<'a>(&'a self, series: &'a Series) -> Option<&'a str> {
+        series.baseline_variant.as_ref().or(self.baseline_variant.as_ref()).map(|name| &**name)
+    }
+}
+
+/// What a run is made on.
+struct Machine {
+    system: String,
+    scale: Scale,
+    set: Vec<String>,
+}
+
+impl Machine {
+    fn run(&self, workload: &str, protocol: &str, seed: u64) -> RunSpec {
+        RunSpec {
+            system: self.system.clone(),
+            protocol: protocol.to_owned(),
+            workload: workload.to_owned(),
+            scale: self.scale,
+            seed,
+            graph: None,
+            set: self.set.clone(),
         }
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use chorus_system::Scale;
 use serde::Serialize;
 
+use crate::document::Name;
 use crate::experiment::{BASELINE, Chart, Experiment, Figure, Marker, Measure, Series, Show};
 use crate::run::{CheckResult, Outcome, Record, RunResult, RunSpec};
 use crate::stats::{Mean, correlation};
@@ -159,7 +160,7 @@ impl FigureData {
         let means = source.means(&workloads, &mut notes);
         let markers = figure.marker.as_ref().map(|marker| source.markers(marker, &workloads));
         let of_marker = figure.marker.iter().flat_map(|marker| [marker.metric.clone(), marker.per.clone()]);
-        let per = figure.per.iter().map(ToString::to_string);
+        let per = figure.per.iter().chain(&figure.less).map(ToString::to_string);
         let metrics = metrics.iter().cloned().chain(per).chain(of_marker).collect();
         let correlations = match (figure.chart, &markers) {
             (Chart::Scatter, Some(markers)) => correlations(series.len(), &workloads, &markers.at),
@@ -239,6 +240,15 @@ impl FigureData {
         }
     }
 
+    /// The least of what is swept at which a protocol reaches a share of its best for a workload.
+    pub fn reaches(&self, workload: &str, protocol: &str, share: f64) -> Option<f64> {
+        let group = self.workloads.iter().find(|group| group.label == workload)?;
+        let points = self.series.iter().zip(&group.bars).filter(|(series, _)| series.protocol == protocol);
+        let points: Vec<(f64, f64)> = points.map(|(series, bar)| series.at.zip(bar.value())).collect::<Option<_>>()?;
+        let best = points.iter().map(|point| point.1).reduce(f64::max)?;
+        points.into_iter().find(|point| point.1 >= share * best).map(|point| point.0)
+    }
+
     fn position(&self, protocol: &str, variant: Option<&str>) -> Option<usize> {
         self.series.iter().position(|series| series.protocol == protocol && series.variant.as_deref() == variant)
     }
@@ -263,8 +273,12 @@ impl SeriesData {
 
 fn metrics_of(figure: &Figure) -> Vec<String> {
     match figure.measure {
-        Measure::SpeedUp => vec![CYCLES.to_owned()],
-        Measure::Ratio | Measure::RatioOfRates | Measure::Quotient | Measure::Rate => match figure.chart {
+        Measure::SpeedUp | Measure::SpeedUpPerCost => vec![CYCLES.to_owned()],
+        Measure::Ratio
+        | Measure::RatioOfRates
+        | Measure::RatioOfQuotients
+        | Measure::Quotient
+        | Measure::Rate => match figure.chart {
             Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
             Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
         },
@@ -290,19 +304,17 @@ impl Source<'_> {
     /// The bars of one workload.
     fn bars(&self, workload: &str) -> Vec<Bar> {
         let figure = self.figure;
-        let baseline = self.measured(workload, BASELINE, figure.baseline_variant.as_deref());
         let bar = |series: &Series| -> Result<Vec<f64>, String> {
             let measured = self.measured(workload, &series.protocol, series.variant.as_deref())?;
             if !figure.measure.is_relative() {
                 return Ok(measured);
             }
-            let baseline = baseline.as_ref().map_err(|why| format!("baseline {why}"))?;
-            let whole: f64 = baseline.iter().sum();
-            let quotients: Vec<f64> = match figure.measure {
-                Measure::SpeedUp => measured.iter().map(|cycles| whole / cycles).collect(),
-                Measure::Ratio | Measure::RatioOfRates | Measure::Quotient | Measure::Rate => {
-                    measured.iter().map(|value| value / whole).collect()
-                }
+            let baseline = self.measured(workload, BASELINE, figure.baseline_variant_of(series));
+            let whole: f64 = baseline.map_err(|why| format!("baseline {why}"))?.iter().sum();
+            let cost = series.cost.unwrap_or(1.0);
+            let quotients: Vec<f64> = match figure.measure.is_of_time() {
+                true => measured.iter().map(|cycles| whole / cycles / cost).collect(),
+                false => measured.iter().map(|value| value / whole).collect(),
             };
             if quotients.iter().all(|quotient| quotient.is_finite()) { Ok(quotients) } else { Err("zero".to_owned()) }
         };
@@ -332,21 +344,21 @@ impl Source<'_> {
         if figure.show == Show::Workloads {
             return Vec::new();
         }
-        let abbreviation = figure.mean.abbreviation();
-        let named = figure
-            .mean_over
-            .iter()
-            .map(|over| (format!("{abbreviation} {}", over.label), experiment.workloads_of_mean(figure, over)));
-        let mut means: Vec<(String, Vec<String>)> = named.collect();
+        let named = figure.mean_over.iter().map(|over| {
+            let mean = over.mean.unwrap_or(figure.mean);
+            (mean, format!("{} {}", mean.abbreviation(), over.label), experiment.workloads_of_mean(figure, over))
+        });
+        let mut means: Vec<(Mean, String, Vec<String>)> = named.collect();
         if means.is_empty() {
-            means.push((abbreviation.to_owned(), workloads.iter().map(|group| group.label.clone()).collect()));
+            let all = workloads.iter().map(|group| group.label.clone()).collect();
+            means.push((figure.mean, figure.mean.abbreviation().to_owned(), all));
         }
         let mut groups = Vec::new();
-        for (label, over) in means {
+        for (mean, label, over) in means {
             let members: Vec<&Group> = workloads.iter().filter(|group| over.contains(&group.label)).collect();
             let common = common(figure.series.len(), &members);
             notes.extend(smaller_mean(&label, &members, &common));
-            let bars = (0..figure.series.len()).map(|index| mean_bar(figure.mean, &common, index)).collect();
+            let bars = (0..figure.series.len()).map(|index| mean_bar(mean, &common, index)).collect();
             groups.push(Group { label, baseline: None, bars });
         }
         groups
@@ -368,12 +380,13 @@ impl Source<'_> {
             CYCLES => Ok(result.cycles as f64),
             _ => result.metrics.get(metric).copied().ok_or_else(|| format!("no metric {metric}")),
         };
-        let value = counted(metric)?;
+        let sum = |metrics: &[Name]| metrics.iter().map(|metric| counted(metric)).sum::<Result<f64, _>>();
+        let value = counted(metric)? - sum(&self.figure.less)?;
         match self.figure.measure {
-            Measure::SpeedUp | Measure::Ratio => Ok(value),
+            Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio => Ok(value),
             Measure::RatioOfRates | Measure::Rate => Ok(value / result.simulated_ns),
-            Measure::Quotient => {
-                let per = self.figure.per.iter().map(|metric| counted(metric)).sum::<Result<f64, _>>()?;
+            Measure::Quotient | Measure::RatioOfQuotients => {
+                let per = sum(&self.figure.per)?;
                 match value / per {
                     quotient if quotient.is_finite() => Ok(quotient),
                     _ if value == 0.0 => Ok(0.0),

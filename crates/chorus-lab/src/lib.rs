@@ -20,6 +20,7 @@
 //! | `progress.rs` | what a person sees meanwhile |
 //! | `store.rs` | finished runs in SQLite |
 //! | `stats.rs` | means |
+//! | `sram.rs` | area and power of directories and caches |
 //! | `figure.rs` | figures computed from finished runs |
 //! | `svg.rs`, `chart.rs`, `chart/` | figures drawn: bars and lines |
 //! | `html.rs` | the look of a page |
@@ -44,6 +45,7 @@ pub mod reproduce;
 pub mod run;
 pub mod setup;
 pub mod simulate;
+pub mod sram;
 pub mod stats;
 pub mod store;
 mod svg;

@@ -27,6 +27,11 @@ pub const PAPERS: &[ShippedPaper] = &[
         experiments: include_str!("../../../experiments/hmg.toml"),
         claims: include_str!("../../../claims/hmg.toml"),
     },
+    ShippedPaper {
+        name: "rec",
+        experiments: include_str!("../../../experiments/rec.toml"),
+        claims: include_str!("../../../claims/rec.toml"),
+    },
 ];
 
 /// A paper: its experiments and what it states.

@@ -161,10 +161,12 @@ impl Report<'_> {
             let _ = writeln!(out, "<li><b>{}</b>{}</li>", escape(&number), escape(&what));
         }
         out.push_str("</ul>\n");
-        if self.scale == Scale::Quick {
-            out.push_str(
-                "<p>At quick scale the machine and the inputs are shrunk together; the paper's numbers are for the full \
-                 size.</p>\n",
+        if self.scale != Scale::Paper {
+            let _ = writeln!(
+                out,
+                "<p>At {} scale the machine and the inputs are shrunk together; the paper's numbers are for the full \
+                 size.</p>",
+                self.scale
             );
         }
         out
@@ -256,7 +258,7 @@ impl Report<'_> {
                 Some(vec![
                     Cell::name(&record.spec.workload),
                     Cell::name(&record.spec.protocol),
-                    Cell::text(record.spec.set.join(", ")),
+                    Cell::text(self.changes(record)),
                     Cell::number(record.spec.seed.to_string()),
                     Cell::classed("bad", record.status()),
                     Cell::text(trouble),
@@ -267,7 +269,7 @@ impl Report<'_> {
             "<p>None: every run finished with the right result, or has no reference to be checked against.</p>\n"
                 .to_owned()
         } else {
-            let headers = ["Workload", "Protocol", "Overrides", "Seed", "Status", "Why"].map(Cell::text);
+            let headers = ["Workload", "Protocol", "Changes", "Seed", "Status", "Why"].map(Cell::text);
             table(Narrow::Cards, &headers, &rows)
         };
         format!("<h2 id=\"failures\">Runs without a usable result</h2>\n{body}")
@@ -277,7 +279,7 @@ impl Report<'_> {
         let headers = [
             Cell::text("Workload"),
             Cell::text("Protocol"),
-            Cell::text("Overrides"),
+            Cell::text("Changes"),
             Cell::number("Seed"),
             Cell::text("Result"),
             Cell::number("Cycles"),
@@ -285,7 +287,7 @@ impl Report<'_> {
             Cell::number("Seconds"),
             Cell::text("Configuration"),
         ];
-        let rows: Vec<Vec<Cell>> = self.records.iter().map(run_row).collect();
+        let rows: Vec<Vec<Cell>> = self.records.iter().map(|record| self.run_row(record)).collect();
         let unchecked = self
             .records
             .iter()
@@ -296,6 +298,31 @@ impl Report<'_> {
         };
         let runs = details(&format!("All {} runs", rows.len()), &table(Narrow::Scroll, &headers, &rows));
         format!("<h2 id=\"runs\">Runs</h2>\n{remark}{runs}")
+    }
+
+    fn run_row(&self, record: &Record) -> Vec<Cell> {
+        let result = record.result();
+        let or_dash = |text: Option<String>| Cell::number(text.unwrap_or_else(|| "–".to_owned()));
+        let status = record.status();
+        vec![
+            Cell::name(&record.spec.workload),
+            Cell::name(&record.spec.protocol),
+            Cell::text(self.changes(record)),
+            Cell::number(record.spec.seed.to_string()),
+            if record.trouble().is_some() { Cell::classed("bad", status) } else { Cell::name(status) },
+            or_dash(result.map(|result| result.cycles.to_string())),
+            or_dash(result.map(|result| result.accesses.to_string())),
+            or_dash(result.map(|result| format!("{:.2}", result.wall_s))),
+            Cell::name(&record.config_hash),
+        ]
+    }
+
+    /// How the machine of a run differs from that of the experiment.
+    fn changes(&self, record: &Record) -> String {
+        let spec = &record.spec;
+        let system = (*spec.system != *self.experiment.system).then(|| spec.system.clone());
+        let scale = (spec.scale != self.scale).then(|| format!("{} scale", spec.scale));
+        system.into_iter().chain(scale).chain(spec.set.iter().cloned()).collect::<Vec<_>>().join(", ")
     }
 
     fn definitions_section(&self) -> String {
@@ -331,18 +358,24 @@ impl Report<'_> {
         }
         let seeds: BTreeSet<u64> = self.records.iter().map(|record| record.spec.seed).collect();
         let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+        let systems: BTreeSet<&str> = self.records.iter().map(|record| record.spec.system.as_str()).collect();
+        let others: Vec<&str> = systems.into_iter().filter(|system| *system != &*self.experiment.system).collect();
         let hashes: BTreeSet<&str> = self.records.iter().map(|record| record.config_hash.as_str()).collect();
         let hashes: Vec<&str> = hashes.into_iter().collect();
         let rows = [
             ("Chorus version", self.build.chorus_version.clone()),
             ("Git revision", self.build.git_revision.clone()),
             ("System", self.experiment.system.to_string()),
+            ("Other systems", others.join(", ")),
             ("Scale", self.scale.to_string()),
             ("Seeds", seeds.join(", ")),
             ("Configuration hashes", hashes.join(", ")),
             ("Date of this page", self.date.to_owned()),
         ]
-        .map(|(what, value)| vec![Cell::name(what), Cell::text(value)]);
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(what, value)| vec![Cell::name(what), Cell::text(value)])
+        .collect::<Vec<_>>();
         let mut out = String::from("<h2 id=\"provenance\">Provenance</h2>\n");
         out.push_str(&table(Narrow::Scroll, &[Cell::text("What"), Cell::text("Value")], &rows));
         for (hash, text) in configurations {
@@ -389,22 +422,6 @@ fn claim_row(claim: &Evaluation) -> Vec<Cell> {
         number(claim.ratio),
         verdict,
         Cell::classed("why", &claim.reason),
-    ]
-}
-
-fn run_row(record: &Record) -> Vec<Cell> {
-    let result = record.result();
-    let or_dash = |text: Option<String>| Cell::number(text.unwrap_or_else(|| "–".to_owned()));
-    vec![
-        Cell::name(&record.spec.workload),
-        Cell::name(&record.spec.protocol),
-        Cell::text(record.spec.set.join(", ")),
-        Cell::number(record.spec.seed.to_string()),
-        if record.trouble().is_some() { Cell::classed("bad", record.status()) } else { Cell::name(record.status()) },
-        or_dash(result.map(|result| result.cycles.to_string())),
-        or_dash(result.map(|result| result.accesses.to_string())),
-        or_dash(result.map(|result| format!("{:.2}", result.wall_s))),
-        Cell::name(&record.config_hash),
     ]
 }
 

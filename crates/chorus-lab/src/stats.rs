@@ -1,10 +1,10 @@
-//! Means of positive ratios, as papers report them, and correlation.
+//! Means of positive ratios and the largest of them, as papers report them, and correlation.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which mean.
+/// Which mean, or what else stands for many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mean {
@@ -14,6 +14,8 @@ pub enum Mean {
     Harmonic,
     /// The root of the product.
     Geometric,
+    /// No mean: the largest value, for what papers state as "up to".
+    Largest,
 }
 
 impl Mean {
@@ -28,6 +30,7 @@ impl Mean {
             Mean::Arithmetic => Some(values.iter().sum::<f64>() / count),
             Mean::Harmonic => all_positive.then(|| count / values.iter().map(|value| value.recip()).sum::<f64>()),
             Mean::Geometric => all_positive.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp()),
+            Mean::Largest => values.iter().copied().reduce(f64::max),
         }
     }
 
@@ -37,6 +40,7 @@ impl Mean {
             Mean::Arithmetic => "mean",
             Mean::Harmonic => "HM",
             Mean::Geometric => "GM",
+            Mean::Largest => "max",
         }
     }
 }
@@ -48,6 +52,7 @@ impl fmt::Display for Mean {
             Mean::Arithmetic => "arithmetic mean",
             Mean::Harmonic => "harmonic mean",
             Mean::Geometric => "geometric mean",
+            Mean::Largest => "largest",
         })
     }
 }

@@ -145,7 +145,7 @@ pub enum Delivery {
 /// How far a protocol reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reach {
-    /// Private caches and shared banks of one module.
+    /// Private caches and shared banks of one module, of which it tells [`Sharers::CAPACITY`](crate::sharers::Sharers::CAPACITY) caches apart.
     OneModule,
     /// Any number of GPUs and modules.
     AnyMachine,

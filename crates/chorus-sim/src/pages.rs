@@ -34,7 +34,9 @@ impl Pages {
         let words = buffers.last().map_or(0, |buffer| buffer.end);
         let count = match memory.placement {
             Placement::Single => 0,
-            Placement::FirstTouch | Placement::Interleaved | Placement::Block => words.div_ceil(page_words),
+            Placement::FirstTouch | Placement::Interleaved | Placement::Block | Placement::Buffer => {
+                words.div_ceil(page_words)
+            }
         };
         let mut pages = Pages {
             placement: memory.placement,
@@ -42,20 +44,23 @@ impl Pages {
             physical: vec![UNTOUCHED; count],
             touched: vec![Vec::new(); modules as usize],
         };
-        if memory.placement == Placement::Block {
-            buffers
-                .iter()
-                .for_each(|buffer| pages.place_block(buffer.start / page_words..buffer.end.div_ceil(page_words)));
+        for (number, buffer) in buffers.iter().enumerate() {
+            pages.place_buffer(number, buffer.start / page_words..buffer.end.div_ceil(page_words));
         }
         pages
     }
 
-    /// Gives every module an equal part of a buffer's pages. One that the buffer before shares is its already.
-    fn place_block(&mut self, buffer: Range<usize>) {
+    /// Places the pages of a buffer, where its place in memory decides. One that the buffer before shares is its already.
+    fn place_buffer(&mut self, number: usize, buffer: Range<usize>) {
         let (modules, pages) = (self.touched.len(), buffer.len());
         for (index, page) in buffer.enumerate() {
+            let home = match self.placement {
+                Placement::Block => index * modules / pages,
+                Placement::Buffer => number % modules,
+                Placement::FirstTouch | Placement::Interleaved | Placement::Single => return,
+            };
             if self.physical[page] == UNTOUCHED {
-                self.place(page, index * modules / pages);
+                self.place(page, home);
             }
         }
     }
@@ -80,7 +85,7 @@ impl Pages {
         let home = match self.placement {
             Placement::FirstTouch => usize::from(module),
             Placement::Interleaved => page % self.touched.len(),
-            Placement::Single | Placement::Block => 0,
+            Placement::Single | Placement::Block | Placement::Buffer => 0,
         };
         if page >= self.physical.len() {
             self.physical.resize(page + 1, UNTOUCHED);
@@ -130,6 +135,13 @@ mod tests {
         let homes: Vec<u64> = (0..20).map(|page| pages.physical(page * 4, 1).0 >> HOME_SHIFT).collect();
         assert_eq!(homes, [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]);
         assert_eq!(pages.physical(4, 2), LineAddr(4));
+    }
+
+    #[test]
+    fn modules_take_turns_with_whole_buffers() {
+        let mut pages = pages(Placement::Buffer);
+        let homes: Vec<u64> = (0..20).map(|page| pages.physical(page * 4, 1).0 >> HOME_SHIFT).collect();
+        assert_eq!(homes, [[0; 9].as_slice(), &[1; 11]].concat());
     }
 
     #[test]

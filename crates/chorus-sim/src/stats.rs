@@ -35,6 +35,8 @@ pub enum Counter {
     InterGpuLoads,
     InterGpuLoadsShared,
     PortStallTicks,
+    L2Lookups,
+    L2LookupTicks,
 }
 
 /// The declaration of a counter.
@@ -129,6 +131,12 @@ pub const COUNTERS: &[CounterSpec] = &[
         Counter::PortStallTicks,
         "inter_gpm.stall_cycles",
         "time banks did not take stores and atomics of their own module because too much waited at ports to other modules",
+    )),
+    several(count(Counter::L2Lookups, "l2.lookups", "messages of caches whose lines shared banks looked up")),
+    several(cycles(
+        Counter::L2LookupTicks,
+        "l2.lookup_cycles",
+        "sum over those messages of the time from their arrival until the tags have been looked up",
     )),
 ];
 

@@ -334,3 +334,20 @@ fn a_protocol_of_one_module_is_refused_on_several() {
     assert!(text.starts_with("GPU-VI is a protocol for the caches of one module; the system hmg has 16"), "{text}");
     assert!(text.contains("hint: --set hierarchy.gpus=1"), "{text}");
 }
+
+#[test]
+fn a_protocol_of_one_module_is_refused_on_more_caches_than_it_tells_apart() {
+    let machine = chorus_system::resolve("tc", Scale::Quick, &["core.count=65".to_owned()]).unwrap().config;
+    let run = |name: &str| {
+        let kernel = Kernel::new("nothing", 1, 1, |_| async {});
+        let mut program = Once { kernels: vec![kernel], check: |_: &HostMemory| Ok(()) };
+        simulate(&machine, registry::find(name).unwrap(), &mut program, HostMemory::default())
+    };
+    let text = run("mesi").unwrap_err().to_string();
+    assert!(
+        text.starts_with("MESI tells at most 64 private caches apart; the system tc has 65 (core.count)"),
+        "{text}"
+    );
+    assert!(text.contains("hint: --set core.count=64"), "{text}");
+    assert!(run("nhcc").is_ok());
+}

@@ -260,6 +260,8 @@ pub enum Placement {
     Interleaved,
     /// Its place in its buffer: the first part of every buffer is the first module's, and so on.
     Block,
+    /// Its buffer: the modules take turns with whole buffers.
+    Buffer,
     /// Nobody: all memory is the first module's.
     Single,
 }

@@ -34,6 +34,18 @@ pub enum SystemError {
         /// The nearest of them.
         nearest: Option<String>,
     },
+    /// A scale that the system does not have.
+    #[error("{file}: system `{system}` has no scale `{given}`; it has: {}", quoted(.accepted))]
+    NoSuchScale {
+        /// The file.
+        file: String,
+        /// The name that the system gives itself.
+        system: String,
+        /// The scale that was asked for.
+        given: &'static str,
+        /// The scales that the file has.
+        accepted: Vec<&'static str>,
+    },
     /// A system file that cannot be opened, is too large or is not text.
     #[error("cannot read system file {path}: {reason}")]
     UnreadableFile {
@@ -76,6 +88,20 @@ pub enum SystemError {
         /// What the key takes.
         expected: String,
         /// The nearest valid name, where the key takes names.
+        nearest: Option<String>,
+    },
+    /// A base that a system cannot have.
+    #[error("{place}: key `base` is `{given}`{reason}; accepted: {}{}", quoted(.accepted), DidYouMean(.nearest))]
+    Base {
+        /// Where it was written.
+        place: Box<Place>,
+        /// What was given.
+        given: String,
+        /// Why it is refused.
+        reason: String,
+        /// The systems whose files describe all of their machine.
+        accepted: Vec<&'static str>,
+        /// The nearest of them.
         nearest: Option<String>,
     },
     /// Keys that the file must have and has not.
@@ -121,9 +147,11 @@ impl SystemError {
             SystemError::Syntax { place, .. }
             | SystemError::UnknownKey { place, .. }
             | SystemError::WrongType { place, .. }
+            | SystemError::Base { place, .. }
             | SystemError::Geometry { place, .. } => Some(place),
             SystemError::UnknownSystem { .. }
             | SystemError::UnknownScale { .. }
+            | SystemError::NoSuchScale { .. }
             | SystemError::UnreadableFile { .. }
             | SystemError::MissingKeys { .. }
             | SystemError::MalformedOverride { .. }

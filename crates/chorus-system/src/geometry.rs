@@ -19,8 +19,6 @@ const LINES_PER_ENTRY_MAX: u32 = 8;
 const INTERLEAVE_LINES_MAX: u32 = 4096;
 /// Pages: a line at least, and at most what the largest translation unit covers with one entry.
 const PAGE_BYTES_MAX: u32 = 1 << 30;
-/// The widest sharer set: one bit per core of a module in a 64-bit word.
-const CORES_MAX: u32 = 64;
 /// The width of a wavefront that kernels are written for.
 const LANES: u32 = 32;
 /// Most wavefronts of a core: one bit each in a 64-bit word.
@@ -176,7 +174,7 @@ fn check_agents(key: &'static str, per_module: u32, modules: u32) -> Check {
 }
 
 fn check_core(core: &Core, modules: u32) -> Check {
-    between("core.count", core.count, 1, CORES_MAX)?;
+    between("core.count", core.count, 1, COUNT_MAX)?;
     check_agents("core.count", core.count, modules)?;
     between("core.wavefronts", core.wavefronts, 1, WAVEFRONTS_MAX)?;
     require(core.lanes == LANES, "core.lanes", core.lanes, format!("{LANES}, the width that kernels are written for"))?;
@@ -217,12 +215,14 @@ fn check_range(config: &SystemConfig) -> Check {
     let (l2, line_bytes) = (&config.l2, config.l1.line_bytes);
     let range_bytes = config.directory.range.bytes();
     let lines = range_bytes / line_bytes;
+    let most = u64::from(l2.interleave_lines) * u64::from(line_bytes);
     require_with(
-        config.hierarchy.modules() == 1 || lines > 0 && (l2.banks == 1 || lines <= l2.interleave_lines),
+        config.hierarchy.modules() == 1 || l2.banks == 1 || lines <= l2.interleave_lines,
         "directory.range",
         format!("{range_bytes} bytes"),
         format!(
-            "one line of {line_bytes} bytes at least, and at most l2.interleave_lines = {}, since an entry belongs to one of the l2.banks = {}",
+            "at most l2.interleave_lines x l1.line_bytes = {} x {line_bytes} = {most}, since an entry belongs to one of the l2.banks = {}; \
+             --set l2.interleave_lines={lines} makes room for it",
             l2.interleave_lines, l2.banks
         ),
         &["l1.line_bytes", "l2.interleave_lines", "l2.banks"],

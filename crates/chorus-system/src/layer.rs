@@ -21,6 +21,9 @@ pub(crate) type Layer = BTreeMap<String, Leaf>;
 /// The table that holds the scales.
 const SCALE: &str = "scale";
 
+/// The key that names the system whose file holds what this one leaves out.
+pub(crate) const BASE: &str = "base";
+
 /// One value and where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
@@ -79,8 +82,22 @@ impl Scalar {
 
 /// A system file: the machine, and what each of its scales changes.
 pub(crate) struct Document {
+    /// The system whose file holds what this one leaves out, and where that is written.
+    pub(crate) extends: Option<(String, Place)>,
     pub(crate) base: Layer,
     pub(crate) scales: BTreeMap<Scale, Layer>,
+}
+
+impl Document {
+    /// What this file says, and what `whole` says where this one says nothing: each table of a scale by itself, too.
+    pub(crate) fn over(self, whole: Document) -> Document {
+        let Document { extends, mut base, mut scales } = whole;
+        base.extend(self.base);
+        for (scale, layer) in self.scales {
+            scales.entry(scale).or_default().extend(layer);
+        }
+        Document { extends, base, scales }
+    }
 }
 
 /// Reads a system file. Every scale is checked, also those that are not asked for.
@@ -90,10 +107,12 @@ pub(crate) fn read(source: &SourceText) -> Result<Document, SystemError> {
         message: error.message().replace('\n', ", "),
     })?;
     let reader = Reader { source };
-    let mut document = Document { base: Layer::new(), scales: BTreeMap::new() };
+    let mut document = Document { extends: None, base: Layer::new(), scales: BTreeMap::new() };
     for (key, value) in in_file_order(root.get_ref()) {
         if key.get_ref() == SCALE {
             document.scales = reader.read_scales(value)?;
+        } else if key.get_ref() == BASE {
+            document.extends = Some(reader.read_base(value)?);
         } else {
             reader.read_entry(key, value, fields(), Prefix::default(), &mut document.base)?;
         }
@@ -122,6 +141,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn read_base(&self, value: &Spanned<DeValue<'_>>) -> Result<(String, Place), SystemError> {
+        let wrong_type = || self.wrong_type(BASE, value, "the name of a system".to_owned(), None);
+        let name = value.get_ref().as_str().ok_or_else(wrong_type)?;
+        Ok((name.to_owned(), Place::in_file(self.source, value.span())))
+    }
+
     fn read_scales(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<Scale, Layer>, SystemError> {
         let names: Vec<&'static str> = Scale::ALL.map(Scale::name).to_vec();
         let expected = || format!("a table with the keys {}", crate::schema::quoted(&names));
@@ -153,7 +178,7 @@ impl Reader<'_> {
         let Some(field) = fields.iter().find(|field| field.name == key.get_ref()) else {
             let mut accepted: Vec<&'static str> = fields.iter().map(|field| field.name).collect();
             if prefix.file.is_empty() {
-                accepted.push(SCALE);
+                accepted.extend([SCALE, BASE]);
             }
             return Err(self.unknown_key(key, prefix.file, accepted));
         };

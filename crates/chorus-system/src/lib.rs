@@ -1,8 +1,10 @@
 //! Systems as typed, validated data.
 //!
-//! A system is one TOML file: a machine in the schema of [`SystemConfig`], plus tables `[scale.quick]` and `[scale.paper]` that
-//! override any of its keys. [`resolve`] finds the file, lays the scale and the `--set` overrides over it, checks every key, type
-//! and size, and hashes the result. [`entries`] and [`derived`] describe a resolved system for people; nothing here prints.
+//! A system is one TOML file: a machine in the schema of [`SystemConfig`], plus a table for each of its scales, such as
+//! `[scale.quick]` and `[scale.paper]`, that overrides any of its keys. A file that names another system as its `base` states
+//! only what differs from it. [`resolve`] finds the file, lays the scale and the `--set` overrides over it, checks every key,
+//! type and size, and hashes the result. [`entries`] and [`derived`] describe a resolved system for people; nothing here
+//! prints.
 //!
 //! | file | subject |
 //! |---|---|
@@ -47,6 +49,6 @@ pub use error::SystemError;
 pub use nearest::nearest;
 pub use place::Place;
 pub use registry::{SYSTEMS, ShippedSystem};
-pub use resolve::{Resolved, resolve, resolve_text};
+pub use resolve::{Resolved, resolve, resolve_text, scales};
 pub use scale::Scale;
 pub use text_file::read_text;

@@ -1,6 +1,7 @@
 //! The shipped systems, and system files of one's own.
 
 use crate::error::SystemError;
+use crate::layer;
 use crate::nearest::nearest;
 use crate::place::{SourceText, excerpt, on_one_line};
 use crate::text_file::read_text;
@@ -19,13 +20,30 @@ pub const SYSTEMS: &[ShippedSystem] = &[
     ShippedSystem { name: "tc", text: include_str!("../../../systems/tc.toml") },
     ShippedSystem { name: "hmg", text: include_str!("../../../systems/hmg.toml") },
     ShippedSystem { name: "rec", text: include_str!("../../../systems/rec.toml") },
+    ShippedSystem { name: "rec-8gpu", text: include_str!("../../../systems/rec-8gpu.toml") },
+    ShippedSystem { name: "rec-16gpu", text: include_str!("../../../systems/rec-16gpu.toml") },
+    ShippedSystem { name: "rec-nvidia", text: include_str!("../../../systems/rec-nvidia.toml") },
 ];
+
+/// The file of a shipped system.
+pub(crate) fn find(name: &str) -> Option<SourceText> {
+    let shipped = SYSTEMS.iter().find(|shipped| shipped.name == name)?;
+    Some(SourceText::new(&format!("systems/{}.toml", shipped.name), shipped.text))
+}
+
+/// The shipped systems whose files describe all of their machine, and that others may therefore be based on.
+pub(crate) fn wholes() -> Vec<&'static str> {
+    let names = SYSTEMS.iter().map(|shipped| shipped.name);
+    let is_whole =
+        |name: &&str| find(name).and_then(|source| layer::read(&source).ok()).is_some_and(|it| it.extends.is_none());
+    names.filter(is_whole).collect()
+}
 
 /// Finds a system by its name, or reads the file at a path: whatever ends in `.toml` or contains a separator.
 /// What is found never depends on which files happen to lie in the working directory.
 pub(crate) fn open(name_or_path: &str) -> Result<SourceText, SystemError> {
-    if let Some(shipped) = SYSTEMS.iter().find(|shipped| shipped.name == name_or_path) {
-        return Ok(SourceText::new(&format!("systems/{}.toml", shipped.name), shipped.text));
+    if let Some(shipped) = find(name_or_path) {
+        return Ok(shipped);
     }
     if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
         return read(name_or_path);

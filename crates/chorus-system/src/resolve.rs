@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 use crate::config::SystemConfig;
 use crate::error::SystemError;
 use crate::geometry;
-use crate::layer::{self, Document, Layer};
+use crate::layer::{self, Document, Layer, Scalar};
+use crate::nearest::nearest;
 use crate::overrides;
-use crate::place::{Place, SourceText};
+use crate::place::{Place, SourceText, excerpt};
 use crate::registry;
 use crate::scale::Scale;
 use crate::schema::{join, leaves};
@@ -50,11 +51,15 @@ pub fn resolve_text(file: &str, text: &str, scale: Scale, overrides: &[String]) 
     resolve_source(&SourceText::new(file, text), scale, overrides)
 }
 
+/// The scales that a system has, by name or path as in [`resolve`].
+pub fn scales(name_or_path: &str) -> Result<Vec<Scale>, SystemError> {
+    Ok(inherited(layer::read(&registry::open(name_or_path)?)?)?.scales.into_keys().collect())
+}
+
 fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
-    let Document { base, mut scales } = layer::read(source)?;
+    let Document { base, mut scales, .. } = inherited(layer::read(source)?)?;
     let overridden = overrides.iter().map(|text| overrides::read(text)).collect::<Result<Layer, _>>()?;
     let missing = |keys| SystemError::MissingKeys { file: source.name().to_owned(), keys };
-    let scaled = scales.remove(&scale).ok_or_else(|| missing(vec![join("scale", scale.name())]))?;
 
     // A scale or an override changes a machine; it does not complete one.
     let defaults = defaults(&base)?;
@@ -63,6 +68,11 @@ fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Re
     if !absent.is_empty() {
         return Err(missing(absent));
     }
+    let scaled = match scales.remove(&scale) {
+        Some(scaled) => scaled,
+        None if scales.is_empty() => return Err(missing(vec![join("scale", scale.name())])),
+        None => return Err(no_such_scale(source, &base, scale, scales.keys())),
+    };
 
     let mut merged = defaults.clone();
     merged.extend(base.clone());
@@ -77,6 +87,46 @@ fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Re
     geometry::check(&config).map_err(|violation| impossible(violation, source, &merged))?;
     let text = toml::to_string(&config).map_err(|error| inconsistent(error.to_string()))?;
     Ok(Resolved { config, scale, hash: hash(&merged), text, defaults, base, scaled, overridden })
+}
+
+/// A file with what it leaves out and its base says. A machine has a name and a title of its own, and a base describes all of its machine, so that whoever reads
+/// a system reads two files at most.
+fn inherited(document: Document) -> Result<Document, SystemError> {
+    let Some((given, place)) = document.extends.clone() else { return Ok(document) };
+    let is_own_name = document.base.get("name").is_some_and(|leaf| leaf.scalar == Scalar::Text(given.clone()));
+    let refuse = |reason: &str| SystemError::Base {
+        place: Box::new(place),
+        given: excerpt(&given),
+        reason: reason.to_owned(),
+        nearest: nearest(&given, registry::wholes()),
+        accepted: registry::wholes(),
+    };
+    if is_own_name {
+        return Err(refuse(", which is the name of this system itself"));
+    }
+    let Some(shipped) = registry::find(&given) else { return Err(refuse(", which is no system")) };
+    let mut whole = layer::read(&shipped)?;
+    if let Some((further, _)) = &whole.extends {
+        return Err(refuse(&format!(", which has the base `{further}` itself")));
+    }
+    ["name", "title"].iter().for_each(|key| {
+        whole.base.remove(*key);
+    });
+    Ok(document.over(whole))
+}
+
+fn no_such_scale<'a>(
+    source: &SourceText,
+    base: &Layer,
+    scale: Scale,
+    scales: impl Iterator<Item = &'a Scale>,
+) -> SystemError {
+    let system = match base.get("name").map(|leaf| &leaf.scalar) {
+        Some(Scalar::Text(name)) => excerpt(name),
+        _ => String::new(),
+    };
+    let accepted = scales.map(|scale| scale.name()).collect();
+    SystemError::NoSuchScale { file: source.name().to_owned(), system, given: scale.name(), accepted }
 }
 
 /// What a file leaves out that does not speak of GPUs and modules. A file that does describes all of its machine.

@@ -1,4 +1,4 @@
-//! Scales: the paper's own size of a machine, and a smaller one that keeps its ratios.
+//! Scales: the paper's own size of a machine, and smaller ones that keep its ratios.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,24 +9,27 @@ use crate::error::SystemError;
 use crate::nearest::nearest;
 use crate::place::excerpt;
 
-/// How large a machine is built.
+/// How large a machine is built. A system need not have every scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Shrunk in proportion, for answers within seconds.
     Quick,
+    /// About four times as large as quick, to see whether what holds there holds at a larger size.
+    Medium,
     /// As the paper describes it.
     Paper,
 }
 
 impl Scale {
     /// Every scale, in the order in which they are listed to people.
-    pub const ALL: [Scale; 2] = [Scale::Quick, Scale::Paper];
+    pub const ALL: [Scale; 3] = [Scale::Quick, Scale::Medium, Scale::Paper];
 
     /// The name used on the command line and in `[scale.…]`.
     pub fn name(self) -> &'static str {
         match self {
             Scale::Quick => "quick",
+            Scale::Medium => "medium",
             Scale::Paper => "paper",
         }
     }

@@ -39,19 +39,21 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     let error = resolve("tcc", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `tcc`; known: `tc`, `hmg`, `rec`; or the path of a file that ends in .toml; did you mean `tc`?"
+        "unknown system `tcc`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`; \
+         or the path of a file that ends in .toml; did you mean `tc`?"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `fermi`; known: `tc`, `hmg`, `rec`; or the path of a file that ends in .toml"
+        "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`; \
+         or the path of a file that ends in .toml"
     );
 }
 
 #[test]
 fn an_unknown_scale_lists_the_scales() {
     let error = "quik".parse::<Scale>().expect_err("must be refused");
-    assert_eq!(error.to_string(), "unknown scale `quik`; accepted: `quick`, `paper`; did you mean `quick`?");
+    assert_eq!(error.to_string(), "unknown scale `quik`; accepted: `quick`, `medium`, `paper`; did you mean `quick`?");
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "[clocks]",
         "[cloks]",
         "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, `l2`, \
-         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`, `scale`; did you mean `clocks`?",
+         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`, `scale`, `base`; did you mean `clocks`?",
     );
 }
 
@@ -115,7 +117,7 @@ fn an_unknown_scale_table_is_refused() {
     check_file(
         "[scale.paper]",
         "[scale.papers]",
-        "my.toml:LINE:8: unknown key `scale.papers`; accepted in [scale]: `quick`, `paper`; did you mean `paper`?",
+        "my.toml:LINE:8: unknown key `scale.papers`; accepted in [scale]: `quick`, `medium`, `paper`; did you mean `paper`?",
     );
 }
 
@@ -180,7 +182,7 @@ fn a_value_in_place_of_a_table_is_a_wrong_type() {
     assert!(
         error
             .to_string()
-            .ends_with("key `scale` is given as an array; expected a table with the keys `quick`, `paper`"),
+            .ends_with("key `scale` is given as an array; expected a table with the keys `quick`, `medium`, `paper`"),
         "{error}"
     );
 }
@@ -219,8 +221,19 @@ fn more_agents_than_can_be_named_are_refused() {
 }
 
 #[test]
-fn a_scale_that_the_file_does_not_have_is_missing() {
-    assert_eq!(edited("[scale.paper]", "").to_string(), "my.toml: missing key `scale.paper`");
+fn a_scale_that_the_file_does_not_have_names_the_system_and_the_scales_that_it_has() {
+    let error = edited("[scale.paper]", "");
+    assert_eq!(error.to_string(), "my.toml: system `tc` has no scale `paper`; it has: `quick`");
+    let error = resolve("tc", Scale::Medium, &[]).expect_err("must be refused");
+    let message = "systems/tc.toml: system `tc` has no scale `medium`; it has: `quick`, `paper`";
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn a_file_without_scales_misses_the_one_that_is_asked_for() {
+    let without = &shipped()[..shipped().find("[scale.").expect("the shipped file has scales")];
+    let error = resolve_text("my.toml", without, Scale::Medium, &[]).expect_err("must be refused");
+    assert_eq!(error.to_string(), "my.toml: missing key `scale.medium`");
 }
 
 #[test]
@@ -298,7 +311,7 @@ fn impossible_geometry_is_placed_at_the_override_that_made_it() {
         "l1.ways=3",
         "--set l1.ways=3: key `l1.size_bytes` is 32768; accepted: a multiple of l1.ways x l1.line_bytes = 3 x 128 = 384",
     );
-    check_set("core.count=65", "--set core.count=65: key `core.count` is 65; accepted: 1 to 64");
+    check_set("core.count=1025", "--set core.count=1025: key `core.count` is 1025; accepted: 1 to 1024");
 }
 
 #[test]
@@ -310,7 +323,7 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("hierarchy.gpus=65", "1 to 64"),
         ("hierarchy.gpms=65", "1 to 64, so that hierarchy.gpus x hierarchy.gpms = 1 x gpms is at most 64"),
         ("clocks.l2_mhz=0", "1 MHz or more"),
-        ("core.count=0", "1 to 64"),
+        ("core.count=0", "1 to 1024"),
         ("core.wavefronts=0", "1 to 64"),
         ("core.lanes=33", "32, the width that kernels are written for"),
         ("core.registers=0", "1 or more"),
@@ -384,4 +397,55 @@ fn an_error_in_a_file_carries_the_line_for_a_drawn_report() {
     assert_eq!(contents.data(), b"wayz");
     assert_eq!(contents.name(), Some("my.toml"));
     assert!(set(&["l1.wayz=4"]).source_code().is_none());
+}
+
+/// The error of a file that consists of these lines.
+fn lines(text: &str) -> String {
+    resolve_text("my.toml", text, Scale::Paper, &[]).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn a_base_that_is_no_system_is_placed_and_corrected() {
+    assert_eq!(
+        lines("name = \"mine\"\nbase = \"recc\"\n"),
+        "my.toml:2:8: key `base` is `recc`, which is no system; accepted: `tc`, `hmg`, `rec`; did you mean `rec`?"
+    );
+    assert_eq!(
+        lines("base = 3\n"),
+        "my.toml:1:8: key `base` is given as the integer `3`; expected the name of a system"
+    );
+}
+
+#[test]
+fn a_system_is_not_its_own_base() {
+    assert_eq!(
+        lines("name = \"hmg\"\nbase = \"hmg\"\n"),
+        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; accepted: `tc`, `hmg`, `rec`; \
+         did you mean `hmg`?"
+    );
+}
+
+#[test]
+fn a_base_describes_all_of_its_machine() {
+    assert_eq!(
+        lines("base = \"rec-8gpu\"\n"),
+        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`"
+    );
+}
+
+#[test]
+fn name_and_title_are_not_inherited() {
+    assert_eq!(lines("base = \"rec\"\n"), "my.toml: missing keys `name`, `title`");
+}
+
+#[test]
+fn a_range_that_needs_several_banks_is_refused_with_a_remedy() {
+    let error = resolve("hmg", Scale::Paper, &["directory.range=2kB".to_owned()]).expect_err("must be refused");
+    assert_eq!(
+        error.to_string(),
+        "--set directory.range=2kB: key `directory.range` is 2048 bytes; accepted: at most l2.interleave_lines x l1.line_bytes = 4 x 128 = 512, \
+         since an entry belongs to one of the l2.banks = 4; --set l2.interleave_lines=16 makes room for it"
+    );
+    let set = ["directory.range=2kB".to_owned(), "l2.interleave_lines=16".to_owned()];
+    assert!(resolve("hmg", Scale::Paper, &set).is_ok());
 }

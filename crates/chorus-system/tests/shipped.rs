@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use chorus_system::{
     DirectoryReplacement, DramModel, Entry, Origin, Placement, Replacement, SYSTEMS, Scale, Scheduler, SystemConfig,
-    derived, entries, resolve,
+    derived, entries, resolve, scales,
 };
 
 fn systems_folder() -> PathBuf {
@@ -21,9 +21,9 @@ fn entry(scale: Scale, overrides: &[&str], key: &str) -> Entry {
 }
 
 #[test]
-fn every_shipped_system_resolves_at_every_scale_and_its_text_reads_back() {
+fn every_shipped_system_resolves_at_each_of_its_scales_and_its_text_reads_back() {
     for shipped in SYSTEMS {
-        for scale in Scale::ALL {
+        for scale in scales(shipped.name).unwrap_or_else(|error| panic!("{error}")) {
             let resolved = resolve(shipped.name, scale, &[]).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(resolved.config.name, shipped.name);
             assert_eq!(resolved.scale, scale);
@@ -47,7 +47,7 @@ fn every_value_of_a_shipped_system_states_its_source_on_its_line() {
     for shipped in SYSTEMS {
         for (index, line) in shipped.text.lines().enumerate() {
             let Some((key, value)) = line.split_once(" = ") else { continue };
-            if line.starts_with('#') || ["name", "title", "source"].contains(&key) {
+            if line.starts_with('#') || ["base", "name", "title", "source"].contains(&key) {
                 continue;
             }
             let source = value.split_once(" # source: ").map(|(_, source)| source.trim()).unwrap_or_default();
@@ -126,7 +126,7 @@ fn the_machine_of_the_rec_paper_is_that_of_its_table_2() {
     assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.banks, config.l2.ways), (2 << 20, 16, 16));
     assert_eq!((config.directory.entries, config.directory.ways), (8192, 8));
     assert_eq!(config.directory.replacement, DirectoryReplacement::Own);
-    assert_eq!((config.memory.page_bytes, config.memory.placement), (4096, Placement::Block));
+    assert_eq!((config.memory.page_bytes, config.memory.placement), (4096, Placement::Buffer));
     assert_eq!(config.inter_gpu.megabytes_per_second * 2, 300_000);
 }
 
@@ -138,6 +138,69 @@ fn the_quick_scale_of_the_rec_machine_is_a_sixteenth_of_every_gpu() {
     };
     assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
     assert_eq!((quick.l1, quick.l2.bank_bytes), (paper.l1, paper.l2.bank_bytes));
+}
+
+#[test]
+fn machines_of_8_and_16_gpus_are_otherwise_that_of_4() {
+    for (name, gpus) in [("rec-8gpu", 8), ("rec-16gpu", 16)] {
+        for scale in Scale::ALL {
+            let mut config = resolve(name, scale, &[]).expect("the shipped system resolves").config;
+            assert_eq!((config.name.as_str(), config.hierarchy.gpus), (name, gpus));
+            let of_four = rec(scale);
+            config.hierarchy.gpus = of_four.hierarchy.gpus;
+            (config.name, config.title, config.source) =
+                (of_four.name.clone(), of_four.title.clone(), of_four.source.clone());
+            assert_eq!(config, of_four, "{name} at scale {scale}");
+        }
+    }
+}
+
+#[test]
+fn the_nvidia_like_machine_is_that_of_section_5_4() {
+    let [quick, paper] =
+        [Scale::Quick, Scale::Paper].map(|scale| resolve("rec-nvidia", scale, &[]).expect("resolves").config);
+    assert_eq!((paper.hierarchy.gpus, paper.core.count), (4, 128));
+    assert_eq!((paper.l1.size_bytes, paper.l1.line_bytes), (128 << 10, 128));
+    assert_eq!(paper.l2.banks * paper.l2.bank_bytes, 72 << 20);
+    assert_eq!((paper.directory.entries, paper.directory.range.bytes() / paper.l1.line_bytes), (8192, 16));
+    assert_eq!(paper.l2.interleave_lines * paper.l1.line_bytes, 4096);
+    let gpu = |config: &SystemConfig| [config.core.count, config.l2.banks, config.directory.entries];
+    assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
+    assert_eq!((quick.l2.bank_bytes, quick.inter_gpu), (paper.l2.bank_bytes, rec(Scale::Quick).inter_gpu));
+}
+
+#[test]
+fn values_of_a_base_keep_their_sources_and_give_way_in_the_same_table_only() {
+    let nvidia = resolve("rec-nvidia", Scale::Quick, &[]).expect("resolves");
+    let entry = |key: &str| entries(&nvidia).into_iter().find(|entry| entry.key == key).expect("the key has an entry");
+    assert_eq!(entry("l2.ways").source.as_deref(), Some("Table 2"));
+    assert_eq!(entry("l2.bank_bytes").value, "4718592");
+    assert_eq!((entry("l2.banks").value.as_str(), entry("l2.banks").origin), ("1", Origin::Scale(Scale::Quick)));
+    assert_eq!((entry("core.count").value.as_str(), entry("core.count").origin), ("8", Origin::Scale(Scale::Quick)));
+}
+
+#[test]
+fn the_medium_scale_of_the_rec_machine_is_four_times_the_quick_one_and_a_quarter_of_the_paper() {
+    let [quick, medium, paper] = Scale::ALL.map(rec);
+    let gpu = |config: &SystemConfig| {
+        let link = &config.inter_gpu;
+        let counts = [config.core.count, config.l2.banks, config.directory.entries];
+        (counts, link.megabytes_per_second, link.queue_bytes)
+    };
+    let times = |config: &SystemConfig, factor: u32| {
+        let (counts, megabytes_per_second, queue_bytes) = gpu(config);
+        (counts.map(|count| count * factor), megabytes_per_second * factor, queue_bytes * factor)
+    };
+    assert_eq!(times(&quick, 4), gpu(&medium));
+    assert_eq!(times(&medium, 4), gpu(&paper));
+    assert_eq!((medium.l1, medium.l2.bank_bytes), (paper.l1, paper.l2.bank_bytes));
+}
+
+#[test]
+fn only_the_rec_machines_have_a_medium_scale() {
+    let has_medium = |name: &&str| scales(name).expect("the shipped system is read").contains(&Scale::Medium);
+    let names: Vec<&str> = SYSTEMS.iter().map(|shipped| shipped.name).filter(has_medium).collect();
+    assert!(names.iter().all(|name| name.starts_with("rec")) && names.len() == 4, "{names:?}");
 }
 
 #[test]

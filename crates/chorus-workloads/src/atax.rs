@@ -4,11 +4,11 @@
 //! InPar 2012) and of MGPUSim: tmp = A x with a work-item per row, then y = transposed A times tmp with a work-item
 //! per column. The kernels are those of `matrix_vector.rs`, which says what of the original they keep and leave out.
 //!
-//! Sharing: the first kernel reads rows of A where they lie, and all of x. The second one reads A again, by columns,
-//! three quarters of it from other GPUs: every line once, by one wavefront, two lines at a time in each row. Between
-//! them it reads all of tmp, which every wavefront goes through at its own pace.
+//! Sharing, where buffers are cut into blocks: the first kernel reads rows of A where they lie, and all of x. The
+//! second one reads A again, by columns, three quarters of it from other GPUs: every line once, by one wavefront, two
+//! lines at a time in each row. Between them it reads all of tmp, which every wavefront goes through at its own pace.
 //!
-//! Work-groups have 256 work-items, as in the original, and 64 at quick scale, where a GPU would have but one
+//! Work-groups have 256 work-items, as in the original, and 32 at quick scale, where a GPU would have but one
 //! otherwise.
 
 use chorus_sim::frontend::HostMemory;
@@ -29,12 +29,14 @@ struct Size {
 }
 
 impl Size {
-    /// A takes 4.2 MB and the paper's 128 MB. An element takes a quarter of a line access in the first kernel and a
-    /// sixteenth in the second: 0.35 and 11 million in all. An odd number of lines per row spreads the rows that lanes
-    /// walk along over the sets of a cache.
+    /// A takes 4.3 MB and the paper's 128 MB. An element takes a quarter of a line access in the first kernel and a
+    /// sixteenth in the second: 0.34 and 11 million in all. At quick scale rows are fewer and longer, so that ranges that
+    /// are being walked along at a time take about as much of a directory as at paper scale. An odd number of lines per
+    /// row spreads the rows over the sets of a cache. Medium has four times the rows of quick.
     fn of(scale: Scale) -> Size {
         match scale {
-            Scale::Quick => Size { rows: 1024, columns: 1072, waves_per_group: 2 },
+            Scale::Quick => Size { rows: 512, columns: 2096, waves_per_group: 1 },
+            Scale::Medium => Size { rows: 2048, columns: 2096, waves_per_group: 1 },
             Scale::Paper => Size { rows: 5792, columns: 5776, waves_per_group: 8 },
         }
     }

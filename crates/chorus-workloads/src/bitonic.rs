@@ -6,14 +6,14 @@
 //! passes, in which pairs are 2^s, then half as far, and in the end 1 apart. Neighbouring blocks are sorted in
 //! opposite directions.
 //!
-//! Sharing: with work-groups and keys divided into contiguous parts, GPUs exchange keys in passes whose pairs are at
-//! least as far apart as a GPU has keys: the first two of the last stage with four GPUs. In the first one, work-items
-//! of a GPU read and write two stretches half as long as its own part that lie in the memory of two GPUs, often both
-//! of others; the next pass cuts the keys into other stretches, so that every line has just been written by somebody
-//! else. In all later passes every GPU keeps to itself. All keys are read and written in every pass.
+//! Sharing, where buffers are cut into blocks: GPUs exchange keys in passes whose pairs are at least as far apart as a
+//! GPU has keys: the first two of the last stage with four GPUs. In the first one, work-items of a GPU read and write
+//! two stretches half as long as its own part that lie in the memory of two GPUs, often both of others; the next pass
+//! cuts the keys into other stretches, so that every line has just been written by somebody else. In all later passes
+//! every GPU keeps to itself. All keys are read and written in every pass.
 //!
 //! Left out: stages before the last, which sort within a GPU but for the one before; the input is what they leave. At
-//! quick scale also the last passes, whose pairs are less than a page of 4 KB apart.
+//! quick scale also the last passes, whose pairs are less than a page of 4 KB apart, and four pages at medium scale.
 //!
 //! Arithmetic: 9 instructions for the two places, 4 for addresses, 3 for the direction, a minimum and a maximum.
 
@@ -49,11 +49,12 @@ struct Pass {
 }
 
 impl Network {
-    /// Keys take 1 and 32 MB. A pass takes an eighth of a line access per key, and a quarter where pairs are less than 16
-    /// apart: 8 passes take 0.26 million, 23 passes 28 million.
+    /// Keys take 1, 4 and 32 MB. A pass takes an eighth of a line access per key, and a quarter where pairs are less than 16
+    /// apart: 8 passes take 0.26 and 1.0 million, 23 passes 28 million.
     fn of(scale: Scale) -> Network {
         match scale {
             Scale::Quick => Network { bits: 18, first_stage: 17, distance_min: 1024 },
+            Scale::Medium => Network { bits: 20, first_stage: 19, distance_min: 4096 },
             Scale::Paper => Network { bits: 23, first_stage: 22, distance_min: 1 },
         }
     }

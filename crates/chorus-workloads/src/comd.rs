@@ -53,10 +53,11 @@ pub struct Comd;
 
 /// Unit cells in x, y and z, and steps. Boxes of the widths that result are 12 x 12 x 10 and 30 x 30 x 30, which take
 /// 4.5 MB and 105 MB (the paper's 313 MB hold double precision and halos). A box takes about 140 line accesses a step:
-/// 0.3 and 26 million in all.
+/// 0.3 and 26 million in all. The medium scale has twice the cells of quick in x and in y.
 fn size(scale: Scale) -> ([u32; 3], u32) {
     match scale {
         Scale::Quick => ([20, 20, 17], 2),
+        Scale::Medium => ([40, 40, 17], 2),
         Scale::Paper => ([49, 49, 49], 7),
     }
 }

@@ -5,10 +5,11 @@
 //! it reads the sample and the 15 before it one by one, those before the block from the history, weighs them and writes
 //! one output. The last work-items of a block leave their samples as the history of the next.
 //!
-//! Sharing: the signal lies in one buffer, and its parts with the GPUs, while all GPUs work on every block. So most
-//! reads of the signal and most writes of the result go to the GPU where the block lies, and a line is read by the same
-//! work-group up to 16 times, then never again. The coefficients are read by everybody in every kernel; the history is
-//! written by the last work-group of a kernel and read by the first of the next, on another GPU.
+//! Sharing, where buffers are cut into blocks: the signal lies in one buffer, and its parts with the GPUs, while all
+//! GPUs work on every block. So most reads of the signal and most writes of the result go to the GPU where the block
+//! lies, and a line is read by the same work-group up to 16 times, then never again. The coefficients are read by
+//! everybody in every kernel; the history is written by the last work-group of a kernel and read by the first of the
+//! next, on another GPU.
 //!
 //! Left out: the host that sends blocks as they come. The source's one history is read and written in the same kernel,
 //! a race between the first and the last work-group; here two histories take turns.
@@ -40,11 +41,13 @@ struct Signal {
 
 impl Signal {
     /// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a
-    /// quarter of a sixteenth of Table 3's 128 MB, in 0.41 million, and 134 MB in 26 million. Even a quick block has
-    /// more than the 640 wavefronts that the machine holds.
+    /// quarter of a sixteenth of Table 3's 128 MB, in 0.41 million, at medium scale four times as much in blocks four
+    /// times as long, and 134 MB in 26 million. Even a quick block has more than the 640 wavefronts that the machine
+    /// holds.
     fn of(scale: Scale) -> Signal {
         match scale {
             Scale::Quick => Signal { blocks: 8, samples_of_block: 32 * 1024 },
+            Scale::Medium => Signal { blocks: 8, samples_of_block: 128 * 1024 },
             Scale::Paper => Signal { blocks: 16, samples_of_block: 1024 * 1024 },
         }
     }

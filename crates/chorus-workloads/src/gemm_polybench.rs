@@ -5,8 +5,8 @@
 //! `naive_product.rs`, which says what of the original it keeps and leaves out; `gemm.rs`, which has nothing to do
 //! with this workload, is the tiled product of libraries.
 //!
-//! Sharing: every GPU reads all of B, three quarters of it from other GPUs, once for each 8 rows of C that it
-//! computes. A and C are its own.
+//! Sharing, where buffers are cut into blocks: every GPU reads all of B, three quarters of it from other GPUs, once for
+//! each 8 rows of C that it computes. A and C are its own.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;
@@ -19,12 +19,14 @@ use crate::registry::Workload;
 /// The matrix product of PolyBench.
 pub struct Gemm;
 
-/// Rows and columns of C, and columns of A. B takes 0.75 and 12 MB of 1.0 and 15.5 MB in all. A wavefront and step takes
-/// one line access for B, and an eighth for A: 0.45 and 29 million in all. Square matrices of the paper's 128 MB, of
+/// Rows and columns of C, and columns of A. B takes 1.3 and 12 MB of 1.6 and 15.5 MB in all. A wavefront and step takes
+/// one line access for B, and an eighth for A: 0.74 and 29 million in all. Square matrices of the paper's 128 MB, of
 /// 3344 rows, would take 1.3 billion, so rows are fewest, and every GPU of four goes through B only 2 and 8 times.
+/// Medium has four times the columns of quick, and so four times of everything but A.
 fn size(scale: Scale) -> [u32; 3] {
     match scale {
-        Scale::Quick => [64, 512, 384],
+        Scale::Quick => [64, 640, 512],
+        Scale::Medium => [64, 2560, 512],
         Scale::Paper => [256, 2048, 1536],
     }
 }

@@ -6,12 +6,12 @@
 //! transposed A times y + z with a work-item per column, and w += alpha A x with a work-item per row (see
 //! `matrix_vector.rs`, which says what of the original these two keep and leave out).
 //!
-//! Sharing: the first kernel reads and writes A where it lies, and parts of all vectors. The second one reads it by
-//! columns, three quarters of it from other GPUs that have just written it: every line once, by one wavefront, with
-//! all of y in between. The third one reads rows where they lie, and all of x, parts of which other GPUs have just
-//! written.
+//! Sharing, where buffers are cut into blocks: the first kernel reads and writes A where it lies, and parts of all
+//! vectors. The second one reads it by columns, three quarters of it from other GPUs that have just written it: every
+//! line once, by one wavefront, with all of y in between. The third one reads rows where they lie, and all of x, parts
+//! of which other GPUs have just written.
 //!
-//! Work-groups of the last two kernels have 256 work-items, as in the original, and 64 at quick scale, where a GPU
+//! Work-groups of the last two kernels have 256 work-items, as in the original, and 32 at quick scale, where a GPU
 //! would have but one otherwise.
 //!
 //! Arithmetic of the first kernel: 8 instructions for the coordinates, 5 for addresses, 3 multiply-adds.
@@ -37,12 +37,15 @@ struct Size {
 }
 
 impl Size {
-    /// A takes 2.7 and 205 MB; the paper's 256 MB would take 38 million line accesses. An element takes a quarter of a
-    /// line access in the first kernel, a sixteenth in the second and a quarter in the third: 0.38 and 29 million in
-    /// all. An odd number of lines per row spreads the rows that lanes walk along over the sets of a cache.
+    /// A takes 1.4 and 205 MB; the paper's 256 MB would take 38 million line accesses. An element takes a quarter of a
+    /// line access in the first kernel, a sixteenth in the second and a quarter in the third: 0.20 and 29 million in
+    /// all. Rows at quick scale are few enough that a directory has an entry for the range that each is being walked
+    /// along, as at paper scale. An odd number of lines per row spreads them over the sets of a cache. Medium has four
+    /// times the elements and line accesses of quick, but twice the rows and columns.
     fn of(scale: Scale) -> Size {
         match scale {
-            Scale::Quick => Size { rows: 816, waves_per_group: 2 },
+            Scale::Quick => Size { rows: 592, waves_per_group: 1 },
+            Scale::Medium => Size { rows: 1200, waves_per_group: 1 },
             Scale::Paper => Size { rows: 7152, waves_per_group: 8 },
         }
     }

@@ -4,10 +4,10 @@
 //! al., InPar 2012). The first kernel gives every point the mean of itself and its four neighbours in a second grid,
 //! the next copies that grid back. Work-groups of 32 columns and 8 rows, a work-item per point, no local data.
 //!
-//! Sharing: both kernels cut both grids in the same way, so a GPU copies what it has computed, and what it gets from
-//! others in each time step is the row above and below its part, just written there by the copy. Both grids are read
-//! and written in every step; their own part is far larger than a cache, so nothing but the rows around a wavefront is
-//! found again.
+//! Sharing, where buffers are cut into blocks: both kernels cut both grids in the same way, so a GPU copies what it has
+//! computed, and what it gets from others in each time step is the row above and below its part, just written there by
+//! the copy. Both grids are read and written in every step; their own part is far larger than a cache, so nothing but
+//! the rows around a wavefront is found again.
 //!
 //! Left out: most of the time steps (PolyBench makes 20).
 //!
@@ -35,11 +35,12 @@ struct Size {
 
 impl Size {
     /// A wavefront takes 18 line accesses of 64 bytes in a time step, 14 for the mean and 4 for the copy. Quick: 2.7
-    /// MB, a third of a sixteenth of Table 3's 128 MB, so that two time steps fit 0.37 million. Paper: 134 MB and 28
-    /// million.
+    /// MB, a third of a sixteenth of Table 3's 128 MB, so that two time steps fit 0.37 million. Medium: four times as
+    /// much of both. Paper: 134 MB and 28 million.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { points: 576, steps: 2 },
+            Scale::Medium => Size { points: 1152, steps: 2 },
             Scale::Paper => Size { points: 4096, steps: 3 },
         }
     }

@@ -6,10 +6,11 @@
 //! diagonal what its row has in column k times what its column has in row k, with a work-item per element in
 //! work-groups of 32 x 8. No pivots are looked for. (`cusolver.rs` is the blocked decomposition of libraries.)
 //!
-//! Sharing: a launch covers what is left of the matrix, so with every step work-groups begin a row further down, a
-//! column further to the right, and are fewer, while the matrix stays where it lies: a GPU computes more and more rows
-//! that lie in the memory of the next one, and a line is written by two wavefronts, maybe of two GPUs. Row k is
-//! divided by all GPUs together, wherever it lies, and then read by every work-group of all of them.
+//! Sharing, where buffers are cut into blocks: a launch covers what is left of the matrix, so with every step
+//! work-groups begin a row further down, a column further to the right, and are fewer, while the matrix stays where it
+//! lies: a GPU computes more and more rows that lie in the memory of the next one, and a line is written by two
+//! wavefronts, maybe of two GPUs. Row k is divided by all GPUs together, wherever it lies, and then read by every
+//! work-group of all of them.
 //!
 //! Left out: all steps but the first few.
 //!
@@ -41,10 +42,12 @@ struct Size {
 
 impl Size {
     /// The matrix takes 1.2 MB and the paper's 128 MB. Since work-groups begin anywhere in a line, an element and step
-    /// takes about 10 line accesses per wavefront: 0.36 and 31 million in all.
+    /// takes about 10 line accesses per wavefront: 0.36 and 31 million in all. Medium has four times the matrix and
+    /// line accesses of quick; the first kernel, which covers a row, has twice the work-items.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { rows: 544, steps: 4, waves_per_group: 2 },
+            Scale::Medium => Size { rows: 1088, steps: 4, waves_per_group: 2 },
             Scale::Paper => Size { rows: 5792, steps: 3, waves_per_group: 8 },
         }
     }

@@ -5,9 +5,9 @@
 //! lines at a time, one in each row, and come back to each of them until they have passed it. A work-item per column
 //! walks down its column, and a wavefront reads adjacent elements of one row at a time.
 //!
-//! Sharing: with work-groups and matrix divided into contiguous parts, rows are read by the GPU in whose memory they
-//! lie, but a column goes through the memory of all GPUs: walking down, every GPU reads its columns of every row, most
-//! of which are elsewhere, and all of them read the same vector.
+//! Sharing, where buffers are cut into blocks: rows are read by the GPU in whose memory they lie, but a column goes
+//! through the memory of all GPUs: walking down, every GPU reads its columns of every row, most of which are elsewhere,
+//! and all of them read the same vector.
 //!
 //! Left out: sums are written when they are complete. The original names the element in every step, and a compiler
 //! that cannot tell the pointers apart stores it every time, to memory of the same GPU. A work-item reads four
@@ -17,17 +17,21 @@
 //!
 //! A sum begins with what the target holds and takes its terms in ascending order, each rounded before it is added.
 //!
-//! Arithmetic: 4 instructions for the number of the row or column, its test and addresses; for 16 steps, which are
-//! unrolled, 16 multiply-adds, 4 or 16 addresses, 2 for the loop, and 16 more with a factor; 2 at the end.
+//! A step waits for its operands before the next one begins, as the loop is written; by rows that is four steps, since
+//! they come in one load.
+//!
+//! Arithmetic: 4 instructions for the number of the row or column, its test and addresses; for a step a multiply-add, 2
+//! addresses, 2 for the loop, and 1 more with a factor; 2 at the end.
 
 use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
-/// Steps that are unrolled: the elements of a line of 64 bytes.
-const UNROLLED: usize = 16;
+/// Elements of a line of 64 bytes.
+const LINE: usize = 16;
 /// Elements of a row that a work-item loads at a time, and rows whose elements of that kind are as many as lanes.
-const WIDE: u32 = 4;
-const ROWS_PER_LOAD: u32 = LANES as u32 / WIDE;
-/// What the loops take as the original writes them, not unrolled.
+const WIDE: usize = 4;
+const WIDE_U32: u32 = WIDE as u32;
+const ROWS_PER_LOAD: u32 = (LANES / WIDE) as u32;
+/// What the loops take.
 const REGISTERS_PER_ITEM: u32 = 24;
 
 /// `target += factor matrix vector + addend`, or the same with the matrix transposed.
@@ -52,14 +56,14 @@ pub struct MatrixVector {
 impl MatrixVector {
     /// The launch of a work-item per row.
     pub fn by_rows(self, name: &'static str, waves_per_group: u32) -> Kernel {
-        assert_eq!(self.columns as usize % UNROLLED, 0, "steps of {name}");
+        assert_eq!(self.columns as usize % LINE, 0, "steps of {name}");
         let work_groups = self.rows.div_ceil(waves_per_group * LANES as u32);
         Kernel::new(name, work_groups, waves_per_group, move |w| by_rows(w, self)).registers(REGISTERS_PER_ITEM)
     }
 
     /// The launch of a work-item per column, for the transposed matrix.
     pub fn by_columns(self, name: &'static str, waves_per_group: u32) -> Kernel {
-        assert_eq!(self.rows as usize % UNROLLED, 0, "steps of {name}");
+        assert_eq!(self.rows as usize % LINE, 0, "steps of {name}");
         let work_groups = self.columns.div_ceil(waves_per_group * LANES as u32);
         Kernel::new(name, work_groups, waves_per_group, move |w| by_columns(w, self)).registers(REGISTERS_PER_ITEM)
     }
@@ -89,15 +93,13 @@ impl MatrixVector {
         sums
     }
 
-    /// Instructions for as many steps as are unrolled, with so many addresses.
-    fn alu(&self, addresses: u32) -> u32 {
-        let steps = UNROLLED as u32;
-        addresses + 2 + if self.factor == 1.0 { steps } else { 2 * steps }
+    /// Instructions of a step.
+    fn alu_per_step(&self) -> u32 {
+        if self.factor == 1.0 { 5 } else { 6 }
     }
 }
 
 async fn by_rows(w: Wave, product: MatrixVector) {
-    const LOADS_PER_STEP: usize = WIDE as usize;
     let MatrixVector { rows, columns, matrix, vector, factor, .. } = product;
     let items = w.global_ids();
     let inside = items.below(rows);
@@ -106,22 +108,23 @@ async fn by_rows(w: Wave, product: MatrixVector) {
         return;
     }
     let mut sums = w.load_where(inside, product.target, items).await;
-    for first in (0..columns).step_by(UNROLLED) {
-        let values = w.load_where(Mask::first(UNROLLED), vector, w.lane_ids() + first);
-        // Each four loads hold four elements of each row, for eight rows after the other.
-        let elements: [_; UNROLLED] = std::array::from_fn(|load| {
-            let column = first + (load / LOADS_PER_STEP) as u32 * WIDE;
-            let row = items[0] + (load % LOADS_PER_STEP) as u32 * ROWS_PER_LOAD;
-            w.load(matrix, w.lane_ids().map(|l| (row + l / WIDE).min(rows - 1) * columns + column + l % WIDE))
-        });
-        let values = values.await;
-        let elements = w.join_all(elements).await;
-        w.alu(product.alu(WIDE)).await;
-        for (lane, sum) in sums.0.iter_mut().enumerate() {
-            let in_load = lane % ROWS_PER_LOAD as usize * LOADS_PER_STEP;
-            for step in 0..UNROLLED {
-                let load = step / LOADS_PER_STEP * LOADS_PER_STEP + lane / ROWS_PER_LOAD as usize;
-                *sum += factor * elements[load][in_load + step % LOADS_PER_STEP] * values[step];
+    for first in (0..columns).step_by(LINE) {
+        let values = w.load_where(Mask::first(LINE), vector, w.lane_ids() + first).await;
+        for column in (first..first + LINE as u32).step_by(WIDE) {
+            // Each load holds four elements of eight rows.
+            let elements: [_; WIDE] = std::array::from_fn(|load| {
+                let row = items[0] + load as u32 * ROWS_PER_LOAD;
+                w.load(
+                    matrix,
+                    w.lane_ids().map(|l| (row + l / WIDE_U32).min(rows - 1) * columns + column + l % WIDE_U32),
+                )
+            });
+            let elements = w.join_all(elements).await;
+            w.alu(WIDE_U32 * product.alu_per_step()).await;
+            for (lane, sum) in sums.0.iter_mut().enumerate() {
+                let row = &elements[lane / ROWS_PER_LOAD as usize].0[lane % ROWS_PER_LOAD as usize * WIDE..][..WIDE];
+                let values = &values.0[(column - first) as usize..];
+                row.iter().zip(values).for_each(|(element, value)| *sum += factor * element * value);
             }
         }
     }
@@ -137,16 +140,13 @@ async fn by_columns(w: Wave, product: MatrixVector) {
         return;
     }
     let mut sums = w.load_where(inside, product.target, items).await;
-    for first in (0..rows).step_by(UNROLLED) {
-        let values = w.load_where(Mask::first(UNROLLED), vector, w.lane_ids() + first);
-        let elements: [_; UNROLLED] =
-            std::array::from_fn(|step| w.load_where(inside, matrix, items + (first + step as u32) * columns));
-        let values = values.await;
-        let elements = w.join_all(elements).await;
-        w.alu(product.alu(UNROLLED as u32)).await;
-        for (step, elements) in elements.iter().enumerate() {
+    for first in (0..rows).step_by(LINE) {
+        let values = w.load_where(Mask::first(LINE), vector, w.lane_ids() + first).await;
+        for (row, value) in (first..).zip(&values.0[..LINE]) {
+            let elements = w.load_where(inside, matrix, items + row * columns).await;
+            w.alu(product.alu_per_step()).await;
             for (sum, element) in sums.0.iter_mut().zip(&elements.0) {
-                *sum += factor * element * values[step];
+                *sum += factor * element * value;
             }
         }
     }

@@ -4,9 +4,9 @@
 //! 2012): tmp = alpha A B, then D = tmp C + beta D, a kernel each, with a work-item per element. The kernels are that
 //! of `naive_product.rs`, which says what of the original it keeps and leaves out.
 //!
-//! Sharing: every GPU reads all of B in the first and all of C in the second kernel, mostly from other GPUs. It writes
-//! rows of tmp in the first kernel and reads the same ones in the second; where parts of tmp in memory and of the
-//! work-groups do not end at the same row, neighbours meet.
+//! Sharing, where buffers are cut into blocks: every GPU reads all of B in the first and all of C in the second kernel,
+//! mostly from other GPUs. It writes rows of tmp in the first kernel and reads the same ones in the second; where parts
+//! of tmp in memory and of the work-groups do not end at the same row, neighbours meet.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;
@@ -19,12 +19,14 @@ use crate::registry::Workload;
 /// Two matrix products.
 pub struct Mm2;
 
-/// Rows of the result, columns of A, of B and of C. B and C take 0.38 MB each of 1.0 MB in all, and 6 of 15 MB. A wavefront
-/// and step takes 1.1 line accesses: 0.44 and 28 million in all. Square matrices of the paper's 128 MB, of 2590 rows,
-/// would take 1.2 billion, so rows are fewest, and every GPU of four goes through B and C only 2 and 8 times.
+/// Rows of the result, columns of A, of B and of C. B and C take 0.8 MB each of 2.0 MB in all, and 6 of 15 MB. A
+/// wavefront and step takes 1.1 line accesses: 0.87 and 28 million in all. Square matrices of the paper's 128 MB, of
+/// 2590 rows, would take 1.2 billion, so rows are fewest, and every GPU of four goes through B and C only 2 and 8
+/// times. Medium has twice of everything but rows: four times B, C and line accesses, and twice the work-items.
 fn size(scale: Scale) -> [u32; 4] {
     match scale {
-        Scale::Quick => [64, 256, 384, 256],
+        Scale::Quick => [64, 384, 512, 384],
+        Scale::Medium => [64, 768, 1024, 768],
         Scale::Paper => [256, 1024, 1536, 1024],
     }
 }

@@ -4,9 +4,9 @@
 //! 2012): E = A B, F = C D and G = E F, a kernel each, with a work-item per element. The kernels are that of
 //! `naive_product.rs`, which says what of the original it keeps and leaves out.
 //!
-//! Sharing: every GPU reads all of B, of D and of F, a kernel each, mostly from other GPUs. It has itself written its
-//! part of F in the kernel before, and so have the others: what one kernel computes everywhere is read everywhere by
-//! the next.
+//! Sharing, where buffers are cut into blocks: every GPU reads all of B, of D and of F, a kernel each, mostly from
+//! other GPUs. It has itself written its part of F in the kernel before, and so have the others: what one kernel
+//! computes everywhere is read everywhere by the next.
 
 use chorus_sim::frontend::HostMemory;
 use chorus_system::Scale;
@@ -19,12 +19,14 @@ use crate::registry::Workload;
 /// Three matrix products.
 pub struct Mm3;
 
-/// Rows of A, columns of A and of B (as many as rows of C), columns of C and of D. B and F take 0.25 and 4 MB, everything
-/// 0.8 and 13 MB. A wavefront and step takes 1.1 line accesses, and all products have as many steps: 0.44 and 28 million
-/// in all. Square matrices of the paper's 64 MB, of 1546 rows, would take 0.4 billion.
+/// Rows of A, columns of A and of B (as many as rows of C), columns of C and of D. B and F take 0.6 and 4 MB,
+/// everything 1.7 and 13 MB. A wavefront and step takes 1.1 line accesses, and all products have as many steps: 0.97
+/// and 28 million in all. Square matrices of the paper's 64 MB, of 1546 rows, would take 0.4 billion. Medium has four
+/// times B, F and line accesses of quick; F has four times the work-items, the other products twice as many.
 fn size(scale: Scale) -> [u32; 5] {
     match scale {
-        Scale::Quick => [64, 256, 256, 64, 256],
+        Scale::Quick => [64, 384, 384, 64, 384],
+        Scale::Medium => [64, 768, 768, 64, 768],
         Scale::Paper => [256, 1024, 1024, 256, 1024],
     }
 }

@@ -4,10 +4,10 @@
 //! to GPU Codes, InPar 2012): a work-item walks along a row of the left and down a column of the right operand.
 //! (`gemm.rs` has the product of libraries, which goes through tiles in local data.)
 //!
-//! Sharing: with work-groups and matrices divided into contiguous parts, a GPU has its rows of the left operand and of
-//! the result in its own memory, and reads all of the right operand, most of which is elsewhere. All GPUs walk through
-//! it from its first to its last row at about the same time. Each line of it is read by every wavefront of the 16
-//! columns it holds: those of one work-group meet in an L1, those of other rows of the same GPU in its L2.
+//! Sharing, where buffers are cut into blocks: a GPU has its rows of the left operand and of the result in its own
+//! memory, and reads all of the right operand, most of which is elsewhere. All GPUs walk through it from its first to
+//! its last row at about the same time. Each line of it is read by every wavefront of the 16 columns it holds: those of
+//! one work-group meet in an L1, those of other rows of the same GPU in its L2.
 //!
 //! Left out: the element of the result is written when the sum is complete. The original names it in every step, and a
 //! compiler that cannot tell the pointers apart stores it every time, to memory of the same GPU. The 16 elements of a
@@ -16,16 +16,19 @@
 //! A sum begins with what the target holds, if `beta` is given, and takes its terms in ascending order, each rounded
 //! before it is added.
 //!
-//! Arithmetic: 8 instructions for the coordinates and 2 for the first addresses; for 16 steps, which are unrolled, 16
-//! multiply-adds, 16 addresses, 2 for the loop, and 16 more with a factor; 1 for `beta`; 1 for the last address.
+//! A step waits for its operands before the next one begins, as the loop is written, so work-groups keep about the same
+//! pace.
+//!
+//! Arithmetic: 8 instructions for the coordinates and 2 for the first addresses; for a step a multiply-add, 2
+//! addresses, 2 for the loop, and 1 more with a factor; 1 for `beta`; 1 for the last address.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Wave};
 
 use crate::element_grid::{ElementGrid, WAVE_COLUMNS};
 
-/// Steps that are unrolled.
-const UNROLLED: usize = WAVE_COLUMNS as usize;
-/// What the loop takes as the original writes it, not unrolled.
+/// Elements of a line of 64 bytes.
+const LINE: usize = WAVE_COLUMNS as usize;
+/// What the loop takes.
 const REGISTERS_PER_ITEM: u32 = 24;
 
 /// A matrix that lies row by row.
@@ -72,7 +75,7 @@ impl NaiveProduct {
     pub fn kernel(self, name: &'static str) -> Kernel {
         let Matrix { rows, columns, .. } = self.target;
         assert_eq!([self.a.rows, self.a.columns, self.b.columns], [rows, self.b.rows, columns], "shapes of {name}");
-        assert_eq!(self.b.rows as usize % UNROLLED, 0, "steps of {name}");
+        assert_eq!(self.b.rows as usize % LINE, 0, "steps of {name}");
         let grid = ElementGrid { rows, columns };
         grid.kernel(name, move |w| multiply(w, self, grid)).registers(REGISTERS_PER_ITEM)
     }
@@ -108,16 +111,13 @@ async fn multiply(w: Wave, product: NaiveProduct, grid: ElementGrid) {
     }
     // Lanes of a row have its 16 elements of a line between them.
     let in_line = w.lane_ids() % WAVE_COLUMNS;
-    for first in (0..a.columns).step_by(UNROLLED) {
-        let left = w.load(a.buf, elements.rows * a.columns + in_line + first);
-        let right: [_; UNROLLED] =
-            std::array::from_fn(|step| w.load(b.buf, elements.columns + (first + step as u32) * b.columns));
-        let left = left.await;
-        let right = w.join_all(right).await;
-        w.alu(if alpha == 1.0 { 34 } else { 50 }).await;
-        for (step, right) in right.iter().enumerate() {
+    for first in (0..a.columns).step_by(LINE) {
+        let left = w.load(a.buf, elements.rows * a.columns + in_line + first).await;
+        for step in 0..LINE {
+            let right = w.load(b.buf, elements.columns + (first + step as u32) * b.columns).await;
+            w.alu(if alpha == 1.0 { 5 } else { 6 }).await;
             for (lane, sum) in sums.0.iter_mut().enumerate() {
-                *sum += alpha * left[lane / UNROLLED * UNROLLED + step] * right[lane];
+                *sum += alpha * left[lane / LINE * LINE + step] * right[lane];
             }
         }
     }

@@ -6,10 +6,10 @@
 //! lanes of a row go through its entries side by side and add up their sums in halves. The graph is `uniform` of
 //! `graph/generate.rs`, as MGPUSim's generator draws it, or the user's own.
 //!
-//! Sharing: rows, their entries and the new ranks of a GPU's nodes lie in its own memory and are read or written once
-//! an iteration. The old ranks are read anywhere: a line holds those of 16 nodes, each of which has its arcs to nodes
-//! of all GPUs, so it is read many times by every GPU, at times nobody can foresee. In the next iteration its owner
-//! writes it, while the others still have copies.
+//! Sharing, where buffers are cut into blocks: rows, their entries and the new ranks of a GPU's nodes lie in its own
+//! memory and are read or written once an iteration. The old ranks are read anywhere: a line holds those of 16 nodes,
+//! each of which has its arcs to nodes of all GPUs, so it is read many times by every GPU, at times nobody can foresee.
+//! In the next iteration its owner writes it, while the others still have copies.
 //!
 //! Left out: a row gets 8 lanes instead of a whole wavefront, most of which would have nothing to do; entries are read
 //! in the same order, and the lines of ranks are the same. A node's rank is stored once, not set to zero before. There
@@ -34,19 +34,19 @@ const WAVES_PER_GROUP: u32 = 2;
 const LANES_PER_ROW: usize = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
 const ITERATIONS: u32 = 2;
-const ARCS_PER_NODE: u32 = 2;
 
 /// PageRank.
 pub struct PageRank;
 
-/// A vector of ranks takes 0.19 and 16 MB, everything 1.3 and 112 MB, since a node takes 12 bytes and an arc 8. With few
-/// arcs per node, ranks are many: more than an L2 holds, and more lines than a directory has entries. An iteration
-/// takes a line access per arc, and 5.7 for the four rows of a wavefront: 0.34 and 29 million in all. The paper's 256
-/// MB would take 65 million.
-fn nodes(scale: Scale) -> u32 {
+/// Nodes, and arcs that leave each. The ranks take 0.5 and 8 MB, four times an L2 and sixteen times what a directory of
+/// single lines covers: section 3.3 says that PR needs eight to twelve times its entries. An iteration takes a line
+/// access per arc, and 5.7 for the four rows of a wavefront: 0.9 and 23 million in all. Everything takes 3.7 and 92 MB;
+/// the paper's 256 MB would have 14 arcs per node, and three times the accesses. Medium has four times the nodes.
+fn size(scale: Scale) -> (u32, u32) {
     match scale {
-        Scale::Quick => 3 << 14,
-        Scale::Paper => 1 << 22,
+        Scale::Quick => (1 << 17, 2),
+        Scale::Medium => (1 << 19, 2),
+        Scale::Paper => (1 << 21, 4),
     }
 }
 
@@ -188,7 +188,8 @@ impl Workload for PageRank {
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        rank(&uniform(nodes(scale), ARCS_PER_NODE, seed), memory)
+        let (nodes, arcs_per_node) = size(scale);
+        rank(&uniform(nodes, arcs_per_node, seed), memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {

@@ -188,6 +188,19 @@ mod tests {
     }
 
     #[test]
+    fn every_workload_is_larger_at_medium_than_at_quick_scale() {
+        for workload in WORKLOADS {
+            let words = |scale| {
+                let mut memory = HostMemory::default();
+                let program = workload.build(scale, 1, &mut memory);
+                assert!(program.check(&memory).is_err(), "{} passes before it has run", workload.name());
+                memory.words().len()
+            };
+            assert!(words(Scale::Quick) < words(Scale::Medium), "{}", workload.name());
+        }
+    }
+
+    #[test]
     fn every_workload_computes_its_reference_on_flat_memory() {
         for workload in WORKLOADS {
             for seed in [1, 2] {

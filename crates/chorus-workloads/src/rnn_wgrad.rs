@@ -36,10 +36,12 @@ struct Size {
 }
 
 /// Sizes are those of `rnn-fw`: 38.5 MB, as in Table III, and 11 million line accesses at the paper scale, 1.7 MB and
-/// 0.23 million line accesses at the quick one, which takes fewer time steps.
+/// 0.23 million line accesses at the quick one, which takes fewer time steps, and about four times as
+/// many at the medium one.
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => Size { hidden: 512, batch: 16, times: 10, tile: Tile::Medium },
+        Scale::Medium => Size { hidden: 1024, batch: 32, times: 5, tile: Tile::Medium },
         Scale::Paper => Size { hidden: 1760, batch: 64, times: 28, tile: Tile::Large },
     }
 }

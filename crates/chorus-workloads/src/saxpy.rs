@@ -23,10 +23,12 @@ const A: f32 = 2.5;
 /// The tutorial kernel.
 pub struct Saxpy;
 
-/// About 2^18 and 2^20 elements: two vectors of 1 MB and 4 MB, in 25,000 and 98,000 line accesses.
+/// About 2^18 and 2^20 elements: two vectors of 1 MB and 4 MB, in 25,000 and 98,000 line accesses. Medium
+/// lies halfway.
 fn elements(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 262_000,
+        Scale::Medium => 524_200,
         Scale::Paper => 1_048_400,
     }
 }

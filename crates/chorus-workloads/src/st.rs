@@ -6,11 +6,11 @@
 //! well, and after a barrier it computes 16 rows. Two matrices take turns, one kernel per iteration. Rows are padded to
 //! 16 words, and the first column is the halo, so no row of a tile begins with a line.
 //!
-//! Sharing: SHOC makes rows the first dimension of the launch, so work-groups are numbered down the columns of tiles. A
-//! contiguous range of them is a strip of the matrix from top to bottom, while a contiguous part of the buffer is a
-//! band from left to right: a GPU finds only its share of the strip in its own memory and reads and writes the rest in
-//! those of the others, four or five lines of a row at a time. Every iteration reads what the one before wrote, by the
-//! same work-group but for the halo of each tile.
+//! Sharing, where buffers are cut into blocks: SHOC makes rows the first dimension of the launch, so work-groups are
+//! numbered down the columns of tiles. A contiguous range of them is a strip of the matrix from top to bottom, while a
+//! contiguous part of the buffer is a band from left to right: a GPU finds only its share of the strip in its own
+//! memory and reads and writes the rest in those of the others, four or five lines of a row at a time. Every iteration
+//! reads what the one before wrote, by the same work-group but for the halo of each tile.
 //!
 //! Left out: most of the iterations (SHOC makes 1000, MGPUSim 5), and the kernel that copies halos between processes.
 //!
@@ -51,10 +51,12 @@ struct Matrix {
 
 impl Matrix {
     /// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so
-    /// that three iterations fit 0.37 million. Paper: 135 MB and 20 million in MGPUSim's five iterations.
+    /// that three iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in
+    /// MGPUSim's five iterations.
     fn of(scale: Scale) -> Matrix {
         match scale {
             Scale::Quick => Matrix { rows: 512, columns: 1024, iterations: 3 },
+            Scale::Medium => Matrix { rows: 1024, columns: 2048, iterations: 3 },
             Scale::Paper => Matrix { rows: 4096, columns: 4096, iterations: 5 },
         }
     }

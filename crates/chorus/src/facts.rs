@@ -8,18 +8,15 @@
 //! | `virtual_networks.extra.P` | virtual networks beyond those of the non-coherent GPU (TC paper, Table 4) |
 //! | `states.transient.ROLE.P` | those of them that are not stable, of any kind (HMG paper, section III-B) |
 //! | `worst_case_buffer.S` | a buffer for one request per thread, over the L2 of system S at full size (TC paper, section 5.2) |
-//! | `directory.sharers.S` | sharers that an entry of system S's directories tells apart (HMG paper, sections V-A and VII-C) |
-//! | `directory.entry_bits.S` | bits of an entry |
-//! | `directory.kilobytes.S` | storage of the directory of one module at full size, in 1000 bytes |
-//! | `directory.share_of_l2.S` | the same, over the data of the module's L2 |
-//! | `directory.covered_megabytes.S` | data that the directory of one module covers, in 1024 x 1024 bytes (HMG paper, section VI) |
+//!
+//! Those about directories are in [`directories`].
+
+mod directories;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_lab::paper::Paper;
 use chorus_protocol::address::Role;
-use chorus_protocol::directory::storage::{Extent, hierarchical_sharers};
-use chorus_protocol::directory::{Directory, LineGroups};
 use chorus_protocol::registry::{self, Protocol};
 use chorus_system::{Scale, SystemConfig, resolve};
 use chorus_verify::table::{StateCounts, TransitionTable};
@@ -67,29 +64,13 @@ fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
 /// Facts about a shipped system; none where there is none of that name.
 fn of_system(name: &str) -> Vec<(String, f64)> {
     let Ok(system) = resolve(name, Scale::Paper, &[]) else { return Vec::new() };
-    let SystemConfig { core, l1, l2, directory, hierarchy, .. } = system.config;
+    let SystemConfig { core, l2, .. } = &system.config;
     // Of one module, whose L2 answers the threads of that module.
     let threads = [core.count, core.wavefronts, core.lanes].map(f64::from).iter().product::<f64>();
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
-    let sharers = hierarchical_sharers(hierarchy.gpus, hierarchy.gpms);
-    let extent = Extent {
-        entries: directory.entries,
-        lines_per_entry: directory.lines_per_entry,
-        line_bytes: l1.line_bytes,
-        sharers,
-    };
-    let bits = LineGroups::entry_bits(&extent).total();
-    let directory_bytes = f64::from(directory.entries) * f64::from(bits) / 8.0;
-    let lines = f64::from(directory.entries) * f64::from(directory.lines_per_entry);
-    let facts = [
-        ("worst_case_buffer", threads * REQUEST_BYTES / l2_bytes),
-        ("directory.sharers", f64::from(sharers)),
-        ("directory.entry_bits", f64::from(bits)),
-        ("directory.kilobytes", directory_bytes / 1e3),
-        ("directory.share_of_l2", directory_bytes / l2_bytes),
-        ("directory.covered_megabytes", lines * f64::from(l1.line_bytes) / f64::from(1 << 20)),
-    ];
-    facts.map(|(what, value)| (format!("{what}.{name}"), value)).to_vec()
+    let buffer = ("worst_case_buffer".to_owned(), threads * REQUEST_BYTES / l2_bytes);
+    let facts = std::iter::once(buffer).chain(directories::count(&system.config));
+    facts.map(|(what, value)| (format!("{what}.{name}"), value)).collect()
 }
 
 #[cfg(test)]
@@ -107,19 +88,5 @@ mod tests {
         let expected = 16.0 * 48.0 * 32.0 * 12.0 / (8.0 * 128.0 * 1024.0);
         assert_eq!(fact("tc", "worst_case_buffer"), Some(expected));
         assert_eq!(of_system("gpu-vi"), []);
-    }
-
-    #[test]
-    fn the_cost_of_a_directory_follows_from_the_machine() {
-        let expected = [
-            ("sharers", 4.0 + 4.0 - 2.0),
-            ("entry_bits", 48.0 + 6.0 + 1.0),
-            ("kilobytes", 12.0 * 1024.0 * 55.0 / 8.0 / 1000.0),
-            ("share_of_l2", 12.0 * 1024.0 * 55.0 / 8.0 / (3.0 * 1024.0 * 1024.0)),
-            ("covered_megabytes", 12.0 * 1024.0 * 4.0 * 128.0 / 1024.0 / 1024.0),
-        ];
-        for (what, value) in expected {
-            assert_eq!(fact("hmg", &format!("directory.{what}")), Some(value), "{what}");
-        }
     }
 }

@@ -13,9 +13,7 @@ impl Experiment {
         if self.name.is_empty() || !self.name.chars().all(safe) {
             return Err(document.mistake(0..0, "key `name`: expected lower-case letters, digits and hyphens"));
         }
-        if !is_path(&self.system) {
-            document.check_known("system", &self.system, known.systems)?;
-        }
+        check_system(document, &self.system, known)?;
         document.check_unique("matrix", self.matrices.iter().map(|matrix| &matrix.name))?;
         document.check_unique("figure", self.figures.iter().map(|figure| &figure.id))?;
         for matrix in &self.matrices {
@@ -53,9 +51,10 @@ impl Experiment {
     fn check_baseline(&self, figure: &Figure) -> Result<(), String> {
         let workloads = self.workloads_of(figure);
         let without = workloads.iter().find(|workload| self.baseline_of(figure, workload).is_none());
+        let has_variant = figure.series.iter().any(|series| figure.baseline_variant_of(series).is_some());
         match (figure.measure.is_relative(), without) {
             (true, Some(workload)) => Err(format!("has no `baseline`, and no matrix of it has one for {workload}")),
-            (false, _) if figure.baseline.is_some() || figure.baseline_variant.is_some() => {
+            (false, _) if figure.baseline.is_some() || has_variant => {
                 Err("is relative to nothing: it takes no `baseline` and no `baseline_variant`".to_owned())
             }
             (false, _) if figure.series.iter().any(|series| &*series.protocol == BASELINE) => {
@@ -86,7 +85,7 @@ impl Experiment {
         }
         let variants: Vec<&str> =
             matrices.iter().flat_map(|matrix| &matrix.variants).map(|variant| &*variant.name).collect();
-        let named = figure.series.iter().filter_map(|series| series.variant.as_ref());
+        let named = figure.series.iter().flat_map(|series| series.variant.iter().chain(&series.baseline_variant));
         for variant in named.chain(&figure.baseline_variant) {
             document.check_known("variant of the figure's matrices", variant, &variants)?;
         }
@@ -121,6 +120,9 @@ impl Matrix {
         if let Some(baseline) = &self.baseline {
             let protocols: Vec<&str> = self.protocols.iter().map(|name: &Name| &**name).collect();
             document.check_known("protocol of the matrix", baseline, &protocols)?;
+        }
+        for system in self.variants.iter().filter_map(|variant| variant.system.as_ref()) {
+            check_system(document, system, known)?;
         }
         document.check_unique("variant", self.variants.iter().map(|variant| &variant.name))
     }
@@ -169,17 +171,33 @@ fn check_lines_of_means(figure: &Figure, lines: &[Vec<&Series>]) -> Result<(), &
 
 /// The measure has the metrics that it needs.
 fn check_measure(figure: &Figure) -> Result<(), &'static str> {
-    match (figure.measure, figure.per.is_empty()) {
-        (Measure::Quotient, true) => return Err("is a quotient: it takes `per`, the metrics to divide by"),
-        (Measure::Quotient, false) | (_, true) => {}
-        (_, false) => return Err("is no quotient: it takes no `per`"),
+    match (figure.measure.is_quotient(), figure.per.is_empty()) {
+        (true, true) => return Err("is a quotient: it takes `per`, the metrics to divide by"),
+        (false, false) => return Err("is no quotient: it takes no `per`"),
+        (true, false) | (false, true) => {}
+    }
+    let has_cost = |series: &Series| series.cost.is_some_and(|cost| cost.is_finite() && cost > 0.0);
+    match figure.measure {
+        Measure::SpeedUpPerCost if !figure.series.iter().all(has_cost) => {
+            return Err("is a speed-up per cost: each of its `series` takes a `cost` above zero");
+        }
+        Measure::SpeedUpPerCost => {}
+        _ if figure.series.iter().any(|series| series.cost.is_some()) => {
+            return Err("is no speed-up per cost: its `series` take no `cost`");
+        }
+        _ => {}
+    }
+    if figure.metric.is_none() && !figure.less.is_empty() {
+        return Err("has no `metric` to take anything off: it takes no `less`");
     }
     let is_stacked = figure.chart == Chart::StackedBars;
-    match (figure.measure, &figure.metric, figure.parts.len()) {
-        (Measure::SpeedUp, None, 0) if !is_stacked => Ok(()),
-        (Measure::SpeedUp, ..) => Err("is a speed-up: its bars are not stacked, it takes no `metric` and no `part`"),
-        (_, Some(_), 0) if !is_stacked => Ok(()),
-        (_, None, 1..) if is_stacked && figure.mean == Mean::Arithmetic => Ok(()),
+    let of_mean = figure.mean_over.iter().filter_map(|over| over.mean);
+    let is_sum = of_mean.chain([figure.mean]).all(|mean| mean == Mean::Arithmetic);
+    match (figure.measure.is_of_time(), &figure.metric, figure.parts.len()) {
+        (true, None, 0) if !is_stacked => Ok(()),
+        (true, ..) => Err("is a speed-up: its bars are not stacked, it takes no `metric` and no `part`"),
+        (false, Some(_), 0) if !is_stacked => Ok(()),
+        (false, None, 1..) if is_stacked && is_sum => Ok(()),
         _ if is_stacked => {
             Err("is stacked: it takes `part`s, no `metric`, and `mean = \"arithmetic\"`, under which parts add up")
         }
@@ -203,6 +221,10 @@ fn lines_of(series: &[Series]) -> Vec<Vec<&Series>> {
 fn is_rising(series: &[&Series]) -> bool {
     let places: Option<Vec<f64>> = series.iter().map(|series| series.at.filter(|at| at.is_finite())).collect();
     places.is_some_and(|places| places.is_sorted_by(|left, right| left < right))
+}
+
+fn check_system(document: &Document<'_>, system: &Name, known: &KnownNames<'_>) -> Result<(), DocumentError> {
+    if is_path(system) { Ok(()) } else { document.check_known("system", system, known.systems) }
 }
 
 /// Whether a system is given as a file and not by name, by the rule of `chorus-system`.

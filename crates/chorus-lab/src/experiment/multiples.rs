@@ -1,6 +1,6 @@
 //! Variants that multiply what the system has, so that one sweep fits the machine at every scale.
 
-use chorus_system::{Entry, Scale, entries, resolve};
+use chorus_system::{Entry, Scale, entries, resolve, scales};
 
 use super::{Experiment, Variant};
 use crate::document::{Document, DocumentError, did_you_mean, excerpt, nearest};
@@ -10,12 +10,17 @@ impl Experiment {
     pub(super) fn find_multiples(&mut self, document: &Document<'_>) -> Result<(), DocumentError> {
         let variants = self.matrices.iter_mut().flat_map(|matrix| &mut matrix.variants);
         for variant in variants.filter(|variant| !variant.times.is_empty()) {
-            for scale in Scale::ALL {
-                let wrong = |message: String| {
-                    document.mistake(variant.name.span(), format!("variant `{}`: {message}", variant.name))
-                };
-                let system = resolve(&self.system, scale, &[]);
-                let system = system.map_err(|error| wrong(format!("no system to multiply a value of: {error}")))?;
+            let wrong = |message: String| {
+                document.mistake(variant.name.span(), format!("variant `{}`: {message}", variant.name))
+            };
+            let no_system = |error| wrong(format!("no system to multiply a value of: {error}"));
+            let name = variant.system.as_ref().unwrap_or(&self.system);
+            let scales = match variant.scale {
+                Some(scale) => vec![scale],
+                None => scales(name).map_err(no_system)?,
+            };
+            for scale in scales {
+                let system = resolve(name, scale, &[]).map_err(no_system)?;
                 let products = multiply(variant, &entries(&system), scale).map_err(wrong)?;
                 variant.multiples.insert(scale, products);
             }

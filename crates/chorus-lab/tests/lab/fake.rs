@@ -19,7 +19,7 @@ pub const KNOWN: KnownNames<'static> = KnownNames {
 
 /// Every name that a shipped paper may use.
 pub const SHIPPED: KnownNames<'static> = KnownNames {
-    systems: &["tc", "hmg"],
+    systems: &["tc", "hmg", "rec", "rec-8gpu", "rec-16gpu", "rec-nvidia"],
     protocols: &[
         "no-l1",
         "no-coh",
@@ -36,6 +36,10 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "nhcc",
         "hmg",
         "ideal",
+        "dir",
+        "dir-hmg",
+        "rec",
+        "dir-ideal",
     ],
     workloads: &[
         "bh",
@@ -70,6 +74,21 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "rnn-wgrad",
         "nw",
         "pathfinder",
+        "atax",
+        "c2d",
+        "fir",
+        "gemm",
+        "gemv",
+        "j2d",
+        "lu",
+        "mm2",
+        "mm3",
+        "pr",
+        "sc",
+        "st",
+        "vgg16",
+        "resnet18",
+        "bitonic",
     ],
 };
 
@@ -147,6 +166,20 @@ fn between_modules(spec: &RunSpec) -> Vec<(String, f64)> {
         ("protocol.lines_by_replacement", 0.0),
     ];
     metrics.extend(counted.map(|(key, value)| (key.to_owned(), value)));
+    let of_directories = [
+        ("protocol.replacements", 4.0),
+        ("protocol.lines_by_replacement", 24.0),
+        ("protocol.groups_by_replacement", 40.0),
+        ("protocol.l2.misses", 30.0),
+        ("protocol.l2.cold_misses", 10.0),
+        ("protocol.l2.local_loads", 80.0),
+        ("protocol.l2.home_loads", 20.0),
+        ("l2.lookups", 100.0),
+        ("l2.lookup_cycles", 1200.0),
+    ];
+    if spec.system != "hmg" {
+        metrics.extend(of_directories.map(|(key, value)| (key.to_owned(), value)));
+    }
     metrics
 }
 
@@ -166,7 +199,7 @@ pub fn result(spec: &RunSpec) -> RunResult {
         metrics.insert("protocol.leases".to_owned(), 10.0);
         metrics.insert("protocol.lease_cycles".to_owned(), 8000.0);
     }
-    if spec.system == "hmg" {
+    if spec.system != "tc" {
         metrics.extend(between_modules(spec));
     }
     RunResult {

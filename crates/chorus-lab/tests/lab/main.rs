@@ -8,3 +8,4 @@ mod figures;
 mod matrices;
 mod pages;
 mod stores;
+mod sweeps;

@@ -3,12 +3,15 @@
 //! L2s keep lines of their own and of other GPUs' memory. Stores to their own stay until they have to leave; stores to another GPU's are written through, and the
 //! bytes are kept, too. The home records who reads and who writes, and takes other copies back when a line is written or its entry replaced. Nothing but releases is
 //! acknowledged, and private caches are emptied by acquires, as in NHCC.
+//!
+//! Figure 1 compares this with machines that keep less of other GPUs' memory, which the parameter `remote_caching` makes: nothing of it in L2s, so that there is nothing
+//! to track, or nothing in private caches either.
 
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
 use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Granularity, L2Policy, PLAIN, Policy, TRACKING, WriteBack};
+use crate::protocols::scoped::policy::{Granularity, L2Policy, PLAIN, Policy, REMOTE_PARAMETERS, TRACKING, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::BOUNDED;
 use crate::registry::{Declaration, FaultSpec};
@@ -34,6 +37,7 @@ static DECLARATION: Declaration = Declaration {
     title: "Directory per line",
     summary: "One directory per GPU with one line per entry, first in, first out: the baseline of the REC paper.",
     citation: "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, sections 2.2 and 2.3",
+    parameters: &REMOTE_PARAMETERS,
     faults: &FAULTS,
     ..TRACKING
 };

@@ -11,8 +11,13 @@ use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { granularity: Granularity::Lines(4), ..REC_L2 } };
+/// Lines of an entry.
+pub const LINES_PER_ENTRY: u32 = 4;
+
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsPrivate,
+    l2: L2Policy { granularity: Granularity::Lines(LINES_PER_ENTRY), ..REC_L2 },
+};
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

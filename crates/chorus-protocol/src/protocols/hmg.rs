@@ -6,7 +6,7 @@
 
 use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Fault, L2Policy, PLAIN, Policy, WITH_DIRECTORIES};
+use crate::protocols::scoped::policy::{L2Fault, L2Policy, PLAIN, Policy, WITH_RANGES};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, GROUPED, ScopedSeed};
@@ -42,7 +42,7 @@ static DECLARATION: Declaration = Declaration {
     summary: "Hierarchical directories across GPUs and modules, without transient states or invalidation acknowledgements.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section V",
     faults: &FAULTS,
-    ..WITH_DIRECTORIES
+    ..WITH_RANGES
 };
 
 /// The protocol.

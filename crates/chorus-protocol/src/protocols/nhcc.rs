@@ -2,9 +2,11 @@
 //!
 //! Every line has one home, whose directory tracks all modules of all GPUs alike. Compared with GPU-VI there are no transient states and no acknowledgements of
 //! invalidations: the memory model does not ask for writes that everybody sees at once, and releases wait for what they have to.
+//!
+//! The parameter `ranges` gives it, and HMG, the directory of REC.
 
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{PLAIN, Policy, WITH_DIRECTORIES};
+use crate::protocols::scoped::policy::{PLAIN, Policy, WITH_RANGES};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
@@ -20,7 +22,7 @@ static DECLARATION: Declaration = Declaration {
     summary: "One directory per line for all modules of all GPUs, without transient states or invalidation acknowledgements.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section IV",
     faults: &FAULTS,
-    ..WITH_DIRECTORIES
+    ..WITH_RANGES
 };
 
 /// The protocol.

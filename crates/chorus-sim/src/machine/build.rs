@@ -6,6 +6,7 @@ use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
+use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, SystemConfig};
 
 use super::between_modules::SIDES;
@@ -37,7 +38,9 @@ impl<'a, const W: usize> Machine<'a, W> {
     {
         let clocks = ClockDomains::new(&config.clocks);
         let topology = topology(config);
-        check_reach(topology, protocol.reach(), protocol.title(), &config.name)?;
+        if protocol.reach() == Reach::OneModule {
+            check_reach(topology, protocol.title(), &config.name)?;
+        }
         let several = topology.modules() > 1;
         let build = build_config(config, topology, settings);
         let networks = usize::from(protocol.virtual_networks());
@@ -112,16 +115,22 @@ fn places(topology: Topology) -> Vec<(u8, u8)> {
     modules.map(|module| (module as u8, topology.gpu_of(module) as u8)).collect()
 }
 
-/// Refuses protocols of one module on machines of several.
-fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -> Result<(), SimError> {
-    let modules = topology.modules();
-    if modules == 1 || reach == Reach::AnyMachine {
-        return Ok(());
+/// Refuses machines that are too large for protocols of one module: those of several, and those with more private caches than such protocols tell apart.
+fn check_reach(topology: Topology, protocol: &str, system: &str) -> Result<(), SimError> {
+    let (modules, caches, most) = (topology.modules(), topology.l1s, Sharers::CAPACITY);
+    if modules > 1 {
+        return Err(SimError::Unsupported(format!(
+            "{protocol} is a protocol for the caches of one module; the system {system} has {modules} (hierarchy.gpus x hierarchy.gpms)\n\
+             hint: --set hierarchy.gpus=1 --set hierarchy.gpms=1 makes it one, and `chorus list protocols` names protocols that reach further"
+        )));
     }
-    Err(SimError::Unsupported(format!(
-        "{protocol} is a protocol for the caches of one module; the system {system} has {modules} (hierarchy.gpus x hierarchy.gpms)\n\
-         hint: --set hierarchy.gpus=1 --set hierarchy.gpms=1 makes it one, and `chorus list protocols` names protocols that reach further"
-    )))
+    if caches > most {
+        return Err(SimError::Unsupported(format!(
+            "{protocol} tells at most {most} private caches apart; the system {system} has {caches} (core.count)\n\
+             hint: --set core.count={most} leaves as many, and `chorus list protocols` names protocols that track modules instead"
+        )));
+    }
+    Ok(())
 }
 
 fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -> BuildConfig {

@@ -11,6 +11,7 @@ use crate::slab::Slab;
 /// What moving a message needs.
 #[derive(Clone, Copy)]
 pub(super) struct Flight {
+    /// When it began to wait where it is: at the port of its source, or at a bank.
     pub(super) enqueued: Ticks,
     pub(super) flits: u16,
     /// Its length, where it goes between modules.

@@ -284,6 +284,7 @@ impl<const W: usize> Machine<'_, W> {
                 if idle && self.serve_at_once(destination, id, side, kernel)? {
                     return Ok(());
                 }
+                self.in_flight.get_mut(id).enqueued = self.wheel.now();
                 let queue = usize::from(network) * self.sides() + usize::from(side);
                 let state = &mut self.banks[usize::from(destination)];
                 state.put(queue, id);
@@ -480,6 +481,8 @@ impl<const W: usize> Machine<'_, W> {
         while let Some(&id) = self.selectable(&self.banks[index].queues[queue], place) {
             if self.serve_message(bank, id, own, kernel)? {
                 self.banks[index].take(queue, place);
+                let waited = self.wheel.now() - self.in_flight.get(id).enqueued;
+                self.stats.add(Counter::L2LookupTicks, waited);
                 self.message_served(bank, id);
                 return Ok(true);
             }
@@ -503,6 +506,8 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A bank has served a message, which is in no queue any more.
     fn message_served(&mut self, bank: u16, id: u32) {
+        self.stats.add(Counter::L2Lookups, 1);
+        self.stats.add(Counter::L2LookupTicks, self.latencies.l2_tag);
         self.consume(id);
         self.served(bank);
     }

@@ -57,10 +57,12 @@ const START_UNKNOWN: i32 = -1;
 /// Barnes Hut.
 pub struct Bh;
 
-/// Bodies and work-groups. Bodies and cells take 0.5 MB and 1.2 MB; about 0.2 and 0.6 million line accesses.
+/// Bodies and work-groups. Bodies and cells take 0.5 MB and 1.2 MB; about 0.2 and 0.6 million line accesses. Medium
+/// lies between, since the paper scale has no four times as many.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (12_000, 8),
+        Scale::Medium => (20_000, 16),
         Scale::Paper => (30_000, 16),
     }
 }

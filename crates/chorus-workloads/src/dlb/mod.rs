@@ -48,10 +48,12 @@ const REGISTERS_PER_ITEM: u32 = 20;
 pub struct Dlb;
 
 /// Particles and work-groups. All arrays together take 1.3 MB and 3.9 MB. Without the polling of idle work-groups,
-/// which depends on the machine, partitioning takes 0.25 and 0.9 million line accesses.
+/// which depends on the machine, partitioning takes 0.25 and 0.9 million line accesses; the
+/// medium scale lies between.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (32_000, 32),
+        Scale::Medium => (64_000, 64),
         Scale::Paper => (100_000, 64),
     }
 }

@@ -55,11 +55,13 @@ struct Size {
 }
 
 /// Blocks, sites and netlist take 0.4 MB and 0.8 MB. A wavefront takes about 1,900 line accesses per round, so 0.5 and
-/// 3.9 million in all. Blocks fill whole work-groups, about eight per compute unit at both scales.
+/// 3.9 million in all; the medium scale has half the rounds of the paper's. Blocks fill whole work-groups, about eight
+/// per compute unit at both scales.
 fn size(scale: Scale) -> Size {
     let schedule = |rounds| Schedule { rounds, range_limit: 6, temperature: 128 };
     match scale {
         Scale::Quick => Size { blocks: [96, 84], sites: [100, 88], schedule: schedule(1) },
+        Scale::Medium => Size { blocks: [128, 128], sites: [134, 134], schedule: schedule(2) },
         Scale::Paper => Size { blocks: [128, 128], sites: [134, 134], schedule: schedule(4) },
     }
 }
@@ -239,7 +241,7 @@ mod tests {
 
     #[test]
     fn blocks_fill_whole_work_groups_and_fit_a_word_and_the_chip() {
-        for size in [size(Scale::Quick), size(Scale::Paper), SMALL] {
+        for size in Scale::ALL.map(size).into_iter().chain([SMALL]) {
             let [blocks, sites] = [size.blocks, size.sites].map(|[columns, rows]| columns * rows);
             assert_eq!(blocks % (WAVES_PER_GROUP * LANES as u32), 0);
             assert!(blocks < NO_BLOCK && size.blocks[0] <= size.sites[0] && size.blocks[1] <= size.sites[1]);

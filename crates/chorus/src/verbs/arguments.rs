@@ -10,7 +10,7 @@ pub const JSON_SCHEMA_VERSION: u32 = 1;
 #[derive(Debug, Args)]
 pub struct ScaleArgument {
     /// `quick` (shrunk in proportion, for answers within seconds) or `paper` (as the paper describes it).
-    #[arg(long, value_name = "quick|paper", default_value_t = Scale::Quick)]
+    #[arg(long, value_name = "quick|medium|paper", default_value_t = Scale::Quick)]
     pub scale: Scale,
 }
 

@@ -58,7 +58,20 @@ fn an_unknown_verb_list_or_scale_says_what_is_accepted() {
     chorus("lst").expect_code(2).expect_error(&["'list'"]);
     chorus("list protocol").expect_code(2).expect_error(&["protocols"]);
     let ended = chorus("explain tc --scale full").expect_code(2);
-    ended.expect_error(&["unknown scale `full`; accepted: `quick`, `paper`"]);
+    ended.expect_error(&["unknown scale `full`; accepted: `quick`, `medium`, `paper`"]);
+}
+
+#[test]
+fn a_scale_that_the_system_lacks_says_which_it_has() {
+    let directory = Directory::new();
+    for arguments in [
+        "explain tc --scale medium",
+        "run --system tc --scale medium --protocol gpu-vi --workload saxpy",
+        &format!("reproduce tc --scale medium --out {}", directory.join("out").display()),
+    ] {
+        let ended = chorus(arguments).expect_code(2);
+        ended.expect_error(&["system `tc` has no scale `medium`; it has: `quick`, `paper`"]);
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, REL, REL_END, ST};
+use crate::protocols::scoped::policy::RemoteGpus;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -120,7 +121,9 @@ pub struct ScopedL1<const W: usize> {
     me: AgentId,
     config: BuildConfig,
     acquire: Acquire,
+    remote_gpus: RemoteGpus,
     fault: Option<L1Fault>,
+    gpu: u16,
     /// The first bank of the module.
     first_bank: AgentId,
     /// Lines in V, and in I_V (whose place is reserved).
@@ -132,15 +135,24 @@ pub struct ScopedL1<const W: usize> {
 
 impl<const W: usize> ScopedL1<W> {
     /// An empty cache.
-    pub fn new(index: u16, config: &BuildConfig, acquire: Acquire, fault: Option<L1Fault>) -> Self {
+    pub fn new(
+        index: u16,
+        config: &BuildConfig,
+        acquire: Acquire,
+        remote_gpus: RemoteGpus,
+        fault: Option<L1Fault>,
+    ) -> Self {
         let topology = config.topology;
         let me = topology.l1(index);
+        let module = topology.module_of(me);
         ScopedL1 {
             me,
             config: *config,
             acquire,
+            remote_gpus,
             fault,
-            first_bank: topology.l2(topology.module_of(me) * topology.banks_per_module()),
+            gpu: topology.gpu_of(module),
+            first_bank: topology.l2(module * topology.banks_per_module()),
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
             fences: Vec::new(),
@@ -189,6 +201,12 @@ impl<const W: usize> ScopedL1<W> {
 
     fn bank(&self, line: LineAddr) -> AgentId {
         AgentId(self.first_bank.0 + self.config.topology.bank_in_module(line))
+    }
+
+    /// Whether copies of `line` may be kept here at all.
+    fn may_keep(&self, line: LineAddr) -> bool {
+        let topology = self.config.topology;
+        self.remote_gpus == RemoteGpus::Cached || topology.gpu_of(topology.home_module(line)) == self.gpu
     }
 
     /// The request that carries a core's operation to the L2.
@@ -241,8 +259,8 @@ impl<const W: usize> ScopedL1<W> {
                 }
                 Outcome::Done
             }
-            (State::I, _) => self.miss(request, out),
-            (State::V | State::II, _) => {
+            (State::I, _) if self.may_keep(request.line) => self.miss(request, out),
+            (State::I | State::V | State::II, _) => {
                 self.send(LD, request, out);
                 Outcome::Done
             }

@@ -20,7 +20,7 @@ pub enum Coherence {
     None,
 }
 
-/// Whether shared banks keep copies of other GPUs' memory.
+/// Whether a cache keeps copies of other GPUs' memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemoteGpus {
     /// They do.
@@ -199,6 +199,9 @@ pub const TRACKING: Declaration = Declaration { promises: &[Promise::Tracking, P
 /// As [`TRACKING`], with options that the HMG paper leaves open.
 pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };
 
+/// As [`WITH_DIRECTORIES`], with a directory of ranges to choose.
+pub const WITH_RANGES: Declaration = Declaration { parameters: &RANGE_PARAMETERS, ..WITH_DIRECTORIES };
+
 /// What software protocols declare alike.
 pub const WITH_ACQUIRES: Declaration = Declaration {
     virtual_networks: SOFTWARE_NETWORKS,
@@ -228,6 +231,32 @@ const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
         explored: 0,
     },
 ];
+
+/// Parameters of protocols whose directories may be those of the REC paper.
+const RANGE_PARAMETERS: [ParameterSpec; 3] = [
+    DIRECTORY_PARAMETERS[0],
+    DIRECTORY_PARAMETERS[1],
+    ParameterSpec {
+        key: "ranges",
+        meaning: "directory entries: 0 groups of `directory.lines_per_entry` lines with one set of sharers, 1 ranges of `directory.range` with one for each line",
+        source: "0: HMG section VI; 1: REC section 4, which section 6 says can be extended to HMG",
+        default: 0,
+        min: 0,
+        max: 1,
+        explored: 0,
+    },
+];
+
+/// The parameter of the REC paper's baseline.
+pub const REMOTE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
+    key: "remote_caching",
+    meaning: "caches that keep lines of other GPUs' memory: 0 none, 1 private caches, 2 private caches and L2s",
+    source: "2: REC section 2.2, the baseline; 0 and 1: REC Figure 1",
+    default: 2,
+    min: 0,
+    max: 2,
+    explored: 2,
+}];
 
 /// The parameter of software protocols.
 const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {

@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::directory::{DirectoryKind, LineGroups, RangeEntries, Unbounded};
 use crate::protocols::scoped::l1::{Acquire, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{L2Policy, Policy, WriteBack};
+use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, RemoteGpus, WriteBack};
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Declaration, Protocol};
 use crate::seed::seeded;
@@ -39,7 +39,11 @@ impl<const W: usize> Build<W> for ScopedProtocol {
             Role::L1 => {
                 let drops = self.parameter("keeps_private", config) == Some(0);
                 let acquire = if drops { Acquire::DropsPrivate } else { self.policy.acquire };
-                Some(Box::new(ScopedL1::new(index, config, acquire, l1_fault)))
+                let remote_gpus = match self.parameter("remote_caching", config) {
+                    Some(0) => RemoteGpus::NotCached,
+                    None | Some(1..) => RemoteGpus::Cached,
+                };
+                Some(Box::new(ScopedL1::new(index, config, acquire, remote_gpus, l1_fault)))
             }
             Role::L2 => {
                 let policy = L2Policy { fault: l2_fault, ..self.l2_policy(config) };
@@ -65,12 +69,22 @@ impl ScopedProtocol {
     fn l2_policy(&self, config: &BuildConfig) -> L2Policy {
         let policy = self.policy.l2;
         let flag = |key, otherwise| self.parameter(key, config).map_or(otherwise, |value| value != 0);
+        let (directory, granularity) = match self.parameter("ranges", config) {
+            None | Some(0) => (policy.directory, policy.granularity),
+            Some(1..) => (DirectoryKind::Ranges, Granularity::Range),
+        };
         L2Policy {
+            directory,
+            granularity,
             write_back: match self.parameter("write_back", config) {
                 None => policy.write_back,
                 Some(0) => WriteBack::Never,
                 Some(1) => WriteBack::AtHome,
                 Some(2..) => WriteBack::Everywhere,
+            },
+            remote_gpus: match self.parameter("remote_caching", config) {
+                None | Some(2..) => policy.remote_gpus,
+                Some(0 | 1) => RemoteGpus::NotCached,
             },
             downgrades: flag("downgrades", policy.downgrades),
             acquire_spares_home: flag("acquire_spares_home", policy.acquire_spares_home),
