@@ -41,8 +41,8 @@ pub struct Bfs;
 
 /// Crossings of the map in x and in y. A node takes 12 bytes and its arcs 10, so 0.4 and 5.8 MB; the network of
 /// Florida, with 1.07 million nodes, takes the paper's 26 MB. Every launch reads all distances, and the number of
-/// launches grows with the side, about 140 and 530: 0.16 and 5.7 million line accesses in all, and 0.6 million at medium scale. Florida's size would
-/// take about 40 million.
+/// launches grows with the side, about 140 and 530: 0.16 and 5.7 million line accesses in all, and 0.6 million at
+/// medium scale. Florida's size would take about 40 million.
 fn side(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 128,

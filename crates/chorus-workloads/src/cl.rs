@@ -60,7 +60,8 @@ struct Mesh {
 }
 
 /// Particles, their locks and the list of springs take 0.9 MB and 3.3 MB. A wavefront takes 84 line accesses if it
-/// never fails to lock, so an iteration takes 0.13 and 0.5 million; 6 take 1.5 million at medium scale. A batch fills whole work-groups.
+/// never fails to lock, so an iteration takes 0.13 and 0.5 million; 6 take 1.5 million at medium scale. A batch fills
+/// whole work-groups.
 fn mesh(scale: Scale) -> Mesh {
     match scale {
         Scale::Quick => Mesh { columns: 160, rows: 80, iterations: 3 },

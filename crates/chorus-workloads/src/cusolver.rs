@@ -52,8 +52,8 @@ type Row = [Lanes<f32>; SEGMENTS];
 pub struct CuSolver;
 
 /// Tiles in x and in y: matrices of 768 and 3,264 rows, 2.4 MB and 43 MB. A step takes 512 line accesses per updated
-/// tile and about 400 per panel tile, so 0.3 and 24 million in all, and 1.3 million at medium scale. The paper's 1.6 GB would take thousands of
-/// millions.
+/// tile and about 400 per panel tile, so 0.3 and 24 million in all, and 1.3 million at medium scale. The paper's 1.6 GB
+/// would take thousands of millions.
 fn tiles(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 12,

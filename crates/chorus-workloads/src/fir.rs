@@ -41,8 +41,8 @@ struct Signal {
 
 impl Signal {
     /// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a
-    /// quarter of a sixteenth of Table 3's 128 MB, in 0.41 million, at medium scale four times as much in blocks
-    /// four times as long, and 134 MB in 26 million. Even a quick block has more than the 640 wavefronts that the machine
+    /// quarter of a sixteenth of Table 3's 128 MB, in 0.41 million, at medium scale four times as much in blocks four
+    /// times as long, and 134 MB in 26 million. Even a quick block has more than the 640 wavefronts that the machine
     /// holds.
     fn of(scale: Scale) -> Signal {
         match scale {

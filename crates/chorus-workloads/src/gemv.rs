@@ -40,8 +40,8 @@ impl Size {
     /// A takes 1.4 and 205 MB; the paper's 256 MB would take 38 million line accesses. An element takes a quarter of a
     /// line access in the first kernel, a sixteenth in the second and a quarter in the third: 0.20 and 29 million in
     /// all. Rows at quick scale are few enough that a directory has an entry for the range that each is being walked
-    /// along, as at paper scale. An odd number of lines per row spreads them over the sets of a cache. Medium has
-    /// four times the elements and line accesses of quick, but twice the rows and columns.
+    /// along, as at paper scale. An odd number of lines per row spreads them over the sets of a cache. Medium has four
+    /// times the elements and line accesses of quick, but twice the rows and columns.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { rows: 592, waves_per_group: 1 },

@@ -34,8 +34,9 @@ struct Size {
 }
 
 /// At the paper scale the stage is GoogLeNet's own, and 56 images take 259 MB, a quarter of Table III's 1.15 GB: an
-/// image takes 0.54 million line accesses, so 30 million in all. The quick scale has a quarter of channels, filters
-/// and pixels, and 8 images in 2.3 MB and 0.29 million line accesses; the medium scale has all pixels, so four times as much.
+/// image takes 0.54 million line accesses, so 30 million in all. The quick scale has a quarter of channels, filters and
+/// pixels, and 8 images in 2.3 MB and 0.29 million line accesses; the medium scale has all pixels, so four times as
+/// much.
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => {

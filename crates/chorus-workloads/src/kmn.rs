@@ -40,7 +40,8 @@ const QUANTITIES: u32 = 2 * CLUSTERS;
 pub struct Kmn;
 
 /// Points and iterations. Features take 1.4 MB and 5.6 MB; an iteration takes 341 line accesses per wavefront of points
-/// and 68 more for the new centres, so 0.4 and 2.1 million in all, and 1.6 million at medium scale. Points are a multiple of a work-group.
+/// and 68 more for the new centres, so 0.4 and 2.1 million in all, and 1.6 million at medium scale. Points are a
+/// multiple of a work-group.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (10_240, 3),

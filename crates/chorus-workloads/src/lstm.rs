@@ -47,8 +47,8 @@ struct Size {
 /// The paper scale takes Table III's 710 MB in a way that few line accesses cover: large weights, 349 MB for the input
 /// and as many for the states, and five time steps of a small minibatch; 36 million line accesses. The quick scale
 /// takes 9 MB, three times all second-level caches together, and 0.38 million line accesses. Its units are too few for
-/// its minibatch, the least that tiles allow: ten times as much of the traffic is state instead of weights.
-/// The medium scale has four times the weights of quick.
+/// its minibatch, the least that tiles allow: ten times as much of the traffic is state instead of weights. The medium
+/// scale has four times the weights of quick.
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => Size { hidden: 512, batch: 16, times: 3, splits: 4, tile: Tile::Small },

@@ -42,8 +42,8 @@ struct Size {
 
 impl Size {
     /// The matrix takes 1.2 MB and the paper's 128 MB. Since work-groups begin anywhere in a line, an element and step
-    /// takes about 10 line accesses per wavefront: 0.36 and 31 million in all. Medium has four times the matrix and line
-    /// accesses of quick; the first kernel, which covers a row, has twice the work-items.
+    /// takes about 10 line accesses per wavefront: 0.36 and 31 million in all. Medium has four times the matrix and
+    /// line accesses of quick; the first kernel, which covers a row, has twice the work-items.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { rows: 544, steps: 4, waves_per_group: 2 },

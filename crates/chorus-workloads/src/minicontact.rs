@@ -61,7 +61,8 @@ struct Mesh {
 }
 
 /// The mesh: 41 thousand and 3.4 million faces. A face takes about 60 bytes and a bin 8: 2.6 MB and 210 MB (the paper
-/// has 246 MB). A face takes about 8 line accesses: 0.3 and 29 million in all. The medium scale has four times the faces of quick.
+/// has 246 MB). A face takes about 8 line accesses: 0.3 and 29 million in all. The medium scale has four times the
+/// faces of quick.
 fn size(scale: Scale) -> Mesh {
     match scale {
         Scale::Quick => Mesh { side: 64, sheets: 10 },

@@ -19,10 +19,10 @@ use crate::registry::Workload;
 /// Two matrix products.
 pub struct Mm2;
 
-/// Rows of the result, columns of A, of B and of C. B and C take 0.8 MB each of 2.0 MB in all, and 6 of 15 MB. A wavefront
-/// and step takes 1.1 line accesses: 0.87 and 28 million in all. Square matrices of the paper's 128 MB, of 2590 rows,
-/// would take 1.2 billion, so rows are fewest, and every GPU of four goes through B and C only 2 and 8 times.
-/// Medium has twice of everything but rows: four times B, C and line accesses, and twice the work-items.
+/// Rows of the result, columns of A, of B and of C. B and C take 0.8 MB each of 2.0 MB in all, and 6 of 15 MB. A
+/// wavefront and step takes 1.1 line accesses: 0.87 and 28 million in all. Square matrices of the paper's 128 MB, of
+/// 2590 rows, would take 1.2 billion, so rows are fewest, and every GPU of four goes through B and C only 2 and 8
+/// times. Medium has twice of everything but rows: four times B, C and line accesses, and twice the work-items.
 fn size(scale: Scale) -> [u32; 4] {
     match scale {
         Scale::Quick => [64, 384, 512, 384],

@@ -19,10 +19,10 @@ use crate::registry::Workload;
 /// Three matrix products.
 pub struct Mm3;
 
-/// Rows of A, columns of A and of B (as many as rows of C), columns of C and of D. B and F take 0.6 and 4 MB, everything
-/// 1.7 and 13 MB. A wavefront and step takes 1.1 line accesses, and all products have as many steps: 0.97 and 28 million
-/// in all. Square matrices of the paper's 64 MB, of 1546 rows, would take 0.4 billion. Medium has four times B, F and
-/// line accesses of quick; F has four times the work-items, the other products twice as many.
+/// Rows of A, columns of A and of B (as many as rows of C), columns of C and of D. B and F take 0.6 and 4 MB,
+/// everything 1.7 and 13 MB. A wavefront and step takes 1.1 line accesses, and all products have as many steps: 0.97
+/// and 28 million in all. Square matrices of the paper's 64 MB, of 1546 rows, would take 0.4 billion. Medium has four
+/// times B, F and line accesses of quick; F has four times the work-items, the other products twice as many.
 fn size(scale: Scale) -> [u32; 5] {
     match scale {
         Scale::Quick => [64, 384, 384, 64, 384],

@@ -20,7 +20,8 @@ use crate::registry::Workload;
 pub struct Nw;
 
 /// Tiles in a row, so residues / 16. Scores and similarities take 7.4 MB and 537 MB; the paper's 16,384 residues would
-/// take its 2 GB. A tile takes about 66 line accesses, so 0.24 and 17 million in all, and 1.0 million at medium scale; 16,384 residues would be 69 million.
+/// take its 2 GB. A tile takes about 66 line accesses, so 0.24 and 17 million in all, and 1.0 million at medium scale;
+/// 16,384 residues would be 69 million.
 fn tiles(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 60,

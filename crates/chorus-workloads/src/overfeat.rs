@@ -32,8 +32,8 @@ struct Size {
 /// At the paper scale the layer is that of the fast model, and 64 images take 138 MB, between a quarter and a fifth of
 /// Table III's 618 MB: an image takes 0.45 million line accesses, so 29 million in all. The quick scale takes the
 /// smaller windows of the accurate model (Table 3 of Sermanet et al.), 7 x 7 at a distance of 2, which need fewer
-/// accesses for as much output, on small images: 6 of them in 1.7 MB and 0.37 million line accesses, four times
-/// as many at medium scale.
+/// accesses for as much output, on small images: 6 of them in 1.7 MB and 0.37 million line accesses, four times as many
+/// at medium scale.
 fn size(scale: Scale) -> Size {
     let fast = Layer { channels: 3, filters: 96, groups: 1, size: 231, window: 11, stride: 4, padding: 0 };
     let accurate = Layer { filters: 32, size: 77, window: 7, stride: 2, ..fast };

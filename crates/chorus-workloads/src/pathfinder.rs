@@ -37,8 +37,8 @@ const COST_LIMIT: u32 = 10;
 pub struct Pathfinder;
 
 /// Columns and rows. The wall takes 13 MB and the paper's 1.49 GiB (4 million columns are what gives it with Rodinia's
-/// usual 100 rows). A wavefront and row takes about two line accesses, since stretches begin anywhere in a line:
-/// 0.25 and 31 million in all, and 1.0 million at medium scale.
+/// usual 100 rows). A wavefront and row takes about two line accesses, since stretches begin anywhere in a line: 0.25
+/// and 31 million in all, and 1.0 million at medium scale.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (32_768, 100),

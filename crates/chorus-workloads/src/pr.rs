@@ -38,15 +38,15 @@ const ITERATIONS: u32 = 2;
 /// PageRank.
 pub struct PageRank;
 
-/// Nodes, and arcs that leave each. The ranks take 0.26 and 4 MB, twice an L2 and eight times what a directory of single
-/// lines covers: section 3.3 says that PR needs eight to twelve times its entries. An iteration takes a line access per
-/// arc, and 5.7 for the four rows of a wavefront: 0.71 and 28 million in all. Everything takes 2.9 and 113 MB; the
-/// paper's 256 MB would have 30 arcs per node, and twice the accesses. Medium has four times the nodes of quick.
+/// Nodes, and arcs that leave each. The ranks take 0.5 and 8 MB, four times an L2 and sixteen times what a directory of
+/// single lines covers: section 3.3 says that PR needs eight to twelve times its entries. An iteration takes a line
+/// access per arc, and 5.7 for the four rows of a wavefront: 0.9 and 23 million in all. Everything takes 3.7 and 92 MB;
+/// the paper's 256 MB would have 14 arcs per node, and three times the accesses. Medium has four times the nodes.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
-        Scale::Quick => (1 << 16, 4),
-        Scale::Medium => (1 << 18, 4),
-        Scale::Paper => (1 << 20, 12),
+        Scale::Quick => (1 << 17, 2),
+        Scale::Medium => (1 << 19, 2),
+        Scale::Paper => (1 << 21, 4),
     }
 }
 

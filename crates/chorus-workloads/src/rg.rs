@@ -47,8 +47,8 @@ const PACK_ALU: u32 = 15;
 pub struct Rg;
 
 /// Pixels in x and in y, and images. The three buffers of an image take 1.8 MB and 3.1 MB, about three times the L2 of
-/// both machines. The kernels of an image take 0.08 and 0.15 million line accesses: 0.3 and 2.4 million in all, and
-/// 1.3 million at medium scale.
+/// both machines. The kernels of an image take 0.08 and 0.15 million line accesses: 0.3 and 2.4 million in all, and 1.3
+/// million at medium scale.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (384, 4),

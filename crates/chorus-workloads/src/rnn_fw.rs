@@ -29,8 +29,8 @@ pub struct RnnForward;
 /// The product of a time step, and the time steps. The paper scale takes Table III's 40 MB: 1760 units are the size of
 /// DeepBench's simple recurrent layers, 64 one of its minibatches, and 28 time steps fill the rest; 17 million line
 /// accesses. Weights and states almost fit all second-level caches together, on both machines: the quick scale takes
-/// 2.4 MB and 0.24 million line accesses, with as many elements of the minibatch for each unit as the paper scale.
-/// The medium scale doubles both and halves the time steps.
+/// 2.4 MB and 0.24 million line accesses, with as many elements of the minibatch for each unit as the paper scale. The
+/// medium scale doubles both and halves the time steps.
 fn size(scale: Scale) -> (Step, u32) {
     let step = |hidden, batch| Step { rows: hidden, batch, depth: hidden, splits: 4, packing: Packing::Panels };
     match scale {

@@ -44,8 +44,8 @@ struct Image {
 
 impl Image {
     /// A wavefront takes about 29 line accesses of 64 bytes, three for each of its nine reads. So 0.39 million cover
-    /// 3.4 MB, a tenth of a sixteenth of Table 3's 512 MB, 1.6 million at medium scale four times as much, and 29 million
-    /// cover 259 MB, half of them. A padded row is a multiple of 64 pixels, as usual.
+    /// 3.4 MB, a tenth of a sixteenth of Table 3's 512 MB, 1.6 million at medium scale four times as much, and 29
+    /// million cover 259 MB, half of them. A padded row is a multiple of 64 pixels, as usual.
     fn of(scale: Scale) -> Image {
         match scale {
             Scale::Quick => Image { width: 638, height: 670 },

@@ -43,8 +43,9 @@ const REGION: usize = 128;
 pub struct Sr;
 
 /// Pixels in x and in y, and iterations (two are Rodinia's usual number). Six arrays: 3.5 MB and 19 MB. A wavefront
-/// takes 35 line accesses in the two kernels of an iteration: 0.3 and 1.8 million in all, and 1.3 million at medium scale. Rodinia's 2048 pixels, a
-/// power of two, would put all rows of a tile into one set of a private cache; these sizes spread them over 16.
+/// takes 35 line accesses in the two kernels of an iteration: 0.3 and 1.8 million in all, and 1.3 million at medium
+/// scale. Rodinia's 2048 pixels, a power of two, would put all rows of a tile into one set of a private cache; these
+/// sizes spread them over 16.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (384, 2),

@@ -51,7 +51,8 @@ struct Matrix {
 
 impl Matrix {
     /// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so
-    /// that three iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in MGPUSim's five iterations.
+    /// that three iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in
+    /// MGPUSim's five iterations.
     fn of(scale: Scale) -> Matrix {
         match scale {
             Scale::Quick => Matrix { rows: 512, columns: 1024, iterations: 3 },

@@ -51,9 +51,10 @@ const REGISTERS_PER_ITEM: u32 = 32;
 /// CudaCuts.
 pub struct Cc;
 
-/// The image, and the number of work-groups, which have 2 tiles each and 3 at the paper scale. The 64 bytes of each pixel make 1.0 MB and
-/// 3.1 MB; about 0.5 and 1.5 million line accesses. The medium scale lies between, with twice the pixels of quick. The sides are no powers of two, or the words of a pixel, one in each
-/// array, would compete for the same set of a cache.
+/// The image, and the number of work-groups, which have 2 tiles each and 3 at the paper scale. The 64 bytes of each
+/// pixel make 1.0 MB and 3.1 MB; about 0.5 and 1.5 million line accesses. The medium scale lies between, with twice the
+/// pixels of quick. The sides are no powers of two, or the words of a pixel, one in each array, would compete for the
+/// same set of a cache.
 fn size(scale: Scale) -> (Size, u32) {
     match scale {
         Scale::Quick => (Size { width: 96, height: 168 }, 32),

@@ -66,8 +66,8 @@ struct Size {
 }
 
 /// About 300 and 3,800 blocks of 4 KB per variable: 3.0 MB and 127 MB. A block and variable takes about 250 line
-/// accesses a step, so 0.3 and 28 million in all. The paper's 1.8 GB would take 100 million for a single step. The medium
-/// scale has about four times the blocks of quick.
+/// accesses a step, so 0.3 and 28 million in all. The paper's 1.8 GB would take 100 million for a single step. The
+/// medium scale has about four times the blocks of quick.
 fn size(scale: Scale) -> Size {
     match scale {
         Scale::Quick => Size { side: 4, radius: 1.3, variables: 2, steps: 1 },

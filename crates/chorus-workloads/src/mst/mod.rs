@@ -42,10 +42,10 @@ const ROUNDS_MAX: u32 = u32::BITS;
 /// Minimum spanning tree.
 pub struct Mst;
 
-/// Crossings of the map in x and in y. A node takes 24 bytes and 8 for each GPU, its arcs and edges 46, so 1.7 and 27 MB
-/// with four GPUs; the network of Florida, with 1.07 million nodes, takes the paper's 83 MB. About 0.29 and 5.3 million
-/// line accesses on one GPU, in 9 and 11 rounds, and four times the quick scale's at medium scale; 0.36 million at the quick scale on four, where the minima of each are
-/// read.
+/// Crossings of the map in x and in y. A node takes 24 bytes and 8 for each GPU, its arcs and edges 46, so 1.7 and 27
+/// MB with four GPUs; the network of Florida, with 1.07 million nodes, takes the paper's 83 MB. About 0.29 and 5.3
+/// million line accesses on one GPU, in 9 and 11 rounds, and four times the quick scale's at medium scale; 0.36 million
+/// at the quick scale on four, where the minima of each are read.
 fn side(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 128,

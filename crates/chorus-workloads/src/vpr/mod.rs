@@ -55,7 +55,8 @@ struct Size {
 }
 
 /// Blocks, sites and netlist take 0.4 MB and 0.8 MB. A wavefront takes about 1,900 line accesses per round, so 0.5 and
-/// 3.9 million in all; the medium scale has half the rounds of the paper's. Blocks fill whole work-groups, about eight per compute unit at both scales.
+/// 3.9 million in all; the medium scale has half the rounds of the paper's. Blocks fill whole work-groups, about eight
+/// per compute unit at both scales.
 fn size(scale: Scale) -> Size {
     let schedule = |rounds| Schedule { rounds, range_limit: 6, temperature: 128 };
     match scale {
