@@ -1,7 +1,7 @@
 //! Do programs compute their references on machines of any shape? Under the protocols of several GPUs that keep caches coherent, on
-//! 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each.
+//! 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each, and on 2 to 16 GPUs of the REC paper.
 
-use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Values};
+use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Values, find};
 use chorus_sim::frontend::HostMemory;
 use chorus_sim::{Settings, simulate_with};
 use chorus_system::{Scale, resolve};
@@ -11,9 +11,12 @@ use chorus_workloads::{WORKLOADS, Workload};
 const SHAPES: [(u32, u32); 12] =
     [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4)];
 
-/// The workloads of the HMG paper's Table III.
-fn workloads() -> Vec<&'static dyn Workload> {
-    WORKLOADS.iter().copied().filter(|workload| workload.source().contains("HMG")).collect()
+/// How many GPUs the REC paper's workloads run on.
+const REC_GPUS: [u32; 4] = [2, 4, 8, 16];
+
+/// The workloads of a paper.
+fn workloads(paper: &str) -> Vec<&'static dyn Workload> {
+    WORKLOADS.iter().copied().filter(|workload| workload.source().contains(paper)).collect()
 }
 
 fn protocols() -> Vec<&'static dyn Protocol> {
@@ -22,9 +25,9 @@ fn protocols() -> Vec<&'static dyn Protocol> {
     PROTOCOLS.iter().copied().filter(coherent).collect()
 }
 
-fn run(workload: &dyn Workload, protocol: &'static dyn Protocol, (gpus, gpms): (u32, u32)) {
+fn run(system: &str, workload: &dyn Workload, protocol: &'static dyn Protocol, (gpus, gpms): (u32, u32)) {
     let set = [format!("hierarchy.gpus={gpus}"), format!("hierarchy.gpms={gpms}")];
-    let config = resolve("hmg", Scale::Quick, &set).unwrap().config;
+    let config = resolve(system, Scale::Quick, &set).unwrap().config;
     let mut memory = HostMemory::default();
     let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
     let settings = Settings { fences: workload.uses_fences(), ..Settings::defaults(protocol) };
@@ -38,9 +41,20 @@ fn run(workload: &dyn Workload, protocol: &'static dyn Protocol, (gpus, gpms): (
 /// One program on each shape, so that all shapes and protocols have their turn.
 #[test]
 fn results_are_right_on_a_sample_of_shapes_under_every_protocol() {
-    let (workloads, protocols) = (workloads(), protocols());
+    let (workloads, protocols) = (workloads("HMG"), protocols());
     assert_eq!(workloads.len(), 20);
     for (index, shape) in SHAPES.into_iter().enumerate() {
-        run(workloads[(index * 7) % workloads.len()], protocols[index % protocols.len()], shape);
+        run("hmg", workloads[(index * 7) % workloads.len()], protocols[index % protocols.len()], shape);
+    }
+}
+
+/// Every program once, so that all directories and numbers of GPUs have their turn.
+#[test]
+fn results_of_the_rec_workloads_are_right_on_2_to_16_gpus_under_every_directory() {
+    let workloads = workloads("Ko et al., REC");
+    assert_eq!(workloads.len(), 15);
+    let directories = ["dir", "dir-hmg", "rec", "dir-ideal"].map(|name| find(name).unwrap());
+    for (index, workload) in workloads.into_iter().enumerate() {
+        run("rec", workload, directories[index % 4], (REC_GPUS[(index + index / 4) % 4], 1));
     }
 }

@@ -1,0 +1,58 @@
+//! Do programs compute their references under the variants that protocols offer as parameters, and on the variants of a machine?
+
+use chorus_protocol::registry;
+use chorus_sim::frontend::HostMemory;
+use chorus_sim::{Settings, simulate_with};
+use chorus_system::{Scale, resolve};
+use chorus_workloads::WORKLOADS;
+
+/// Runs a workload and returns its cycles.
+fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], workload: &str) -> u64 {
+    let name = format!("{workload} under {protocol} with {parameters:?} on {system} with {set:?}");
+    let overrides: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+    let config = resolve(system, Scale::Quick, &overrides).unwrap().config;
+    let workload = WORKLOADS.iter().find(|known| known.name() == workload).unwrap();
+    let protocol = registry::find(protocol).unwrap();
+    let mut settings = Settings { fences: workload.uses_fences(), ..Settings::defaults(protocol) };
+    for (key, value) in parameters {
+        let index = protocol.parameters().iter().position(|spec| spec.key == *key).unwrap();
+        settings.parameters.set(index, *value);
+    }
+    let mut memory = HostMemory::default();
+    let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
+    match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
+        Ok(run) => {
+            assert_eq!(run.check, Ok(()), "{name}");
+            run.cycles
+        }
+        Err(error) => panic!("{name}: {error}"),
+    }
+}
+
+#[test]
+fn results_are_right_whichever_caches_keep_lines_of_other_gpus() {
+    for workload in ["fir", "bitonic"] {
+        let cycles = [0, 1, 2].map(|value| run("rec", &[], "dir", &[("remote_caching", value)], workload));
+        assert!(cycles[0] != cycles[1] && cycles[1] != cycles[2], "{workload}: {cycles:?}");
+    }
+}
+
+#[test]
+fn results_are_right_on_more_gpus_and_on_larger_ones() {
+    for system in ["rec-8gpu", "rec-16gpu", "rec-nvidia"] {
+        for protocol in ["dir", "rec"] {
+            run(system, &[], protocol, &[], "fir");
+        }
+    }
+}
+
+#[test]
+fn results_are_right_with_directories_of_ranges_below_a_hierarchy() {
+    let banks: [&[&str]; 2] =
+        [&[], &["l2.banks=2", "l2.bank_bytes=98304", "l2.interleave_lines=16", "directory.range=2kB"]];
+    for (set, workload) in banks.into_iter().zip(["mst", "pathfinder"]) {
+        for protocol in ["nhcc", "hmg"] {
+            run("hmg", set, protocol, &[("ranges", 1)], workload);
+        }
+    }
+}
