@@ -21,7 +21,10 @@
 //! | `directory.RANGE.kibibytes.S` | a whole directory of them |
 //! | `directory.RANGE.coverage.S` | lines of such an entry, over those of an entry of grouped lines |
 //! | `directory.RANGE.position_of_0x340.S` | the number of the position bit for offset 0x340 |
+//! | `directory.RANGE.area_of_l2.S` | area of a directory of them, over that of the module's L2, by the model of SRAM arrays |
+//! | `directory.RANGE.power_of_l2.S` | the same of power, with an access of the directory and of each L2 bank in every cycle |
 
+use chorus_lab::sram::Beside;
 use chorus_protocol::directory::DirectoryKind;
 use chorus_protocol::directory::storage::{Extent, hierarchical_sharers};
 use chorus_protocol::protocols::dir_hmg;
@@ -67,20 +70,22 @@ pub fn count(config: &SystemConfig) -> Vec<(String, f64)> {
         facts.push((format!("directory.{multiple}x.share_of_l2"), bytes / l2_bytes));
     }
     for (name, range_bytes) in RANGES.into_iter().filter(|(_, bytes)| *bytes >= extent.line_bytes) {
-        let of_range = of_range(&extent, range_bytes);
+        let of_range = of_range(config, &extent, range_bytes);
         facts.extend(of_range.map(|(what, value)| (format!("directory.{name}.{what}"), value)));
     }
     facts
 }
 
 /// Facts about entries that cover a range, beside the entries of `grouped`.
-fn of_range(grouped: &Extent, range_bytes: u32) -> [(&'static str, f64); 8] {
+fn of_range(config: &SystemConfig, grouped: &Extent, range_bytes: u32) -> [(&'static str, f64); 10] {
     let extent = Extent { lines_per_entry: range_bytes / grouped.line_bytes, ..*grouped };
     let bits = DirectoryKind::Ranges.entry_bits(&extent);
     let grouped_bits = DirectoryKind::LineGroups.entry_bits(grouped).total();
     // A line's position bit and its sharers are next to each other.
     let field_bits = (bits.position + bits.sharers) / extent.lines_per_entry;
     let position = OFFSET % range_bytes / extent.line_bytes * field_bits;
+    let arrays = Beside::new(config, bits.total());
+    let every_cycle = f64::from(config.clocks.l2_mhz) * 1e6;
     [
         ("base_bits", f64::from(bits.address)),
         ("position_bits", f64::from(bits.position)),
@@ -90,6 +95,8 @@ fn of_range(grouped: &Extent, range_bytes: u32) -> [(&'static str, f64); 8] {
         ("kibibytes", bytes(DirectoryKind::Ranges, &extent) / 1024.0),
         ("coverage", f64::from(extent.lines_per_entry) / f64::from(grouped.lines_per_entry)),
         ("position_of_0x340", f64::from(position)),
+        ("area_of_l2", arrays.area_ratio()),
+        ("power_of_l2", arrays.power_ratio(every_cycle, every_cycle * f64::from(arrays.banks))),
     ]
 }
 
