@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 
-use super::memory::HostMemory;
+use super::annotation::{AccessMode, Annotation, Share};
+use super::memory::{Buf, HostMemory};
 use super::wave::Wave;
 
 /// Which wavefront of a launch.
@@ -38,6 +40,8 @@ pub struct Kernel {
     pub registers_per_item: u32,
     /// Local data share of each work-group.
     pub lds_bytes: u32,
+    /// What is said of the buffers that it accesses; nothing where it may access any.
+    pub annotations: Vec<Annotation>,
     body: Box<Body>,
 }
 
@@ -55,6 +59,7 @@ impl Kernel {
             waves_per_group,
             registers_per_item: 16,
             lds_bytes: 0,
+            annotations: Vec::new(),
             body: Box::new(move |wave| Box::pin(body(wave))),
         }
     }
@@ -68,6 +73,23 @@ impl Kernel {
     /// With a local data share per work-group.
     pub fn lds(mut self, bytes: u32) -> Kernel {
         self.lds_bytes = bytes;
+        self
+    }
+
+    /// Accessing all of a buffer.
+    pub fn access<T>(mut self, buf: Buf<T>, mode: AccessMode) -> Kernel {
+        self.annotations.push(Annotation::whole(buf, mode));
+        self
+    }
+
+    /// Accessing those elements of a buffer that `parts` names for each chiplet.
+    pub fn access_parts<T>(
+        mut self,
+        buf: Buf<T>,
+        mode: AccessMode,
+        parts: impl Fn(Share) -> Vec<Range<usize>> + 'static,
+    ) -> Kernel {
+        self.annotations.push(Annotation::parts(buf, mode, parts));
         self
     }
 

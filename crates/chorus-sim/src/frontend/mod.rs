@@ -3,6 +3,7 @@
 //! A wavefront is a future. It runs ahead until it awaits a value; the operations it asked for on the way wait in its queue
 //! until the compute unit issues them. Values are real: what a load returns is what the caches hold.
 
+pub mod annotation;
 pub mod flat;
 pub mod kernel;
 pub mod lanes;
@@ -11,6 +12,7 @@ pub mod partition;
 pub mod wave;
 mod wave_state;
 
+pub use annotation::{AccessMode, Annotation, Share};
 pub use kernel::{Kernel, Mismatch, Program, WaveId};
 pub use lanes::{LANES, Lanes, Mask, Word};
 pub use memory::{Buf, HostMemory};
