@@ -274,14 +274,12 @@ impl SeriesData {
 fn metrics_of(figure: &Figure) -> Vec<String> {
     match figure.measure {
         Measure::SpeedUp | Measure::SpeedUpPerCost => vec![CYCLES.to_owned()],
-        Measure::Ratio
-        | Measure::RatioOfRates
-        | Measure::RatioOfQuotients
-        | Measure::Quotient
-        | Measure::Rate => match figure.chart {
-            Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
-            Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
-        },
+        Measure::Ratio | Measure::RatioOfRates | Measure::RatioOfQuotients | Measure::Quotient | Measure::Rate => {
+            match figure.chart {
+                Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
+                Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
+            }
+        }
     }
 }
 
