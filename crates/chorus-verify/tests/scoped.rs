@@ -54,6 +54,19 @@ fn nhcc_passes_its_checks_of_medium_size() {
     MEDIUM.iter().for_each(|config| check_named("nhcc", config));
 }
 
+#[test]
+fn rec_passes_its_checks_of_medium_size() {
+    MEDIUM.iter().for_each(|config| check_named("rec", config));
+}
+
+/// The other directories of the REC paper have the same controllers.
+#[test]
+fn other_directories_pass_checks_of_medium_size() {
+    for name in ["dir", "dir-hmg", "dir-ideal"] {
+        ["three-modules", "message-gpus", "kernels", "private"].iter().for_each(|config| check_named(name, config));
+    }
+}
+
 fn run(name: &str, test: &SuiteTest) -> LitmusResult {
     let result = run_litmus(protocol(name), None, test, Stores::Posted).unwrap();
     assert!(result.passed(), "{}", result.to_text());
@@ -76,11 +89,12 @@ const TELLING: [&str; 12] = [
     "SB+fences+cta+across",
 ];
 
-/// Of these tests, the ones whose telling outcome a protocol with directories shows and GPU-VI does not. `chorus litmus` runs all tests.
+/// Of these tests, the ones whose telling outcome a protocol with directories shows and GPU-VI does not; REC shows what NHCC shows. `chorus litmus` runs all tests.
 fn shown_beyond_gpu_vi() -> String {
     let tests = TELLING.into_iter().map(|name| litmus::find(name).unwrap());
     let rows = tests.filter_map(|test| {
-        let [nhcc, hmg] = ["nhcc", "hmg"].map(|name| run(name, &test).telling_reached());
+        let [nhcc, hmg, rec] = ["nhcc", "hmg", "rec"].map(|name| run(name, &test).telling_reached());
+        assert_eq!(rec, nhcc, "REC and NHCC differ in {}", test.name());
         let beyond = (nhcc || hmg) && !run("gpu-vi", &test).telling_reached();
         let seen = |is_seen: bool| if is_seen { "seen" } else { "never seen" }.to_owned();
         let condition = format!("`{}`", test.test.condition_text());
@@ -99,14 +113,13 @@ fn litmus_tests_of_two_threads_stay_within_the_scoped_model_and_show_what_the_pa
 #[test]
 fn messages_through_a_third_thread_stay_within_the_scoped_model() {
     for test in ["ISA2+cta-gpu", "ISA2+gpu-sys", "WRC+cta-gpu"] {
-        run("hmg", &litmus::find(test).unwrap());
-        run("nhcc", &litmus::find(test).unwrap());
+        ["hmg", "nhcc", "rec"].iter().for_each(|name| drop(run(name, &litmus::find(test).unwrap())));
     }
 }
 
 #[test]
 fn other_protocols_of_several_modules_pass_the_tests_that_tell_protocols_apart() {
-    for name in ["no-remote", "sw-flat", "sw-hier", "ideal"] {
+    for name in ["no-remote", "sw-flat", "sw-hier", "ideal", "dir", "dir-hmg", "dir-ideal"] {
         for test in ["MP", "SB+ra", "MP+release+weak-reader", "CoRR+strong-weak", "MP+cta+across", "two-words"] {
             run(name, &litmus::find(test).unwrap());
         }
@@ -214,7 +227,9 @@ fn met_by_misses(machine: &Machine) -> BTreeSet<TrafficClass> {
 
 #[test]
 fn invalidations_and_stores_that_meet_a_copy_on_its_way_are_reached() {
-    for (name, config) in [("nhcc", "words-smoke"), ("hmg", "words-smoke"), ("hmg", "gpus-smoke")] {
+    for (name, config) in
+        [("nhcc", "words-smoke"), ("hmg", "words-smoke"), ("hmg", "gpus-smoke"), ("rec", "entry-smoke")]
+    {
         let met = met_by_misses(explored(name, config).machine());
         assert!(met.contains(&TrafficClass::Invalidation), "{name} in {config}: {met:?}");
         assert!(met.contains(&TrafficClass::Store), "{name} in {config}: {met:?}");
@@ -224,7 +239,7 @@ fn invalidations_and_stores_that_meet_a_copy_on_its_way_are_reached() {
 /// A release beside both: a bank answers a release while an invalidation of its own is still on its way.
 #[test]
 fn releases_beside_invalidations_are_reached() {
-    for name in ["nhcc", "hmg"] {
+    for name in ["nhcc", "hmg", "rec"] {
         let exploration = explored(name, "gpus-smoke");
         let machine = exploration.machine();
         let name_of = |number: &u32| {

@@ -40,8 +40,8 @@ struct Size {
 impl Size {
     /// Quick: 10 channels for 64, and images of half of Tiny-ImageNet's 64 rows and columns: 2.8 MB and 0.34 million
     /// line accesses of 64 bytes. Medium: 20 channels, so four times the weights and products, but twice the
-    /// activations. Paper: all channels and images of 64 x 64, 8 of them in 113 MB, with less than half of the
-    /// multiplications of `vgg16` at that scale. The paper says neither how large its minibatch nor how large the
+    /// activations: 1.1 million. Paper: all channels and images of 64 x 64, 8 of them in 113 MB, with less than half of
+    /// the multiplications of `vgg16` at that scale. The paper says neither how large its minibatch nor how large the
     /// footprint is.
     fn of(scale: Scale) -> Size {
         match scale {

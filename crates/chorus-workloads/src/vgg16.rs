@@ -41,9 +41,9 @@ struct Size {
 impl Size {
     /// Quick: a sixteenth of the channels and neurons, and images of half of Tiny-ImageNet's 64 rows and columns: 2.2
     /// MB and 0.36 million line accesses of 64 bytes. Medium: twice the channels and neurons of quick, so four times
-    /// the weights and products, but twice the activations. Paper: images of 64 x 64, half of the channels and a
-    /// quarter of the neurons, so that a minibatch of 8 takes 111 MB and 21 million. The paper says neither how large
-    /// its minibatch nor how large the footprint is.
+    /// the weights and products, but twice the activations: 1.0 million. Paper: images of 64 x 64, half of the channels
+    /// and a quarter of the neurons, so that a minibatch of 8 takes 111 MB and 21 million. The paper says neither how
+    /// large its minibatch nor how large the footprint is.
     fn of(scale: Scale) -> Size {
         let channels = |first: u32| [1, 2, 4, 8, 8].map(|times| times * first);
         match scale {

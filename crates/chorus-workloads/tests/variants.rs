@@ -31,18 +31,14 @@ fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], w
 
 #[test]
 fn results_are_right_whichever_caches_keep_lines_of_other_gpus() {
-    for workload in ["fir", "bitonic"] {
-        let cycles = [0, 1, 2].map(|value| run("rec", &[], "dir", &[("remote_caching", value)], workload));
-        assert!(cycles[0] != cycles[1] && cycles[1] != cycles[2], "{workload}: {cycles:?}");
-    }
+    let cycles = [0, 1, 2].map(|value| run("rec", &[], "dir", &[("remote_caching", value)], "fir"));
+    assert!(cycles[0] > cycles[1] && cycles[1] > cycles[2], "{cycles:?}");
 }
 
 #[test]
 fn results_are_right_on_more_gpus_and_on_larger_ones() {
     for system in ["rec-8gpu", "rec-16gpu", "rec-nvidia"] {
-        for protocol in ["dir", "rec"] {
-            run(system, &[], protocol, &[], "fir");
-        }
+        run(system, &[], "rec", &[], "fir");
     }
 }
 

@@ -9,7 +9,6 @@
 
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
-use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{Granularity, L2Policy, PLAIN, Policy, REMOTE_PARAMETERS, TRACKING, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
@@ -44,4 +43,4 @@ static DECLARATION: Declaration = Declaration {
 
 /// The protocol.
 pub static DIR: ScopedProtocol =
-    ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &BOUNDED };
+    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &BOUNDED };

@@ -3,7 +3,6 @@
 //! All else is the baseline's: a write to any of the four lines takes all four back.
 
 use crate::protocols::dir::REC_L2;
-use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, TRACKING};
 use crate::protocols::scoped::protocol::ScopedProtocol;
@@ -32,4 +31,4 @@ static DECLARATION: Declaration = Declaration {
 
 /// The protocol.
 pub static DIR_HMG: ScopedProtocol =
-    ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &GROUPED };
+    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED };

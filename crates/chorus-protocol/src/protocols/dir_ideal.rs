@@ -2,7 +2,6 @@
 
 use crate::directory::DirectoryKind;
 use crate::protocols::dir::REC_L2;
-use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING};
 use crate::protocols::scoped::protocol::ScopedProtocol;
@@ -26,4 +25,4 @@ static DECLARATION: Declaration = Declaration {
 
 /// The protocol.
 pub static DIR_IDEAL: ScopedProtocol =
-    ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &UNBOUNDED };
+    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &UNBOUNDED };

@@ -6,7 +6,6 @@
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
 use crate::protocols::dir::REC_L2;
-use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, TRACKING};
 use crate::protocols::scoped::protocol::ScopedProtocol;
@@ -37,4 +36,4 @@ static DECLARATION: Declaration = Declaration {
 
 /// The protocol.
 pub static REC: ScopedProtocol =
-    ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &RANGES };
+    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &RANGES };
