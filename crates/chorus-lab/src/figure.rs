@@ -274,12 +274,15 @@ impl SeriesData {
 fn metrics_of(figure: &Figure) -> Vec<String> {
     match figure.measure {
         Measure::SpeedUp | Measure::SpeedUpPerCost => vec![CYCLES.to_owned()],
-        Measure::Ratio | Measure::RatioOfRates | Measure::RatioOfQuotients | Measure::Quotient | Measure::Rate => {
-            match figure.chart {
-                Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
-                Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
-            }
-        }
+        Measure::Ratio
+        | Measure::RatioOfRates
+        | Measure::RatioOfQuotients
+        | Measure::Quotient
+        | Measure::Average
+        | Measure::Rate => match figure.chart {
+            Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
+            Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
+        },
     }
 }
 
@@ -383,10 +386,11 @@ impl Source<'_> {
         match self.figure.measure {
             Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio => Ok(value),
             Measure::RatioOfRates | Measure::Rate => Ok(value / result.simulated_ns),
-            Measure::Quotient | Measure::RatioOfQuotients => {
+            Measure::Quotient | Measure::Average | Measure::RatioOfQuotients => {
                 let per = sum(&self.figure.per)?;
                 match value / per {
                     quotient if quotient.is_finite() => Ok(quotient),
+                    _ if value == 0.0 && self.figure.measure == Measure::Average => Err("nothing to count".to_owned()),
                     _ if value == 0.0 => Ok(0.0),
                     _ => Err("divided by zero".to_owned()),
                 }
