@@ -62,14 +62,6 @@ impl Workload for AlexNet {
          Networks, NIPS 2012"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let Size { layer, slices, images_of_slice, tile } = size(scale);
         let mut network = Network::new(memory, seed, tile);

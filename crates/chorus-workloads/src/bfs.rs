@@ -168,14 +168,6 @@ impl Workload for Bfs {
          LonestarGPU bfs (Burtscher, Nasre and Pingali, IISWC 2012)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let side = side(scale);
         // The numbering begins with the four quarters of the map, so its last quarter begins in the middle.

@@ -140,14 +140,6 @@ impl Workload for Bitonic {
         "AMD APP SDK 3.0 BitonicSort, as in MGPUSim, on the machine of Ko et al., REC, section 5.1"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let network = Network::of(scale);
         let mut expected = sorted_blocks(network, &mut SplitMix64::new(seed));

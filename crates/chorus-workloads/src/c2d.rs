@@ -103,14 +103,6 @@ impl Workload for C2d {
          PolyBench-GPU 2DCONV (Grauer-Gray et al., InPar 2012)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let side = side(scale);
         let mut generator = SplitMix64::new(seed);

@@ -515,14 +515,6 @@ impl Workload for Comd {
          section VI, Table III (CoMD); CoMD 1.1 (ExMatEx)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (unit_cells, steps) = size(scale);
         program(unit_cells, steps, seed, memory).0

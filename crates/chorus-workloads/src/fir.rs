@@ -131,14 +131,6 @@ impl Workload for Fir {
          Hetero-Mark FIR (Sun et al., IISWC 2016)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = Signal::of(scale);
         let mut generator = SplitMix64::new(seed);

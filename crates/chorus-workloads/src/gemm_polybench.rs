@@ -48,14 +48,6 @@ impl Workload for Gemm {
         "Ko et al., REC, section 5.1, Table 3 (GEMM); PolyBench/GPU GEMM (Grauer-Gray et al., InPar 2012)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let [rows, columns, depth] = size(scale);
         let mut generator = SplitMix64::new(seed);

@@ -81,14 +81,6 @@ impl Workload for GoogLeNet {
          section VI (GoogLeNet conv2); Szegedy et al., Going Deeper with Convolutions, CVPR 2015"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = size(scale);
         let mut network = Network::new(memory, seed, size.tile);

@@ -361,14 +361,6 @@ impl Workload for Hpgmg {
          section VI, Table III (HPGMG); HPGMG-FV (Adams et al., LBNL-6630E, 2014)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let mut host = draw_levels(cells(scale), seed);
         let levels: Vec<Level> = host

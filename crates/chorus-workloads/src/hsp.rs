@@ -172,14 +172,6 @@ impl Workload for Hsp {
          Rodinia hotspot (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (cells, steps) = size(scale);
         let chip = Chip::new(cells);

@@ -115,14 +115,6 @@ impl Workload for J2d {
          PolyBench-GPU jacobi2D (Grauer-Gray et al., InPar 2012)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let Size { points, steps } = Size::of(scale);
         let mut generator = SplitMix64::new(seed);

@@ -225,14 +225,6 @@ impl Workload for Kmn {
          Rodinia kmeans (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (points, iterations) = size(scale);
         let features = draw_features(points, &mut SplitMix64::new(seed));

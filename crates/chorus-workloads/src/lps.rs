@@ -235,14 +235,6 @@ impl Workload for Lps {
          Bakhoda et al., Analyzing CUDA Workloads Using a Detailed GPU Simulator, ISPASS 2009"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let grid = grid(scale);
         let initial = draw_nodes(&grid, &mut SplitMix64::new(seed));

@@ -205,14 +205,6 @@ impl Workload for Lstm {
          section VI (lstm layer 2); Hochreiter and Schmidhuber, Long Short-Term Memory, Neural Computation 1997"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = size(scale);
         let layer = Layer::draw(size, seed);

@@ -142,14 +142,6 @@ impl Workload for Lu {
         "Ko et al., REC, section 5.1, Table 3 (LU); PolyBench/ACC LU (Grauer-Gray et al., InPar 2012)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let Size { rows, steps, waves_per_group } = Size::of(scale);
         let mut generator = SplitMix64::new(seed);

@@ -519,14 +519,6 @@ impl Workload for MiniContact {
          section VI, Table III (MiniContact); miniContact (Mantevo)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let mut reference = Reference::new(size(scale), seed);
         let data = Data::new(&reference, memory);

@@ -48,14 +48,6 @@ impl Workload for Mm3 {
         "Ko et al., REC, section 5.1, Table 3 (MM3); PolyBench/GPU 3MM (Grauer-Gray et al., InPar 2012)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let [ni, nk, nj, nm, nl] = size(scale);
         let mut generator = SplitMix64::new(seed);

@@ -42,14 +42,6 @@ impl Workload for Ndl {
          Rodinia nw (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         align(tiles(scale), seed, memory)
     }

@@ -434,14 +434,6 @@ impl Workload for Nekbone {
          section VI, Table III (Nekbone); Nekbone (Fischer and Heisey, 2013)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (elements, iterations) = size(scale);
         let mut reference = Reference::new(elements, iterations, seed);

@@ -47,14 +47,6 @@ impl Workload for Nw {
         "Ren et al., HMG, HPCA 2020, section VI, Table III (nw-16K); Rodinia nw (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         align(tiles(scale), seed, memory)
     }

@@ -63,14 +63,6 @@ impl Workload for OverFeat {
          using Convolutional Networks, ICLR 2014"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let Size { layer, slices, images_of_slice, tile } = size(scale);
         let mut network = Network::new(memory, seed, tile);

@@ -121,14 +121,6 @@ impl Workload for Pathfinder {
         "Ren et al., HMG, HPCA 2020, section VI, Table III (pathfinder); Rodinia pathfinder (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (columns, rows) = size(scale);
         let mut generator = SplitMix64::new(seed);

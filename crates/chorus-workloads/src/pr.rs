@@ -179,14 +179,6 @@ impl Workload for PageRank {
         "Ko et al., REC, section 5.1, Table 3 (PR); Hetero-Mark PageRank (Sun et al., IISWC 2016), as in MGPUSim"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (nodes, arcs_per_node) = size(scale);
         rank(&uniform(nodes, arcs_per_node, seed), memory)

@@ -68,9 +68,13 @@ pub trait Workload: Sync {
     /// The paper and section that use it, and the suite or paper it comes from.
     fn source(&self) -> &'static str;
     /// Whether work-groups exchange data within one kernel, so that private caches must be coherent.
-    fn communicates(&self) -> bool;
+    fn communicates(&self) -> bool {
+        false
+    }
     /// Whether its kernels contain fences.
-    fn uses_fences(&self) -> bool;
+    fn uses_fences(&self) -> bool {
+        false
+    }
     /// Lays the input of `seed` out in memory and computes what the kernels must make of it.
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram;
     /// How it is built on a graph instead, where it takes one.

@@ -90,14 +90,6 @@ impl Workload for ResNet {
          section VI (resnet); He et al., Deep Residual Learning for Image Recognition, CVPR 2016"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = size(scale);
         let mut network = Network::new(memory, seed, size.tile);

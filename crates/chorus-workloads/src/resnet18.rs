@@ -179,14 +179,6 @@ impl Workload for ResNet18 {
          al., Deep Residual Learning for Image Recognition, CVPR 2016"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = Size::of(scale);
         let mut training = Training::new(memory, seed, size.batch);

@@ -248,14 +248,6 @@ impl Workload for Rg {
          recursiveGaussian of the NVIDIA CUDA SDK, after Deriche, INRIA report 1893, 1993"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (side, images) = size(scale);
         let filter = Filter::new(SIGMA);

@@ -84,14 +84,6 @@ impl Workload for RnnDataGradient {
          section VI (RNN layer 4, DGRAD); Werbos, Backpropagation Through Time, Proceedings of the IEEE 1990"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (step, times) = size(scale);
         let len = step.batch * step.rows;

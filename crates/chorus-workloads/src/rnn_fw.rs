@@ -69,14 +69,6 @@ impl Workload for RnnForward {
          section VI (RNN layer 4, FW); Elman, Finding Structure in Time, Cognitive Science 1990"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (step, times) = size(scale);
         let len = step.batch * step.rows;

@@ -84,14 +84,6 @@ impl Workload for RnnWeightGradient {
          section VI (RNN layer 4, WGRAD); Werbos, Backpropagation Through Time, Proceedings of the IEEE 1990"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = size(scale);
         let Size { hidden, batch, times, tile } = size;

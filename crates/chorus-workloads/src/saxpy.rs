@@ -62,14 +62,6 @@ impl Workload for Saxpy {
         "level-1 BLAS (Lawson, Hanson, Kincaid, Krogh, ACM TOMS 1979); the tutorial kernel, used by no paper"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let n = elements(scale);
         let mut generator = SplitMix64::new(seed);

@@ -121,14 +121,6 @@ impl Workload for Sc {
          AMD APP SDK 3.0 SimpleConvolution"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let image = Image::of(scale);
         let mut generator = SplitMix64::new(seed);

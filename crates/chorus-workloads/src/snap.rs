@@ -353,14 +353,6 @@ impl Workload for Snap {
          section VI, Table III (snap); SNAP (Zerr and Baker, LANL, 2013)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (cells, groups, iterations) = size(scale);
         let mut reference = Reference::new(cells, groups, seed);

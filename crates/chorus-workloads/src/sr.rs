@@ -305,14 +305,6 @@ impl Workload for Sr {
          Rodinia srad_v2 (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (pixels, iterations) = size(scale);
         let mut generator = SplitMix64::new(seed);

@@ -165,14 +165,6 @@ impl Workload for St {
          SHOC Stencil2D (Danalis et al., GPGPU 2010)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let matrix = Matrix::of(scale);
         let mut generator = SplitMix64::new(seed);

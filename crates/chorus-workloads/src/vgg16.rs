@@ -166,14 +166,6 @@ impl Workload for Vgg16 {
          Zisserman, Very Deep Convolutional Networks for Large-Scale Image Recognition, ICLR 2015"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = Size::of(scale);
         let mut training = Training::new(memory, seed, size.batch);

@@ -364,14 +364,6 @@ impl Workload for MiniAmr {
          section VI, Table III (MiniAMR); miniAMR (Mantevo; Sasidharan and Snir, 2016)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let Size { side, radius, variables, steps } = size(scale);
         let middle = side as f32 / 2.0;
