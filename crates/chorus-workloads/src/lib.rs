@@ -71,6 +71,10 @@
 //! | `st.rs` | a nine-point stencil in tiles |
 //! | `vgg16.rs` | a training step of VGG16 |
 //! | `resnet18.rs` | a training step of ResNet18 |
+//! | `babelstream.rs` | the kernels of STREAM, round after round |
+//! | `backprop.rs` | training of a perceptron |
+//! | `gaussian.rs` | Gaussian elimination, two kernels per column |
+//! | `square.rs` | the squares of an array, again and again |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -87,6 +91,8 @@
 
 pub mod alexnet;
 pub mod atax;
+pub mod babelstream;
+pub mod backprop;
 pub mod bfs;
 pub mod bh;
 pub mod bitonic;
@@ -101,6 +107,7 @@ pub mod dlb;
 mod element_grid;
 mod fast_barrier;
 pub mod fir;
+pub mod gaussian;
 mod gemm;
 pub mod gemm_polybench;
 pub mod gemv;
@@ -145,6 +152,7 @@ pub mod rnn_wgrad;
 pub mod saxpy;
 pub mod sc;
 pub mod snap;
+pub mod square;
 pub mod sr;
 pub mod st;
 pub mod stn;

@@ -5,6 +5,8 @@ use chorus_system::Scale;
 
 use crate::alexnet::AlexNet;
 use crate::atax::Atax;
+use crate::babelstream::BabelStream;
+use crate::backprop::Backprop;
 use crate::bfs::Bfs;
 use crate::bh::Bh;
 use crate::bitonic::Bitonic;
@@ -15,6 +17,7 @@ use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
 use crate::fir::Fir;
+use crate::gaussian::Gaussian;
 use crate::gemm_polybench::Gemm;
 use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
@@ -39,8 +42,8 @@ use crate::overfeat::OverFeat;
 use crate::pathfinder::Pathfinder;
 use crate::pr::PageRank;
 use crate::program::HostProgram;
-use crate::resnet::ResNet;
 use crate::resnet18::ResNet18;
+use crate::resnet::ResNet;
 use crate::rg::Rg;
 use crate::rnn_dgrad::RnnDataGradient;
 use crate::rnn_fw::RnnForward;
@@ -48,6 +51,7 @@ use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
 use crate::sc::Sc;
 use crate::snap::Snap;
+use crate::square::Square;
 use crate::sr::Sr;
 use crate::st::St;
 use crate::stn::Stn;
@@ -133,6 +137,10 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Vgg16,
     &ResNet18,
     &Bitonic,
+    &BabelStream,
+    &Backprop,
+    &Gaussian,
+    &Square,
 ];
 
 /// The workload called `name`.
