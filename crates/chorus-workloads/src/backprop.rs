@@ -136,14 +136,7 @@ async fn adjust_weights(w: Wave, network: Network, errors: [f32; UNITS as usize]
     }
 }
 
-async fn adjust(
-    w: &Wave,
-    network: Network,
-    lanes: Mask,
-    weight: Lanes<u32>,
-    errors: Lanes<f32>,
-    unit: Lanes<u32>,
-) {
+async fn adjust(w: &Wave, network: Network, lanes: Mask, weight: Lanes<u32>, errors: Lanes<f32>, unit: Lanes<u32>) {
     let [weights, last, inputs] = w
         .join_all([
             w.load_where(lanes, network.weights, weight),
@@ -183,13 +176,17 @@ fn own_rows(share: Share) -> Range<usize> {
     row(share.groups().start)..row(share.groups().end)
 }
 
-/// The same, and that of the bias for who has the first work-group.
-fn own_rows_and_bias(share: Share) -> Vec<Range<usize>> {
-    let first = share.groups().contains(&0);
-    if first { vec![0..own_rows(share).end] } else { vec![own_rows(share)] }
+/// The same part, from the bias on for who has the first work-group.
+fn with_bias(share: Share, own: Range<usize>) -> Range<usize> {
+    if share.groups().contains(&0) { 0..own.end } else { own }
 }
 
-/// The units and the bias that a chiplet reads.
+/// The rows of weights of a chiplet's work-groups, and that of the bias.
+fn own_rows_and_bias(share: Share) -> Vec<Range<usize>> {
+    vec![with_bias(share, own_rows(share))]
+}
+
+/// The input units of a chiplet's work-groups.
 fn own_units(share: Share) -> Range<usize> {
     let unit = |group: u32| (group * UNITS + 1) as usize;
     unit(share.groups().start)..unit(share.groups().end)
@@ -208,16 +205,11 @@ impl Network {
     }
 
     fn adjust(self, errors: [f32; UNITS as usize]) -> Kernel {
-        Kernel::new("bpnn_adjust_weights", self.work_groups, WAVES_PER_GROUP, move |w| {
-            adjust_weights(w, self, errors)
-        })
-        .registers(REGISTERS_PER_ITEM)
-        .access_parts(self.inputs, AccessMode::Read, |share| {
-            let own = own_units(share);
-            if share.groups().contains(&0) { vec![0..own.end] } else { vec![own] }
-        })
-        .access_parts(self.weights, AccessMode::ReadWrite, own_rows_and_bias)
-        .access_parts(self.changes, AccessMode::ReadWrite, own_rows_and_bias)
+        Kernel::new("bpnn_adjust_weights", self.work_groups, WAVES_PER_GROUP, move |w| adjust_weights(w, self, errors))
+            .registers(REGISTERS_PER_ITEM)
+            .access_parts(self.inputs, AccessMode::Read, |share| vec![with_bias(share, own_units(share))])
+            .access_parts(self.weights, AccessMode::ReadWrite, own_rows_and_bias)
+            .access_parts(self.changes, AccessMode::ReadWrite, own_rows_and_bias)
     }
 }
 

@@ -111,7 +111,7 @@ async fn fan2(w: Wave, system: System, step: u32) {
 impl System {
     /// The kernels of a step.
     fn step(self, step: u32) -> [Kernel; 2] {
-        let all = |share: Share, len: usize| if share.groups().is_empty() { vec![] } else { vec![0..len] };
+        let all = |share: Share, len: usize| if share.groups().is_empty() { Vec::new() } else { Vec::from([0..len]) };
         let (elements, rows) = (self.matrix.len(), self.right_side.len());
         let groups = self.rows.div_ceil(DIVIDING_ITEMS);
         let divide = Kernel::new("Fan1", groups, DIVIDING_ITEMS / LANES as u32, move |w| fan1(w, self, step))
