@@ -45,7 +45,7 @@ const PASSES: u32 = 4;
 pub struct Backprop;
 
 /// Work-groups, one per 16 input units. Weights and changes take 0.6 MB, 2.2 MB and 8.9 MB for Table II's 65,536 units. A
-/// pass takes about 170 line accesses per work-group: 0.18, 0.7 and 2.8 million in all.
+/// pass takes about 146 line accesses per work-group: 0.15, 0.6 and 2.4 million in all.
 fn work_groups(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 256,

@@ -54,8 +54,8 @@ struct Size {
 }
 
 impl Size {
-    /// The tree and its records take 1.4 MB, 5.4 MB and 20 MB. A look-up takes about 150 line accesses and a range twice as
-    /// many: 0.2, 0.9 and 3.3 million in all.
+    /// The tree and its records take 1.4 MB, 5.4 MB and 20 MB. A look-up takes about 140 line accesses and a range twice as
+    /// many: 0.21, 0.8 and 3.1 million in all.
     fn of(scale: Scale) -> Size {
         match scale {
             Scale::Quick => Size { keys: 66_667, ranges: 400, lookups: 667 },

@@ -39,7 +39,7 @@ const NONE: u32 = u32::MAX;
 pub struct Color;
 
 /// Crossings of the map in x and in y. Alaska has 69,082 nodes, which is what the largest map has; everything takes 0.4
-/// MB, 1.6 MB and 1.8 MB. A fifteenth of Alaska would take 0.05 million line accesses; these take about 0.2, 0.8 and 0.8
+/// MB, 1.6 MB and 1.8 MB. A fifteenth of Alaska would take 0.04 million line accesses; these take 0.14, 0.6 and 0.6
 /// million.
 fn side(scale: Scale) -> u32 {
     match scale {

@@ -16,7 +16,7 @@
 //! Arithmetic: 8 instructions for the index, its test and three addresses and a division as 8 in the first kernel; 14 for
 //! coordinates, tests and addresses and 1 multiply-add in the second, and 4 more for the right-hand side.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
@@ -32,8 +32,8 @@ const BLOCK: u32 = 4;
 pub struct Gaussian;
 
 /// Rows of the matrix. Both matrices take 62 KB, 157 KB and Table II's 0.5 MB. A work-group of the second kernel takes
-/// about 13 line accesses, in as many steps as there are rows: 0.2, 0.8 and 4.7 million in all. A fifteenth of Table II's
-/// matrix would be 66 rows, with 0.08 million.
+/// about 14 line accesses, in as many steps as there are rows: 0.22, 0.9 and 5.4 million in all. A fifteenth of Table II's
+/// matrix would be 66 rows, with 0.09 million.
 fn rows(scale: Scale) -> u32 {
     match scale {
         Scale::Quick => 88,
@@ -111,19 +111,22 @@ async fn fan2(w: Wave, system: System, step: u32) {
 impl System {
     /// The kernels of a step.
     fn step(self, step: u32) -> [Kernel; 2] {
-        let all = |share: Share, len: usize| if share.groups().is_empty() { Vec::new() } else { Vec::from([0..len]) };
+        let all = |is_used: bool, len: usize| 0..if is_used { len } else { 0 };
         let (elements, rows) = (self.matrix.len(), self.right_side.len());
         let groups = self.rows.div_ceil(DIVIDING_ITEMS);
         let divide = Kernel::new("Fan1", groups, DIVIDING_ITEMS / LANES as u32, move |w| fan1(w, self, step))
-            .access_parts(self.matrix, AccessMode::Read, move |share| all(share, elements))
-            .access_parts(self.quotients, AccessMode::ReadWrite, move |share| all(share, elements));
+            .access_parts(self.matrix, AccessMode::Read, move |share| vec![all(!share.groups().is_empty(), elements)])
+            .access_parts(self.quotients, AccessMode::ReadWrite, move |share| {
+                vec![all(!share.groups().is_empty(), elements)]
+            });
         // A chiplet's columns lie all over the matrix. Those that have the first column change the right-hand side.
         let blocks = self.blocks();
         let subtract = Kernel::new("Fan2", blocks * blocks, 1, move |w| fan2(w, self, step))
             .access(self.matrix, AccessMode::ReadWrite)
             .access(self.quotients, AccessMode::Read)
             .access_parts(self.right_side, AccessMode::ReadWrite, move |share| {
-                if share.groups().start < blocks { all(share, rows) } else { vec![] }
+                let groups = share.groups();
+                vec![all(!groups.is_empty() && groups.start < blocks, rows)]
             });
         [divide, subtract]
     }

@@ -35,7 +35,7 @@ const LAYERS: u32 = 8;
 pub struct Hotspot3d;
 
 /// Cells of a layer in x and in y, and time steps. The three grids take 1.6 MB, 6.3 MB and Table II's 25 MB. A wavefront
-/// takes about 17 line accesses per layer: 0.28, 1.1 and 22 million in all.
+/// takes 15 or 16 line accesses per layer: 0.25, 1.0 and 20 million in all.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (128, 4),

@@ -26,7 +26,7 @@ use crate::graph::{Graph, road_like};
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Workload};
 
-/// Wavefronts of a work-group: 256 work-items, as in the original.
+/// As in the original.
 const WAVES_PER_GROUP: u32 = 8;
 const ITEMS_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const SOURCE: u32 = 0;
@@ -38,7 +38,7 @@ const UNREACHED: u32 = u32::MAX;
 pub struct Sssp;
 
 /// Crossings of the map in x and in y, and rounds. Alaska has 69,082 nodes, which is what the largest map has; everything
-/// takes 0.15 MB, 0.6 MB and 2.2 MB. A wavefront and round takes about 60 line accesses: 0.2, 0.8 and 13 million in all.
+/// takes 0.15 MB, 0.6 MB and 2.2 MB. A wavefront and round takes about 73 line accesses: 0.25, 1.0 and 16 million in all.
 fn size(scale: Scale) -> (u32, u32) {
     match scale {
         Scale::Quick => (68, 24),
@@ -50,6 +50,7 @@ fn size(scale: Scale) -> (u32, u32) {
 #[derive(Clone, Copy)]
 struct Data {
     nodes: u32,
+    /// The place of every node's first arc, and behind them the number of arcs.
     offsets: Buf<u32>,
     targets: Buf<u32>,
     lengths: Buf<u32>,
