@@ -16,6 +16,9 @@
 //! Left out: the table that maps a node to its number in the original (nobody renumbers), and the relaxation of
 //! distances that are merely too large: launches go level by level, which makes their number the same on every machine.
 //!
+//! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses the bfs of Rodinia on a random graph of 131,072
+//! nodes (graph128k), which keeps the nodes to visit next in arrays of flags and takes two kernels per level to do so.
+//!
 //! Arcs are walked both ways, whatever the file says: many collections list an undirected edge once. The search begins
 //! in the middle of the generated map, or in the lowest node of the largest component of a user's graph.
 //!
@@ -23,7 +26,7 @@
 //! distance; 2 before the loop; per arc 6: the loop's test and branch, two addresses, the test of the distance and the
 //! store's predicate.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
 
 use crate::graph::{Graph, road_like};
@@ -31,6 +34,7 @@ use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Workload};
 
 const WAVES_PER_GROUP: u32 = 4;
+const NODES_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 16;
 
 /// The distance of a node that was never reached.
@@ -122,16 +126,26 @@ fn search(graph: &Graph, source: u32, memory: &mut HostMemory) -> HostProgram {
     let last = distances.iter().copied().filter(|&distance| distance != UNREACHED).max().unwrap_or(0);
     let outputs =
         vec![Output::new("distances", data.distances, &distances), Output::new("changed", data.changed, &[last])];
-    let work_groups = data.nodes.div_ceil(WAVES_PER_GROUP * LANES as u32);
+    let work_groups = data.nodes.div_ceil(NODES_PER_GROUP);
+    let own = |kernel: Kernel, buf: Buf<u32>, mode: AccessMode| {
+        kernel.access_parts(buf, mode, move |share| vec![share.elements(NODES_PER_GROUP, buf.len())])
+    };
     let mut launched = 0;
     let next = move |memory: &HostMemory| {
         let kernel = match launched {
-            0 => Kernel::new("initialize", work_groups, WAVES_PER_GROUP, move |w| initialize(w, data)),
+            0 => {
+                let kernel = Kernel::new("initialize", work_groups, WAVES_PER_GROUP, move |w| initialize(w, data));
+                own(kernel, data.distances, AccessMode::ReadWrite)
+            }
             // The flag holds the last distance given. A machine that loses writes must not make the host go on for ever.
             _ if memory.get(data.changed, 0) + 1 < launched || launched > last + 1 => return None,
             _ => {
                 let level = launched - 1;
-                Kernel::new("relax", work_groups, WAVES_PER_GROUP, move |w| relax(w, data, level))
+                let kernel = Kernel::new("relax", work_groups, WAVES_PER_GROUP, move |w| relax(w, data, level))
+                    .access(data.targets, AccessMode::Read)
+                    .access(data.distances, AccessMode::ReadWrite)
+                    .access(data.changed, AccessMode::ReadWrite);
+                own(own(kernel, data.first_arcs, AccessMode::Read), data.degrees, AccessMode::Read)
             }
         };
         launched += 1;
@@ -165,6 +179,7 @@ impl Workload for Bfs {
 
     fn source(&self) -> &'static str {
         "Ren et al., HMG, HPCA 2020, section VI, Table III (bfs); \
+         Dalmia et al., CPElide, MICRO 2024, Table II (BFS); \
          LonestarGPU bfs (Burtscher, Nasre and Pingali, IISWC 2012)"
     }
 

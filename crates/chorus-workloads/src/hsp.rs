@@ -13,16 +13,20 @@
 //! 1), and with it the copy of the power map and of the results in local data, where every work-item needs only its
 //! own.
 //!
+//! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses it as `Hotspot`, with 512 x 512 cells, 20 time
+//! steps and a pyramid of height 2.
+//!
 //! Arithmetic: 10 instructions for coordinates of tile and grid, addresses and the test against the edge; 4 clamp the
 //! neighbours; 9 compute the cell: an addition and a fused multiply-add for each of the two axes, one subtraction for
 //! the ambient term, and four fused multiply-adds that collect everything.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::Workload;
+use crate::tile_rows::TileRows;
 
 /// Work-items of a tile, in x and in y.
 const TILE: u32 = 16;
@@ -32,7 +36,21 @@ const WAVES_PER_GROUP: u32 = TILE * TILE / LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 20;
 
 /// Rodinia's ambient temperature.
-const AMBIENT: f32 = 80.0;
+pub(crate) const AMBIENT: f32 = 80.0;
+/// Rodinia's greatest power density, in W/m^2.
+pub(crate) const POWER_DENSITY_MAX: f32 = 3.0e6;
+/// By how much a temperature may change in a time step, in K.
+pub(crate) const PRECISION: f32 = 0.001;
+/// The specific heat of silicon, in J/(m^3 K).
+pub(crate) const SPECIFIC_HEAT: f32 = 1.75e6;
+/// The thermal conductivity of silicon, in W/(m K).
+pub(crate) const CONDUCTIVITY: f32 = 100.0;
+/// Rodinia's correction of the capacity.
+pub(crate) const FACTOR: f32 = 0.5;
+/// The thickness of the chip, in m.
+pub(crate) const THICKNESS: f32 = 0.0005;
+/// The width and the height of the chip, in m.
+pub(crate) const SIDE: f32 = 0.016;
 
 /// Hotspot.
 pub struct Hsp;
@@ -61,13 +79,6 @@ struct Chip {
 impl Chip {
     /// Rodinia's chip, cut into `cells` x `cells`.
     fn new(cells: u32) -> Chip {
-        const POWER_DENSITY_MAX: f32 = 3.0e6;
-        const PRECISION: f32 = 0.001;
-        const SPECIFIC_HEAT: f32 = 1.75e6;
-        const CONDUCTIVITY: f32 = 100.0;
-        const FACTOR: f32 = 0.5;
-        const THICKNESS: f32 = 0.0005;
-        const SIDE: f32 = 0.016;
         let cell = SIDE / cells as f32;
         let capacity = FACTOR * SPECIFIC_HEAT * THICKNESS * cell * cell;
         let step = PRECISION / (POWER_DENSITY_MAX / (FACTOR * THICKNESS * SPECIFIC_HEAT));
@@ -94,6 +105,11 @@ impl Chip {
     /// Tiles in x and in y.
     fn tiles(&self) -> u32 {
         self.cells.div_ceil(INSIDE)
+    }
+
+    /// The rows of tiles without their halo.
+    fn tile_rows(&self) -> TileRows {
+        TileRows { across: self.tiles(), rows_per_tile: INSIDE, rows: self.cells, columns: self.cells }
     }
 }
 
@@ -159,6 +175,10 @@ impl Workload for Hsp {
         "hsp"
     }
 
+    fn aliases(&self) -> &'static [&'static str] {
+        &["hotspot"]
+    }
+
     fn title(&self) -> &'static str {
         "HotSpot"
     }
@@ -169,7 +189,7 @@ impl Workload for Hsp {
 
     fn source(&self) -> &'static str {
         "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 7 (HSP); \
-         Rodinia hotspot (Che et al., IISWC 2009)"
+         Dalmia et al., CPElide, MICRO 2024, Table II (Hotspot); Rodinia hotspot (Che et al., IISWC 2009)"
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
@@ -188,6 +208,9 @@ impl Workload for Hsp {
             })
             .registers(REGISTERS_PER_ITEM)
             .lds(TILE * TILE * 4)
+            .access_parts(power, AccessMode::Read, move |share| vec![chip.tile_rows().elements(share, 1, 1)])
+            .access_parts(before, AccessMode::Read, move |share| vec![chip.tile_rows().elements(share, 1, 1)])
+            .access_parts(after, AccessMode::ReadWrite, move |share| vec![chip.tile_rows().elements(share, 0, 0)])
         };
         let mut fields = [initial.clone(), initial];
         for step in 0..steps as usize {

@@ -15,6 +15,7 @@
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `gemm.rs` | matrix products, tiled through local data |
 //! | `element_grid.rs` | a work-item per element of a matrix |
+//! | `tile_rows.rs` | the rows of a grid that a chiplet's tiles lie in |
 //! | `naive_product.rs` | matrix products with a work-item per element |
 //! | `matrix_vector.rs` | products of a matrix and a vector, along rows and down columns |
 //! | `conv.rs` | convolution layers as implicit matrix products |
@@ -71,6 +72,16 @@
 //! | `st.rs` | a nine-point stencil in tiles |
 //! | `vgg16.rs` | a training step of VGG16 |
 //! | `resnet18.rs` | a training step of ResNet18 |
+//! | `babelstream.rs` | the kernels of STREAM, round after round |
+//! | `backprop.rs` | training of a perceptron |
+//! | `color.rs` | colours for the nodes of a graph |
+//! | `fw.rs` | the shortest ways between all pairs of nodes |
+//! | `gaussian.rs` | Gaussian elimination, two kernels per column |
+//! | `hotspot3d.rs` | hotspot in three dimensions |
+//! | `lud.rs` | LU decomposition in blocks |
+//! | `square.rs` | the squares of an array, again and again |
+//! | `sssp.rs` | the shortest ways from one node |
+//! | `btree.rs` | queries in a B+ tree |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -87,12 +98,16 @@
 
 pub mod alexnet;
 pub mod atax;
+pub mod babelstream;
+pub mod backprop;
 pub mod bfs;
 pub mod bh;
 pub mod bitonic;
+pub mod btree;
 pub mod c2d;
 pub mod cc;
 pub mod cl;
+pub mod color;
 pub mod comd;
 mod conv;
 mod conv_gradient;
@@ -101,12 +116,15 @@ pub mod dlb;
 mod element_grid;
 mod fast_barrier;
 pub mod fir;
+pub mod fw;
+pub mod gaussian;
 mod gemm;
 pub mod gemm_polybench;
 pub mod gemv;
 pub mod generator;
 pub mod googlenet;
 pub mod graph;
+pub mod hotspot3d;
 pub mod hpgmg;
 pub mod hsp;
 pub mod j2d;
@@ -115,6 +133,7 @@ mod lane_sum;
 pub mod lps;
 pub mod lstm;
 pub mod lu;
+pub mod lud;
 mod matrix_vector;
 pub mod miniamr;
 pub mod minicontact;
@@ -145,9 +164,12 @@ pub mod rnn_wgrad;
 pub mod saxpy;
 pub mod sc;
 pub mod snap;
+pub mod square;
 pub mod sr;
+pub mod sssp;
 pub mod st;
 pub mod stn;
+mod tile_rows;
 mod training;
 pub mod vgg16;
 pub mod vpr;

@@ -5,20 +5,27 @@ use chorus_system::Scale;
 
 use crate::alexnet::AlexNet;
 use crate::atax::Atax;
+use crate::babelstream::BabelStream;
+use crate::backprop::Backprop;
 use crate::bfs::Bfs;
 use crate::bh::Bh;
 use crate::bitonic::Bitonic;
+use crate::btree::Btree;
 use crate::c2d::C2d;
 use crate::cc::Cc;
 use crate::cl::Cl;
+use crate::color::Color;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
 use crate::fir::Fir;
+use crate::fw::Fw;
+use crate::gaussian::Gaussian;
 use crate::gemm_polybench::Gemm;
 use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
+use crate::hotspot3d::Hotspot3d;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::j2d::J2d;
@@ -26,6 +33,7 @@ use crate::kmn::Kmn;
 use crate::lps::Lps;
 use crate::lstm::Lstm;
 use crate::lu::Lu;
+use crate::lud::Lud;
 use crate::miniamr::MiniAmr;
 use crate::minicontact::MiniContact;
 use crate::mm2::Mm2;
@@ -48,7 +56,9 @@ use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
 use crate::sc::Sc;
 use crate::snap::Snap;
+use crate::square::Square;
 use crate::sr::Sr;
+use crate::sssp::Sssp;
 use crate::st::St;
 use crate::stn::Stn;
 use crate::vgg16::Vgg16;
@@ -61,6 +71,10 @@ pub type OnGraph = fn(&Graph, u64, &mut HostMemory) -> HostProgram;
 pub trait Workload: Sync {
     /// The name on the command line: the paper's abbreviation, lower-case.
     fn name(&self) -> &'static str;
+    /// Further names on the command line, by which other papers call the same program.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// The name spelled out.
     fn title(&self) -> &'static str;
     /// One sentence for lists.
@@ -137,11 +151,21 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Vgg16,
     &ResNet18,
     &Bitonic,
+    &BabelStream,
+    &Backprop,
+    &Color,
+    &Fw,
+    &Gaussian,
+    &Hotspot3d,
+    &Lud,
+    &Square,
+    &Sssp,
+    &Btree,
 ];
 
-/// The workload called `name`.
+/// The workload called `name`, by its own name or another one.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
-    WORKLOADS.iter().copied().find(|workload| workload.name() == name)
+    WORKLOADS.iter().copied().find(|workload| workload.name() == name || workload.aliases().contains(&name))
 }
 
 #[cfg(test)]
@@ -160,6 +184,18 @@ mod tests {
             assert_eq!(find(name).map(|found| found.title()), Some(workload.title()));
         }
         assert!(find("no-such-workload").is_none());
+    }
+
+    #[test]
+    fn further_names_lead_to_their_workload_and_to_no_other() {
+        for workload in WORKLOADS {
+            for alias in workload.aliases() {
+                let called = |other: &&&dyn Workload| other.name() == *alias || other.aliases().contains(alias);
+                assert_eq!(WORKLOADS.iter().filter(called).count(), 1, "{alias}");
+                assert_eq!(find(alias).map(|found| found.name()), Some(workload.name()));
+            }
+        }
+        assert_eq!(find("hotspot").map(|found| found.name()), Some("hsp"));
     }
 
     #[test]

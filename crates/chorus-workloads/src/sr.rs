@@ -16,17 +16,21 @@
 //! reads of pixels outside the image, which Rodinia makes at the edges before it replaces the values read, and double
 //! precision of a few intermediate values.
 //!
+//! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses it as `SRAD_v2`, with 2048 x 2048 pixels and
+//! two iterations.
+//!
 //! Arithmetic of the first kernel: 16 instructions for coordinates, addresses and edges; per path through the choice of
 //! neighbours 3 for tests and branch, and 4 subtractions; 61 for the coefficient: 5 divisions of 8 instructions
 //! (reciprocal, refinement and rounding), 17 additions, multiplications and fused multiply-adds, and 4 that limit it.
 //! Of the second: 12, 2 per path, and 6: four for the divergence, two for the pixel.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::Workload;
+use crate::tile_rows::TileRows;
 
 /// Work-items and pixels of a tile, in x and in y.
 const TILE: u32 = 16;
@@ -284,12 +288,35 @@ fn launch(memory: &HostMemory, data: Data, number: u32) -> Kernel {
     } else {
         (Kernel::new("srad 2", tiles, WAVES_PER_GROUP, move |w| update(w, data)), UPDATE_ARRAYS)
     };
-    kernel.registers(REGISTERS_PER_ITEM).lds(arrays * TILE_PIXELS * 4)
+    let kernel = kernel.registers(REGISTERS_PER_ITEM).lds(arrays * TILE_PIXELS * 4);
+    annotated(kernel, data, number.is_multiple_of(2))
+}
+
+/// A kernel that says what it accesses: the rows of a chiplet's tiles, and of the image the rows around them in the first
+/// kernel, of the coefficients the row below them in the second.
+fn annotated(kernel: Kernel, data: Data, is_first: bool) -> Kernel {
+    let (pixels, across) = (data.pixels, data.pixels / TILE);
+    let rows = TileRows { across, rows_per_tile: TILE, rows: pixels, columns: pixels };
+    let name = |kernel: Kernel, buf: Buf<f32>, mode: AccessMode, before: u32, after: u32| {
+        kernel.access_parts(buf, mode, move |share| vec![rows.elements(share, before, after)])
+    };
+    let (derived, kernel) = if is_first {
+        let kernel = name(kernel, data.image, AccessMode::Read, 1, 1);
+        (AccessMode::ReadWrite, name(kernel, data.coefficients, AccessMode::ReadWrite, 0, 0))
+    } else {
+        let kernel = name(kernel, data.image, AccessMode::ReadWrite, 0, 0);
+        (AccessMode::Read, name(kernel, data.coefficients, AccessMode::Read, 0, 1))
+    };
+    data.differences.into_iter().fold(kernel, |kernel, buf| name(kernel, buf, derived, 0, 0))
 }
 
 impl Workload for Sr {
     fn name(&self) -> &'static str {
         "sr"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["srad"]
     }
 
     fn title(&self) -> &'static str {
@@ -302,7 +329,7 @@ impl Workload for Sr {
 
     fn source(&self) -> &'static str {
         "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 7 (SR); \
-         Rodinia srad_v2 (Che et al., IISWC 2009)"
+         Dalmia et al., CPElide, MICRO 2024, Table II (SRAD_v2); Rodinia srad_v2 (Che et al., IISWC 2009)"
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
