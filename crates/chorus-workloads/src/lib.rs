@@ -10,6 +10,7 @@
 //! | `generator.rs` | the random numbers that inputs are drawn from |
 //! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `shares.rs` | what a chiplet has of a launch in tiles |
 //! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
@@ -23,6 +24,7 @@
 //! | `conv_gradient.rs` | the gradients of convolution layers |
 //! | `training/` | training steps of networks over images |
 //! | `recurrent.rs` | the steps of recurrent networks |
+//! | `rnn_inference.rs` | inference with gated cells in many kernels |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -71,6 +73,8 @@
 //! | `st.rs` | a nine-point stencil in tiles |
 //! | `vgg16.rs` | a training step of VGG16 |
 //! | `resnet18.rs` | a training step of ResNet18 |
+//! | `rnn_gru.rs` | gated recurrent units |
+//! | `rnn_lstm.rs` | long short-term memory, kernel by kernel |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -141,9 +145,13 @@ pub mod resnet18;
 pub mod rg;
 pub mod rnn_dgrad;
 pub mod rnn_fw;
+pub mod rnn_gru;
+pub mod rnn_inference;
+pub mod rnn_lstm;
 pub mod rnn_wgrad;
 pub mod saxpy;
 pub mod sc;
+mod shares;
 pub mod snap;
 pub mod sr;
 pub mod st;

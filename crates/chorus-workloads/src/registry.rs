@@ -44,6 +44,9 @@ use crate::resnet18::ResNet18;
 use crate::rg::Rg;
 use crate::rnn_dgrad::RnnDataGradient;
 use crate::rnn_fw::RnnForward;
+use crate::rnn_gru::RnnGru;
+use crate::rnn_inference::Input;
+use crate::rnn_lstm::RnnLstm;
 use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
 use crate::sc::Sc;
@@ -133,6 +136,10 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Vgg16,
     &ResNet18,
     &Bitonic,
+    &RnnGru(Input::Large),
+    &RnnGru(Input::Small),
+    &RnnLstm(Input::Large),
+    &RnnLstm(Input::Small),
 ];
 
 /// The workload called `name`.
