@@ -75,6 +75,7 @@
 //! | `resnet18.rs` | a training step of ResNet18 |
 //! | `rnn_gru.rs` | gated recurrent units |
 //! | `rnn_lstm.rs` | long short-term memory, kernel by kernel |
+//! | `dwt2d.rs` | the wavelet transform of an image |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -102,6 +103,7 @@ mod conv;
 mod conv_gradient;
 pub mod cusolver;
 pub mod dlb;
+pub mod dwt2d;
 mod element_grid;
 mod fast_barrier;
 pub mod fir;

@@ -14,6 +14,7 @@ use crate::cl::Cl;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::dwt2d::Dwt2d;
 use crate::fir::Fir;
 use crate::gemm_polybench::Gemm;
 use crate::gemv::Gemv;
@@ -140,6 +141,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &RnnGru(Input::Small),
     &RnnLstm(Input::Large),
     &RnnLstm(Input::Small),
+    &Dwt2d,
 ];
 
 /// The workload called `name`.
