@@ -75,6 +75,7 @@
 //! | `resnet18.rs` | a training step of ResNet18 |
 //! | `rnn_gru.rs` | gated recurrent units |
 //! | `rnn_lstm.rs` | long short-term memory, kernel by kernel |
+//! | `cnn.rs` | a network of three layers |
 //! | `dwt2d.rs` | the wavelet transform of an image |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
@@ -98,6 +99,7 @@ pub mod bitonic;
 pub mod c2d;
 pub mod cc;
 pub mod cl;
+pub mod cnn;
 pub mod comd;
 mod conv;
 mod conv_gradient;

@@ -11,6 +11,7 @@ use crate::bitonic::Bitonic;
 use crate::c2d::C2d;
 use crate::cc::Cc;
 use crate::cl::Cl;
+use crate::cnn::Cnn;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
@@ -141,6 +142,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &RnnGru(Input::Small),
     &RnnLstm(Input::Large),
     &RnnLstm(Input::Small),
+    &Cnn,
     &Dwt2d,
 ];
 
