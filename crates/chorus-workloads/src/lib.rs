@@ -77,6 +77,7 @@
 //! | `rnn_lstm.rs` | long short-term memory, kernel by kernel |
 //! | `cnn.rs` | a network of three layers |
 //! | `dwt2d.rs` | the wavelet transform of an image |
+//! | `hacc.rs` | short-range forces in a tree of particles |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -115,6 +116,7 @@ pub mod gemv;
 pub mod generator;
 pub mod googlenet;
 pub mod graph;
+pub mod hacc;
 pub mod hpgmg;
 pub mod hsp;
 pub mod j2d;

@@ -21,6 +21,7 @@ use crate::gemm_polybench::Gemm;
 use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
+use crate::hacc::Hacc;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::j2d::J2d;
@@ -138,6 +139,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Vgg16,
     &ResNet18,
     &Bitonic,
+    &Hacc,
     &RnnGru(Input::Large),
     &RnnGru(Input::Small),
     &RnnLstm(Input::Large),
