@@ -78,6 +78,7 @@
 //! | `cnn.rs` | a network of three layers |
 //! | `dwt2d.rs` | the wavelet transform of an image |
 //! | `hacc.rs` | short-range forces in a tree of particles |
+//! | `pennant/` | hydrodynamics on a mesh of polygons |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -141,6 +142,7 @@ pub mod nw;
 pub mod overfeat;
 mod pair_locks;
 pub mod pathfinder;
+pub mod pennant;
 mod pooling;
 pub mod pr;
 pub mod program;

@@ -40,6 +40,7 @@ use crate::nekbone::Nekbone;
 use crate::nw::Nw;
 use crate::overfeat::OverFeat;
 use crate::pathfinder::Pathfinder;
+use crate::pennant::Pennant;
 use crate::pr::PageRank;
 use crate::program::HostProgram;
 use crate::resnet::ResNet;
@@ -140,6 +141,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &ResNet18,
     &Bitonic,
     &Hacc,
+    &Pennant,
     &RnnGru(Input::Large),
     &RnnGru(Input::Small),
     &RnnLstm(Input::Large),
