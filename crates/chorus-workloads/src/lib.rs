@@ -78,6 +78,7 @@
 //! | `cnn.rs` | a network of three layers |
 //! | `dwt2d.rs` | the wavelet transform of an image |
 //! | `hacc.rs` | short-range forces in a tree of particles |
+//! | `lulesh/` | hydrodynamics on a mesh of hexahedra |
 //! | `pennant/` | hydrodynamics on a mesh of polygons |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
@@ -126,6 +127,7 @@ mod lane_sum;
 pub mod lps;
 pub mod lstm;
 pub mod lu;
+pub mod lulesh;
 mod matrix_vector;
 pub mod miniamr;
 pub mod minicontact;

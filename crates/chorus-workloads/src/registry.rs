@@ -29,6 +29,7 @@ use crate::kmn::Kmn;
 use crate::lps::Lps;
 use crate::lstm::Lstm;
 use crate::lu::Lu;
+use crate::lulesh::Lulesh;
 use crate::miniamr::MiniAmr;
 use crate::minicontact::MiniContact;
 use crate::mm2::Mm2;
@@ -141,6 +142,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &ResNet18,
     &Bitonic,
     &Hacc,
+    &Lulesh,
     &Pennant,
     &RnnGru(Input::Large),
     &RnnGru(Input::Small),
