@@ -65,21 +65,24 @@ fn size(scale: Scale) -> (u32, u32) {
 
 /// What a particle of some mass at a distance adds to the acceleration, per unit of distance.
 fn pull(squared: f32, mass: f32) -> f32 {
-    if squared <= 0.0 || squared >= REACH * REACH {
-        return 0.0;
-    }
     let softened = squared + SOFTENING_SQUARED;
     let grid = GRID_FORCE.iter().rev().fold(0.0, |sum, &coefficient| sum * squared + coefficient);
-    mass * (1.0 / (softened * softened.sqrt()) - grid)
+    let force = mass * (1.0 / (softened * softened.sqrt()) - grid);
+    if squared > 0.0 && squared < REACH * REACH { force } else { 0.0 }
 }
 
-/// Adds what a source, its place and mass, does to a particle.
-fn attract(acceleration: &mut [f32; 3], place: [f32; 3], source: [f32; 4]) {
-    let distance: [f32; 3] = std::array::from_fn(|axis| source[axis] - place[axis]);
-    let squared = distance[0] * distance[0] + distance[1] * distance[1] + distance[2] * distance[2];
-    let pull = pull(squared, source[3]);
-    for (sum, distance) in acceleration.iter_mut().zip(distance) {
-        *sum += pull * distance;
+/// A vector for each particle of a leaf.
+type Leaf = [Lanes<f32>; 3];
+
+/// Adds what a source, its place and mass, does to the particles of a leaf.
+fn attract(accelerations: &mut Leaf, places: &Leaf, [x, y, z, mass]: [f32; 4]) {
+    for lane in 0..LANES {
+        let distance = [x - places[0].0[lane], y - places[1].0[lane], z - places[2].0[lane]];
+        let squared = distance[0] * distance[0] + distance[1] * distance[1] + distance[2] * distance[2];
+        let pull = pull(squared, mass);
+        accelerations[0].0[lane] += pull * distance[0];
+        accelerations[1].0[lane] += pull * distance[1];
+        accelerations[2].0[lane] += pull * distance[2];
     }
 }
 
@@ -127,9 +130,9 @@ async fn short_range(w: Wave, particles: Particles) {
     let particle = w.lane_ids() + leaf * LANES_U32;
     w.alu(8).await;
     let components = |first: Lanes<u32>| std::array::from_fn(|axis| w.load(places, first + axis as u32 * count));
-    let own: [Lanes<f32>; 3] = w.join_all(components(particle)).await;
+    let own: Leaf = w.join_all(components(particle)).await;
     let bounds = w.load_where(Mask::first(2), particles.list_starts, w.lane_ids() + leaf).await;
-    let mut sums = [[0.0; 3]; LANES];
+    let mut sums: Leaf = [Lanes::splat(0.0); 3];
     for batch in (bounds[0] + wave..bounds[1]).step_by((WAVES_PER_GROUP * LANES_U32) as usize) {
         let entries = w.lane_ids() * WAVES_PER_GROUP + batch;
         let listed = entries.below(bounds[1]);
@@ -143,30 +146,25 @@ async fn short_range(w: Wave, particles: Particles) {
             for (word, values) in (0..).zip([x, y, z, mass]) {
                 w.lds_write(Mask::ALL, w.lane_ids() * 4 + wave * LOCAL_WORDS + word, values);
             }
-            attract_all(&w, own, &mut sums).await;
+            attract_all(&w, &own, &mut sums).await;
         }
     }
     add_up(&w, particles, sums).await;
 }
 
 /// Adds what the particles in local data do to all lanes.
-async fn attract_all(w: &Wave, own: [Lanes<f32>; 3], sums: &mut [[f32; 3]; LANES]) {
+async fn attract_all(w: &Wave, own: &Leaf, sums: &mut Leaf) {
     for first in (0..LANES_U32).step_by(AT_ONCE) {
         let words: [f32; 4 * AT_ONCE] = w.lds_read_vector(w.id().wave * LOCAL_WORDS + first * 4);
         w.alu(PAIR_ALU * AT_ONCE as u32).await;
-        for &source in words.as_chunks().0 {
-            for (lane, sum) in sums.iter_mut().enumerate() {
-                attract(sum, own.map(|axis| axis[lane]), source);
-            }
-        }
+        words.as_chunks().0.iter().for_each(|&source| attract(sums, own, source));
     }
 }
 
 /// Adds up what the wavefronts of a work-group found, and stores it.
-async fn add_up(w: &Wave, particles: Particles, sums: [[f32; 3]; LANES]) {
-    for axis in 0..3 {
-        let at = w.lane_ids() + w.id().wave * LOCAL_WORDS + axis as u32 * LANES_U32;
-        w.lds_write(Mask::ALL, at, Lanes::from_fn(|lane| sums[lane][axis]));
+async fn add_up(w: &Wave, particles: Particles, sums: Leaf) {
+    for (axis, sums) in (0..).zip(sums) {
+        w.lds_write(Mask::ALL, w.lane_ids() + w.id().wave * LOCAL_WORDS + axis * LANES_U32, sums);
     }
     w.barrier().await;
     let axis = w.id().wave;
@@ -247,20 +245,21 @@ fn lists_of(places: &[[f32; 3]]) -> Lists {
 /// The accelerations on the host, in the order in which the wavefronts add.
 fn reference_forces(places: &[[f32; 3]], masses: &[f32], lists: &Lists) -> Vec<[f32; 3]> {
     let mut accelerations = Vec::with_capacity(places.len());
-    for (particle, &place) in places.iter().enumerate() {
-        let bounds = [0, 1].map(|end| lists.starts[particle / LANES + end] as usize);
-        let mut total = [0.0; 3];
+    for (leaf, own) in places.chunks_exact(LANES).enumerate() {
+        let own: Leaf = std::array::from_fn(|axis| Lanes::from_fn(|lane| own[lane][axis]));
+        let near = &lists.leaves[lists.starts[leaf] as usize..lists.starts[leaf + 1] as usize];
+        let mut total: Leaf = [Lanes::splat(0.0); 3];
         for wave in 0..WAVES_PER_GROUP as usize {
-            let mut sum = [0.0; 3];
-            for &leaf in lists.leaves[bounds[0]..bounds[1]].iter().skip(wave).step_by(WAVES_PER_GROUP as usize) {
+            let mut sums: Leaf = [Lanes::splat(0.0); 3];
+            for &leaf in near.iter().skip(wave).step_by(WAVES_PER_GROUP as usize) {
                 for source in leaf as usize * LANES..(leaf as usize + 1) * LANES {
                     let [x, y, z] = places[source];
-                    attract(&mut sum, place, [x, y, z, masses[source]]);
+                    attract(&mut sums, &own, [x, y, z, masses[source]]);
                 }
             }
-            total.iter_mut().zip(sum).for_each(|(total, sum)| *total += sum);
+            total = std::array::from_fn(|axis| total[axis] + sums[axis]);
         }
-        accelerations.push(total);
+        accelerations.extend((0..LANES).map(|lane| total.map(|axis| axis[lane])));
     }
     accelerations
 }

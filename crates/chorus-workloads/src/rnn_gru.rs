@@ -122,9 +122,8 @@ impl Workload for RnnGru {
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let shape = Shape::new(GATES, self.0, scale);
-        let layer = Inference::draw(shape, seed, memory);
-        let gates = memory.alloc(shape.gates_len() as usize);
+        let layer = Inference::draw(Shape::new(GATES, self.0, scale), seed, memory);
+        let gates = memory.alloc(layer.shape.gates_len() as usize);
         let mut kernels = Vec::new();
         for moment in layer.moments() {
             kernels.extend(layer.products(moment));

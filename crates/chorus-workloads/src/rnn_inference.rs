@@ -89,13 +89,8 @@ impl Shape {
 
     /// The recurrent product of a time step.
     fn step(&self) -> Step {
-        Step {
-            rows: self.gates * self.hidden,
-            batch: self.batch,
-            depth: self.hidden,
-            splits: self.splits,
-            packing: Packing::Panels,
-        }
+        let Shape { gates, hidden, batch, splits, .. } = *self;
+        Step { rows: gates * hidden, batch, depth: hidden, splits, packing: Packing::Panels }
     }
 
     /// The sums of all gates of some elements, as few ranges.
