@@ -190,7 +190,8 @@ fn step_kernels(particles: Particles) -> [Kernel; 3] {
     };
     let starts = |share: Share| {
         let groups = share.groups();
-        if groups.is_empty() { Vec::new() } else { vec![groups.start as usize..groups.end as usize + 1] }
+        let bounds = groups.start as usize..groups.end as usize + usize::from(!groups.is_empty());
+        vec![bounds]
     };
     let forces = Kernel::new("short range", count / LANES_U32, WAVES_PER_GROUP, move |w| short_range(w, particles))
         .registers(32)

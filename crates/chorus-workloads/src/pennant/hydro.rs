@@ -154,7 +154,7 @@ impl State {
                 corners[side] = corner(gas.density, forces[side], forces[before], both);
             }
         }
-        for point in 0..self.places.len() {
+        for (point, &velocity) in old.iter().enumerate() {
             let mut total = [0.0; 3];
             let mut side = mesh.first_side[point];
             while side != NONE {
@@ -162,7 +162,7 @@ impl State {
                 side = mesh.next_side[side as usize];
             }
             (self.places[point], self.velocities[point]) =
-                move_point(self.places[point], old[point], total, mesh.fixed[point], self.step);
+                move_point(self.places[point], velocity, total, mesh.fixed[point], self.step);
         }
         self.work(mesh, &old, &forces, &sounds);
     }

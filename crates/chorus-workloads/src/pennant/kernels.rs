@@ -389,11 +389,35 @@ async fn time_step(w: Wave, groups: u32, b: Buffers) {
 
 /// The launches of a cycle.
 pub fn cycle(counts: &Counts, b: Buffers) -> Vec<Kernel> {
-    let Counts { points, sides, zones, .. } = *counts;
-    let topology = b.topology.all;
+    let [half, moves] = point_kernels(counts, b);
+    let [forces, works] = side_kernels(counts, b);
+    let [energies, step] = zone_kernels(counts, b);
+    vec![half, forces, moves, works, energies, step]
+}
+
+fn point_kernels(counts: &Counts, b: Buffers) -> [Kernel; 2] {
+    let Counts { points, sides, .. } = *counts;
+    let own = move |share| repeated(items(share, points), points, 2);
+    let groups = points.div_ceil(ITEMS);
+    let half = Kernel::new("half step", groups, WAVES_PER_GROUP, move |w| half_step(w, points, b))
+        .access(b.step, Read)
+        .access_parts(b.places, Read, own)
+        .access_parts(b.velocities, Read, own)
+        .access_parts(b.halfway, ReadWrite, own)
+        .access_parts(b.old_velocities, ReadWrite, own);
+    let moves = Kernel::new("points", groups, WAVES_PER_GROUP, move |w| move_points(w, [points, sides], b))
+        .registers(32)
+        .access(b.topology.all, Read)
+        .access(b.step, Read)
+        .access(b.corners, Read)
+        .access_parts(b.places, ReadWrite, own)
+        .access_parts(b.velocities, ReadWrite, own);
+    [half, moves]
+}
+
+fn side_kernels(counts: &Counts, b: Buffers) -> [Kernel; 2] {
+    let Counts { sides, zones, .. } = *counts;
     let chunks = counts.chunks.len() as u32 - 1;
-    let own_points = move |share| repeated(items(share, points), points, 2);
-    let own_zones = move |share| vec![items(share, zones)];
     let of_chunks = |bounds: &Rc<[u32]>, len: u32, parts: usize| {
         let bounds = Rc::clone(bounds);
         move |share: Share| {
@@ -401,55 +425,46 @@ pub fn cycle(counts: &Counts, b: Buffers) -> Vec<Kernel> {
             repeated(bounds[start as usize] as usize..bounds[end as usize] as usize, len, parts)
         }
     };
-    let own_sides = |parts| of_chunks(&counts.chunks, sides, parts);
-    let own_chunk_zones = || of_chunks(&counts.chunk_zones, zones, 1);
-    let per_point = points.div_ceil(ITEMS);
-    let groups = counts.zone_groups();
-    let half = Kernel::new("half step", per_point, WAVES_PER_GROUP, move |w| half_step(w, points, b))
-        .access(b.step, Read)
-        .access_parts(b.places, Read, own_points)
-        .access_parts(b.velocities, Read, own_points)
-        .access_parts(b.halfway, ReadWrite, own_points)
-        .access_parts(b.old_velocities, ReadWrite, own_points);
+    let own = |parts| of_chunks(&counts.chunks, sides, parts);
+    let own_zones = || of_chunks(&counts.chunk_zones, zones, 1);
     let forces = Kernel::new("side forces", chunks, WAVES_PER_GROUP, move |w| side_forces(w, sides, b))
         .registers(48)
         .lds(LOCAL_QUANTITIES * SIDES_PER_CHUNK * 4)
-        .access(topology, Read)
+        .access(b.topology.all, Read)
         .access(b.halfway, Read)
         .access(b.velocities, Read)
-        .access_parts(b.masses, Read, own_chunk_zones())
-        .access_parts(b.energies, Read, own_chunk_zones())
-        .access_parts(b.forces, ReadWrite, own_sides(2))
-        .access_parts(b.corners, ReadWrite, own_sides(3))
-        .access_parts(b.sounds, ReadWrite, own_chunk_zones());
-    let moves = Kernel::new("points", per_point, WAVES_PER_GROUP, move |w| move_points(w, [points, sides], b))
-        .registers(32)
-        .access(topology, Read)
-        .access(b.step, Read)
-        .access(b.corners, Read)
-        .access_parts(b.places, ReadWrite, own_points)
-        .access_parts(b.velocities, ReadWrite, own_points);
+        .access_parts(b.masses, Read, own_zones())
+        .access_parts(b.energies, Read, own_zones())
+        .access_parts(b.forces, ReadWrite, own(2))
+        .access_parts(b.corners, ReadWrite, own(3))
+        .access_parts(b.sounds, ReadWrite, own_zones());
     let works = Kernel::new("side works", chunks, WAVES_PER_GROUP, move |w| side_works(w, b))
         .registers(48)
         .lds(LOCAL_QUANTITIES * SIDES_PER_CHUNK * 4)
-        .access(topology, Read)
+        .access(b.topology.all, Read)
         .access(b.step, Read)
         .access(b.places, Read)
         .access(b.velocities, Read)
         .access(b.old_velocities, Read)
-        .access_parts(b.forces, Read, own_sides(2))
-        .access_parts(b.works, ReadWrite, own_chunk_zones())
-        .access_parts(b.areas, ReadWrite, own_chunk_zones());
+        .access_parts(b.forces, Read, own(2))
+        .access_parts(b.works, ReadWrite, own_zones())
+        .access_parts(b.areas, ReadWrite, own_zones());
+    [forces, works]
+}
+
+fn zone_kernels(counts: &Counts, b: Buffers) -> [Kernel; 2] {
+    let (zones, groups) = (counts.zones, counts.zone_groups());
+    let own = move |share| vec![items(share, zones)];
     let energies = Kernel::new("zones", groups, WAVES_PER_GROUP, move |w| zone_energies(w, zones, b))
         .lds(ITEMS * 4)
-        .access_parts(b.masses, Read, own_zones)
-        .access_parts(b.works, Read, own_zones)
-        .access_parts(b.areas, Read, own_zones)
-        .access_parts(b.sounds, Read, own_zones)
-        .access_parts(b.energies, ReadWrite, own_zones)
+        .access_parts(b.masses, Read, own)
+        .access_parts(b.works, Read, own)
+        .access_parts(b.areas, Read, own)
+        .access_parts(b.sounds, Read, own)
+        .access_parts(b.energies, ReadWrite, own)
         .access_parts(b.allowed, ReadWrite, |share| vec![scaled(share.groups(), 1)]);
     let step = Kernel::new("time step", 1, 1, move |w| time_step(w, groups, b))
         .access(b.allowed, Read)
         .access(b.step, ReadWrite);
-    vec![half, forces, moves, works, energies, step]
+    [energies, step]
 }
