@@ -112,7 +112,9 @@ pub enum Measure {
     RatioOfRates,
     /// The metric over others of the same run, those of `per`; zero where nothing was counted at all.
     Quotient,
-    /// The same over that of the baseline.
+    /// The same, but nothing where nothing was counted: so many of one thing for each of another.
+    Average,
+    /// A quotient over that of the baseline.
     RatioOfQuotients,
     /// The speed-up over what it costs, in multiples of what the baseline does: the `cost` of each series.
     SpeedUpPerCost,
@@ -129,13 +131,13 @@ impl Measure {
             | Measure::Ratio
             | Measure::RatioOfRates
             | Measure::RatioOfQuotients => true,
-            Measure::Quotient | Measure::Rate => false,
+            Measure::Quotient | Measure::Average | Measure::Rate => false,
         }
     }
 
     /// Whether it divides by other metrics of the same run.
     pub fn is_quotient(self) -> bool {
-        matches!(self, Measure::Quotient | Measure::RatioOfQuotients)
+        matches!(self, Measure::Quotient | Measure::Average | Measure::RatioOfQuotients)
     }
 
     /// Whether it is about time alone and takes no metric.

@@ -3,7 +3,7 @@
 //! A bar, or a point of a line, is the quotient of a run and the baseline's run of the same workload, or a quotient or rate of the
 //! run itself; with several seeds, of their arithmetic means. A run without a result, or with a wrong one, gives no bar: the figure says why. Means are taken over
 //! the workloads for which every series that has any bar has one, so that they can be compared; the figure says so where these
-//! are not all.
+//! are not all. Averages are taken each over those that there are.
 
 use std::collections::BTreeMap;
 
@@ -278,6 +278,7 @@ fn metrics_of(figure: &Figure) -> Vec<String> {
         | Measure::RatioOfRates
         | Measure::RatioOfQuotients
         | Measure::Quotient
+        | Measure::Average
         | Measure::Rate => match figure.chart {
             Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
             Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
@@ -356,7 +357,11 @@ impl Source<'_> {
         let mut groups = Vec::new();
         for (mean, label, over) in means {
             let members: Vec<&Group> = workloads.iter().filter(|group| over.contains(&group.label)).collect();
-            let common = common(figure.series.len(), &members);
+            // An average that does not exist says nothing against those that do.
+            let common = match figure.measure {
+                Measure::Average => members.clone(),
+                _ => common(figure.series.len(), &members),
+            };
             notes.extend(smaller_mean(&label, &members, &common));
             let bars = (0..figure.series.len()).map(|index| mean_bar(mean, &common, index)).collect();
             groups.push(Group { label, baseline: None, bars });
@@ -385,10 +390,11 @@ impl Source<'_> {
         match self.figure.measure {
             Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio => Ok(value),
             Measure::RatioOfRates | Measure::Rate => Ok(value / result.simulated_ns),
-            Measure::Quotient | Measure::RatioOfQuotients => {
+            Measure::Quotient | Measure::Average | Measure::RatioOfQuotients => {
                 let per = sum(&self.figure.per)?;
                 match value / per {
                     quotient if quotient.is_finite() => Ok(quotient),
+                    _ if value == 0.0 && self.figure.measure == Measure::Average => Err("nothing to count".to_owned()),
                     _ if value == 0.0 => Ok(0.0),
                     _ => Err("divided by zero".to_owned()),
                 }

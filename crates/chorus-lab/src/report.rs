@@ -13,11 +13,19 @@ use chorus_system::Scale;
 use serde::Serialize;
 
 use crate::chart;
-use crate::claim::{Evaluation, Predicted, Verdict};
+use crate::claim::{Evaluation, Kind, Predicted, Verdict};
 use crate::experiment::Experiment;
 use crate::figure::{Bar, CYCLES, FigureData, Group};
 use crate::html::{Cell, Narrow, details, escape, page, table};
 use crate::run::{Build, CheckResult, Record};
+
+/// How claims are told apart, in the order in which they are shown.
+const CLAIM_KINDS: [(Kind, &str); 4] = [
+    (Kind::Headline, "Headlines"),
+    (Kind::Result, "Results"),
+    (Kind::Trend, "Directions"),
+    (Kind::Arithmetic, "What is counted or calculated"),
+];
 
 /// What a metric means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -194,12 +202,19 @@ impl Report<'_> {
             Cell::text("Verdict"),
             Cell::classed("why", "Why"),
         ];
-        let rows: Vec<Vec<Cell>> = self.claims.iter().map(claim_row).collect();
+        let table_of = |(kind, title): (Kind, &str)| {
+            let rows: Vec<Vec<Cell>> = self.claims.iter().filter(|claim| claim.kind == kind).map(claim_row).collect();
+            match rows.is_empty() {
+                true => String::new(),
+                false => format!("<h3>{title}</h3>\n{}", table(Narrow::Cards, &headers, &rows)),
+            }
+        };
+        let tables: Vec<String> = CLAIM_KINDS.into_iter().map(table_of).collect();
         format!(
             "<h2 id=\"claims\">What the paper states and what was measured</h2>\n{}\
              <p class=\"soft\">Ratio is measured over paper. Approximate claims (≈) agree within 15 %. A claim is partial where some of its workloads have no \
              usable run; a partial claim counts as neither agreement nor disagreement.</p>\n",
-            table(Narrow::Cards, &headers, &rows)
+            tables.concat()
         )
     }
 

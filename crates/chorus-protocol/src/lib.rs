@@ -44,6 +44,7 @@
 pub mod access;
 pub mod address;
 pub mod cache;
+pub mod chiplet_table;
 pub mod controller;
 pub mod directory;
 pub mod host_line;

@@ -77,8 +77,11 @@ fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
             let varied: Vec<_> =
                 varied.filter(|variant| figure.series.iter().any(|series| is(series, &variant.name))).collect();
             let set = varied.iter().filter_map(|variant| variant.set.first()?.split_once('=')).map(|(key, _)| key);
-            let key =
-                set.chain(varied.iter().flat_map(|variant| variant.times.keys().map(String::as_str))).next().unwrap();
+            let times = varied.iter().flat_map(|variant| variant.times.keys().map(String::as_str));
+            // Other machines have more GPUs, other scales larger ones.
+            let systems = varied.iter().filter_map(|variant| variant.system.as_ref().map(|_| "hierarchy.gpus"));
+            let scales = varied.iter().filter_map(|variant| variant.scale.map(|_| "core.count"));
+            let key = systems.chain(scales).chain(set).chain(times).next().unwrap();
             let places: Vec<(f64, f64)> = figure
                 .series
                 .iter()
@@ -183,7 +186,7 @@ fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
     check_message(
         "label = \"GPU-VI\"",
         "lable = \"GPU-VI\"",
-        "small.toml:21:13: unknown key `lable`; accepted: `label`, `protocol`, `variant`, `at`, `line`; did you mean `label`?",
+        "small.toml:21:13: unknown key `lable`; accepted: `label`, `protocol`, `variant`, `baseline_variant`, `cost`, `at`, `line`; did you mean `label`?",
     );
 }
 
@@ -298,7 +301,7 @@ fn an_unknown_paper_is_named_with_the_nearest_one() {
     let message = paper::load("tv", &KNOWN).unwrap_err().to_string();
     assert_eq!(
         message,
-        "unknown paper `tv`; known: `tc`, `hmg`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
+        "unknown paper `tv`; known: `tc`, `hmg`, `rec`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
     );
 }
 

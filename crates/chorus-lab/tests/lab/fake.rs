@@ -156,6 +156,7 @@ fn between_modules(spec: &RunSpec) -> Vec<(String, f64)> {
             metrics.push((format!("{distance}.messages.{class}"), flits));
         }
         metrics.push((format!("{distance}.bytes"), 6400.0 + spec.workload.len() as f64));
+        metrics.push((format!("{distance}.messages"), 400.0 + spec.workload.len() as f64));
     }
     let counted = [
         ("inter_gpu.loads", 10.0),

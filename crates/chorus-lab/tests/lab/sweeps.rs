@@ -61,6 +61,18 @@ mean = "arithmetic"
 series = [{ label = "REC", protocol = "rec" }]
 
 [[figure]]
+id = "lines"
+title = "Lines"
+axis = "lines per eviction"
+matrices = ["plain"]
+chart = "bars"
+measure = "average"
+metric = "protocol.groups_by_replacement"
+per = ["protocol.replacements"]
+mean = "arithmetic"
+series = [{ label = "REC", protocol = "rec" }, { label = "per line", protocol = "dir" }]
+
+[[figure]]
 id = "cost"
 title = "Per cost"
 axis = "speed-up over cost"
@@ -93,6 +105,10 @@ fn made(spec: &RunSpec) -> Record {
     let faster = if is_rec && spec.workload == "pr" { 4 } else { 1 } * if spec.set.is_empty() { 1 } else { 2 };
     let mut metrics = plain.metrics.clone();
     metrics.insert("protocol.l2.misses".to_owned(), if is_rec { 20.0 } else { 30.0 });
+    if is_rec && spec.workload == "pr" {
+        metrics.insert("protocol.replacements".to_owned(), 0.0);
+        metrics.insert("protocol.groups_by_replacement".to_owned(), 0.0);
+    }
     let result = RunResult { cycles: 8000 / faster, metrics, ..plain };
     Record {
         spec: spec.clone(),
@@ -158,8 +174,16 @@ fn metrics_are_taken_off_before_quotients_are_compared() {
 }
 
 #[test]
+fn an_average_of_nothing_has_no_bar_and_every_mean_is_over_those_there_are() {
+    let lines = &figures()[2];
+    assert_eq!([lines.value("atax", "rec", None), lines.value("pr", "rec", None)], [Some(10.0), None]);
+    assert_eq!([0, 1].map(|series| lines.means[0].bars[series].value()), [Some(10.0); 2]);
+    assert_eq!(lines.notes, ["REC has no bar for pr (nothing to count)."]);
+}
+
+#[test]
 fn a_speed_up_is_divided_by_its_cost() {
-    let cost = &figures()[2];
+    let cost = &figures()[3];
     assert_eq!([cost.value("pr", "rec", None), cost.value("pr", "dir", None)], [Some(2.0), Some(1.0)]);
 }
 
