@@ -176,14 +176,6 @@ impl Workload for BabelStream {
          BabelStream (Deakin et al., IJCSE 2018)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (work_groups, rounds) = size(scale);
         let mut generator = SplitMix64::new(seed);

@@ -290,14 +290,6 @@ impl Workload for Backprop {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Backprop); Rodinia backprop (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let mut reference = Reference::draw(work_groups(scale), &mut SplitMix64::new(seed));
         let network = Network {

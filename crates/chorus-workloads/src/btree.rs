@@ -327,14 +327,6 @@ impl Workload for Btree {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (BTREE); Rodinia b+tree (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = Size::of(scale);
         let mut generator = SplitMix64::new(seed);

@@ -229,14 +229,6 @@ impl Workload for Color {
          Pannotia color_max (Che et al., IISWC 2013)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         paint(&road_like(side(scale), seed), seed, memory)
     }

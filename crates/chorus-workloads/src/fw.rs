@@ -107,14 +107,6 @@ impl Workload for Fw {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (FW); Pannotia fw (Che et al., IISWC 2013)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (nodes, launches) = size(scale);
         let mut distances = draw(nodes, &mut SplitMix64::new(seed));

@@ -171,14 +171,6 @@ impl Workload for Gaussian {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Gaussian); Rodinia gaussian (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let rows = rows(scale);
         let elements = (rows * rows) as usize;

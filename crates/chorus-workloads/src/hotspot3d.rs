@@ -182,14 +182,6 @@ impl Workload for Hotspot3d {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Hotspot3D); Rodinia hotspot3D (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (side, steps) = size(scale);
         let stack = Stack::new(side);

@@ -10,6 +10,7 @@
 //! | `generator.rs` | the random numbers that inputs are drawn from |
 //! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `shares.rs` | what a chiplet has of a launch in tiles |
 //! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
@@ -24,6 +25,7 @@
 //! | `conv_gradient.rs` | the gradients of convolution layers |
 //! | `training/` | training steps of networks over images |
 //! | `recurrent.rs` | the steps of recurrent networks |
+//! | `rnn_inference.rs` | inference with gated cells in many kernels |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -82,6 +84,13 @@
 //! | `square.rs` | the squares of an array, again and again |
 //! | `sssp.rs` | the shortest ways from one node |
 //! | `btree.rs` | queries in a B+ tree |
+//! | `rnn_gru.rs` | gated recurrent units |
+//! | `rnn_lstm.rs` | long short-term memory, kernel by kernel |
+//! | `cnn.rs` | a network of three layers |
+//! | `dwt2d.rs` | the wavelet transform of an image |
+//! | `hacc.rs` | short-range forces in a tree of particles |
+//! | `lulesh/` | hydrodynamics on a mesh of hexahedra |
+//! | `pennant/` | hydrodynamics on a mesh of polygons |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -107,12 +116,14 @@ pub mod btree;
 pub mod c2d;
 pub mod cc;
 pub mod cl;
+pub mod cnn;
 pub mod color;
 pub mod comd;
 mod conv;
 mod conv_gradient;
 pub mod cusolver;
 pub mod dlb;
+pub mod dwt2d;
 mod element_grid;
 mod fast_barrier;
 pub mod fir;
@@ -124,6 +135,7 @@ pub mod gemv;
 pub mod generator;
 pub mod googlenet;
 pub mod graph;
+pub mod hacc;
 pub mod hotspot3d;
 pub mod hpgmg;
 pub mod hsp;
@@ -134,6 +146,7 @@ pub mod lps;
 pub mod lstm;
 pub mod lu;
 pub mod lud;
+pub mod lulesh;
 mod matrix_vector;
 pub mod miniamr;
 pub mod minicontact;
@@ -150,6 +163,7 @@ pub mod nw;
 pub mod overfeat;
 mod pair_locks;
 pub mod pathfinder;
+pub mod pennant;
 mod pooling;
 pub mod pr;
 pub mod program;
@@ -160,9 +174,13 @@ pub mod resnet18;
 pub mod rg;
 pub mod rnn_dgrad;
 pub mod rnn_fw;
+pub mod rnn_gru;
+pub mod rnn_inference;
+pub mod rnn_lstm;
 pub mod rnn_wgrad;
 pub mod saxpy;
 pub mod sc;
+mod shares;
 pub mod snap;
 pub mod square;
 pub mod sr;

@@ -283,14 +283,6 @@ impl Workload for Lud {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (LUD); Rodinia lud (Che et al., IISWC 2009)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let rows = rows(scale);
         let mut generator = SplitMix64::new(seed);

@@ -14,10 +14,12 @@ use crate::btree::Btree;
 use crate::c2d::C2d;
 use crate::cc::Cc;
 use crate::cl::Cl;
+use crate::cnn::Cnn;
 use crate::color::Color;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::dwt2d::Dwt2d;
 use crate::fir::Fir;
 use crate::fw::Fw;
 use crate::gaussian::Gaussian;
@@ -25,6 +27,7 @@ use crate::gemm_polybench::Gemm;
 use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
+use crate::hacc::Hacc;
 use crate::hotspot3d::Hotspot3d;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
@@ -34,6 +37,7 @@ use crate::lps::Lps;
 use crate::lstm::Lstm;
 use crate::lu::Lu;
 use crate::lud::Lud;
+use crate::lulesh::Lulesh;
 use crate::miniamr::MiniAmr;
 use crate::minicontact::MiniContact;
 use crate::mm2::Mm2;
@@ -45,6 +49,7 @@ use crate::nekbone::Nekbone;
 use crate::nw::Nw;
 use crate::overfeat::OverFeat;
 use crate::pathfinder::Pathfinder;
+use crate::pennant::Pennant;
 use crate::pr::PageRank;
 use crate::program::HostProgram;
 use crate::resnet::ResNet;
@@ -52,6 +57,9 @@ use crate::resnet18::ResNet18;
 use crate::rg::Rg;
 use crate::rnn_dgrad::RnnDataGradient;
 use crate::rnn_fw::RnnForward;
+use crate::rnn_gru::RnnGru;
+use crate::rnn_inference::Input;
+use crate::rnn_lstm::RnnLstm;
 use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
 use crate::sc::Sc;
@@ -161,6 +169,15 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Square,
     &Sssp,
     &Btree,
+    &Hacc,
+    &Lulesh,
+    &Pennant,
+    &RnnGru(Input::Large),
+    &RnnGru(Input::Small),
+    &RnnLstm(Input::Large),
+    &RnnLstm(Input::Small),
+    &Cnn,
+    &Dwt2d,
 ];
 
 /// The workload called `name`, by its own name or another one.

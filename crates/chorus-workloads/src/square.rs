@@ -61,14 +61,6 @@ impl Workload for Square {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Square); HIP-Examples square"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let groups = work_groups(scale);
         let mut generator = SplitMix64::new(seed);

@@ -245,14 +245,6 @@ impl Workload for Sssp {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (SSSP); Pannotia sssp (Che et al., IISWC 2013)"
     }
 
-    fn communicates(&self) -> bool {
-        false
-    }
-
-    fn uses_fences(&self) -> bool {
-        false
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (side, rounds) = size(scale);
         find_ways(&road_like(side, seed), rounds, memory)

@@ -156,12 +156,15 @@ impl ChipletTable {
     /// Chiplets that may hold dirty lines.
     pub fn dirty(&self) -> u64 {
         let dirty = |row: &Row, chiplet: usize| row.chiplets[chiplet].state == State::Dirty;
-        (0..self.chiplets).filter(|&chiplet| self.rows.iter().any(|row| dirty(row, chiplet))).fold(0, |set, c| set | 1 << c)
+        (0..self.chiplets)
+            .filter(|&chiplet| self.rows.iter().any(|row| dirty(row, chiplet)))
+            .fold(0, |set, c| set | 1 << c)
     }
 
     /// Gives every accessed data structure exactly one row. Rows that one access reaches across become one, and a full table starts anew.
     fn give_rows(&mut self, accesses: &[Access], plan: &mut Plan) {
-        let fresh = accesses.iter().filter(|access| !self.rows.iter().any(|row| meet(&row.structure, &access.structure)));
+        let fresh =
+            accesses.iter().filter(|access| !self.rows.iter().any(|row| meet(&row.structure, &access.structure)));
         if self.rows.len() + fresh.count() > self.limits.rows {
             let Plan { acquires, releases } = self.forget_all();
             plan.acquires |= acquires;

@@ -22,7 +22,11 @@ impl Ranges {
             if a.start < b.end && b.start < a.end {
                 return true;
             }
-            if a.end <= b.end { left.next() } else { right.next() };
+            if a.end <= b.end {
+                left.next()
+            } else {
+                right.next()
+            };
         }
         false
     }
@@ -76,7 +80,7 @@ mod tests {
     fn ranges_that_meet_become_one() {
         let mut ranges = set(&[8..12, 0..4, 4..4]);
         assert_eq!(ranges.iter().cloned().collect::<Vec<_>>(), [0..4, 8..12]);
-        ranges.add(&set(&[4..8]));
+        ranges.add(&Ranges::from(4..8));
         assert_eq!((ranges, Some(0..12)), (Ranges::from(0..12), set(&[0..4, 8..12]).span()));
     }
 
