@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::declared::Declared;
 use super::kernel::{Kernel, Mismatch, Program, WaveId};
 use super::memory::HostMemory;
 use super::partition::part_of;
@@ -28,23 +29,44 @@ pub fn run(program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mis
 /// As [`run`], with work-groups told that they run on one of `gpus` GPUs.
 pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
-        run_waves(&kernel, start_all(&kernel, gpus), memory)?;
+        run_waves(&kernel, start_all(&kernel, gpus), memory, &mut |_, _| Ok(()))?;
+    }
+    program.check(memory)
+}
+
+/// As [`run`], comparing what kernels do with what they declare for each of these numbers of chiplets.
+pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
+    while let Some(kernel) = program.next_kernel(memory) {
+        let declared: Vec<Declared> = chiplets.iter().filter_map(|&count| Declared::of(&kernel, count)).collect();
+        let mut compare = |group: usize, op: &MemoryOp| {
+            let checks = declared.iter().map(|declared| declared.check(group as u32, op));
+            checks.collect::<Result<(), _>>().map_err(|undeclared| Mismatch(undeclared.to_string()))
+        };
+        run_waves(&kernel, start_all(&kernel, 1), memory, &mut compare)?;
     }
     program.check(memory)
 }
 
 /// Runs one kernel on one GPU, all wavefronts in turn, one operation each.
 pub fn run_kernel(kernel: &Kernel, memory: &mut HostMemory) -> Result<(), Mismatch> {
-    run_waves(kernel, start_all(kernel, 1), memory)
+    run_waves(kernel, start_all(kernel, 1), memory, &mut |_, _| Ok(()))
 }
 
-fn run_waves(kernel: &Kernel, mut waves: Vec<FlatWave>, memory: &mut HostMemory) -> Result<(), Mismatch> {
+/// Sees what a work-group is about to do.
+type Observer<'o> = dyn FnMut(usize, &MemoryOp) -> Result<(), Mismatch> + 'o;
+
+fn run_waves(
+    kernel: &Kernel,
+    mut waves: Vec<FlatWave>,
+    memory: &mut HostMemory,
+    observer: &mut Observer<'_>,
+) -> Result<(), Mismatch> {
     for _ in 0..ROUNDS_MAX {
         if waves.iter().all(|wave| wave.finished) {
             return Ok(());
         }
         for index in 0..waves.len() {
-            issue_one(&mut waves, index, memory);
+            issue_one(&mut waves, index, memory, observer)?;
         }
     }
     Err(Mismatch(format!("kernel {} makes no progress on flat memory", kernel.name)))
@@ -65,22 +87,29 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     waves
 }
 
-fn issue_one(waves: &mut [FlatWave], index: usize, memory: &mut HostMemory) {
+fn issue_one(
+    waves: &mut [FlatWave],
+    index: usize,
+    memory: &mut HostMemory,
+    observer: &mut Observer<'_>,
+) -> Result<(), Mismatch> {
     let wave = &mut waves[index];
     if wave.finished || wave.at_barrier {
-        return;
+        return Ok(());
     }
     let front = wave.task.state().borrow().front();
     let Some(operation) = front else {
         wave.finished = wave.task.poll() && wave.task.state().borrow().front().is_none();
-        return;
+        return Ok(());
     };
     let mut state = wave.task.state().borrow_mut();
     state.pop();
     match operation {
         Operation::Alu(_) | Operation::Lds(_) => {}
         Operation::Memory(slot) => {
-            perform(state.memory_op_mut(slot), memory.words_mut());
+            let op = state.memory_op_mut(slot);
+            observer(wave.group, op)?;
+            perform(op, memory.words_mut());
             state.complete_memory(slot);
         }
         Operation::Fence { .. } => {
@@ -93,6 +122,7 @@ fn issue_one(waves: &mut [FlatWave], index: usize, memory: &mut HostMemory) {
             release_barrier(waves, group);
         }
     }
+    Ok(())
 }
 
 fn release_barrier(waves: &mut [FlatWave], group: usize) {
@@ -127,6 +157,55 @@ mod tests {
 
     use super::*;
     use crate::frontend::lanes::Lanes;
+    use crate::frontend::{AccessMode, Buf, Share};
+
+    /// A kernel that copies `x` to `y`, and the memory with both.
+    fn copy() -> (Kernel, HostMemory, [Buf<u32>; 2]) {
+        let mut memory = HostMemory::default();
+        let bufs = [(); 2].map(|()| memory.alloc::<u32>(64));
+        let [x, y] = bufs;
+        let kernel = Kernel::new("copy", 2, 1, move |w| async move {
+            let ids = w.global_ids();
+            let values = w.load(x, ids).await;
+            w.store(y, ids, values);
+        });
+        (kernel, memory, bufs)
+    }
+
+    /// One launch whose result does not matter.
+    struct Once(Option<Kernel>);
+
+    impl Program for Once {
+        fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
+            self.0.take()
+        }
+
+        fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_touches_what_it_does_not_declare_is_named_with_the_address() {
+        let part = |share: Share| vec![share.elements(32, 64)];
+        let run = |declare: &dyn Fn(Kernel, [Buf<u32>; 2]) -> Kernel| {
+            let (kernel, mut memory, bufs) = copy();
+            run_declared(&[1, 2], &mut Once(Some(declare(kernel, bufs))), &mut memory).map_err(|wrong| wrong.0)
+        };
+        let right = |kernel: Kernel, [x, y]: [Buf<u32>; 2]| {
+            kernel.access_parts(x, AccessMode::Read, part).access_parts(y, AccessMode::ReadWrite, part)
+        };
+        assert_eq!(run(&right), Ok(()));
+        assert_eq!(run(&|kernel, _| kernel), Ok(()), "it may touch anything");
+        let first_half = |kernel: Kernel, [x, y]: [Buf<u32>; 2]| {
+            let half = |_| vec![Share { index: 0, count: 2, work_groups: 2 }.elements(32, 64)];
+            kernel.access_parts(x, AccessMode::Read, half).access(y, AccessMode::ReadWrite)
+        };
+        assert!(run(&first_half).unwrap_err().starts_with("kernel copy reads address 0x80 on chiplet 0 of 1 and"));
+        let only_read =
+            |kernel: Kernel, [x, y]: [Buf<u32>; 2]| kernel.access(x, AccessMode::ReadWrite).access(y, AccessMode::Read);
+        assert!(run(&only_read).unwrap_err().starts_with("kernel copy writes"));
+    }
 
     #[test]
     fn a_kernel_reads_computes_and_writes() {

@@ -4,6 +4,7 @@
 //! until the compute unit issues them. Values are real: what a load returns is what the caches hold.
 
 pub mod annotation;
+pub mod declared;
 pub mod flat;
 pub mod kernel;
 pub mod lanes;
