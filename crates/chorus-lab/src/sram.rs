@@ -13,9 +13,7 @@
 //!
 //! Left out: decoders, clocks, error correction, and writes, which cost about as much as reads. All but the last grow with the same bits.
 
-use chorus_protocol::directory::DirectoryKind;
-use chorus_protocol::directory::storage::{Extent, hierarchical_sharers};
-use chorus_system::{Scale, SystemConfig, SystemError, resolve};
+use chorus_system::SystemConfig;
 
 /// Feature size in micrometres (CACTI 7.0, 22nm.dat).
 const FEATURE_UM: f64 = 0.022;
@@ -187,39 +185,20 @@ impl Beside {
         let l2 = banks * (self.tags.power_mw(of_bank) + self.data.power_mw(of_bank));
         self.directory.power_mw(directory_accesses) / l2
     }
-}
 
-/// The arrays of a GPU of the REC paper's machine at full size, with REC's directory.
-fn of_rec() -> Result<(Beside, SystemConfig), SystemError> {
-    let config = resolve("rec", Scale::Paper, &[])?.config;
-    let extent = Extent {
-        entries: config.directory.entries,
-        lines_per_entry: config.directory.range.bytes() / config.l1.line_bytes,
-        line_bytes: config.l1.line_bytes,
-        sharers: hierarchical_sharers(config.hierarchy.gpus, config.hierarchy.gpms),
-    };
-    Ok((Beside::new(&config, DirectoryKind::Ranges.entry_bits(&extent).total()), config))
-}
-
-/// Area of REC's directory over that of the L2 (REC paper, section 4.3).
-pub fn rec_area_ratio() -> Result<f64, SystemError> {
-    Ok(of_rec()?.0.area_ratio())
-}
-
-/// Power of REC's directory over that of the L2 (REC paper, section 4.3), while each L2 bank and the directory are accessed in every cycle, which is the most that arrays with one port take.
-pub fn rec_power_ratio() -> Result<f64, SystemError> {
-    let (beside, config) = of_rec()?;
-    let every_cycle = f64::from(config.clocks.l2_mhz) * 1e6;
-    Ok(beside.power_ratio(every_cycle, every_cycle * f64::from(beside.banks)))
-}
-
-/// The same while nothing is accessed.
-pub fn rec_leakage_ratio() -> Result<f64, SystemError> {
-    Ok(of_rec()?.0.power_ratio(0.0, 0.0))
+    /// The same while each L2 bank and the directory are accessed in every cycle of this frequency, which is the most that arrays with one port take.
+    pub fn busy_power_ratio(&self, mhz: u32) -> f64 {
+        let every_cycle = f64::from(mhz) * 1e6;
+        self.power_ratio(every_cycle, every_cycle * f64::from(self.banks))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use chorus_protocol::directory::DirectoryKind;
+    use chorus_protocol::directory::storage::{Extent, hierarchical_sharers};
+    use chorus_system::{Scale, resolve};
+
     use super::*;
 
     #[track_caller]
@@ -227,8 +206,21 @@ mod tests {
         assert!((value / expected - 1.0).abs() < 1e-3, "{value} is not {expected}");
     }
 
+    /// The REC paper's machine at full size.
+    fn machine() -> SystemConfig {
+        resolve("rec", Scale::Paper, &[]).unwrap().config
+    }
+
+    /// The arrays of a GPU of it, with REC's directory.
     fn rec() -> Beside {
-        of_rec().unwrap().0
+        let config = machine();
+        let extent = Extent {
+            entries: config.directory.entries,
+            lines_per_entry: config.directory.range.bytes() / config.l1.line_bytes,
+            line_bytes: config.l1.line_bytes,
+            sharers: hierarchical_sharers(config.hierarchy.gpus, config.hierarchy.gpms),
+        };
+        Beside::new(&config, DirectoryKind::Ranges.entry_bits(&extent).total())
     }
 
     #[test]
@@ -292,8 +284,8 @@ mod tests {
     /// The paper has 3.94 % of the area and 3.28 % of the power. The directory has 5.03 % of the bits of the L2's data, and 4.70 % with its tags.
     #[test]
     fn the_directory_of_rec_costs_less_than_its_share_of_the_bits() {
-        let ratios =
-            [rec_area_ratio(), rec_power_ratio(), rec_leakage_ratio()].map(|ratio| (ratio.unwrap() * 1e4).round());
+        let busy = rec().busy_power_ratio(machine().clocks.l2_mhz);
+        let ratios = [rec().area_ratio(), busy, rec().power_ratio(0.0, 0.0)].map(|ratio| (ratio * 1e4).round());
         assert_eq!(ratios, [425.0, 401.0, 472.0]);
     }
 

@@ -10,7 +10,7 @@
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Granularity, L2Policy, PLAIN, Policy, REMOTE_PARAMETERS, TRACKING, WriteBack};
+use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, REMOTE_PARAMETERS, TRACKING, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::BOUNDED;
 use crate::registry::{Declaration, FaultSpec};
@@ -22,7 +22,7 @@ pub(super) const REC_L2: L2Policy = L2Policy {
     allocates_stores: true,
     release_cleans_home: true,
     directory: DirectoryKind::LineGroups,
-    granularity: Granularity::Lines(1),
+    lines_per_entry: Some(1),
     replacement: Replacement::Fifo,
     ..PLAIN
 };

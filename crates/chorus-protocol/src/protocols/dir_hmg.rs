@@ -4,7 +4,7 @@
 
 use crate::protocols::dir::REC_L2;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, TRACKING};
+use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
@@ -13,10 +13,8 @@ use crate::seed::specs;
 /// Lines of an entry.
 pub const LINES_PER_ENTRY: u32 = 4;
 
-const POLICY: Policy = Policy {
-    acquire: Acquire::DropsPrivate,
-    l2: L2Policy { granularity: Granularity::Lines(LINES_PER_ENTRY), ..REC_L2 },
-};
+const POLICY: Policy =
+    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { lines_per_entry: Some(LINES_PER_ENTRY), ..REC_L2 } };
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

@@ -7,7 +7,7 @@ use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
 use crate::protocols::dir::REC_L2;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, TRACKING};
+use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::RANGES;
 use crate::registry::{Declaration, FaultSpec};
@@ -15,12 +15,7 @@ use crate::seed::specs;
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsPrivate,
-    l2: L2Policy {
-        directory: DirectoryKind::Ranges,
-        granularity: Granularity::Range,
-        replacement: Replacement::Lru,
-        ..REC_L2
-    },
+    l2: L2Policy { directory: DirectoryKind::Ranges, replacement: Replacement::Lru, ..REC_L2 },
 };
 
 static FAULTS: [FaultSpec; RANGES.len()] = specs(&RANGES);

@@ -85,7 +85,6 @@ fn of_range(config: &SystemConfig, grouped: &Extent, range_bytes: u32) -> [(&'st
     let field_bits = (bits.position + bits.sharers) / extent.lines_per_entry;
     let position = OFFSET % range_bytes / extent.line_bytes * field_bits;
     let arrays = Beside::new(config, bits.total());
-    let every_cycle = f64::from(config.clocks.l2_mhz) * 1e6;
     [
         ("base_bits", f64::from(bits.address)),
         ("position_bits", f64::from(bits.position)),
@@ -96,7 +95,7 @@ fn of_range(config: &SystemConfig, grouped: &Extent, range_bytes: u32) -> [(&'st
         ("coverage", f64::from(extent.lines_per_entry) / f64::from(grouped.lines_per_entry)),
         ("position_of_0x340", f64::from(position)),
         ("area_of_l2", arrays.area_ratio()),
-        ("power_of_l2", arrays.power_ratio(every_cycle, every_cycle * f64::from(arrays.banks))),
+        ("power_of_l2", arrays.busy_power_ratio(config.clocks.l2_mhz)),
     ]
 }
 

@@ -97,17 +97,6 @@ pub enum L2Fault {
     AcquireOnlyHere,
 }
 
-/// How many lines a directory entry covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Granularity {
-    /// What the machine says (`directory.lines_per_entry`).
-    Configured,
-    /// So many.
-    Lines(u32),
-    /// Those of a range of addresses (`directory.range`).
-    Range,
-}
-
 /// How a shared bank behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Policy {
@@ -115,8 +104,8 @@ pub struct L2Policy {
     pub hierarchy: Hierarchy,
     /// Who keeps copies coherent.
     pub coherence: Coherence,
-    /// How many lines a directory entry covers.
-    pub granularity: Granularity,
+    /// How many lines a directory entry covers, where the machine does not say so (`directory.lines_per_entry`). Entries of ranges cover those of `directory.range`.
+    pub lines_per_entry: Option<u32>,
     /// Which directory entry is replaced, where the machine leaves that to the protocol.
     pub replacement: Replacement,
     /// How directories are organised, where there are any.
@@ -140,10 +129,11 @@ pub struct L2Policy {
 impl L2Policy {
     /// The directory beside each bank of a machine that describes it so.
     pub fn shape(&self, shape: DirectoryShape) -> DirectoryShape {
-        let lines_per_entry = match self.granularity {
-            Granularity::Configured => shape.lines_per_entry,
-            Granularity::Lines(lines) => lines,
-            Granularity::Range => shape.range_lines,
+        let lines_per_entry = match self.directory {
+            DirectoryKind::Ranges => shape.range_lines,
+            DirectoryKind::LineGroups | DirectoryKind::Unbounded => {
+                self.lines_per_entry.unwrap_or(shape.lines_per_entry)
+            }
         };
         DirectoryShape { lines_per_entry, replacement: shape.replacement.or(Some(self.replacement)), ..shape }
     }
@@ -162,7 +152,7 @@ pub struct Policy {
 pub const PLAIN: L2Policy = L2Policy {
     hierarchy: Hierarchy::Flat,
     coherence: Coherence::Directory,
-    granularity: Granularity::Configured,
+    lines_per_entry: None,
     replacement: Replacement::Lru,
     directory: DirectoryKind::LineGroups,
     remote_gpus: RemoteGpus::Cached,

@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::directory::{DirectoryKind, LineGroups, RangeEntries, Unbounded};
 use crate::protocols::scoped::l1::{Acquire, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{Granularity, L2Policy, Policy, RemoteGpus, WriteBack};
+use crate::protocols::scoped::policy::{L2Policy, Policy, RemoteGpus, WriteBack};
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Declaration, Protocol};
 use crate::seed::seeded;
@@ -69,13 +69,8 @@ impl ScopedProtocol {
     fn l2_policy(&self, config: &BuildConfig) -> L2Policy {
         let policy = self.policy.l2;
         let flag = |key, otherwise| self.parameter(key, config).map_or(otherwise, |value| value != 0);
-        let (directory, granularity) = match self.parameter("ranges", config) {
-            None | Some(0) => (policy.directory, policy.granularity),
-            Some(1..) => (DirectoryKind::Ranges, Granularity::Range),
-        };
         L2Policy {
-            directory,
-            granularity,
+            directory: if flag("ranges", false) { DirectoryKind::Ranges } else { policy.directory },
             write_back: match self.parameter("write_back", config) {
                 None => policy.write_back,
                 Some(0) => WriteBack::Never,
