@@ -10,6 +10,7 @@ use chorus_protocol::registry::{Build, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
+use crate::energy::{access_energies, remote_flits};
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, STREAMS_MAX, SimError};
@@ -228,7 +229,7 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
-    for spec in COUNTERS.iter().filter(|spec| several || spec.machines == Machines::All) {
+    for spec in COUNTERS.iter().filter(|spec| spec.machines.include(config)) {
         let value = match spec.unit {
             Unit::Count => stats.get(spec.counter),
             Unit::Cycles => clocks.core.count(stats.get(spec.counter)),
@@ -246,6 +247,11 @@ fn metrics(
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
     }
+    if Machines::WithL3.include(config) {
+        metrics.insert("traffic.l1_l2.flits".to_string(), total.flits as f64);
+        metrics.insert("traffic.remote.flits".to_string(), remote_flits(stats) as f64);
+    }
+    metrics.extend(access_energies(stats, config));
     let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);
     metrics.insert("energy.dynamic_nj".to_string(), dynamic);
     metrics.insert("energy.static_nj".to_string(), fixed);

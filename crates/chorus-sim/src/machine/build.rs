@@ -18,6 +18,7 @@ use crate::crossbar::Crossbar;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
 use crate::frontend::HostMemory;
+use crate::l3::Slice;
 use crate::pages::{HOME_SHIFT, Pages};
 use crate::sharing::Sharing;
 use crate::simulate::Settings;
@@ -74,6 +75,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             requests: crossbar(topology.l1s, topology.l2s),
             responses: crossbar(topology.l2s, topology.l1s),
             fabric: several.then(|| Fabric::new(config, &clocks)),
+            slices: slices(config, topology, &clocks),
             channels: (0..topology.l2s)
                 .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
                 .collect(),
@@ -109,6 +111,12 @@ fn topology(config: &SystemConfig) -> Topology {
         interleave: config.l2.interleave_lines,
         home_shift: HOME_SHIFT,
     }
+}
+
+/// The slices of the L3, or none.
+fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains) -> Vec<Slice> {
+    let count = if config.l3.bank_bytes == 0 { 0 } else { topology.l2s };
+    (0..count).map(|_| Slice::new(&config.l3, &config.dram, clocks.core, config.l1.line_bytes)).collect()
 }
 
 /// Module and GPU of every private cache, bank and memory channel.

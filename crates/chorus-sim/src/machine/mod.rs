@@ -1,7 +1,7 @@
 //! The machine: compute units, private caches, crossbars, shared banks and memory channels on one event wheel.
 //!
 //! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
-//! accesses to private caches, [`memory_side`] moves messages, [`between_modules`] moves them from module to module, [`dispatch`] places
+//! accesses to private caches, [`memory_side`] moves messages, [`last_level`] and [`memory_channel`] move lines behind the banks, [`between_modules`] moves them from module to module, [`dispatch`] places
 //! work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`stuck`] explains runs that hang.
 
 mod between_modules;
@@ -10,7 +10,9 @@ mod build;
 mod core_side;
 mod dispatch;
 mod flights;
+mod last_level;
 mod launch;
+mod memory_channel;
 mod memory_side;
 mod stuck;
 
@@ -33,6 +35,7 @@ use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
 use crate::frontend::HostMemory;
+use crate::l3::Slice;
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::stats::Stats;
@@ -63,7 +66,13 @@ enum Event {
     Retry(u16),
     /// A memory channel decides its next request.
     Decide(u16),
-    /// A line has been read from memory.
+    /// A slice of the L3 knows whether it holds a line.
+    LookUp(u32),
+    /// A slice of the L3 takes its next write-back.
+    WriteBack(u16),
+    /// A line has come from memory to its slice of the L3.
+    Filled(u32),
+    /// A line has been read from the L3 or memory and is at its bank.
     Fetched(u32),
     /// The moment has come that a controller asked to be woken at.
     Wake(AgentId),
@@ -222,6 +231,8 @@ pub(crate) struct Machine<'a, const W: usize> {
     sharing: Sharing,
     /// Module and GPU of every agent.
     places: Vec<(u8, u8)>,
+    /// The slices of the L3, one beside each bank; none where there is no L3.
+    slices: Vec<Slice>,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
     in_flight: Flights<W>,
@@ -253,6 +264,7 @@ struct Latencies {
     l2_tag: Ticks,
     l2_data: Ticks,
     network: Ticks,
+    l3: Ticks,
 }
 
 impl Latencies {
@@ -262,6 +274,7 @@ impl Latencies {
             l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
             l2_data: clocks.l2.cycles(u64::from(config.l2.data_latency_cycles)),
             network: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+            l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
         }
     }
 }
@@ -326,6 +339,9 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Serve(bank) => self.serve_bank(bank)?,
             Event::Retry(bank) => self.retry_crowded(bank),
             Event::Decide(channel) => self.decide_memory(channel),
+            Event::LookUp(id) => self.look_up(id),
+            Event::WriteBack(bank) => self.take_write_back(bank),
+            Event::Filled(id) => self.filled(id),
             Event::Fetched(id) => self.fetched(id)?,
             Event::Wake(agent) => self.wake(agent)?,
             Event::Dispatch(stream) => self.dispatch(usize::from(stream)),
