@@ -9,6 +9,9 @@ use crate::stats::{COUNTERS, Distance, Machines, Unit};
 /// Follows the meaning of metrics that not every machine has.
 const SEVERAL_MODULES: &str = "; only on machines of several modules";
 
+/// The same for what shared banks do between kernels.
+const WITH_COMMANDS: &str = "; only under protocols whose command processor gives L2s commands, on machines of several modules";
+
 /// A metric's key, unit and meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -41,6 +44,7 @@ pub fn definitions() -> Vec<Definition> {
     let where_counted = |machines| match machines {
         Machines::All => "",
         Machines::OfSeveralModules => SEVERAL_MODULES,
+        Machines::WithCommands => WITH_COMMANDS,
     };
     let mut definitions: Vec<Definition> = COUNTERS
         .iter()
@@ -69,6 +73,11 @@ pub fn definitions() -> Vec<Definition> {
             definitions.push(definition);
         }
     }
+    definitions.push(Definition::new(
+        "table.rows_max",
+        "count",
+        "the most rows of the Chiplet Coherence Table in use; only under protocols that have one",
+    ));
     definitions.extend([
         Definition::new("energy.nj", "nJ", "interconnect energy, dynamic and static"),
         Definition::new("energy.dynamic_nj", "nJ", "interconnect energy spent per flit"),

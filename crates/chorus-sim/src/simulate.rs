@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{Build, Protocol};
+use chorus_protocol::registry::{Build, Commands, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
@@ -171,9 +171,13 @@ where
         }
         running[number] = launch_next(&mut machine, number, &mut streams[number], protocol)?;
     }
+    machine.finish()?;
     let simulated_ns = machine.nanoseconds();
     let mut metrics = metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks());
     metrics.extend(machine.tallies(protocol));
+    if matches!(machine.processor.commands(), Commands::Table | Commands::TableOfRanges) {
+        metrics.insert("table.rows_max".to_string(), machine.processor.rows_max() as f64);
+    }
     Ok(Simulated {
         cycles: machine.cycles(),
         simulated_ns,
@@ -228,7 +232,12 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
-    for spec in COUNTERS.iter().filter(|spec| several || spec.machines == Machines::All) {
+    let has = |machines: Machines| match machines {
+        Machines::All => true,
+        Machines::OfSeveralModules => several,
+        Machines::WithCommands => several && protocol.declaration().commands != Commands::None,
+    };
+    for spec in COUNTERS.iter().filter(|spec| has(spec.machines)) {
         let value = match spec.unit {
             Unit::Count => stats.get(spec.counter),
             Unit::Cycles => clocks.core.count(stats.get(spec.counter)),

@@ -37,6 +37,11 @@ pub enum Counter {
     PortStallTicks,
     L2Lookups,
     L2LookupTicks,
+    L2Acquires,
+    L2Releases,
+    L2OperationsElided,
+    LinesWrittenBack,
+    BoundaryTicks,
 }
 
 /// The declaration of a counter.
@@ -61,6 +66,8 @@ pub enum Machines {
     All,
     /// Those of several modules.
     OfSeveralModules,
+    /// Those whose protocol has a command processor tell shared banks what to do between kernels.
+    WithCommands,
 }
 
 /// Unit of a counter.
@@ -83,6 +90,11 @@ const fn cycles(counter: Counter, key: &'static str, definition: &'static str) -
 /// A counter of machines of several modules.
 const fn several(spec: CounterSpec) -> CounterSpec {
     CounterSpec { machines: Machines::OfSeveralModules, ..spec }
+}
+
+/// A counter of what shared banks do between kernels.
+const fn commanded(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { machines: Machines::WithCommands, ..spec }
 }
 
 /// Every counter, in the order of [`Counter`].
@@ -137,6 +149,27 @@ pub const COUNTERS: &[CounterSpec] = &[
         Counter::L2LookupTicks,
         "l2.lookup_cycles",
         "sum over those messages of the time from their arrival until the tags have been looked up",
+    )),
+    commanded(count(Counter::L2Acquires, "boundary.l2_acquires", "L2s of a module emptied between kernels")),
+    commanded(count(
+        Counter::L2Releases,
+        "boundary.l2_releases",
+        "L2s of a module written back, without being emptied, between kernels",
+    )),
+    commanded(count(
+        Counter::L2OperationsElided,
+        "boundary.l2_elided",
+        "one release and one acquire for each module of each kernel, less those performed before it",
+    )),
+    commanded(count(
+        Counter::LinesWrittenBack,
+        "boundary.written_back",
+        "dirty lines handed on by L2s that were written back or emptied between kernels",
+    )),
+    commanded(cycles(
+        Counter::BoundaryTicks,
+        "boundary.cycles",
+        "time that kernels waited, after their launch latency or their last work-group, for the command processor and the L2s",
     )),
 ];
 

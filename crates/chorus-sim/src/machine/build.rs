@@ -13,6 +13,7 @@ use super::between_modules::SIDES;
 use super::flights::Flights;
 use super::{Bank, Latencies, Machine, PrivateCache, SimError};
 use crate::clock::ClockDomains;
+use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::dram::Channel;
@@ -88,6 +89,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
+            processor: CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters)),
             launches: Vec::new(),
             launches_changed: false,
             over: VecDeque::new(),
