@@ -102,7 +102,7 @@ fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
 fn run(setup: &Setup, workload: &dyn Workload, spec: &RunSpec) -> Result<Simulated, RunError> {
     let settings = Settings { parameters: setup.parameters, fences: workload.uses_fences(), fault: None };
     let config = &setup.system.config;
-    let mut memory = HostMemory::default();
+    let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
     let mut program = match &setup.graph {
         Some(own) => Box::new((own.build)(&own.graph, spec.seed, &mut memory)),
         None => workload.prepare(spec.scale, spec.seed, &mut memory),
