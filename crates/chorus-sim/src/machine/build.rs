@@ -169,6 +169,7 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
                 DirectoryReplacement::Fifo => Some(Replacement::Fifo),
             },
         },
+        page_lines: (config.memory.page_bytes / line).max(1),
         waves: config.core.wavefronts as u16,
         fences: settings.fences,
         parameters: settings.parameters,
