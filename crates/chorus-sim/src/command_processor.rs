@@ -22,7 +22,7 @@ pub struct Orders {
     pub acquires: u64,
     /// Modules whose L2 is written back.
     pub releases: u64,
-    /// What is done to parts of L2s instead; addresses are words.
+    /// What is done to parts of L2s instead; addresses are virtual lines.
     pub parts: Vec<RangeOperation>,
 }
 
@@ -46,6 +46,8 @@ enum Declared {
 pub struct CommandProcessor {
     commands: Commands,
     modules: u16,
+    /// Words of a line. The table's addresses are lines, since L2s hold lines: chiplets that write different words of one are in each other's way.
+    line_words: u64,
     table: ChipletTable,
     /// The most rows of the table that were in use.
     rows_max: usize,
@@ -71,14 +73,14 @@ impl CommandProcessor {
     pub fn new(config: &SystemConfig, clocks: &ClockDomains, commands: Commands) -> CommandProcessor {
         let modules = config.hierarchy.modules() as u16;
         let processor = &config.command_processor;
-        let limits =
-            Limits { rows: processor.rows as usize, per_kernel: processor.structures_per_kernel as usize };
+        let limits = Limits { rows: processor.rows as usize, per_kernel: processor.structures_per_kernel as usize };
         let ticks = |ns: u64| ns * clocks.ticks_per_microsecond() / 1000;
         let memory_ns = 1000 * u64::from(processor.memory_cycles) / u64::from(processor.mhz);
         let work = Work { base: ticks(u64::from(processor.elide_ns)), per_structure: ticks(2 * memory_ns) };
         CommandProcessor {
             commands,
             modules,
+            line_words: u64::from(config.l1.line_bytes / 4),
             table: ChipletTable::new(usize::from(modules), limits),
             rows_max: 0,
             work,
@@ -104,7 +106,7 @@ impl CommandProcessor {
             Commands::None => (Orders::default(), now),
             Commands::EveryKernel => (Orders { acquires: bits(modules), ..Orders::default() }, now),
             Commands::Table | Commands::TableOfRanges => {
-                let declared = declared(kernel, modules, self.modules);
+                let declared = self.declared(kernel, modules);
                 let known = self.work_on(stream, kernel.annotations.len(), now);
                 let orders = self.consult(&declared);
                 self.rows_max = self.rows_max.max(self.table.rows());
@@ -166,8 +168,7 @@ impl CommandProcessor {
         if orders.modules() == 0 {
             return;
         }
-        for (other, declared) in self.running.iter().enumerate().filter(|(other, _)| *other != stream) {
-            debug_assert!(other != stream);
+        for (_, declared) in self.running.iter().enumerate().filter(|(other, _)| *other != stream) {
             match declared {
                 Some(Declared::Accesses(accesses)) => self.table.go_on(accesses),
                 Some(Declared::Nothing) => {
@@ -177,38 +178,43 @@ impl CommandProcessor {
             }
         }
     }
+
+    /// What a kernel on `modules` declares. Chiplets without work-groups access nothing.
+    fn declared(&self, kernel: &Kernel, modules: &Range<u16>) -> Declared {
+        if kernel.annotations.is_empty() {
+            return Declared::Nothing;
+        }
+        let share = |chiplet: u16| Share {
+            index: u32::from(chiplet - modules.start),
+            count: modules.len() as u32,
+            work_groups: kernel.work_groups,
+        };
+        let works = |chiplet: &u16| modules.contains(chiplet) && !share(*chiplet).groups().is_empty();
+        let accesses = kernel.annotations.iter().map(|annotation| Access {
+            structure: self.lines(&annotation.words),
+            mode: match annotation.mode {
+                AccessMode::Read => Mode::Read,
+                AccessMode::ReadWrite => Mode::ReadWrite,
+            },
+            by_chiplet: (0..self.modules)
+                .map(|chiplet| match Some(chiplet).filter(works) {
+                    Some(chiplet) => {
+                        annotation.words_of(share(chiplet)).iter().map(|words| self.lines(words)).collect()
+                    }
+                    None => Ranges::EMPTY,
+                })
+                .collect(),
+        });
+        Declared::Accesses(accesses.collect())
+    }
+
+    /// The lines that words lie in.
+    fn lines(&self, words: &Range<usize>) -> Range<u64> {
+        words.start as u64 / self.line_words..(words.end as u64).div_ceil(self.line_words)
+    }
 }
 
 /// A bit for each of `modules`.
 fn bits(modules: &Range<u16>) -> u64 {
     modules.clone().fold(0, |bits, module| bits | 1 << module)
-}
-
-/// What a kernel declares, for a table of so many chiplets. Chiplets without work-groups access nothing.
-fn declared(kernel: &Kernel, modules: &Range<u16>, chiplets: u16) -> Declared {
-    if kernel.annotations.is_empty() {
-        return Declared::Nothing;
-    }
-    let accesses = kernel.annotations.iter().map(|annotation| {
-        let by_chiplet = (0..chiplets).map(|chiplet| {
-            let Some(index) = chiplet.checked_sub(modules.start).filter(|_| modules.contains(&chiplet)) else {
-                return Ranges::EMPTY;
-            };
-            let count = modules.len() as u32;
-            let share = Share { index: u32::from(index), count, work_groups: kernel.work_groups };
-            if share.groups().is_empty() {
-                return Ranges::EMPTY;
-            }
-            annotation.words_of(share).into_iter().map(|words| words.start as u64..words.end as u64).collect()
-        });
-        Access {
-            structure: annotation.words.start as u64..annotation.words.end as u64,
-            mode: match annotation.mode {
-                AccessMode::Read => Mode::Read,
-                AccessMode::ReadWrite => Mode::ReadWrite,
-            },
-            by_chiplet: by_chiplet.collect(),
-        }
-    });
-    Declared::Accesses(accesses.collect())
 }

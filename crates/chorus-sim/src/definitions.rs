@@ -10,7 +10,8 @@ use crate::stats::{COUNTERS, Distance, Machines, Unit};
 const SEVERAL_MODULES: &str = "; only on machines of several modules";
 
 /// The same for what shared banks do between kernels.
-const WITH_COMMANDS: &str = "; only under protocols whose command processor gives L2s commands, on machines of several modules";
+const WITH_COMMANDS: &str =
+    "; only under protocols whose command processor gives L2s commands, on machines of several modules";
 
 /// A metric's key, unit and meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]

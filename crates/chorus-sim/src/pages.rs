@@ -141,7 +141,12 @@ mod tests {
 
     /// Pages of four lines, on three modules.
     fn pages(placement: Placement) -> Pages {
-        Pages::new(&Memory { page_bytes: 512, alignment_bytes: 256, placement }, 3, &[0..128 * 9, 128 * 9..128 * 20], 128)
+        Pages::new(
+            &Memory { page_bytes: 512, alignment_bytes: 256, placement },
+            3,
+            &[0..128 * 9, 128 * 9..128 * 20],
+            128,
+        )
     }
 
     #[test]

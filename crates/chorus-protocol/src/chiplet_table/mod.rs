@@ -195,6 +195,18 @@ impl ChipletTable {
         Plan { acquires: all, releases: all }
     }
 
+    /// A kernel that was launched before goes on after L2s were written back or emptied for another: they may hold again what it declared.
+    pub fn go_on(&mut self, accesses: &[Access]) {
+        let accesses = coarsen(accesses, self.limits.per_kernel);
+        for access in &accesses {
+            if !self.rows.iter().any(|row| meet(&row.structure, &access.structure)) {
+                let chiplets = vec![Held::default(); self.chiplets];
+                self.rows.push(Row { structure: access.structure.clone(), chiplets });
+            }
+        }
+        self.see_own(&accesses);
+    }
+
     /// Chiplets that may hold dirty lines.
     pub fn dirty(&self) -> u64 {
         let dirty = |row: &Row, chiplet: usize| row.chiplets[chiplet].state == State::Dirty;

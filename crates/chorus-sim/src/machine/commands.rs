@@ -4,8 +4,6 @@
 //! walk if anything is dirty. Commands of the Chiplet Coherence Table cross from the global command processor to the local ones, whose acknowledgements come back, and the kernel waits for the launch to be enabled. Those of every kernel's end and beginning
 //! are given by the local command processors on their own.
 
-use std::ops::Range;
-
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::chiplet_table::state::Operation;
@@ -95,19 +93,21 @@ impl<const W: usize> Machine<'_, W> {
                 Operation::Release => Counter::L2Releases,
             };
             self.stats.add(counter, 1);
-            let pages: Vec<Part> = part.ranges.iter().flat_map(|words| self.pages_of(words)).map(Part::Page).collect();
+            let pages = part.ranges.iter().flat_map(|lines| self.pages.touched(lines.clone()));
+            let pages: Vec<Part> = pages.map(Part::Page).collect();
             self.command_module(stream, part.chiplet as u16, part.operation, &pages)?;
         }
         self.command_done(stream)
     }
 
-    /// The first physical lines of the pages that words lie in, as far as anybody has touched them.
-    fn pages_of(&self, words: &Range<u64>) -> Vec<LineAddr> {
-        self.pages.touched(words.start / W as u64..words.end.div_ceil(W as u64)).collect()
-    }
-
     /// Commands every bank of a module.
-    fn command_module(&mut self, stream: usize, module: u16, operation: Operation, parts: &[Part]) -> Result<(), SimError> {
+    fn command_module(
+        &mut self,
+        stream: usize,
+        module: u16,
+        operation: Operation,
+        parts: &[Part],
+    ) -> Result<(), SimError> {
         let banks = self.topology.banks_per_module();
         for bank in module * banks..(module + 1) * banks {
             for &part in parts {
