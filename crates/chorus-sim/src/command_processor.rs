@@ -1,7 +1,9 @@
 //! The global command processor: what the L2s have to do before a kernel begins, and when it knows (CPElide paper, sections III-C and IV-B).
 //!
-//! Kernels are queued when the one before them in their stream begins, so that the work on the Chiplet Coherence Table is mostly done when a kernel could begin; that of the first is not.
+//! Kernels are queued before they can begin, as many of a stream as the Chiplet Coherence Table is sized for (section III-A), and worked on meanwhile. So the work on the table delays
+//! the first kernel, and others only where kernels are so short that as many of them take less time than the work on one.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
@@ -52,10 +54,10 @@ pub struct CommandProcessor {
     /// The most rows of the table that were in use.
     rows_max: usize,
     work: Work,
-    /// When it has done the work on the kernels that it knows.
-    free: Ticks,
-    /// When the next kernel of each stream was queued.
-    queued: Vec<Ticks>,
+    /// Kernels of a stream that are queued at the same time.
+    queue: usize,
+    /// When the last kernels of each stream could begin, as many as are queued.
+    began: Vec<VecDeque<Ticks>>,
     /// What the kernel that each stream runs declares.
     running: Vec<Option<Declared>>,
 }
@@ -84,8 +86,8 @@ impl CommandProcessor {
             table: ChipletTable::new(usize::from(modules), limits),
             rows_max: 0,
             work,
-            free: 0,
-            queued: Vec::new(),
+            queue: (processor.rows / processor.structures_per_kernel).max(1) as usize,
+            began: Vec::new(),
             running: Vec::new(),
         }
     }
@@ -138,12 +140,15 @@ impl CommandProcessor {
 
     /// When the work on a kernel is done that has so many data structures and may begin at `now`.
     fn work_on(&mut self, stream: usize, structures: usize, now: Ticks) -> Ticks {
-        self.queued.resize(self.queued.len().max(stream + 1), now);
+        self.began.resize(self.began.len().max(stream + 1), VecDeque::new());
+        let began = &mut self.began[stream];
+        let queued = began.front().copied().unwrap_or(now);
+        if began.len() == self.queue {
+            began.pop_front();
+        }
+        began.push_back(now);
         let Work { base, per_structure } = self.work;
-        let work = base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64);
-        self.free = self.free.max(self.queued[stream]) + work;
-        self.queued[stream] = now;
-        self.free
+        queued + base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64)
     }
 
     /// Asks the table.
