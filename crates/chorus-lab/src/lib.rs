@@ -10,6 +10,7 @@
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
 //! | `setup.rs` | a run's machine and the parameters of its protocol |
 //! | `own_graph.rs` | graphs that users bring along |
+//! | `jobs.rs` | workloads that run at the same time |
 //! | `simulate.rs` | one run on the simulator |
 //! | `bench.rs` | how fast the simulator is |
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
@@ -36,6 +37,7 @@ pub mod experiment;
 pub mod export;
 pub mod figure;
 pub mod html;
+pub mod jobs;
 pub mod matrix;
 pub mod own_graph;
 pub mod paper;

@@ -13,6 +13,10 @@ const SEVERAL_MODULES: &str = "; only on machines of several modules";
 /// The same, of those of machines with an L3.
 const WITH_L3: &str = "; only on machines with an L3";
 
+/// The same for what shared banks do between kernels.
+const WITH_COMMANDS: &str =
+    "; only under protocols whose command processor gives L2s commands, on machines of several modules";
+
 /// A metric's key, unit and meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -46,6 +50,7 @@ pub fn definitions() -> Vec<Definition> {
         Machines::All => "",
         Machines::OfSeveralModules => SEVERAL_MODULES,
         Machines::WithL3 => WITH_L3,
+        Machines::WithCommands => WITH_COMMANDS,
     };
     let mut definitions: Vec<Definition> = COUNTERS
         .iter()
@@ -81,6 +86,11 @@ pub fn definitions() -> Vec<Definition> {
         }
     }
     definitions.extend(energy::definitions());
+    definitions.push(Definition::new(
+        "table.rows_max",
+        "count",
+        "the most rows of the Chiplet Coherence Table in use; only under protocols that have one",
+    ));
     definitions.extend([
         Definition::new("energy.nj", "nJ", "interconnect energy, dynamic and static"),
         Definition::new("energy.dynamic_nj", "nJ", "interconnect energy spent per flit"),

@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod coalescer;
+pub mod command_processor;
 pub mod compute_unit;
 pub mod crossbar;
 pub mod definitions;

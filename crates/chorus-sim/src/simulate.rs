@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{Build, Protocol};
+use chorus_protocol::registry::{Build, Commands, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
@@ -172,9 +172,13 @@ where
         }
         running[number] = launch_next(&mut machine, number, &mut streams[number], protocol)?;
     }
+    machine.finish()?;
     let simulated_ns = machine.nanoseconds();
     let mut metrics = metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks());
     metrics.extend(machine.tallies(protocol));
+    if matches!(machine.processor.commands(), Commands::Table | Commands::TableOfRanges) {
+        metrics.insert("table.rows_max".to_string(), machine.processor.rows_max() as f64);
+    }
     Ok(Simulated {
         cycles: machine.cycles(),
         simulated_ns,
@@ -229,7 +233,14 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
-    for spec in COUNTERS.iter().filter(|spec| spec.machines.include(config)) {
+    let with_l3 = config.l3.bank_bytes > 0;
+    let has = |machines: Machines| match machines {
+        Machines::All => true,
+        Machines::OfSeveralModules => several,
+        Machines::WithL3 => with_l3,
+        Machines::WithCommands => several && protocol.declaration().commands != Commands::None,
+    };
+    for spec in COUNTERS.iter().filter(|spec| has(spec.machines)) {
         let value = match spec.unit {
             Unit::Count => stats.get(spec.counter),
             Unit::Cycles => clocks.core.count(stats.get(spec.counter)),
@@ -247,7 +258,7 @@ fn metrics(
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
     }
-    if Machines::WithL3.include(config) {
+    if with_l3 {
         metrics.insert("traffic.l1_l2.flits".to_string(), total.flits as f64);
         metrics.insert("traffic.remote.flits".to_string(), remote_flits(stats) as f64);
     }

@@ -1,7 +1,6 @@
 //! Typed counters, each declared once with its unit and definition.
 
 use chorus_protocol::message::TrafficClass;
-use chorus_system::SystemConfig;
 
 /// A counter; [`COUNTERS`] defines each.
 #[expect(missing_docs, reason = "defined once, in COUNTERS")]
@@ -41,6 +40,11 @@ pub enum Counter {
     L3Hits,
     L3Misses,
     L2L3Flits,
+    L2Acquires,
+    L2Releases,
+    L2OperationsElided,
+    LinesWrittenBack,
+    BoundaryTicks,
 }
 
 /// The declaration of a counter.
@@ -67,17 +71,8 @@ pub enum Machines {
     OfSeveralModules,
     /// Those with an L3.
     WithL3,
-}
-
-impl Machines {
-    /// Whether a machine is one of them.
-    pub fn include(self, config: &SystemConfig) -> bool {
-        match self {
-            Machines::All => true,
-            Machines::OfSeveralModules => config.hierarchy.modules() > 1,
-            Machines::WithL3 => config.l3.bank_bytes > 0,
-        }
-    }
+    /// Those whose protocol has a command processor tell shared banks what to do between kernels.
+    WithCommands,
 }
 
 /// Unit of a counter.
@@ -105,6 +100,11 @@ const fn several(spec: CounterSpec) -> CounterSpec {
 /// A counter of machines with an L3.
 const fn with_l3(spec: CounterSpec) -> CounterSpec {
     CounterSpec { machines: Machines::WithL3, ..spec }
+}
+
+/// A counter of what shared banks do between kernels.
+const fn commanded(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { machines: Machines::WithCommands, ..spec }
 }
 
 /// Every counter, in the order of [`Counter`].
@@ -166,6 +166,27 @@ pub const COUNTERS: &[CounterSpec] = &[
         Counter::L2L3Flits,
         "traffic.l2_l3.flits",
         "flits of fetches, lines and write-backs between L2 banks and the L3",
+    )),
+    commanded(count(Counter::L2Acquires, "boundary.l2_acquires", "L2s of a module emptied between kernels")),
+    commanded(count(
+        Counter::L2Releases,
+        "boundary.l2_releases",
+        "L2s of a module written back, without being emptied, between kernels",
+    )),
+    commanded(count(
+        Counter::L2OperationsElided,
+        "boundary.l2_elided",
+        "one release and one acquire for each module of each kernel, less those performed before it",
+    )),
+    commanded(count(
+        Counter::LinesWrittenBack,
+        "boundary.written_back",
+        "dirty lines handed on by L2s that were written back or emptied between kernels",
+    )),
+    commanded(cycles(
+        Counter::BoundaryTicks,
+        "boundary.cycles",
+        "time that kernels waited, after their launch latency or their last work-group, for the command processor and the L2s",
     )),
 ];
 

@@ -252,6 +252,8 @@ pub struct Link {
 pub struct Memory {
     /// Size of a page.
     pub page_bytes: u32,
+    /// Multiples of this many bytes begin a buffer.
+    pub alignment_bytes: u32,
     /// In which module's memory a page lies.
     pub placement: Placement,
 }

@@ -20,6 +20,9 @@ const LINES_PER_ENTRY_MAX: u32 = 8;
 const INTERLEAVE_LINES_MAX: u32 = 4096;
 /// Pages: a line at least, and at most what the largest translation unit covers with one entry.
 const PAGE_BYTES_MAX: u32 = 1 << 30;
+
+/// The least alignment of buffers.
+const ALIGNMENT_BYTES_MIN: u32 = 256;
 /// The width of a wavefront that kernels are written for.
 const LANES: u32 = 32;
 /// Most wavefronts of a core: one bit each in a 64-bit word.
@@ -270,6 +273,13 @@ fn check_memory(memory: &Memory, line_bytes: u32) -> Check {
         memory.page_bytes,
         format!("at least l1.line_bytes = {line_bytes}"),
         &["l1.line_bytes"],
+    )?;
+    power_of_two("memory.alignment_bytes", memory.alignment_bytes, PAGE_BYTES_MAX)?;
+    require(
+        memory.alignment_bytes >= ALIGNMENT_BYTES_MIN,
+        "memory.alignment_bytes",
+        memory.alignment_bytes,
+        "256 or more, so that two buffers never share a line",
     )
 }
 

@@ -211,7 +211,7 @@ fn a_file_that_speaks_of_modules_describes_all_of_its_machine() {
 #[test]
 fn a_section_that_files_may_leave_out_is_given_as_a_whole() {
     let error = edited("[clocks]", "[memory]\npage_bytes = 4096\n\n[clocks]").to_string();
-    assert_eq!(error, "my.toml: missing key `memory.placement`");
+    assert_eq!(error, "my.toml: missing keys `memory.alignment_bytes`, `memory.placement`");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::between_modules::SIDES;
 use super::flights::Flights;
 use super::{Bank, Latencies, Machine, PrivateCache, SimError};
 use crate::clock::ClockDomains;
+use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::dram::Channel;
@@ -90,6 +91,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
+            processor: CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters)),
             launches: Vec::new(),
             launches_changed: false,
             over: VecDeque::new(),
@@ -175,6 +177,7 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
                 DirectoryReplacement::Fifo => Some(Replacement::Fifo),
             },
         },
+        page_lines: (config.memory.page_bytes / line).max(1),
         waves: config.core.wavefronts as u16,
         fences: settings.fences,
         parameters: settings.parameters,

@@ -28,6 +28,15 @@ fn crossbar_from<'m>(from: Role, requests: &'m mut Crossbar, responses: &'m mut 
     }
 }
 
+/// Bytes of data that a message carries.
+fn payload_bytes<const W: usize>(message: &Message<W>, spec: &MessageSpec) -> u32 {
+    match spec.size {
+        Size::Control => 0,
+        Size::Line => W as u32 * 4,
+        Size::Masked => message.mask.bytes(),
+    }
+}
+
 impl<const W: usize> Machine<'_, W> {
     /// Sends what the last step of `sender` put into the outbox. `lookup` says whether the step began with a tag lookup.
     #[inline]
@@ -38,7 +47,7 @@ impl<const W: usize> Machine<'_, W> {
     #[inline(never)]
     fn route_all(&mut self, sender: AgentId, lookup: bool) -> Result<(), SimError> {
         let mut messages = std::mem::take(&mut self.outbox.messages);
-        let from = self.topology.role(sender);
+        let (from, _) = self.topology.role(sender);
         let specs = self.specs;
         for message in &messages {
             let spec = &specs[usize::from(message.kind.0)];
@@ -64,28 +73,33 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Puts a message on its way. Messages of one agent on one network leave in the order sent.
-    fn post(
-        &mut self,
-        (from, source): (Role, u16),
-        message: &Message<W>,
-        spec: &MessageSpec,
-        network: u8,
-        lookup: bool,
-    ) {
-        let payload = match spec.size {
-            Size::Control => 0,
-            Size::Line => W as u32 * 4,
-            Size::Masked => message.mask.bytes(),
-        };
+    /// Puts a message on its way, after the latency of its sender.
+    fn post(&mut self, from: Role, message: &Message<W>, spec: &MessageSpec, network: u8, lookup: bool) {
         let delay = match from {
             Role::L1 => self.latencies.l1,
             Role::L2 | Role::Memory => {
                 let tag = if lookup { self.latencies.l2_tag } else { 0 };
-                let data = if payload > 0 { self.latencies.l2_data } else { 0 };
+                let data = if payload_bytes(message, spec) > 0 { self.latencies.l2_data } else { 0 };
                 tag + data
             }
         };
+        self.post_at(message, spec, network, self.wheel.now() + delay);
+    }
+
+    /// Puts a message of a bank on its way that leaves at `time`.
+    pub(super) fn post_later(&mut self, message: &Message<W>, time: Ticks) {
+        let spec = &self.specs[usize::from(message.kind.0)];
+        match spec.channel {
+            Channel::Virtual(network) => self.post_at(message, spec, network, time),
+            Channel::Memory => self.post_at(message, spec, TO_MEMORY, time),
+            Channel::Instant => self.instant.push_back(*message),
+        }
+    }
+
+    /// Puts a message on its way at `time`. Messages of one agent on one network leave in the order sent.
+    fn post_at(&mut self, message: &Message<W>, spec: &MessageSpec, network: u8, time: Ticks) {
+        let (from, source) = self.topology.role(message.src);
+        let payload = payload_bytes(message, spec);
         let flits = self.flits[payload as usize];
         let bytes = self.config.network.header_bytes + payload;
         let (to, destination) = self.topology.role(message.dst);
@@ -106,7 +120,7 @@ impl<const W: usize> Machine<'_, W> {
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
             }
         }
-        let time = self.in_order(message.src, network, self.wheel.now() + delay);
+        let time = self.in_order(message.src, network, time);
         let flight = Flight {
             enqueued: time,
             flits,
@@ -518,6 +532,7 @@ impl<const W: usize> Machine<'_, W> {
         let controller = &mut self.banks[usize::from(bank)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         self.plan_wake(self.topology.l2(bank));
+        self.finish_commands();
         self.route(self.topology.l2(bank), lookup)?;
         Ok(outcome == Outcome::Done)
     }

@@ -1,12 +1,14 @@
 //! The machine: compute units, private caches, crossbars, shared banks and memory channels on one event wheel.
 //!
 //! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
-//! accesses to private caches, [`memory_side`] moves messages, [`last_level`] and [`memory_channel`] move lines behind the banks, [`between_modules`] moves them from module to module, [`dispatch`] places
-//! work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`stuck`] explains runs that hang.
+//! accesses to private caches, [`memory_side`] moves messages, [`last_level`] and [`memory_channel`] move lines behind the banks, [`between_modules`]
+//! moves messages from module to module, [`dispatch`] places work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`commands`] has
+//! shared banks do what is to be done between them, [`stuck`] explains runs that hang.
 
 mod between_modules;
 mod boundary;
 mod build;
+mod commands;
 mod core_side;
 mod dispatch;
 mod flights;
@@ -29,6 +31,7 @@ use flights::Flights;
 use launch::Launch;
 
 use crate::clock::{ClockDomains, Ticks};
+use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
@@ -78,6 +81,10 @@ enum Event {
     Wake(AgentId),
     /// The command processor starts the work-groups of a stream's kernel.
     Dispatch(u8),
+    /// The commands for a stream's kernel have arrived at their modules.
+    Command(u8),
+    /// A bank has done what it was commanded for a stream's kernel.
+    CommandDone(u8),
 }
 
 /// A shared bank: its controller and the queues before it.
@@ -246,6 +253,7 @@ pub(crate) struct Machine<'a, const W: usize> {
     values: Values,
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
+    pub(crate) processor: CommandProcessor,
     /// The kernel that each stream runs, or its last one.
     launches: Vec<Launch>,
     /// Whether a kernel has finished or is over since somebody last saw to them.
@@ -345,6 +353,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Fetched(id) => self.fetched(id)?,
             Event::Wake(agent) => self.wake(agent)?,
             Event::Dispatch(stream) => self.dispatch(usize::from(stream)),
+            Event::Command(stream) => self.command_all(usize::from(stream))?,
+            Event::CommandDone(stream) => self.command_done(usize::from(stream))?,
         }
         Ok(())
     }
