@@ -24,4 +24,4 @@ pub mod synthetic;
 pub mod wheel;
 
 pub use machine::{SimError, StuckReport};
-pub use simulate::{KernelRun, Metrics, Settings, Simulated, simulate, simulate_with};
+pub use simulate::{KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_with};

@@ -10,7 +10,6 @@ use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, SystemConfig};
 
 use super::between_modules::SIDES;
-use super::boundary::Launch;
 use super::flights::Flights;
 use super::{Bank, Latencies, Machine, PrivateCache, SimError};
 use crate::clock::ClockDomains;
@@ -89,7 +88,11 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
-            launch: Launch::new(usize::from(topology.modules())),
+            launches: Vec::new(),
+            launches_changed: false,
+            over: VecDeque::new(),
+            boundaries_waiting: 0,
+            waves_started: 0,
             progress: 0,
         })
     }

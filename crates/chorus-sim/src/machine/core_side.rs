@@ -9,7 +9,7 @@ use chorus_protocol::registry::Values;
 use super::{Event, Machine, PrivateCache, SimError, lineless_request, write_line};
 use crate::coalescer::{Access, AccessKind};
 use crate::compute_unit::{Stalled, WaveSlot};
-use crate::frontend::{Kernel, LANES, MemoryOp, MemoryOpKind, Operation};
+use crate::frontend::{LANES, MemoryOp, MemoryOpKind, Operation};
 use crate::stats::Counter;
 
 impl<const W: usize> Machine<'_, W> {
@@ -245,7 +245,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Hands the head of the access queue to the private cache.
-    pub(super) fn serve_accesses(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn serve_accesses(&mut self, unit: u16) -> Result<(), SimError> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         cu.access_scheduled = false;
@@ -267,23 +267,23 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             self.units[usize::from(unit)].stall(now, Stalled::Cache);
         }
-        self.route(self.topology.l1(unit), true, kernel)?;
+        self.route(self.topology.l1(unit), true)?;
         if accepted {
-            self.serve_cache(unit, kernel)?;
+            self.serve_cache(unit)?;
             self.schedule_access(unit);
         }
         Ok(())
     }
 
     /// Tries the head of the access queue again at once after a message has changed the private cache that held it up.
-    pub(super) fn retry_access_now(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn retry_access_now(&mut self, unit: u16) -> Result<(), SimError> {
         let cu = &self.units[usize::from(unit)];
         if !matches!(cu.stalled, Some((_, Stalled::Cache))) || cu.access_scheduled {
             return Ok(());
         }
         let now = self.wheel.now();
         if self.clocks.core.edge(now).max(cu.access_free) == now {
-            return self.serve_accesses(unit, kernel);
+            return self.serve_accesses(unit);
         }
         self.schedule_access(unit);
         Ok(())
@@ -442,7 +442,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// The end of an access, as its wavefront sees it.
-    pub(super) fn access_done(&mut self, unit: u16, id: u32, kernel: &Kernel) {
+    pub(super) fn access_done(&mut self, unit: u16, id: u32) {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         let access = *cu.accesses.get(id);
@@ -462,7 +462,7 @@ impl<const W: usize> Machine<'_, W> {
                 cu.wave(wave).task.state().borrow_mut().pass();
                 self.advance_wave(unit, wave);
             }
-            AccessKind::End => self.retire_wave(unit, wave, kernel),
+            AccessKind::End => self.retire_wave(unit, wave),
         }
     }
 

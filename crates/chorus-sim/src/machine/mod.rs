@@ -2,7 +2,7 @@
 //!
 //! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
 //! accesses to private caches, [`memory_side`] moves messages, [`between_modules`] moves them from module to module, [`dispatch`] places
-//! work-groups, [`boundary`] begins and ends kernels, [`stuck`] explains runs that hang.
+//! work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`stuck`] explains runs that hang.
 
 mod between_modules;
 mod boundary;
@@ -10,12 +10,12 @@ mod build;
 mod core_side;
 mod dispatch;
 mod flights;
+mod launch;
 mod memory_side;
 mod stuck;
 
 use std::collections::VecDeque;
 
-use boundary::Launch;
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
@@ -24,6 +24,7 @@ use chorus_protocol::message::{Message, MessageSpec};
 use chorus_protocol::registry::{Delivery, Protocol, Values};
 use chorus_system::SystemConfig;
 use flights::Flights;
+use launch::Launch;
 
 use crate::clock::{ClockDomains, Ticks};
 use crate::compute_unit::ComputeUnit;
@@ -31,11 +32,12 @@ use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
-use crate::frontend::{HostMemory, Kernel};
+use crate::frontend::HostMemory;
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
+pub(crate) use boundary::STREAMS_MAX;
 pub use stuck::{StuckReport, StuckWave};
 
 /// Something that happens at a time.
@@ -65,8 +67,8 @@ enum Event {
     Fetched(u32),
     /// The moment has come that a controller asked to be woken at.
     Wake(AgentId),
-    /// The command processor starts work-groups.
-    Dispatch,
+    /// The command processor starts the work-groups of a stream's kernel.
+    Dispatch(u8),
 }
 
 /// A shared bank: its controller and the queues before it.
@@ -165,8 +167,8 @@ struct PrivateCache<const W: usize> {
     head: CoreRequest<W>,
     /// Whether `head` is that access's.
     head_is_current: bool,
-    /// Whether the beginning or end of the kernel could not be accepted yet.
-    boundary_waits: bool,
+    /// Streams whose kernel's beginning or end could not be accepted yet, one bit each.
+    boundaries_waiting: u64,
 }
 
 impl<const W: usize> PrivateCache<W> {
@@ -178,7 +180,7 @@ impl<const W: usize> PrivateCache<W> {
             waiting: 0,
             head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn(0)),
             head_is_current: false,
-            boundary_waits: false,
+            boundaries_waiting: 0,
         }
     }
 }
@@ -233,7 +235,15 @@ pub(crate) struct Machine<'a, const W: usize> {
     values: Values,
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
-    launch: Launch,
+    /// The kernel that each stream runs, or its last one.
+    launches: Vec<Launch>,
+    /// Whether a kernel has finished or is over since somebody last saw to them.
+    launches_changed: bool,
+    /// Streams whose kernels are over, which their programs do not know yet.
+    over: VecDeque<usize>,
+    /// Private caches that could not accept the beginning or the end of a kernel yet, counted once for each kernel.
+    boundaries_waiting: u32,
+    waves_started: u64,
     progress: Ticks,
 }
 
@@ -272,51 +282,53 @@ impl<'a, const W: usize> Machine<'a, W> {
         &self.clocks
     }
 
-    /// Runs one kernel to its end.
-    pub(crate) fn run_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
-        self.check_fits(kernel)?;
-        self.begin_kernel(kernel)?;
+    /// Runs until the kernel of a stream is over, and names the stream. Memory is then as its kernels left it.
+    pub(crate) fn run_until_over(&mut self) -> Result<usize, SimError> {
         let idle_max = self.clocks.core.cycles(self.config.watchdog.idle_cycles);
         let time_max = self.clocks.core.cycles(self.config.watchdog.cycles);
         // Progress only ever puts the limit off, so it is looked at when an earlier one is over.
         let mut limit = 0;
-        while !self.is_over(kernel)? {
+        loop {
+            if self.launches_changed
+                && let Some(stream) = self.see_to_launches()?
+            {
+                if self.values == Values::Carried {
+                    self.write_back_for_host();
+                }
+                return Ok(stream);
+            }
             let Some(event) = self.wheel.pop() else {
-                return Err(self.stuck(kernel, stuck::Cause::Deadlock));
+                return Err(self.stuck(stuck::Cause::Deadlock));
             };
-            self.handle(event, kernel)?;
+            self.handle(event)?;
             let now = self.wheel.now();
             if now > limit {
                 limit = (self.progress + idle_max).min(time_max);
                 if now - self.progress > idle_max {
-                    return Err(self.stuck(kernel, stuck::Cause::Livelock));
+                    return Err(self.stuck(stuck::Cause::Livelock));
                 }
                 if now > time_max {
-                    return Err(self.stuck(kernel, stuck::Cause::TooLong));
+                    return Err(self.stuck(stuck::Cause::TooLong));
                 }
             }
         }
-        if self.values == Values::Carried {
-            self.write_back_for_host();
-        }
-        Ok(())
     }
 
-    fn handle(&mut self, event: Event, kernel: &Kernel) -> Result<(), SimError> {
+    fn handle(&mut self, event: Event) -> Result<(), SimError> {
         match event {
             Event::Issue(unit) => self.issue(unit),
-            Event::Access(unit) => self.serve_accesses(unit, kernel)?,
-            Event::AccessDone { unit, access } => self.access_done(unit, access, kernel),
+            Event::Access(unit) => self.serve_accesses(unit)?,
+            Event::AccessDone { unit, access } => self.access_done(unit, access),
             Event::LdsDone { unit, wave } => self.advance_wave(unit, usize::from(wave)),
             Event::Inject(id) => self.inject(id),
             Event::Send { from, port } => self.wake_port(from, port),
-            Event::Arrive(id) => self.arrive(id, kernel)?,
-            Event::Serve(bank) => self.serve_bank(bank, kernel)?,
+            Event::Arrive(id) => self.arrive(id)?,
+            Event::Serve(bank) => self.serve_bank(bank)?,
             Event::Retry(bank) => self.retry_crowded(bank),
             Event::Decide(channel) => self.decide_memory(channel),
-            Event::Fetched(id) => self.fetched(id, kernel)?,
-            Event::Wake(agent) => self.wake(agent, kernel)?,
-            Event::Dispatch => self.dispatch(kernel),
+            Event::Fetched(id) => self.fetched(id)?,
+            Event::Wake(agent) => self.wake(agent)?,
+            Event::Dispatch(stream) => self.dispatch(usize::from(stream)),
         }
         Ok(())
     }
@@ -338,6 +350,9 @@ impl<'a, const W: usize> Machine<'a, W> {
         let mut write = |line, mask, data: &LineData<W>| write_line(words, pages.virtual_line(line), mask, data);
         for bank in &self.banks {
             bank.controller.dirty_lines(&mut write);
+        }
+        if self.launches.iter().any(|launch| launch.phase != launch::Phase::Over) {
+            return;
         }
         // Every wavefront has finished, so data on its way to a bank is what a private cache gave up: newer than the bank's.
         for (_, message) in self.in_flight.live().filter(|(flight, _)| flight.from == Role::L1) {

@@ -1,0 +1,72 @@
+//! A kernel being run: which modules share it, what it waits for, and which of its work-groups have started.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::clock::Ticks;
+use crate::frontend::Kernel;
+use crate::frontend::partition::groups_of;
+
+/// What a launch waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub(super) enum Phase {
+    /// Private caches that have not answered the beginning.
+    Beginning,
+    /// Work-groups.
+    Running,
+    /// The command processor, which has not told the private caches of the end.
+    Finished,
+    /// Private caches that have not answered the end.
+    Ending,
+    /// Nothing.
+    Over,
+}
+
+/// The work-groups of one module.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// The first that has not been started.
+    pub(super) next_group: u32,
+    /// The first of the next module.
+    pub(super) end_group: u32,
+    /// The compute unit of the module that is tried next.
+    pub(super) next_unit: usize,
+}
+
+/// A kernel being run, or the last one of a stream that has none.
+pub(super) struct Launch {
+    pub(super) kernel: Rc<Kernel>,
+    pub(super) phase: Phase,
+    /// The modules that share it.
+    pub(super) modules: Range<u16>,
+    /// Contiguous blocks of work-groups, one for each of them.
+    pub(super) blocks: Vec<Block>,
+    pub(super) finished_groups: u32,
+    /// When work-groups may start.
+    pub(super) starts: Ticks,
+    /// Private caches that have not answered the beginning or the end.
+    pub(super) unanswered: u32,
+}
+
+impl Launch {
+    /// A launch that private caches have to be told of; work-groups start at `starts` at the earliest.
+    pub(super) fn new(kernel: Rc<Kernel>, modules: Range<u16>, starts: Ticks) -> Launch {
+        let shares = modules.len() as u32;
+        let blocks = (0..shares).map(|share| {
+            let Range { start, end } = groups_of(share, kernel.work_groups, shares);
+            Block { next_group: start, end_group: end, next_unit: 0 }
+        });
+        let blocks = blocks.collect();
+        Launch { kernel, phase: Phase::Beginning, modules, blocks, finished_groups: 0, starts, unanswered: 0 }
+    }
+
+    /// The work-groups of a module that shares it.
+    pub(super) fn block(&mut self, module: u16) -> &mut Block {
+        &mut self.blocks[usize::from(module - self.modules.start)]
+    }
+
+    /// Work-groups that have not found room on a compute unit.
+    pub(super) fn not_started(&self) -> u32 {
+        self.blocks.iter().map(|block| block.end_group - block.next_group).sum()
+    }
+}
