@@ -88,6 +88,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
+            check_annotations: several && settings.check_annotations,
             launches: Vec::new(),
             launches_changed: false,
             over: VecDeque::new(),

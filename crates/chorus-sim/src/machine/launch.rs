@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::clock::Ticks;
-use crate::frontend::Kernel;
 use crate::frontend::partition::groups_of;
+use crate::frontend::{Declared, Kernel};
 
 /// What a launch waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -36,6 +36,8 @@ pub(super) struct Block {
 /// A kernel being run, or the last one of a stream that has none.
 pub(super) struct Launch {
     pub(super) kernel: Rc<Kernel>,
+    /// What it declares, where it is held to that.
+    pub(super) declared: Option<Declared>,
     pub(super) phase: Phase,
     /// The modules that share it.
     pub(super) modules: Range<u16>,
@@ -57,7 +59,8 @@ impl Launch {
             Block { next_group: start, end_group: end, next_unit: 0 }
         });
         let blocks = blocks.collect();
-        Launch { kernel, phase: Phase::Beginning, modules, blocks, finished_groups: 0, starts, unanswered: 0 }
+        let (phase, finished_groups, unanswered) = (Phase::Beginning, 0, 0);
+        Launch { kernel, declared: None, phase, modules, blocks, finished_groups, starts, unanswered }
     }
 
     /// The work-groups of a module that shares it.
