@@ -7,7 +7,7 @@ use std::sync::Once;
 use std::time::Instant;
 
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
-use chorus_sim::frontend::HostMemory;
+use chorus_sim::frontend::{HostMemory, Program};
 use chorus_sim::{Settings, SimError, Simulated};
 use chorus_workloads::{WORKLOADS, Workload};
 use cpu_time::ThreadTime;
@@ -100,18 +100,26 @@ fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
 }
 
 fn run(setup: &Setup, workload: &dyn Workload, spec: &RunSpec) -> Result<Simulated, RunError> {
-    let settings = Settings { parameters: setup.parameters, fences: workload.uses_fences(), fault: None };
+    let fences = workload.uses_fences();
+    let settings = Settings { parameters: setup.parameters, fences, fault: None, check_annotations: true };
     let config = &setup.system.config;
-    let mut memory = HostMemory::default();
-    let mut program = match &setup.graph {
-        Some(own) => Box::new((own.build)(&own.graph, spec.seed, &mut memory)),
-        None => workload.prepare(spec.scale, spec.seed, &mut memory),
+    let prepare = |memory: &mut HostMemory| -> Box<dyn Program> {
+        match &setup.graph {
+            Some(own) => Box::new((own.build)(&own.graph, spec.seed, memory)),
+            None => workload.prepare(spec.scale, spec.seed, memory),
+        }
     };
+    let mut memory = HostMemory::default();
+    let program = spec.annotate.program(&prepare, &config.hierarchy, &mut memory);
+    let mut program = program.map_err(|wrong| {
+        RunError::new(RunErrorKind::Stuck, format!("{} cannot be recorded: {wrong}", workload.name()))
+    })?;
     chorus_sim::simulate_with(config, setup.protocol, settings, program.as_mut(), memory).map_err(|error| {
         let kind = match &error {
             SimError::Stuck(_) => RunErrorKind::Stuck,
             SimError::Unspecified(_) => RunErrorKind::Defect,
             SimError::Unsupported(_) => RunErrorKind::BadInput,
+            SimError::Undeclared(_) => RunErrorKind::Undeclared,
         };
         RunError::new(kind, error.to_string())
     })
