@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use chorus_sim::frontend::{Annotated, HostMemory, Mismatch, Program, Recording};
-use chorus_system::Hierarchy;
 use serde::{Deserialize, Serialize};
 
 use crate::simulate::unknown;
@@ -45,22 +44,27 @@ impl Annotate {
         if self.is_hand() { String::new() } else { format!("\n[annotations]\nannotate = \"{self}\"\n") }
     }
 
-    /// A program, laid out in `memory` by `prepare`, whose kernels declare what is asked for. To be recorded, it is prepared a second time.
-    pub fn program(
+    /// Programs, laid out by `prepare` in a memory without buffers, whose kernels declare what is asked for. To be recorded, all are prepared a
+    /// second time; each is shared by as many chiplets as `shares` says, of `gpus` GPUs.
+    pub fn programs(
         self,
-        prepare: &dyn Fn(&mut HostMemory) -> Box<dyn Program>,
-        hierarchy: &Hierarchy,
+        prepare: &dyn Fn(&mut HostMemory) -> Vec<Box<dyn Program>>,
+        gpus: u32,
+        shares: &[u32],
         memory: &mut HostMemory,
-    ) -> Result<Box<dyn Program>, Mismatch> {
+    ) -> Result<Vec<Box<dyn Program>>, Mismatch> {
+        let boxed = |annotated: Annotated| Box::new(annotated) as Box<dyn Program>;
         match self {
             Annotate::Hand => Ok(prepare(memory)),
-            Annotate::None => Ok(Box::new(Annotated::nothing(prepare(memory)))),
+            Annotate::None => Ok(prepare(memory).into_iter().map(Annotated::nothing).map(boxed).collect()),
             Annotate::Auto => {
-                let mut recorded = HostMemory::default();
-                let mut program = prepare(&mut recorded);
-                let (gpus, chiplets) = (hierarchy.gpus, hierarchy.modules());
-                let recording = Recording::of(program.as_mut(), &mut recorded, gpus, chiplets)?;
-                Ok(Box::new(Annotated::recorded(prepare(memory), recording)))
+                let mut flat = memory.clone();
+                let programs = prepare(&mut flat).into_iter().zip(shares);
+                let recordings: Vec<Recording> = programs
+                    .map(|(mut program, &chiplets)| Recording::of(program.as_mut(), &mut flat, gpus, chiplets))
+                    .collect::<Result<_, _>>()?;
+                let programs = prepare(memory).into_iter().zip(recordings);
+                Ok(programs.map(|(program, recording)| boxed(Annotated::recorded(program, recording))).collect())
             }
         }
     }

@@ -11,6 +11,7 @@
 //! | `setup.rs` | a run's machine and the parameters of its protocol |
 //! | `own_graph.rs` | graphs that users bring along |
 //! | `annotate.rs` | where the annotations of kernels come from |
+//! | `jobs.rs` | workloads that run at the same time |
 //! | `simulate.rs` | one run on the simulator |
 //! | `bench.rs` | how fast the simulator is |
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
@@ -38,6 +39,7 @@ pub mod experiment;
 pub mod export;
 pub mod figure;
 pub mod html;
+pub mod jobs;
 pub mod matrix;
 pub mod own_graph;
 pub mod paper;

@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{Build, Protocol};
+use chorus_protocol::registry::{Build, Commands, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
+use crate::energy::{access_energies, remote_flits};
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, STREAMS_MAX, SimError};
@@ -55,7 +56,7 @@ pub struct Settings {
     pub fences: bool,
     /// A seeded fault to build in.
     pub fault: Option<u8>,
-    /// Whether kernels that declare what they access are held to it, on machines of several modules.
+    /// Whether kernels that declare what they access are held to it where the command processor of several modules believes them.
     pub check_annotations: bool,
 }
 
@@ -174,9 +175,13 @@ where
         }
         running[number] = launch_next(&mut machine, number, &mut streams[number], protocol)?;
     }
+    machine.finish()?;
     let simulated_ns = machine.nanoseconds();
     let mut metrics = metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks());
     metrics.extend(machine.tallies(protocol));
+    if matches!(machine.processor.commands(), Commands::Table | Commands::TableOfRanges) {
+        metrics.insert("table.rows_max".to_string(), machine.processor.rows_max() as f64);
+    }
     Ok(Simulated {
         cycles: machine.cycles(),
         simulated_ns,
@@ -231,7 +236,14 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
-    for spec in COUNTERS.iter().filter(|spec| several || spec.machines == Machines::All) {
+    let with_l3 = config.l3.bank_bytes > 0;
+    let has = |machines: Machines| match machines {
+        Machines::All => true,
+        Machines::OfSeveralModules => several,
+        Machines::WithL3 => with_l3,
+        Machines::WithCommands => several && protocol.declaration().commands != Commands::None,
+    };
+    for spec in COUNTERS.iter().filter(|spec| has(spec.machines)) {
         let value = match spec.unit {
             Unit::Count => stats.get(spec.counter),
             Unit::Cycles => clocks.core.count(stats.get(spec.counter)),
@@ -249,6 +261,11 @@ fn metrics(
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
     }
+    if with_l3 {
+        metrics.insert("traffic.l1_l2.flits".to_string(), total.flits as f64);
+        metrics.insert("traffic.remote.flits".to_string(), remote_flits(stats) as f64);
+    }
+    metrics.extend(access_energies(stats, config));
     let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);
     metrics.insert("energy.dynamic_nj".to_string(), dynamic);
     metrics.insert("energy.static_nj".to_string(), fixed);

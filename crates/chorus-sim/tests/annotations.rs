@@ -1,4 +1,4 @@
-//! Does a machine of several modules hold kernels to what they declare, and to nothing where they declare nothing?
+//! Does a machine of several chiplets hold kernels to what they declare, and to nothing where they declare nothing?
 
 use chorus_protocol::registry;
 use chorus_sim::frontend::{AccessMode, Annotated, Buf, HostMemory, Kernel, Mismatch, Program, Recording, Share};
@@ -32,16 +32,25 @@ fn copy(declare: impl Fn(Kernel, Buf<u32>, Buf<u32>) -> Kernel) -> (Kernel, Host
     (declare(kernel, x, y), memory)
 }
 
-/// A GPU of so many modules.
-fn config(modules: u32) -> SystemConfig {
-    let set = ["hierarchy.gpus=1".to_owned(), format!("hierarchy.gpms={modules}")];
-    resolve("hmg", Scale::Quick, &set).unwrap().config
+/// A GPU of so many chiplets.
+fn config(chiplets: u32) -> SystemConfig {
+    resolve("cpelide", Scale::Quick, &[format!("hierarchy.gpms={chiplets}")]).unwrap().config
 }
 
-fn run(modules: u32, check_annotations: bool, kernel: Kernel, memory: HostMemory) -> Result<Simulated, SimError> {
-    let protocol = registry::find("nhcc").unwrap();
+fn run(chiplets: u32, kernel: Kernel, memory: HostMemory) -> Result<Simulated, SimError> {
+    run_under("cpelide", chiplets, true, kernel, memory)
+}
+
+fn run_under(
+    protocol: &str,
+    chiplets: u32,
+    check_annotations: bool,
+    kernel: Kernel,
+    memory: HostMemory,
+) -> Result<Simulated, SimError> {
+    let protocol = registry::find(protocol).unwrap();
     let settings = Settings { check_annotations, ..Settings::defaults(protocol) };
-    simulate_with(&config(modules), protocol, settings, &mut Once(Some(kernel)), memory)
+    simulate_with(&config(chiplets), protocol, settings, &mut Once(Some(kernel)), memory)
 }
 
 fn own(share: Share) -> Vec<std::ops::Range<usize>> {
@@ -64,7 +73,7 @@ fn narrow(kernel: Kernel, x: Buf<u32>, y: Buf<u32>) -> Kernel {
 #[test]
 fn a_range_that_is_too_narrow_is_found_with_kernel_buffer_and_address() {
     let (kernel, memory) = copy(narrow);
-    let Err(SimError::Undeclared(undeclared)) = run(4, true, kernel, memory) else { panic!("it is found") };
+    let Err(SimError::Undeclared(undeclared)) = run(4, kernel, memory) else { panic!("it is found") };
     assert_eq!((undeclared.kernel.as_str(), undeclared.work_group, undeclared.writes), ("copy", 7, false));
     assert_eq!((undeclared.word, undeclared.buffer.clone(), undeclared.chiplet), (255, Some((0, 0..256)), [3, 4]));
     let text = undeclared.to_string();
@@ -76,7 +85,7 @@ fn a_range_that_is_too_narrow_is_found_with_kernel_buffer_and_address() {
 fn a_write_to_what_is_declared_as_read_is_found() {
     let (kernel, memory) =
         copy(|kernel, x, y| kernel.access(x, AccessMode::ReadWrite).access_parts(y, AccessMode::Read, own));
-    let Err(SimError::Undeclared(undeclared)) = run(2, true, kernel, memory) else { panic!("it is found") };
+    let Err(SimError::Undeclared(undeclared)) = run(2, kernel, memory) else { panic!("it is found") };
     assert!(undeclared.writes);
     assert_eq!(undeclared.buffer, Some((1, WORDS..2 * WORDS)));
 }
@@ -85,15 +94,15 @@ fn a_write_to_what_is_declared_as_read_is_found() {
 fn what_is_declared_rightly_or_not_at_all_runs() {
     for declare in [right, |kernel: Kernel, _, _| kernel] {
         let (kernel, memory) = copy(declare);
-        assert!(run(4, true, kernel, memory).is_ok());
+        assert!(run(4, kernel, memory).is_ok());
     }
 }
 
 #[test]
-fn nobody_asks_on_one_module_or_where_the_check_is_off() {
-    for (modules, check) in [(1, true), (4, false)] {
+fn nobody_asks_on_one_chiplet_where_nobody_believes_kernels_or_where_the_check_is_off() {
+    for (protocol, chiplets, check) in [("cpelide", 1, true), ("viper-chiplet", 4, true), ("cpelide", 4, false)] {
         let (kernel, memory) = copy(narrow);
-        assert!(run(modules, check, kernel, memory).is_ok(), "{modules} modules");
+        assert!(run_under(protocol, chiplets, check, kernel, memory).is_ok(), "{protocol} on {chiplets}");
     }
 }
 
@@ -109,7 +118,7 @@ fn an_access_that_was_not_recorded_ends_the_run_and_says_that_it_depends_on_timi
     let mut memory = HostMemory::default();
     let other = Once(Some(fill(1, &mut memory)));
     let mut program = Annotated::recorded(Box::new(other), recording);
-    let protocol = registry::find("nhcc").unwrap();
+    let protocol = registry::find("cpelide").unwrap();
     let ended = simulate_with(&config(2), protocol, Settings::defaults(protocol), &mut program, memory);
     let Err(SimError::Undeclared(undeclared)) = ended else { panic!("it is found") };
     assert!(undeclared.recorded);

@@ -225,6 +225,7 @@ impl MachineConfig {
             l1: self.l1,
             l2: self.l2,
             directory: self.directory,
+            page_lines: 1,
             waves,
             fences: true,
             parameters,

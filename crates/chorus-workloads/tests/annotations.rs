@@ -34,7 +34,8 @@ impl<F: FnMut(&mut Kernel)> Program for Seen<F> {
 fn kernels_touch_what_they_declare_and_nothing_else_and_all_declare_something() {
     for workload in of_the_paper() {
         let mut memory = HostMemory::default();
-        let declares = |kernel: &mut Kernel| assert!(!kernel.annotations.is_empty(), "{} of {}", kernel.name, workload.name());
+        let declares =
+            |kernel: &mut Kernel| assert!(!kernel.annotations.is_empty(), "{} of {}", kernel.name, workload.name());
         let mut program = Seen(prepare(workload, &mut memory), declares);
         assert_eq!(flat::run_declared(&CHIPLETS, &mut program, &mut memory), Ok(()), "{}", workload.name());
     }

@@ -1,7 +1,8 @@
 //! The Chiplet Coherence Table: which chiplet's L2 may hold what, as far as the command processor knows (CPElide paper, section III).
 //!
 //! A row is a data structure with its state in each chiplet ([`State`], Figure 6) and the addresses that the chiplet has accessed. Before a kernel begins, the table says which L2s
-//! have to be written back (released) and which emptied (acquired), and takes note of what the kernel will do. It knows only what kernels declare, and L2s are written back and emptied as a whole.
+//! have to be written back (released) and which emptied (acquired), and takes note of what the kernel will do. It knows only what kernels declare. L2s are written back and emptied as a whole
+//! ([`ChipletTable::launch`]) or, with hardware that can, where a data structure needs it ([`ChipletTable::launch_by_ranges`], section VI).
 //!
 //! | file | subject |
 //! |---|---|
@@ -35,7 +36,8 @@ pub struct Access {
     pub structure: Range<u64>,
     /// How it is accessed.
     pub mode: Mode,
-    /// The addresses that each chiplet accesses; nothing where it has no part in the kernel.
+    /// The addresses that each chiplet accesses; nothing where it has no part in the kernel. A chiplet that gets no work-group of the launch has no part in it, even where the
+    /// kernel declares the whole data structure for whoever takes part: to leave it out is up to whoever makes the declaration.
     pub by_chiplet: Vec<Ranges>,
 }
 
@@ -63,13 +65,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn add(&mut self, operation: Option<Operation>, chiplet: usize) {
-        match operation {
-            Some(Operation::Acquire) => self.acquires |= 1 << chiplet,
-            Some(Operation::Release) => self.releases |= 1 << chiplet,
-            None => {}
+    fn include(&mut self, operations: &[RangeOperation]) {
+        for &RangeOperation { chiplet, operation, .. } in operations {
+            match operation {
+                Operation::Acquire => self.acquires |= 1 << chiplet,
+                Operation::Release => self.releases |= 1 << chiplet,
+            }
         }
     }
+}
+
+/// What has to be done in one chiplet with what it may have of one data structure.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RangeOperation {
+    /// Which chiplet.
+    pub chiplet: usize,
+    /// What its L2 does. One that empties ranges with dirty lines writes them back first.
+    pub operation: Operation,
+    /// The addresses concerned: all that the chiplet may have of the data structure.
+    pub ranges: Ranges,
 }
 
 /// What is known of a data structure in one chiplet.
@@ -81,6 +95,21 @@ struct Held {
 }
 
 impl Held {
+    /// What has to be done here.
+    fn operation(&self, chiplet: usize, operation: Operation) -> RangeOperation {
+        RangeOperation { chiplet, operation, ranges: self.ranges.clone() }
+    }
+
+    /// What has to be done for nothing to be left here.
+    fn give_up(&self, chiplet: usize) -> Vec<RangeOperation> {
+        let operations: &[Operation] = match self.state {
+            State::NotPresent => &[],
+            State::Valid | State::Stale => &[Operation::Acquire],
+            State::Dirty => &[Operation::Release, Operation::Acquire],
+        };
+        operations.iter().map(|&operation| self.operation(chiplet, operation)).collect()
+    }
+
     fn see(&mut self, event: Event) -> Option<Operation> {
         let (next, operation) = self.state.after(event);
         self.state = next;
@@ -128,29 +157,54 @@ impl ChipletTable {
     pub fn launch(&mut self, accesses: &[Access]) -> Plan {
         let accesses = coarsen(accesses, self.limits.per_kernel);
         let mut plan = Plan::default();
-        self.give_rows(&accesses, &mut plan);
-        for row in &mut self.rows {
-            row.see_others(&accesses, &mut plan);
-        }
+        plan.include(&self.give_rows(&accesses));
+        self.flush(plan.releases);
+        self.invalidate(plan.acquires);
+        plan.include(&self.see_others(&accesses));
         self.flush(plan.releases);
         for row in &self.rows {
-            row.find_stale(&accesses, &mut plan);
+            plan.acquires |= row.stale(&accesses).fold(0, |set, chiplet| set | 1 << chiplet);
         }
         plan.releases |= plan.acquires & self.dirty();
         self.invalidate(plan.acquires);
-        for row in &mut self.rows {
-            row.see_own(&accesses);
-        }
-        self.rows.retain(|row| row.chiplets.iter().any(|held| held.state != State::NotPresent));
+        self.see_own(&accesses);
         plan
     }
 
-    /// A kernel is about to begin that declares nothing: it may read and write anything anywhere.
+    /// The same where L2s write back and empty ranges of addresses: other data structures keep their states, and their lines.
+    pub fn launch_by_ranges(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
+        let accesses = coarsen(accesses, self.limits.per_kernel);
+        let mut operations = self.give_rows(&accesses);
+        operations.extend(self.see_others(&accesses));
+        for row in &mut self.rows {
+            let stale: Vec<usize> = row.stale(&accesses).collect();
+            for chiplet in stale {
+                operations.push(row.chiplets[chiplet].operation(chiplet, Operation::Acquire));
+                row.chiplets[chiplet].see(Event::Invalidate);
+            }
+        }
+        self.see_own(&accesses);
+        operations
+    }
+
+    /// A kernel is about to begin that declares nothing: it may read and write anything anywhere. Whole L2s are concerned, whatever the hardware can do.
     pub fn launch_undeclared(&mut self) -> Plan {
         let all = if self.chiplets == 64 { u64::MAX } else { (1 << self.chiplets) - 1 };
         let everything = Held { state: State::Dirty, ranges: Ranges::from(0..u64::MAX) };
         self.rows = vec![Row { structure: 0..u64::MAX, chiplets: vec![everything; self.chiplets] }];
         Plan { acquires: all, releases: all }
+    }
+
+    /// A kernel that was launched before goes on after L2s were written back or emptied for another: they may hold again what it declared.
+    pub fn go_on(&mut self, accesses: &[Access]) {
+        let accesses = coarsen(accesses, self.limits.per_kernel);
+        for access in &accesses {
+            if !self.rows.iter().any(|row| meet(&row.structure, &access.structure)) {
+                let chiplets = vec![Held::default(); self.chiplets];
+                self.rows.push(Row { structure: access.structure.clone(), chiplets });
+            }
+        }
+        self.see_own(&accesses);
     }
 
     /// Chiplets that may hold dirty lines.
@@ -162,35 +216,42 @@ impl ChipletTable {
     }
 
     /// Gives every accessed data structure exactly one row. Rows that one access reaches across become one, and a full table starts anew.
-    fn give_rows(&mut self, accesses: &[Access], plan: &mut Plan) {
+    fn give_rows(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
+        let mut operations = Vec::new();
         let fresh =
             accesses.iter().filter(|access| !self.rows.iter().any(|row| meet(&row.structure, &access.structure)));
         if self.rows.len() + fresh.count() > self.limits.rows {
-            let Plan { acquires, releases } = self.forget_all();
-            plan.acquires |= acquires;
-            plan.releases |= releases;
+            operations = self.forget_all();
         }
         for access in accesses {
             let (mut met, others): (Vec<Row>, Vec<Row>) =
                 std::mem::take(&mut self.rows).into_iter().partition(|row| meet(&row.structure, &access.structure));
             self.rows = others;
             met.push(Row { structure: access.structure.clone(), chiplets: vec![Held::default(); self.chiplets] });
-            let row = met.into_iter().reduce(|row, other| row.join(other, plan)).expect("a row has been pushed");
-            self.rows.push(row);
+            let row = met.into_iter().reduce(|row, other| row.join(other, &mut operations));
+            self.rows.extend(row);
         }
-        self.flush(plan.releases);
-        self.invalidate(plan.acquires);
+        operations
     }
 
-    /// Empties all L2s that may hold anything.
-    fn forget_all(&mut self) -> Plan {
-        let holds = |row: &Row, chiplet: usize| row.chiplets[chiplet].state != State::NotPresent;
-        let acquires = (0..self.chiplets)
-            .filter(|&chiplet| self.rows.iter().any(|row| holds(row, chiplet)))
-            .fold(0, |set, chiplet| set | 1 << chiplet);
-        let releases = self.dirty();
-        self.rows.clear();
-        Plan { acquires, releases }
+    /// Empties L2s of all that they may hold.
+    fn forget_all(&mut self) -> Vec<RangeOperation> {
+        let rows = std::mem::take(&mut self.rows);
+        rows.iter()
+            .flat_map(|row| row.chiplets.iter().enumerate())
+            .flat_map(|(chiplet, held)| held.give_up(chiplet))
+            .collect()
+    }
+
+    /// What others will do with what each chiplet may have.
+    fn see_others(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
+        self.rows.iter_mut().flat_map(|row| row.see_others(accesses)).collect()
+    }
+
+    /// What each chiplet will do itself. Rows of which nobody has anything are gone then.
+    fn see_own(&mut self, accesses: &[Access]) {
+        self.rows.iter_mut().for_each(|row| row.see_own(accesses));
+        self.rows.retain(|row| row.chiplets.iter().any(|held| held.state != State::NotPresent));
     }
 
     fn flush(&mut self, chiplets: u64) {
@@ -219,7 +280,8 @@ impl Row {
     }
 
     /// What others will do with what each chiplet may have.
-    fn see_others(&mut self, accesses: &[Access], plan: &mut Plan) {
+    fn see_others(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
+        let mut operations = Vec::new();
         let concerned: Vec<&Access> = self.concerned(accesses).collect();
         for (chiplet, held) in self.chiplets.iter_mut().enumerate() {
             let touches = |access: &Access| {
@@ -231,17 +293,18 @@ impl Row {
                 Some(Mode::Read) => Event::RemoteRead,
                 None => continue,
             };
-            plan.add(held.see(event), chiplet);
+            operations.extend(held.see(event).map(|operation| held.operation(chiplet, operation)));
         }
+        operations
     }
 
     /// Chiplets that will access what they may have out of date.
-    fn find_stale(&self, accesses: &[Access], plan: &mut Plan) {
-        for (chiplet, held) in self.chiplets.iter().enumerate() {
-            if self.concerned(accesses).any(|access| !access.by_chiplet[chiplet].is_empty()) {
-                plan.add(held.state.after(Event::LocalRead).1, chiplet);
-            }
-        }
+    fn stale(&self, accesses: &[Access]) -> impl Iterator<Item = usize> {
+        let has_part = |chiplet: usize| self.concerned(accesses).any(|access| !access.by_chiplet[chiplet].is_empty());
+        let is_stale = |held: &Held| held.state.after(Event::LocalRead).1 == Some(Operation::Acquire);
+        let chiplets =
+            self.chiplets.iter().enumerate().filter(move |(chiplet, held)| is_stale(held) && has_part(*chiplet));
+        chiplets.map(|(chiplet, _)| chiplet)
     }
 
     /// What each chiplet will do.
@@ -257,13 +320,13 @@ impl Row {
     }
 
     /// One row of two. A chiplet that has one of them dirty and one out of date has to give up both, as one state cannot say so.
-    fn join(mut self, other: Row, plan: &mut Plan) -> Row {
+    fn join(mut self, other: Row, operations: &mut Vec<RangeOperation>) -> Row {
         self.structure = self.structure.start.min(other.structure.start)..self.structure.end.max(other.structure.end);
         for (chiplet, (held, also)) in self.chiplets.iter_mut().zip(other.chiplets).enumerate() {
             match (held.state, also.state) {
                 (State::Dirty, State::Stale) | (State::Stale, State::Dirty) => {
-                    plan.releases |= 1 << chiplet;
-                    plan.acquires |= 1 << chiplet;
+                    operations.extend(held.give_up(chiplet));
+                    operations.extend(also.give_up(chiplet));
                     *held = Held::default();
                 }
                 (state, other) => {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
 use chorus_protocol::controller::{Input, Outcome};
+use chorus_protocol::registry::Commands;
 
 use super::launch::{Launch, Phase};
 use super::{Event, Machine, SimError, lineless_request};
@@ -18,7 +19,7 @@ use crate::stats::Counter;
 pub(crate) const STREAMS_MAX: usize = 64;
 
 /// The name of the beginning or the end of a stream's kernel in completions. Accesses are numbered from zero.
-fn name_of(stream: usize) -> Txn {
+pub(super) fn name_of(stream: usize) -> Txn {
     Txn(u32::MAX - stream as u32)
 }
 
@@ -29,8 +30,8 @@ pub(super) fn stream_of(txn: Txn) -> Option<usize> {
 }
 
 impl<const W: usize> Machine<'_, W> {
-    /// Launches the next kernel of a stream, whose last one is over, on `modules`: private caches learn of it, and work-groups start after the launch
-    /// latency.
+    /// Launches the next kernel of a stream, whose last one is over, on `modules`: what shared banks have to do for it is done, private caches learn
+    /// of it, and work-groups start after the launch latency.
     pub(crate) fn launch(&mut self, stream: usize, kernel: Rc<Kernel>, modules: Range<u16>) -> Result<(), SimError> {
         self.check_fits(&kernel)?;
         let now = self.wheel.now();
@@ -45,6 +46,11 @@ impl<const W: usize> Machine<'_, W> {
             Some(over) => *over = launch,
             None => self.launches.push(launch),
         }
+        if self.processor.commands() != Commands::None {
+            self.prepare(stream);
+            return Ok(());
+        }
+        self.launches[stream].phase = Phase::Beginning;
         self.tell_all(stream)
     }
 
@@ -70,7 +76,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Gives every private cache of a kernel's modules the beginning or the end.
-    fn tell_all(&mut self, stream: usize) -> Result<(), SimError> {
+    pub(super) fn tell_all(&mut self, stream: usize) -> Result<(), SimError> {
         let units = self.topology.l1s / self.topology.modules();
         let Range { start, end } = self.launches[stream].modules;
         self.launches[stream].unanswered = u32::from((end - start) * units);
@@ -84,7 +90,9 @@ impl<const W: usize> Machine<'_, W> {
     fn tell(&mut self, stream: usize, unit: u16) -> Result<(), SimError> {
         let (op, order) = match self.launches[stream].phase {
             Phase::Beginning => (CoreOp::KernelBegin, Order::Acquire),
-            Phase::Running | Phase::Finished | Phase::Ending | Phase::Over => (CoreOp::KernelEnd, Order::Release),
+            Phase::Preparing | Phase::Running | Phase::Finished | Phase::Ending | Phase::Releasing | Phase::Over => {
+                (CoreOp::KernelEnd, Order::Release)
+            }
         };
         self.tell_time();
         let request = lineless_request(op, order, Scope::System, 0, name_of(stream));
@@ -130,9 +138,15 @@ impl<const W: usize> Machine<'_, W> {
             self.wheel.schedule(time, Event::Dispatch(stream as u8));
             self.count_finished(stream);
         } else {
-            launch.phase = Phase::Over;
-            self.over.push_back(stream);
-            self.launches_changed = true;
+            self.release_after(stream);
         }
+    }
+
+    /// The kernel of a stream is over.
+    pub(super) fn is_over(&mut self, stream: usize) {
+        self.processor.over(stream);
+        self.launches[stream].phase = Phase::Over;
+        self.over.push_back(stream);
+        self.launches_changed = true;
     }
 }

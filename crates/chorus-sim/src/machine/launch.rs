@@ -4,12 +4,15 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::clock::Ticks;
+use crate::command_processor::Orders;
 use crate::frontend::partition::groups_of;
 use crate::frontend::{Declared, Kernel};
 
 /// What a launch waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Phase {
+    /// Shared banks that have not done what the command processor wants done before it begins.
+    Preparing,
     /// Private caches that have not answered the beginning.
     Beginning,
     /// Work-groups.
@@ -18,6 +21,8 @@ pub(super) enum Phase {
     Finished,
     /// Private caches that have not answered the end.
     Ending,
+    /// Shared banks that have not done what the command processor wants done after it.
+    Releasing,
     /// Nothing.
     Over,
 }
@@ -48,10 +53,18 @@ pub(super) struct Launch {
     pub(super) starts: Ticks,
     /// Private caches that have not answered the beginning or the end.
     pub(super) unanswered: u32,
+    /// What shared banks have to do before it begins, or after it.
+    pub(super) orders: Orders,
+    /// How many times they still have to.
+    pub(super) rounds: u32,
+    /// Commands that have not been answered.
+    pub(super) commands_left: u32,
+    /// Since when it waits for that.
+    pub(super) preparing_since: Ticks,
 }
 
 impl Launch {
-    /// A launch that private caches have to be told of; work-groups start at `starts` at the earliest.
+    /// A launch that nobody knows of yet; work-groups start at `starts` at the earliest.
     pub(super) fn new(kernel: Rc<Kernel>, modules: Range<u16>, starts: Ticks) -> Launch {
         let shares = modules.len() as u32;
         let blocks = (0..shares).map(|share| {
@@ -59,8 +72,20 @@ impl Launch {
             Block { next_group: start, end_group: end, next_unit: 0 }
         });
         let blocks = blocks.collect();
-        let (phase, finished_groups, unanswered) = (Phase::Beginning, 0, 0);
-        Launch { kernel, declared: None, phase, modules, blocks, finished_groups, starts, unanswered }
+        Launch {
+            kernel,
+            declared: None,
+            phase: Phase::Preparing,
+            modules,
+            blocks,
+            finished_groups: 0,
+            starts,
+            unanswered: 0,
+            orders: Orders::default(),
+            rounds: 0,
+            commands_left: 0,
+            preparing_since: starts,
+        }
     }
 
     /// The work-groups of a module that shares it.

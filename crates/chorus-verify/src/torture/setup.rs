@@ -56,7 +56,7 @@ impl Setup {
     /// What a protocol needs to build the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
         let Setup { topology, l1, l2, directory, waves, fences, parameters, .. } = *self;
-        BuildConfig { topology, l1, l2, directory, waves, fences, parameters, fault }
+        BuildConfig { topology, l1, l2, directory, page_lines: 1, waves, fences, parameters, fault }
     }
 
     /// The machine in words.
