@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
-use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Commands, Counters, DirectoryShape, Protocol, Reach};
 use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, SystemConfig};
 
@@ -59,6 +59,9 @@ impl<'a, const W: usize> Machine<'a, W> {
             Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
         };
         let agents = usize::from(topology.l1s + topology.l2s);
+        let processor = CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters));
+        let believes = matches!(processor.commands(), Commands::Table | Commands::TableOfRanges);
+        let check_annotations = several && believes && settings.check_annotations;
         Ok(Machine {
             config,
             clocks,
@@ -91,7 +94,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
-            processor: CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters)),
+            processor,
+            check_annotations,
             launches: Vec::new(),
             launches_changed: false,
             over: VecDeque::new(),
