@@ -4,10 +4,14 @@ use chorus_protocol::message::TrafficClass;
 use chorus_protocol::registry::PROTOCOLS;
 use chorus_protocol::tally::TallySpec;
 
+use crate::energy;
 use crate::stats::{COUNTERS, Distance, Machines, Unit};
 
 /// Follows the meaning of metrics that not every machine has.
 const SEVERAL_MODULES: &str = "; only on machines of several modules";
+
+/// The same, of those of machines with an L3.
+const WITH_L3: &str = "; only on machines with an L3";
 
 /// The same for what shared banks do between kernels.
 const WITH_COMMANDS: &str =
@@ -45,6 +49,7 @@ pub fn definitions() -> Vec<Definition> {
     let where_counted = |machines| match machines {
         Machines::All => "",
         Machines::OfSeveralModules => SEVERAL_MODULES,
+        Machines::WithL3 => WITH_L3,
         Machines::WithCommands => WITH_COMMANDS,
     };
     let mut definitions: Vec<Definition> = COUNTERS
@@ -66,6 +71,12 @@ pub fn definitions() -> Vec<Definition> {
             definitions.push(Definition::new(&key, unit, &format!("the same of class {label}: {}", class.contents())));
         }
     }
+    for (key, meaning) in [
+        ("traffic.l1_l2.flits", "flits between private caches and L2 banks of one module: traffic.flits"),
+        ("traffic.remote.flits", "flits from module to module, as long as those of the crossbars"),
+    ] {
+        definitions.push(Definition::new(key, "flits", &format!("{meaning}{WITH_L3}")));
+    }
     Distance::ALL.into_iter().for_each(|distance| definitions.extend(of_distance(distance)));
     let tallies = PROTOCOLS.iter().flat_map(|protocol| protocol.tallies());
     for tally in tallies {
@@ -74,6 +85,7 @@ pub fn definitions() -> Vec<Definition> {
             definitions.push(definition);
         }
     }
+    definitions.extend(energy::definitions());
     definitions.extend([
         Definition::new(
             "table.rows_max",

@@ -10,6 +10,7 @@ use chorus_protocol::registry::{Build, Commands, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
+use crate::energy::{access_energies, remote_flits};
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, STREAMS_MAX, SimError};
@@ -55,12 +56,15 @@ pub struct Settings {
     pub fences: bool,
     /// A seeded fault to build in.
     pub fault: Option<u8>,
+    /// Whether kernels that declare what they access are held to it where the command processor of several modules believes them.
+    pub check_annotations: bool,
 }
 
 impl Settings {
     /// A protocol as it declares itself, for programs that may contain fences.
     pub fn defaults(protocol: &dyn Protocol) -> Settings {
-        Settings { parameters: Parameters::defaults(protocol.parameters()), fences: true, fault: None }
+        let parameters = Parameters::defaults(protocol.parameters());
+        Settings { parameters, fences: true, fault: None, check_annotations: true }
     }
 }
 
@@ -235,9 +239,11 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
+    let with_l3 = config.l3.bank_bytes > 0;
     let has = |machines: Machines| match machines {
         Machines::All => true,
         Machines::OfSeveralModules => several,
+        Machines::WithL3 => with_l3,
         Machines::WithCommands => several && protocol.declaration().commands != Commands::None,
     };
     for spec in COUNTERS.iter().filter(|spec| has(spec.machines)) {
@@ -258,6 +264,11 @@ fn metrics(
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
     }
+    if with_l3 {
+        metrics.insert("traffic.l1_l2.flits".to_string(), total.flits as f64);
+        metrics.insert("traffic.remote.flits".to_string(), remote_flits(stats) as f64);
+    }
+    metrics.extend(access_energies(stats, config));
     let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);
     metrics.insert("energy.dynamic_nj".to_string(), dynamic);
     metrics.insert("energy.static_nj".to_string(), fixed);

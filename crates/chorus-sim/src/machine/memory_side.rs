@@ -1,4 +1,4 @@
-//! Messages on their way: from controllers through the crossbars to controllers, and between banks and memory channels.
+//! Messages on their way: from controllers through the crossbars to controllers.
 
 use std::collections::VecDeque;
 
@@ -10,19 +10,15 @@ use chorus_protocol::registry::{Delivery, Values};
 use super::between_modules::SIDES;
 use super::boundary::stream_of;
 use super::flights::Flight;
-use super::{Bank, Event, Held, Machine, SimError, controller_of, read_line, write_line};
+use super::memory_channel::MEMORY_REQUESTS_PER_STEP;
+use super::{Bank, Event, Held, Machine, SimError, controller_of, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::{Crossbar, Parcel};
-use crate::dram::DramRequest;
-use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
 /// Marks a message between a bank and its memory channel.
 const TO_MEMORY: u8 = u8::MAX;
-
-/// Requests to memory that one step of a bank can send: a write-back and a fetch.
-const MEMORY_REQUESTS_PER_STEP: usize = 2;
 
 /// The crossbar that carries what `from` sends.
 fn crossbar_from<'m>(from: Role, requests: &'m mut Crossbar, responses: &'m mut Crossbar) -> &'m mut Crossbar {
@@ -118,7 +114,7 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             way = self.way(message, from == to);
             if let Some(distance) = way.and_then(|way| way.distance) {
-                self.stats.add_distant(distance, spec.class, u64::from(bytes));
+                self.stats.add_distant(distance, spec.class, u64::from(flits), u64::from(bytes));
             } else {
                 self.stats.add(Counter::NetworkMessages, 1);
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
@@ -158,7 +154,11 @@ impl<const W: usize> Machine<'_, W> {
             return;
         }
         if network == TO_MEMORY {
-            self.enqueue_memory(id);
+            if self.slices.is_empty() {
+                self.enqueue_memory(id)
+            } else {
+                self.enqueue_last_level(id)
+            }
             return;
         }
         let now = self.wheel.now();
@@ -211,7 +211,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Serves a bank again if what held it up may have changed.
-    fn retry_bank(&mut self, bank: u16, changed: Held) {
+    pub(super) fn retry_bank(&mut self, bank: u16, changed: Held) {
         if self.banks[usize::from(bank)].held == changed {
             self.schedule_serve(bank);
         }
@@ -404,7 +404,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Serves a bank at once if it is free, without the detour of an event.
-    fn serve_or_schedule(&mut self, bank: u16) -> Result<(), SimError> {
+    pub(super) fn serve_or_schedule(&mut self, bank: u16) -> Result<(), SimError> {
         if self.is_free(bank) {
             return self.serve_bank(bank);
         }
@@ -525,12 +525,6 @@ impl<const W: usize> Machine<'_, W> {
         self.served(bank);
     }
 
-    /// Requests that a bank may still send to its memory channel.
-    fn memory_room(&self, bank: u16) -> usize {
-        let index = usize::from(bank);
-        self.channels[index].room().saturating_sub(self.banks[index].to_memory)
-    }
-
     /// Steps a bank with a message, making room first if it asks for that. Returns whether the message is consumed.
     fn step_bank(&mut self, bank: u16, id: u32, lookup: bool) -> Result<bool, SimError> {
         self.tell_time();
@@ -553,57 +547,5 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(Counter::L2StallTicks, now - since);
         }
         self.schedule_serve(bank);
-    }
-
-    /// A request arrives at a memory channel.
-    fn enqueue_memory(&mut self, id: u32) {
-        let (bank, message) = (self.in_flight.get(id).source, self.in_flight.message(id));
-        let index = usize::from(bank);
-        let write = message.kind == memory::WB;
-        self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
-        let line = self.topology.line_in_bank(message.line);
-        let virtual_line = self.pages.virtual_line(message.line).0 as usize;
-        if !write && let Some(words) = self.memory.words().get(virtual_line * W..) {
-            prefetch(&words[..W.min(words.len())]);
-        }
-        self.banks[index].to_memory -= 1;
-        self.channels[index].push(DramRequest { id, line, write });
-        self.schedule_decision(bank, self.wheel.now());
-    }
-
-    fn schedule_decision(&mut self, channel: u16, time: Ticks) {
-        let index = usize::from(channel);
-        if !self.channels[index].is_empty() && !std::mem::replace(&mut self.channel_scheduled[index], true) {
-            self.wheel.schedule(self.clocks.dram.edge(time), Event::Decide(channel));
-        }
-    }
-
-    /// A memory channel decides its next request.
-    pub(super) fn decide_memory(&mut self, channel: u16) {
-        let index = usize::from(channel);
-        self.channel_scheduled[index] = false;
-        let Some(decision) = self.channels[index].decide(self.wheel.now()) else { return };
-        self.stats.add(Counter::DramRowHits, u64::from(decision.row_hit));
-        if decision.write {
-            self.in_flight.remove(decision.id);
-        } else {
-            self.wheel.schedule(decision.done, Event::Fetched(decision.id));
-        }
-        self.schedule_decision(channel, decision.next);
-        if self.memory_room(channel) >= MEMORY_REQUESTS_PER_STEP {
-            self.retry_bank(channel, Held::Memory);
-        }
-    }
-
-    /// A line has been read: its fetch becomes the answer.
-    pub(super) fn fetched(&mut self, id: u32) -> Result<(), SimError> {
-        let bank = self.in_flight.get(id).source;
-        let fetch = self.in_flight.message_mut(id);
-        let line = self.pages.virtual_line(fetch.line);
-        fetch.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), line));
-        // Waiting wavefronts find what they poll in a cache: a program that still reads memory is getting on.
-        self.progress = self.wheel.now();
-        self.banks[usize::from(bank)].from_memory.push_back(id);
-        self.serve_or_schedule(bank)
     }
 }

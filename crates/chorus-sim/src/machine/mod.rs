@@ -1,8 +1,9 @@
 //! The machine: compute units, private caches, crossbars, shared banks and memory channels on one event wheel.
 //!
 //! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
-//! accesses to private caches, [`memory_side`] moves messages, [`between_modules`] moves them from module to module, [`dispatch`] places
-//! work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`commands`] has shared banks do what is to be done between them, [`stuck`] explains runs that hang.
+//! accesses to private caches, [`memory_side`] moves messages, [`last_level`] and [`memory_channel`] move lines behind the banks, [`between_modules`]
+//! moves messages from module to module, [`dispatch`] places work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`commands`] has
+//! shared banks do what is to be done between them, [`stuck`] explains runs that hang.
 
 mod between_modules;
 mod boundary;
@@ -11,7 +12,9 @@ mod commands;
 mod core_side;
 mod dispatch;
 mod flights;
+mod last_level;
 mod launch;
+mod memory_channel;
 mod memory_side;
 mod stuck;
 
@@ -34,7 +37,8 @@ use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
-use crate::frontend::HostMemory;
+use crate::frontend::{HostMemory, Undeclared};
+use crate::l3::Slice;
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::stats::Stats;
@@ -65,7 +69,13 @@ enum Event {
     Retry(u16),
     /// A memory channel decides its next request.
     Decide(u16),
-    /// A line has been read from memory.
+    /// A slice of the L3 knows whether it holds a line.
+    LookUp(u32),
+    /// A slice of the L3 takes its next write-back.
+    WriteBack(u16),
+    /// A line has come from memory to its slice of the L3.
+    Filled(u32),
+    /// A line has been read from the L3 or memory and is at its bank.
     Fetched(u32),
     /// The moment has come that a controller asked to be woken at.
     Wake(AgentId),
@@ -203,6 +213,9 @@ pub enum SimError {
     /// The protocol cannot be built for this machine.
     #[error("{0}")]
     Unsupported(String),
+    /// A kernel touches what it does not declare.
+    #[error("{0}")]
+    Undeclared(Box<Undeclared>),
 }
 
 /// A machine with a protocol, running programs.
@@ -228,6 +241,8 @@ pub(crate) struct Machine<'a, const W: usize> {
     sharing: Sharing,
     /// Module and GPU of every agent.
     places: Vec<(u8, u8)>,
+    /// The slices of the L3, one beside each bank; none where there is no L3.
+    slices: Vec<Slice>,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
     in_flight: Flights<W>,
@@ -242,6 +257,8 @@ pub(crate) struct Machine<'a, const W: usize> {
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
     pub(crate) processor: CommandProcessor,
+    /// Whether kernels are held to what they declare.
+    check_annotations: bool,
     /// The kernel that each stream runs, or its last one.
     launches: Vec<Launch>,
     /// Whether a kernel has finished or is over since somebody last saw to them.
@@ -260,6 +277,7 @@ struct Latencies {
     l2_tag: Ticks,
     l2_data: Ticks,
     network: Ticks,
+    l3: Ticks,
 }
 
 impl Latencies {
@@ -269,6 +287,7 @@ impl Latencies {
             l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
             l2_data: clocks.l2.cycles(u64::from(config.l2.data_latency_cycles)),
             network: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+            l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
         }
     }
 }
@@ -323,7 +342,7 @@ impl<'a, const W: usize> Machine<'a, W> {
 
     fn handle(&mut self, event: Event) -> Result<(), SimError> {
         match event {
-            Event::Issue(unit) => self.issue(unit),
+            Event::Issue(unit) => self.issue(unit).map_err(SimError::Undeclared)?,
             Event::Access(unit) => self.serve_accesses(unit)?,
             Event::AccessDone { unit, access } => self.access_done(unit, access),
             Event::LdsDone { unit, wave } => self.advance_wave(unit, usize::from(wave)),
@@ -333,6 +352,9 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Serve(bank) => self.serve_bank(bank)?,
             Event::Retry(bank) => self.retry_crowded(bank),
             Event::Decide(channel) => self.decide_memory(channel),
+            Event::LookUp(id) => self.look_up(id),
+            Event::WriteBack(bank) => self.take_write_back(bank),
+            Event::Filled(id) => self.filled(id),
             Event::Fetched(id) => self.fetched(id)?,
             Event::Wake(agent) => self.wake(agent)?,
             Event::Dispatch(stream) => self.dispatch(usize::from(stream)),
