@@ -89,6 +89,14 @@ impl Channel {
         self.capacity.saturating_sub(self.queue.len())
     }
 
+    /// When what has been decided is through, as far as bandwidth goes.
+    pub fn free(&self) -> Ticks {
+        match &self.bus {
+            Bus::Fixed(port) => port.free(),
+            Bus::Gddr5 { free, .. } => *free,
+        }
+    }
+
     /// Whether nobody waits.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()

@@ -110,7 +110,8 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(if request.write { Counter::DramWrites } else { Counter::DramReads }, 1);
             self.channels[index].push(request);
         }
-        self.schedule_decision(bank, self.wheel.now());
+        // What comes while the channel is busy waits in its queue, so that too many writes are felt by whoever writes.
+        self.schedule_decision(bank, self.wheel.now().max(self.channels[index].free()));
         self.schedule_write_back(bank);
     }
 
