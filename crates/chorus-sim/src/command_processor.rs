@@ -56,6 +56,10 @@ pub struct CommandProcessor {
     holdings: Holdings,
     /// The most rows of the table that were in use.
     rows_max: usize,
+    /// Data structures that kernels declared, all of them together.
+    structures: usize,
+    /// The most that one of them declared.
+    structures_max: usize,
     work: Work,
     /// Kernels of a stream that are queued at the same time.
     queue: usize,
@@ -98,6 +102,8 @@ impl CommandProcessor {
             table: ChipletTable::new(usize::from(modules), limits, holdings),
             holdings,
             rows_max: 0,
+            structures: 0,
+            structures_max: 0,
             work,
             queue: (processor.rows / processor.structures_per_kernel).max(1) as usize,
             began: Vec::new(),
@@ -115,6 +121,11 @@ impl CommandProcessor {
         self.rows_max
     }
 
+    /// Data structures that kernels declared, all of them together and the most of one.
+    pub fn structures(&self) -> (usize, usize) {
+        (self.structures, self.structures_max)
+    }
+
     /// What has to be done before the next kernel of a stream may begin on `modules`, and when that is known. The kernel may begin at `now`.
     pub fn prepare(
         &mut self,
@@ -129,6 +140,8 @@ impl CommandProcessor {
             Commands::EveryKernel => (Orders { acquires: bits(modules), ..Orders::default() }, now),
             Commands::Table | Commands::TableOfRanges => {
                 let declared = self.declared(kernel, modules);
+                self.structures += kernel.annotations.len();
+                self.structures_max = self.structures_max.max(kernel.annotations.len());
                 let known = self.work_on(stream, kernel.annotations.len(), now);
                 if self.holdings == Holdings::OwnMemory {
                     self.table.forget(|module, lines| pages.in_memory_of(module as u16, lines).collect());
