@@ -6,11 +6,12 @@
 //! work-item per element in work-groups of 1024. In dot a work-group adds up its products in local data and stores one
 //! sum; the host adds those.
 //!
-//! Sharing: none but the lines of the sums. A work-group has the same elements in every kernel, so what one kernel leaves
+//! Sharing: none but a line of the sums where work-groups of a chiplet do not fill it. A work-group has the same elements in every kernel, so what one kernel leaves
 //! in a chiplet's L2 the next one reads there; the three arrays together fit the L2s.
 //!
 //! Elements are of double precision in the original. Here an element is two words, each of them a number of single
-//! precision: a wavefront touches the same four lines as with its 32 doubles, and does the arithmetic twice.
+//! precision: a wavefront touches the same four lines as with its 32 doubles, and does the arithmetic twice. A sum of dot has
+//! two words as well, one for the first words of all work-items and one for the second.
 //!
 //! Left out: the kernel that gives all elements of an array one value; the arrays hold random numbers from the beginning.
 //! There are fewer rounds than the original's 100. In dot there are as many work-groups as elements need, which is fewer
@@ -22,7 +23,7 @@ use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wa
 use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
-use crate::lane_sum::{group_sum, store_group_sum};
+use crate::lane_sum::{group_sum, store_group_sums};
 use crate::program::{HostProgram, Output};
 use crate::registry::Workload;
 
@@ -30,6 +31,7 @@ use crate::registry::Workload;
 const WAVES_PER_GROUP: u32 = 32;
 const WORDS_PER_WAVE: u32 = 2 * LANES as u32;
 const WORDS_PER_GROUP: u32 = WAVES_PER_GROUP * WORDS_PER_WAVE;
+const WORDS_PER_SUM: u32 = 2;
 /// The original's factor.
 const SCALAR: f32 = 0.4;
 
@@ -81,17 +83,11 @@ async fn zip(w: Wave, [x, y]: [Buf<f32>; 2], to: Buf<f32>, f: fn(f32, f32) -> f3
     w.store(to, q, x1.zip(y1, f));
 }
 
-/// The product that a work-item adds to the sum.
-fn product([x0, x1]: [f32; 2], [y0, y1]: [f32; 2]) -> f32 {
-    x0 * y0 + x1 * y1
-}
-
 async fn dot(w: Wave, Arrays { a, b, sums, .. }: Arrays) {
     let [p, q] = places(&w).await;
     let [a0, a1, b0, b1] = w.join_all([w.load(a, p), w.load(a, q), w.load(b, p), w.load(b, q)]).await;
     w.alu(2).await;
-    let products = Lanes::from_fn(|lane| product([a0[lane], a1[lane]], [b0[lane], b1[lane]]));
-    store_group_sum(&w, products, sums, w.work_group()).await;
+    store_group_sums(&w, [a0 * b0, a1 * b1], sums, w.work_group() * WORDS_PER_SUM).await;
 }
 
 fn scaled(value: f32) -> f32 {
@@ -117,8 +113,8 @@ fn round(arrays: Arrays, work_groups: u32) -> [Kernel; 5] {
         own(own(own(kernel, x, AccessMode::Read), y, AccessMode::Read), to, AccessMode::ReadWrite)
     };
     let dot = Kernel::new("dot", work_groups, WAVES_PER_GROUP, move |w| dot(w, arrays))
-        .lds(WAVES_PER_GROUP * 4)
-        .access_parts(sums, AccessMode::ReadWrite, move |share| vec![share.elements(1, sums.len())]);
+        .lds(WAVES_PER_GROUP * WORDS_PER_SUM * 4)
+        .access_parts(sums, AccessMode::ReadWrite, move |share| vec![share.elements(WORDS_PER_SUM, sums.len())]);
     [
         mapped("copy", a, c, |a| a),
         mapped("mul", c, b, scaled),
@@ -146,15 +142,18 @@ impl Reference {
         }
     }
 
-    /// The sum of each work-group.
+    /// The sums of each work-group.
     fn sums(&self) -> Vec<f32> {
-        let wave = |(a, b): (&[f32], &[f32])| {
-            let pair = |values: &[f32], lane: usize| [values[lane], values[lane + LANES]];
-            std::array::from_fn(|lane| product(pair(a, lane), pair(b, lane)))
-        };
-        let words = WORDS_PER_WAVE as usize;
-        let waves: Vec<[f32; LANES]> = self.a.chunks(words).zip(self.b.chunks(words)).map(wave).collect();
-        waves.chunks(WAVES_PER_GROUP as usize).map(group_sum).collect()
+        let products: Vec<f32> = self.a.iter().zip(&self.b).map(|(a, b)| a * b).collect();
+        let mut sums = Vec::new();
+        for group in products.chunks(WORDS_PER_GROUP as usize) {
+            for first in [0, LANES] {
+                let lanes = |wave: &[f32]| std::array::from_fn(|lane| wave[first + lane]);
+                let waves: Vec<[f32; LANES]> = group.chunks(WORDS_PER_WAVE as usize).map(lanes).collect();
+                sums.push(group_sum(&waves));
+            }
+        }
+        sums
     }
 }
 
@@ -185,7 +184,7 @@ impl Workload for BabelStream {
             a: memory.alloc_from(&reference.a),
             b: memory.alloc_from(&reference.b),
             c: memory.alloc_from(&reference.c),
-            sums: memory.alloc(work_groups as usize),
+            sums: memory.alloc((work_groups * WORDS_PER_SUM) as usize),
         };
         (0..rounds).for_each(|_| reference.round());
         let outputs = vec![

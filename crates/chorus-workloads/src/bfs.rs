@@ -16,9 +16,6 @@
 //! Left out: the table that maps a node to its number in the original (nobody renumbers), and the relaxation of
 //! distances that are merely too large: launches go level by level, which makes their number the same on every machine.
 //!
-//! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses the bfs of Rodinia on a random graph of 131,072
-//! nodes (graph128k), which keeps the nodes to visit next in arrays of flags and takes two kernels per level to do so.
-//!
 //! Arcs are walked both ways, whatever the file says: many collections list an undirected edge once. The search begins
 //! in the middle of the generated map, or in the lowest node of the largest component of a user's graph.
 //!
@@ -179,7 +176,6 @@ impl Workload for Bfs {
 
     fn source(&self) -> &'static str {
         "Ren et al., HMG, HPCA 2020, section VI, Table III (bfs); \
-         Dalmia et al., CPElide, MICRO 2024, Table II (BFS); \
          LonestarGPU bfs (Burtscher, Nasre and Pingali, IISWC 2012)"
     }
 

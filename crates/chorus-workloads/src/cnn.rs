@@ -6,12 +6,13 @@
 //!
 //! Four kernels: the convolution with bias and rectification (`conv.rs`), the pooling (`pooling.rs`), the product of
 //! the classes' weights with the pooled images, whose depth is shared by many work-groups (`recurrent.rs`), and the
-//! sum of their parts with the bias. The filters are read by everybody, a work-group computes all filters for some
-//! pixels of one image, and pools a plane. Most of the memory are weights of the classes, which are read once. The
+//! sum of their parts with the bias. Like DNNMark, which runs iterations over the same network, the program takes several
+//! minibatches through it, with the same weights and the same memory for what is between the layers. The filters are read by everybody, a work-group computes all filters for some
+//! pixels of one image, and pools a plane. Most of the memory are weights of the classes, which are read once per minibatch. The
 //! convolution takes most of the arithmetic: 75 multiply-adds per pixel and filter.
 //!
-//! Sizes: 28 MB at paper scale, with 1.0 million line accesses; at quick scale a quarter of the rows and columns, thus
-//! a sixteenth of the memory, 1.7 MB and 0.07 million; half of the rows and columns at medium scale.
+//! Sizes: 28 MB at paper scale, with 4.0 million line accesses; at quick scale a quarter of the rows and columns, thus
+//! a sixteenth of the memory, 1.7 MB and 0.3 million; half of the rows and columns at medium scale.
 //!
 //! Arithmetic of the last kernel: 4 instructions for index and address, 2 per partial sum, 1 for the bias.
 
@@ -30,6 +31,9 @@ use crate::recurrent::{Packing, Partials, Step, elementwise};
 use crate::registry::Workload;
 use crate::shares::scaled;
 
+/// Minibatches, one after the other.
+const MINIBATCHES: u32 = 4;
+/// Images of a minibatch.
 const IMAGES: u32 = 4;
 const FILTERS: u32 = 32;
 const CLASSES: u32 = 32;
@@ -46,6 +50,83 @@ fn size(scale: Scale) -> (u32, u32) {
         Scale::Quick => (32, 16),
         Scale::Medium => (64, 32),
         Scale::Paper => (128, 64),
+    }
+}
+
+/// Weights and biases, in memory and on the host.
+struct Weights {
+    filters: (Buf<f32>, Vec<f32>),
+    filter_bias: (Buf<f32>, Vec<f32>),
+    classes: (Buf<f32>, Vec<f32>),
+    class_bias: (Buf<f32>, Vec<f32>),
+}
+
+/// The layers, and what lies between them.
+struct Network {
+    layer: Layer,
+    shape: Pooling,
+    step: Step,
+    weights: Weights,
+    maps: Buf<f32>,
+    pooled: Buf<f32>,
+    partials: Partials,
+}
+
+fn draw(len: u32, limit: f32, generator: &mut SplitMix64) -> Vec<f32> {
+    (0..len).map(|_| generator.between_f32(-limit, limit)).collect()
+}
+
+impl Network {
+    fn new(scale: Scale, seed: u64, memory: &mut HostMemory) -> Network {
+        let (size, splits) = size(scale);
+        let layer = Layer { channels: 3, filters: FILTERS, groups: 1, size, window: 5, stride: 1, padding: 2 };
+        let shape = Pooling { size, window: 2, stride: 2 };
+        let pooled_len = FILTERS * shape.output_size() * shape.output_size();
+        let step = Step { rows: CLASSES, batch: IMAGES, depth: pooled_len, splits, packing: Packing::Panels };
+        let mut generator = SplitMix64::new(seed);
+        let mut place = |len: u32, limit: f32| {
+            let values = draw(len, limit, &mut generator);
+            (memory.alloc_from(&values), values)
+        };
+        let limit = 2.0 / (step.depth as f32).sqrt();
+        let weights = Weights {
+            filters: place(layer.depth() * FILTERS, 0.2),
+            filter_bias: place(FILTERS, 0.2),
+            classes: place(CLASSES * step.depth, limit),
+            class_bias: place(CLASSES, limit),
+        };
+        let maps = memory.alloc((IMAGES * FILTERS * layer.output_pixels()) as usize);
+        let pooled = memory.alloc((IMAGES * pooled_len) as usize);
+        let partials = Partials { buf: memory.alloc(step.partial_len()), splits, len: CLASSES * IMAGES };
+        Network { layer, shape, step, weights, maps, pooled, partials }
+    }
+
+    /// The launches that give the scores of a minibatch.
+    fn kernels(&self, images: Buf<f32>, scores: Buf<f32>) -> [Kernel; 4] {
+        let (step, partials) = (self.step, self.partials);
+        let Weights { filters, filter_bias, classes, class_bias } = &self.weights;
+        let buffers = LayerBuffers { input: images, weights: filters.0, bias: filter_bias.0, output: self.maps };
+        let product = step
+            .kernel("product", classes.0, self.pooled, partials.buf)
+            .access_parts(classes.0, Read, move |share| vec![step.weights_of(share)])
+            .access(self.pooled, Read)
+            .access_parts(partials.buf, ReadWrite, move |share| step.partials_of(share));
+        let bias = class_bias.0;
+        let sums = elementwise("scores", CLASSES * IMAGES, move |w| classify(w, partials, bias, scores))
+            .access(partials.buf, Read)
+            .access(bias, Read)
+            .access(scores, ReadWrite);
+        [convolution(self.layer, buffers), pooling(self.shape, self.maps, self.pooled), product, sums]
+    }
+
+    /// Maps, pooled maps and scores of a minibatch.
+    fn reference(&self, images: &[f32]) -> [Vec<f32>; 3] {
+        let Weights { filters, filter_bias, classes, class_bias } = &self.weights;
+        let maps = conv::reference(&self.layer, images, &filters.1, &filter_bias.1, true);
+        let pooled = pooling::reference(&self.shape, &maps);
+        let sums = Partials::reference(&self.step.reference(&classes.1, &pooled), (CLASSES * IMAGES) as usize);
+        let scores = sums.iter().zip(class_bias.1.iter().cycle()).map(|(sum, bias)| sum + bias).collect();
+        [maps, pooled, scores]
     }
 }
 
@@ -117,46 +198,19 @@ impl Workload for Cnn {
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (size, splits) = size(scale);
-        let layer = Layer { channels: 3, filters: FILTERS, groups: 1, size, window: 5, stride: 1, padding: 2 };
-        let shape = Pooling { size, window: 2, stride: 2 };
-        let depth = FILTERS * shape.output_size() * shape.output_size();
-        let step = Step { rows: CLASSES, batch: IMAGES, depth, splits, packing: Packing::Panels };
-        let mut generator = SplitMix64::new(seed);
-        let mut draw = |len: u32, limit: f32| {
-            let values: Vec<f32> = (0..len).map(|_| generator.between_f32(-limit, limit)).collect();
-            (memory.alloc_from(&values), values)
-        };
-        let images = draw(IMAGES * layer.channels * size * size, 1.0);
-        let (filters, filter_bias) = (draw(layer.depth() * FILTERS, 0.2), draw(FILTERS, 0.2));
-        let limit = 2.0 / (depth as f32).sqrt();
-        let (weights, class_bias) = (draw(CLASSES * depth, limit), draw(CLASSES, limit));
-
-        let maps = conv::reference(&layer, &images.1, &filters.1, &filter_bias.1, true);
-        let pooled = pooling::reference(&shape, &maps);
-        let sums = Partials::reference(&step.reference(&weights.1, &pooled), (CLASSES * IMAGES) as usize);
-        let expected: Vec<f32> = sums.iter().zip(class_bias.1.iter().cycle()).map(|(sum, bias)| sum + bias).collect();
-
-        let (map_buf, pooled_buf) = (memory.alloc(maps.len()), memory.alloc(pooled.len()));
-        let partials = Partials { buf: memory.alloc(step.partial_len()), splits, len: CLASSES * IMAGES };
-        let scores = memory.alloc(expected.len());
-        let buffers = LayerBuffers { input: images.0, weights: filters.0, bias: filter_bias.0, output: map_buf };
-        let (weights, bias) = (weights.0, class_bias.0);
-        let product = step
-            .kernel("product", weights, pooled_buf, partials.buf)
-            .access_parts(weights, Read, move |share| vec![step.weights_of(share)])
-            .access(pooled_buf, Read)
-            .access(partials.buf, ReadWrite);
-        let sums = elementwise("scores", CLASSES * IMAGES, move |w| classify(w, partials, bias, scores))
-            .access(partials.buf, Read)
-            .access(bias, Read)
-            .access(scores, ReadWrite);
-        let kernels = vec![convolution(layer, buffers), pooling(shape, map_buf, pooled_buf), product, sums];
-        let outputs = vec![
-            Output::new("maps", map_buf, &maps),
-            Output::new("pooled maps", pooled_buf, &pooled),
-            Output::new("scores", scores, &expected),
-        ];
+        let network = Network::new(scale, seed, memory);
+        let (mut kernels, mut outputs, mut between) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+        for minibatch in 0..MINIBATCHES {
+            let len = IMAGES * network.layer.channels * network.layer.size * network.layer.size;
+            let values = draw(len, 1.0, &mut SplitMix64::new(seed ^ (u64::from(minibatch + 1) << 32)));
+            let [maps, pooled, expected] = network.reference(&values);
+            let (images, scores) = (memory.alloc_from(&values), memory.alloc(expected.len()));
+            kernels.extend(network.kernels(images, scores));
+            outputs.push(Output::new("scores", scores, &expected));
+            between = [maps, pooled];
+        }
+        outputs.push(Output::new("maps", network.maps, &between[0]));
+        outputs.push(Output::new("pooled maps", network.pooled, &between[1]));
         HostProgram::new(kernels, outputs)
     }
 }

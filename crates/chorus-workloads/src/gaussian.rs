@@ -16,12 +16,15 @@
 //! Arithmetic: 8 instructions for the index, its test and three addresses and a division as 8 in the first kernel; 14 for
 //! coordinates, tests and addresses and 1 multiply-add in the second, and 4 more for the right-hand side.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use std::ops::Range;
+
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
 use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::Workload;
+use crate::shares::rows_of;
 
 /// Work-items of the first kernel: a work-group.
 const DIVIDING_ITEMS: u32 = 512;
@@ -111,24 +114,56 @@ async fn fan2(w: Wave, system: System, step: u32) {
 impl System {
     /// The kernels of a step.
     fn step(self, step: u32) -> [Kernel; 2] {
-        let all = |is_used: bool, len: usize| 0..if is_used { len } else { 0 };
-        let (elements, rows) = (self.matrix.len(), self.right_side.len());
         let groups = self.rows.div_ceil(DIVIDING_ITEMS);
-        let divide = Kernel::new("Fan1", groups, DIVIDING_ITEMS / LANES as u32, move |w| fan1(w, self, step))
-            .access_parts(self.matrix, AccessMode::Read, move |share| vec![all(!share.groups().is_empty(), elements)])
-            .access_parts(self.quotients, AccessMode::ReadWrite, move |share| {
-                vec![all(!share.groups().is_empty(), elements)]
-            });
-        // A chiplet's columns lie all over the matrix. Those that have the first column change the right-hand side.
+        let alone = |kernel: Kernel, buf: Buf<f32>, mode: AccessMode, elements: Range<usize>| {
+            let of_share = move |share: Share| if share.groups().is_empty() { 0..0 } else { elements.clone() };
+            kernel.access_parts(buf, mode, move |share| vec![of_share(share)])
+        };
+        let divide = Kernel::new("Fan1", groups, DIVIDING_ITEMS / LANES as u32, move |w| fan1(w, self, step));
+        let divide = alone(divide, self.matrix, AccessMode::Read, self.span(step..self.rows, step..step + 1));
+        let divide = alone(divide, self.quotients, AccessMode::ReadWrite, self.below(step, step..step + 1));
+
         let blocks = self.blocks();
+        let columns = move |share: Share| self.columns_of(step, share);
+        // The elements of a chiplet's columns, or nothing where it has none.
+        let with =
+            move |share: Share, elements: Range<usize>| vec![if columns(share).is_empty() { 0..0 } else { elements }];
+        // Those that have the first column change the right-hand side.
+        let with_first = move |share: Share, rows: Range<u32>| {
+            let groups = share.groups();
+            let has_first = !groups.is_empty() && groups.start < blocks;
+            vec![if has_first { rows.start as usize..rows.end as usize } else { 0..0 }]
+        };
         let subtract = Kernel::new("Fan2", blocks * blocks, 1, move |w| fan2(w, self, step))
-            .access(self.matrix, AccessMode::ReadWrite)
-            .access(self.quotients, AccessMode::Read)
-            .access_parts(self.right_side, AccessMode::ReadWrite, move |share| {
-                let groups = share.groups();
-                vec![all(!groups.is_empty() && groups.start < blocks, rows)]
-            });
+            .access_parts(self.matrix, AccessMode::ReadWrite, move |share| {
+                with(share, self.below(step, columns(share)))
+            })
+            .access_parts(self.matrix, AccessMode::Read, move |share| {
+                with(share, self.span(step..step + 1, columns(share)))
+            })
+            .access_parts(self.quotients, AccessMode::Read, move |share| with(share, self.below(step, step..step + 1)))
+            .access_parts(self.right_side, AccessMode::ReadWrite, move |share| with_first(share, step + 1..self.rows))
+            .access_parts(self.right_side, AccessMode::Read, move |share| with_first(share, step..step + 1));
         [divide, subtract]
+    }
+
+    /// The columns that a chiplet changes in the second kernel of a step. Work-groups are as many in every step, so that those
+    /// of the last columns soon find nothing.
+    fn columns_of(&self, step: u32, share: Share) -> Range<u32> {
+        let blocks = rows_of(share, self.blocks());
+        let at = |block: u32| (step + block * BLOCK).min(self.rows);
+        at(blocks.start)..at(blocks.end)
+    }
+
+    /// The elements from the first of some columns in the first of some rows to the last of them in the last row.
+    fn span(&self, rows: Range<u32>, columns: Range<u32>) -> Range<usize> {
+        let (first, last) = (rows.start * self.rows + columns.start, (rows.end - 1) * self.rows + columns.end);
+        first as usize..last as usize
+    }
+
+    /// The same below the pivot's row.
+    fn below(&self, step: u32, columns: Range<u32>) -> Range<usize> {
+        self.span(step + 1..self.rows, columns)
     }
 }
 

@@ -76,9 +76,11 @@
 //! | `resnet18.rs` | a training step of ResNet18 |
 //! | `babelstream.rs` | the kernels of STREAM, round after round |
 //! | `backprop.rs` | training of a perceptron |
+//! | `bfs_rodinia.rs` | breadth-first search in a random graph |
 //! | `color.rs` | colours for the nodes of a graph |
 //! | `fw.rs` | the shortest ways between all pairs of nodes |
 //! | `gaussian.rs` | Gaussian elimination, two kernels per column |
+//! | `hotspot.rs` | hotspot, two time steps per launch |
 //! | `hotspot3d.rs` | hotspot in three dimensions |
 //! | `lud.rs` | LU decomposition in blocks |
 //! | `square.rs` | the squares of an array, again and again |
@@ -88,6 +90,7 @@
 //! | `rnn_lstm.rs` | long short-term memory, kernel by kernel |
 //! | `cnn.rs` | a network of three layers |
 //! | `dwt2d.rs` | the wavelet transform of an image |
+//! | `srad.rs` | anisotropic diffusion of a larger image |
 //! | `hacc.rs` | short-range forces in a tree of particles |
 //! | `lulesh/` | hydrodynamics on a mesh of hexahedra |
 //! | `pennant/` | hydrodynamics on a mesh of polygons |
@@ -110,6 +113,7 @@ pub mod atax;
 pub mod babelstream;
 pub mod backprop;
 pub mod bfs;
+pub mod bfs_rodinia;
 pub mod bh;
 pub mod bitonic;
 pub mod btree;
@@ -136,6 +140,7 @@ pub mod generator;
 pub mod googlenet;
 pub mod graph;
 pub mod hacc;
+pub mod hotspot;
 pub mod hotspot3d;
 pub mod hpgmg;
 pub mod hsp;
@@ -184,6 +189,7 @@ mod shares;
 pub mod snap;
 pub mod square;
 pub mod sr;
+pub mod srad;
 pub mod sssp;
 pub mod st;
 pub mod stn;

@@ -22,7 +22,7 @@ use std::ops::Range;
 use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use crate::gemm::add_products;
-use crate::shares::{rows_of, scaled};
+use crate::shares::{few, rows_of, scaled};
 
 const LANES_U32: u32 = LANES as u32;
 /// Rows of a work-group, one per lane.
@@ -124,6 +124,24 @@ impl Step {
         scaled(rows_of(share, self.groups_of_rows()), TILE_ROWS * self.depth)
     }
 
+    /// The partial sums that a chiplet writes.
+    pub fn partials_of(&self, share: Share) -> Vec<Range<usize>> {
+        let of_group = |group: u32| {
+            let (row, column, split) = self.place(group);
+            let first = (split * self.batch + column) * self.rows + row;
+            (0..self.tile_columns())
+                .map(move |column| scaled(first + column * self.rows..first + column * self.rows + TILE_ROWS, 1))
+        };
+        few(share.groups().flat_map(of_group).collect())
+    }
+
+    /// The first row, the first column and the split of a work-group: splits first, then columns, then rows.
+    fn place(&self, group: u32) -> (u32, u32, u32) {
+        let tiles_across = self.batch / self.tile_columns();
+        let tile = group / self.splits;
+        (tile / tiles_across * TILE_ROWS, tile % tiles_across * self.tile_columns(), group % self.splits)
+    }
+
     /// The partial sums on the host, in the same order of additions.
     pub fn reference(&self, weights: &[f32], state: &[f32]) -> Vec<f32> {
         let mut partial = vec![0.0; self.partial_len()];
@@ -163,16 +181,9 @@ struct Place {
 }
 
 impl Place {
-    /// Splits first, then columns, then rows.
     fn of(w: &Wave, step: &Step) -> Place {
-        let tiles_across = step.batch / step.tile_columns();
-        let tile = w.work_group() / step.splits;
-        Place {
-            row: tile / tiles_across * TILE_ROWS,
-            column: tile % tiles_across * step.tile_columns(),
-            split: w.work_group() % step.splits,
-            local: w.id().wave * step.local_words(),
-        }
+        let (row, column, split) = step.place(w.work_group());
+        Place { row, column, split, local: w.id().wave * step.local_words() }
     }
 }
 

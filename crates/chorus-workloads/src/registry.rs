@@ -8,6 +8,7 @@ use crate::atax::Atax;
 use crate::babelstream::BabelStream;
 use crate::backprop::Backprop;
 use crate::bfs::Bfs;
+use crate::bfs_rodinia::BfsRodinia;
 use crate::bh::Bh;
 use crate::bitonic::Bitonic;
 use crate::btree::Btree;
@@ -28,6 +29,7 @@ use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
 use crate::hacc::Hacc;
+use crate::hotspot::Hotspot;
 use crate::hotspot3d::Hotspot3d;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
@@ -66,6 +68,7 @@ use crate::sc::Sc;
 use crate::snap::Snap;
 use crate::square::Square;
 use crate::sr::Sr;
+use crate::srad::Srad;
 use crate::sssp::Sssp;
 use crate::st::St;
 use crate::stn::Stn;
@@ -79,10 +82,6 @@ pub type OnGraph = fn(&Graph, u64, &mut HostMemory) -> HostProgram;
 pub trait Workload: Sync {
     /// The name on the command line: the paper's abbreviation, lower-case.
     fn name(&self) -> &'static str;
-    /// Further names on the command line, by which other papers call the same program.
-    fn aliases(&self) -> &'static [&'static str] {
-        &[]
-    }
     /// The name spelled out.
     fn title(&self) -> &'static str;
     /// One sentence for lists.
@@ -161,10 +160,12 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Bitonic,
     &BabelStream,
     &Backprop,
+    &BfsRodinia,
     &Color,
     &Fw,
     &Gaussian,
     &Hotspot3d,
+    &Hotspot,
     &Lud,
     &Square,
     &Sssp,
@@ -178,11 +179,12 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &RnnLstm(Input::Small),
     &Cnn,
     &Dwt2d,
+    &Srad,
 ];
 
-/// The workload called `name`, by its own name or another one.
+/// The workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
-    WORKLOADS.iter().copied().find(|workload| workload.name() == name || workload.aliases().contains(&name))
+    WORKLOADS.iter().copied().find(|workload| workload.name() == name)
 }
 
 #[cfg(test)]
@@ -201,18 +203,6 @@ mod tests {
             assert_eq!(find(name).map(|found| found.title()), Some(workload.title()));
         }
         assert!(find("no-such-workload").is_none());
-    }
-
-    #[test]
-    fn further_names_lead_to_their_workload_and_to_no_other() {
-        for workload in WORKLOADS {
-            for alias in workload.aliases() {
-                let called = |other: &&&dyn Workload| other.name() == *alias || other.aliases().contains(alias);
-                assert_eq!(WORKLOADS.iter().filter(called).count(), 1, "{alias}");
-                assert_eq!(find(alias).map(|found| found.name()), Some(workload.name()));
-            }
-        }
-        assert_eq!(find("hotspot").map(|found| found.name()), Some("hsp"));
     }
 
     #[test]

@@ -28,7 +28,7 @@ use chorus_system::Scale;
 use crate::gemm::{Addend, Order, Panels, Product, Strided, Tile, add_weighted_rows};
 use crate::generator::SplitMix64;
 use crate::recurrent::{Packing, Partials, Step, elements_of};
-use crate::shares::{rows_of, scaled};
+use crate::shares::{few, rows_of, scaled};
 
 /// Passes with the same weights.
 pub const PASSES: u32 = 3;
@@ -201,7 +201,7 @@ impl Inference {
             .kernel("recurrent product", self.recurrent_weights.0, state.slice(first, len), self.partials.buf)
             .access_parts(self.recurrent_weights.0, Read, move |share| vec![step.weights_of(share)])
             .access_parts(state, Read, move |_| vec![whole.clone()])
-            .access(self.partials.buf, ReadWrite);
+            .access_parts(self.partials.buf, ReadWrite, move |share| step.partials_of(share));
         kernels.push(recurrent);
         kernels
     }
@@ -230,7 +230,11 @@ impl Inference {
             .access_parts(below, Read, move |_| vec![whole.clone()])
             .access_parts(self.input_weights.0, Read, move |share| columns(share, hidden))
             .access_parts(self.bias.0, Read, move |share| columns(share, 1))
-            .access(self.inputs, ReadWrite)
+            .access_parts(self.inputs, ReadWrite, move |share| {
+                let own = scaled(rows_of(share, tiles_down), LANES as u32);
+                let first = |row: u32| row as usize * gates as usize;
+                few((0..rows).map(|row| first(row) + own.start..first(row) + own.end).collect())
+            })
     }
 
     /// The sums of a moment, for its kernels.

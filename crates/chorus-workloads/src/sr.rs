@@ -16,9 +16,6 @@
 //! reads of pixels outside the image, which Rodinia makes at the edges before it replaces the values read, and double
 //! precision of a few intermediate values.
 //!
-//! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses it as `SRAD_v2`, with 2048 x 2048 pixels and
-//! two iterations.
-//!
 //! Arithmetic of the first kernel: 16 instructions for coordinates, addresses and edges; per path through the choice of
 //! neighbours 3 for tests and branch, and 4 subtractions; 61 for the coefficient: 5 divisions of 8 instructions
 //! (reciprocal, refinement and rounding), 17 additions, multiplications and fused multiply-adds, and 4 that limit it.
@@ -310,13 +307,36 @@ fn annotated(kernel: Kernel, data: Data, is_first: bool) -> Kernel {
     data.differences.into_iter().fold(kernel, |kernel, buf| name(kernel, buf, derived, 0, 0))
 }
 
+/// The program of `sr` and `srad`: so many iterations on an image of `pixels` x `pixels`.
+pub(crate) fn diffusion(pixels: u32, iterations: u32, seed: u64, memory: &mut HostMemory) -> HostProgram {
+    let mut generator = SplitMix64::new(seed);
+    // The range of Rodinia's image, which is the exponential of numbers between 0 and 1.
+    let image: Vec<f32> = (0..pixels * pixels).map(|_| generator.between_f32(1.0, std::f32::consts::E)).collect();
+    let data = Data {
+        pixels,
+        image: memory.alloc_from(&image),
+        coefficients: memory.alloc(image.len()),
+        differences: std::array::from_fn(|_| memory.alloc(image.len())),
+    };
+    let mut reference = Reference::new(pixels as usize, image);
+    for _ in 0..iterations {
+        reference.iterate();
+    }
+    let names = ["northern differences", "southern differences", "western differences", "eastern differences"];
+    let mut outputs = vec![
+        Output::new("image", data.image, &reference.image),
+        Output::new("coefficients", data.coefficients, &reference.coefficients),
+    ];
+    for side in [NORTH, SOUTH, WEST, EAST] {
+        outputs.push(Output::new(names[side], data.differences[side], &reference.differences[side]));
+    }
+    let mut launches = 0..2 * iterations;
+    HostProgram::deciding(move |memory| launches.next().map(|number| launch(memory, data, number)), outputs)
+}
+
 impl Workload for Sr {
     fn name(&self) -> &'static str {
         "sr"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["srad"]
     }
 
     fn title(&self) -> &'static str {
@@ -329,34 +349,12 @@ impl Workload for Sr {
 
     fn source(&self) -> &'static str {
         "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 7 (SR); \
-         Dalmia et al., CPElide, MICRO 2024, Table II (SRAD_v2); Rodinia srad_v2 (Che et al., IISWC 2009)"
+         Rodinia srad_v2 (Che et al., IISWC 2009)"
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (pixels, iterations) = size(scale);
-        let mut generator = SplitMix64::new(seed);
-        // The range of Rodinia's image, which is the exponential of numbers between 0 and 1.
-        let image: Vec<f32> = (0..pixels * pixels).map(|_| generator.between_f32(1.0, std::f32::consts::E)).collect();
-        let data = Data {
-            pixels,
-            image: memory.alloc_from(&image),
-            coefficients: memory.alloc(image.len()),
-            differences: std::array::from_fn(|_| memory.alloc(image.len())),
-        };
-        let mut reference = Reference::new(pixels as usize, image);
-        for _ in 0..iterations {
-            reference.iterate();
-        }
-        let names = ["northern differences", "southern differences", "western differences", "eastern differences"];
-        let mut outputs = vec![
-            Output::new("image", data.image, &reference.image),
-            Output::new("coefficients", data.coefficients, &reference.coefficients),
-        ];
-        for side in [NORTH, SOUTH, WEST, EAST] {
-            outputs.push(Output::new(names[side], data.differences[side], &reference.differences[side]));
-        }
-        let mut launches = 0..2 * iterations;
-        HostProgram::deciding(move |memory| launches.next().map(|number| launch(memory, data, number)), outputs)
+        diffusion(pixels, iterations, seed, memory)
     }
 }
 

@@ -7,8 +7,12 @@ use chorus_workloads::{WORKLOADS, Workload};
 /// Numbers of chiplets, odd ones among them, so that parts begin anywhere.
 const CHIPLETS: [u32; 5] = [1, 2, 4, 7, 16];
 
-fn of_the_paper() -> impl Iterator<Item = &'static dyn Workload> {
-    WORKLOADS.iter().copied().filter(|workload| workload.source().contains("CPElide"))
+/// Programs of other papers that declare what they access as well.
+const OTHERS: [&str; 4] = ["hsp", "ndl", "sr", "bfs"];
+
+fn that_declare() -> impl Iterator<Item = &'static dyn Workload> {
+    let declares = |workload: &dyn Workload| workload.source().contains("CPElide") || OTHERS.contains(&workload.name());
+    WORKLOADS.iter().copied().filter(move |workload| declares(*workload))
 }
 
 fn prepare(workload: &dyn Workload, memory: &mut HostMemory) -> Box<dyn Program> {
@@ -32,7 +36,7 @@ impl<F: FnMut(&mut Kernel)> Program for Seen<F> {
 
 #[test]
 fn kernels_touch_what_they_declare_and_nothing_else_and_all_declare_something() {
-    for workload in of_the_paper() {
+    for workload in that_declare() {
         let mut memory = HostMemory::default();
         let declares =
             |kernel: &mut Kernel| assert!(!kernel.annotations.is_empty(), "{} of {}", kernel.name, workload.name());
@@ -43,7 +47,7 @@ fn kernels_touch_what_they_declare_and_nothing_else_and_all_declare_something() 
 
 #[test]
 fn what_is_recorded_covers_what_kernels_touch() {
-    for workload in of_the_paper() {
+    for workload in that_declare() {
         for chiplets in [2, 4] {
             let mut memory = HostMemory::default();
             let mut program = prepare(workload, &mut memory);
@@ -64,7 +68,7 @@ fn what_is_recorded_covers_what_kernels_touch() {
 
 #[test]
 fn a_kernel_that_writes_what_it_declares_as_read_is_named() {
-    for workload in of_the_paper() {
+    for workload in that_declare() {
         let mut memory = HostMemory::default();
         let only_read = |kernel: &mut Kernel| {
             kernel.annotations.iter_mut().for_each(|annotation| annotation.mode = AccessMode::Read);

@@ -22,10 +22,7 @@ impl Names {
         Names {
             systems: SYSTEMS.iter().map(|system| system.name).collect(),
             protocols: PROTOCOLS.iter().map(|protocol| protocol.name()).collect(),
-            workloads: WORKLOADS
-                .iter()
-                .flat_map(|workload| std::iter::once(workload.name()).chain(workload.aliases().iter().copied()))
-                .collect(),
+            workloads: WORKLOADS.iter().map(|workload| workload.name()).collect(),
         }
     }
 

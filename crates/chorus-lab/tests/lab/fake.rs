@@ -111,6 +111,7 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "bitonic",
         "babelstream",
         "backprop",
+        "bfs-rodinia",
         "color",
         "fw",
         "gaussian",

@@ -438,10 +438,20 @@ fn motion(b: Buffers) -> [Kernel; 4] {
     let Topology { all, nodes, plane, .. } = b.topology;
     let acceleration = reads_own(launch("acceleration", nodes, b, acceleration), nodes, &[b.forces, b.node_masses]);
     let velocity = reads_own(launch("velocity", nodes, b, velocity), nodes, &[b.accelerations]).access(b.step, Read);
+    // A plane of symmetry is at rest along one axis, whose accelerations are adjacent.
+    let stopped = move |share: Share| {
+        let entries = share.elements(ITEMS, 3 * plane as usize);
+        let axis = |entry: usize| entry as u32 / plane;
+        if entries.is_empty() {
+            Vec::new()
+        } else {
+            vec![scaled(axis(entries.start)..axis(entries.end - 1) + 1, nodes)]
+        }
+    };
     let position = reads_own(launch("position", nodes, b, position), nodes, &[b.velocities]).access(b.step, Read);
     [
         writes_own(acceleration, nodes, &[b.accelerations]),
-        launch("boundary", 3 * plane, b, boundary).access(all, Read).access(b.accelerations, ReadWrite),
+        launch("boundary", 3 * plane, b, boundary).access(all, Read).access_parts(b.accelerations, ReadWrite, stopped),
         writes_own(velocity, nodes, &[b.velocities]),
         writes_own(position, nodes, &[b.places]),
     ]
