@@ -19,7 +19,8 @@ pub struct Hotspot;
 
 impl Size {
     /// Two grids of temperature and one of power: 0.2 MB, 0.8 MB and Table II's 3.1 MB; a sixteenth and a quarter of its
-    /// cells. A wavefront takes about 9 line accesses: 0.08, 0.3 and 1.3 million in all.
+    /// cells. A wavefront takes about 11 accesses of lines of 64 bytes: 0.1, 0.4
+    /// and 1.7 million in all.
     fn of_chiplets(scale: Scale) -> Size {
         let cells = match scale {
             Scale::Quick => 128,
