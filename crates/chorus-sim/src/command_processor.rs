@@ -184,7 +184,8 @@ impl CommandProcessor {
         }
         began.push_back(now);
         let Work { base, per_structure } = self.work;
-        queued + base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64)
+        let work = base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64);
+        now.max(queued + work)
     }
 
     /// Asks the table.
