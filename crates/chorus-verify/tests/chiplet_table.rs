@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::state::Operation;
-use chorus_protocol::chiplet_table::{Access, ChipletTable, Limits, Mode, Plan};
+use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, Plan};
 
 /// Bytes of a cell.
 const CELL: u64 = 64;
@@ -300,7 +300,7 @@ impl State {
 
 impl Model {
     fn new(size: Size) -> Model {
-        let table = ChipletTable::new(size.chiplets, Limits::PAPER);
+        let table = ChipletTable::new(size.chiplets, Limits::PAPER, Holdings::Copies);
         let numbers = HashMap::from([(table.clone(), 0)]);
         Model { size, kernels: size.kernels(), tables: vec![table], numbers, launches: HashMap::new() }
     }

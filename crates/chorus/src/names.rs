@@ -22,7 +22,10 @@ impl Names {
         Names {
             systems: SYSTEMS.iter().map(|system| system.name).collect(),
             protocols: PROTOCOLS.iter().map(|protocol| protocol.name()).collect(),
-            workloads: WORKLOADS.iter().map(|workload| workload.name()).collect(),
+            workloads: WORKLOADS
+                .iter()
+                .flat_map(|workload| std::iter::once(workload.name()).chain(workload.aliases().iter().copied()))
+                .collect(),
         }
     }
 

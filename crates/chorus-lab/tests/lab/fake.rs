@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chorus_lab::annotate::Annotate;
 use chorus_lab::claim;
 use chorus_lab::experiment::{Experiment, KnownNames};
 use chorus_lab::paper::Paper;
@@ -19,7 +20,21 @@ pub const KNOWN: KnownNames<'static> = KnownNames {
 
 /// Every name that a shipped paper may use.
 pub const SHIPPED: KnownNames<'static> = KnownNames {
-    systems: &["tc", "hmg", "rec", "rec-8gpu", "rec-16gpu", "rec-nvidia"],
+    systems: &[
+        "tc",
+        "hmg",
+        "rec",
+        "rec-8gpu",
+        "rec-16gpu",
+        "rec-nvidia",
+        "cpelide",
+        "cpelide-2",
+        "cpelide-6",
+        "cpelide-7",
+        "cpelide-8",
+        "cpelide-16",
+        "cpelide-mono",
+    ],
     protocols: &[
         "no-l1",
         "no-coh",
@@ -40,6 +55,11 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "dir-hmg",
         "rec",
         "dir-ideal",
+        "viper-chiplet",
+        "nhcc-wt",
+        "nhcc-wb",
+        "cpelide",
+        "cpelide-range",
     ],
     workloads: &[
         "bh",
@@ -89,6 +109,27 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "vgg16",
         "resnet18",
         "bitonic",
+        "babelstream",
+        "backprop",
+        "color",
+        "fw",
+        "gaussian",
+        "hacc",
+        "hotspot3d",
+        "hotspot",
+        "lud",
+        "lulesh",
+        "pennant",
+        "rnn-gru-small",
+        "rnn-gru",
+        "rnn-lstm-small",
+        "rnn-lstm",
+        "square",
+        "sssp",
+        "btree",
+        "cnn",
+        "dwt2d",
+        "srad",
     ],
 };
 
@@ -122,6 +163,7 @@ pub fn spec(protocol: &str, workload: &str) -> RunSpec {
         scale: Scale::Quick,
         seed: 1,
         graph: None,
+        annotate: Annotate::Hand,
         set: Vec::new(),
     }
 }

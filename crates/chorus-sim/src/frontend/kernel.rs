@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::pin::Pin;
 
 use super::annotation::{AccessMode, Annotation, Share};
+use super::lanes::LANES;
 use super::memory::{Buf, HostMemory};
 use super::wave::Wave;
 
@@ -91,6 +92,11 @@ impl Kernel {
     ) -> Kernel {
         self.annotations.push(Annotation::parts(buf, mode, parts));
         self
+    }
+
+    /// Registers of a work-group.
+    pub fn registers_per_group(&self) -> u32 {
+        self.waves_per_group * LANES as u32 * self.registers_per_item
     }
 
     /// The future of one wavefront.
