@@ -128,9 +128,12 @@ fn lines_that_are_written_back_stay_in_the_l3_until_it_is_full() {
 #[test]
 fn dirty_lines_that_give_way_are_written_to_memory() {
     let spills = stream("sw-flat", 1024, &["l3.bank_bytes=32768"]);
-    // 512 of 1024 lines fit, and those that are read in the same order are never those that are still there.
-    assert_eq!((spills.metrics["l3.hits"], spills.metrics["l3.misses"]), (0.0, 1024.0));
-    assert_eq!((spills.metrics["dram.reads"], spills.metrics["dram.writes"]), (1024.0, 1024.0));
+    // 512 of 1024 lines fit, and those that are read in about the same order are seldom those that are still there.
+    let metric = |key: &str| spills.metrics[key];
+    assert_eq!(metric("l3.hits") + metric("l3.misses"), 1024.0);
+    assert!(metric("l3.hits") < 64.0, "{} hits", metric("l3.hits"));
+    assert_eq!(metric("dram.reads"), metric("l3.misses"));
+    assert!((960.0..=1024.0).contains(&metric("dram.writes")), "{} lines written", metric("dram.writes"));
 }
 
 #[test]
