@@ -104,14 +104,21 @@ fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
 
 fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunError> {
     let fences = jobs.iter().any(|job| job.workload.uses_fences());
-    let settings = Settings { parameters: setup.parameters, fences, fault: None };
+    let settings = Settings { parameters: setup.parameters, fences, ..Settings::defaults(setup.protocol) };
     let config = &setup.system.config;
     let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
-    let mut programs: Vec<Box<dyn Program>> = match &setup.graph {
-        Some(own) => vec![Box::new((own.build)(&own.graph, spec.seed, &mut memory))],
-        None => jobs.iter().map(|job| job.workload.prepare(spec.scale, spec.seed, &mut memory)).collect(),
+    let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {
+        match &setup.graph {
+            Some(own) => vec![Box::new((own.build)(&own.graph, spec.seed, memory))],
+            None => jobs.iter().map(|job| job.workload.prepare(spec.scale, spec.seed, memory)).collect(),
+        }
     };
     let modules = config.hierarchy.modules() as u16;
+    let shares: Vec<u32> = jobs.iter().map(|job| job.modules(modules).len() as u32).collect();
+    let programs = spec.annotate.programs(&prepare, config.hierarchy.gpus, &shares, &mut memory);
+    let mut programs = programs.map_err(|wrong| {
+        RunError::new(RunErrorKind::Stuck, format!("{} cannot be recorded: {wrong}", spec.workload))
+    })?;
     let streams = programs.iter_mut().zip(jobs);
     let mut streams: Vec<Stream<'_>> =
         streams.map(|(program, job)| Stream { program: program.as_mut(), modules: job.modules(modules) }).collect();
@@ -120,6 +127,7 @@ fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunErro
             SimError::Stuck(_) => RunErrorKind::Stuck,
             SimError::Unspecified(_) => RunErrorKind::Defect,
             SimError::Unsupported(_) => RunErrorKind::BadInput,
+            SimError::Undeclared(_) => RunErrorKind::Undeclared,
         };
         RunError::new(kind, error.to_string())
     })

@@ -56,12 +56,15 @@ pub struct Settings {
     pub fences: bool,
     /// A seeded fault to build in.
     pub fault: Option<u8>,
+    /// Whether kernels that declare what they access are held to it where the command processor of several modules believes them.
+    pub check_annotations: bool,
 }
 
 impl Settings {
     /// A protocol as it declares itself, for programs that may contain fences.
     pub fn defaults(protocol: &dyn Protocol) -> Settings {
-        Settings { parameters: Parameters::defaults(protocol.parameters()), fences: true, fault: None }
+        let parameters = Parameters::defaults(protocol.parameters());
+        Settings { parameters, fences: true, fault: None, check_annotations: true }
     }
 }
 

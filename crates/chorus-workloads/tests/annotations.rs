@@ -1,18 +1,76 @@
-//! Do kernels touch only what they declare, however many chiplets share them? What declares nothing is not compared.
+//! Do kernels touch only what they declare, however many chiplets share them, and does a recording find out as much?
 
-use chorus_sim::frontend::{HostMemory, flat};
+use chorus_sim::frontend::{AccessMode, Annotated, HostMemory, Kernel, Mismatch, Program, Recording, flat};
 use chorus_system::Scale;
-use chorus_workloads::WORKLOADS;
+use chorus_workloads::{WORKLOADS, Workload};
 
 /// Numbers of chiplets, odd ones among them, so that parts begin anywhere.
 const CHIPLETS: [u32; 5] = [1, 2, 4, 7, 16];
 
+fn of_the_paper() -> impl Iterator<Item = &'static dyn Workload> {
+    WORKLOADS.iter().copied().filter(|workload| workload.source().contains("CPElide"))
+}
+
+fn prepare(workload: &dyn Workload, memory: &mut HostMemory) -> Box<dyn Program> {
+    workload.prepare(Scale::Quick, 1, memory)
+}
+
+/// A program whose kernels are seen, and changed, before they run.
+struct Seen<F>(Box<dyn Program>, F);
+
+impl<F: FnMut(&mut Kernel)> Program for Seen<F> {
+    fn next_kernel(&mut self, memory: &HostMemory) -> Option<Kernel> {
+        let mut kernel = self.0.next_kernel(memory)?;
+        (self.1)(&mut kernel);
+        Some(kernel)
+    }
+
+    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
+        self.0.check(memory)
+    }
+}
+
 #[test]
-fn kernels_touch_what_they_declare_and_nothing_else() {
-    let of_the_paper = WORKLOADS.iter().filter(|workload| workload.source().contains("CPElide"));
-    for workload in of_the_paper {
+fn kernels_touch_what_they_declare_and_nothing_else_and_all_declare_something() {
+    for workload in of_the_paper() {
         let mut memory = HostMemory::default();
-        let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
-        assert_eq!(flat::run_declared(&CHIPLETS, program.as_mut(), &mut memory), Ok(()), "{}", workload.name());
+        let declares =
+            |kernel: &mut Kernel| assert!(!kernel.annotations.is_empty(), "{} of {}", kernel.name, workload.name());
+        let mut program = Seen(prepare(workload, &mut memory), declares);
+        assert_eq!(flat::run_declared(&CHIPLETS, &mut program, &mut memory), Ok(()), "{}", workload.name());
+    }
+}
+
+#[test]
+fn what_is_recorded_covers_what_kernels_touch() {
+    for workload in of_the_paper() {
+        for chiplets in [2, 4] {
+            let mut memory = HostMemory::default();
+            let mut program = prepare(workload, &mut memory);
+            let recording = Recording::of(program.as_mut(), &mut memory, 1, chiplets).unwrap();
+            let mut memory = HostMemory::default();
+            let mut launches = 0;
+            let recorded = |kernel: &mut Kernel| {
+                assert!(kernel.annotations.iter().all(|annotation| annotation.is_recorded()));
+                launches += usize::from(!kernel.annotations.is_empty());
+            };
+            let program = Annotated::recorded(prepare(workload, &mut memory), recording);
+            let mut program = Seen(Box::new(program), recorded);
+            assert_eq!(flat::run_declared(&[chiplets], &mut program, &mut memory), Ok(()), "{}", workload.name());
+            assert!(launches > 0, "{} declares nothing", workload.name());
+        }
+    }
+}
+
+#[test]
+fn a_kernel_that_writes_what_it_declares_as_read_is_named() {
+    for workload in of_the_paper() {
+        let mut memory = HostMemory::default();
+        let only_read = |kernel: &mut Kernel| {
+            kernel.annotations.iter_mut().for_each(|annotation| annotation.mode = AccessMode::Read);
+        };
+        let mut program = Seen(prepare(workload, &mut memory), only_read);
+        let Mismatch(message) = flat::run_declared(&[4], &mut program, &mut memory).unwrap_err();
+        assert!(message.contains(" writes word ") && message.contains(" to be read and nothing to be"), "{message}");
     }
 }

@@ -123,7 +123,9 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error.kind {
             RunErrorKind::Refused | RunErrorKind::BadInput => Failure::bad_input(error.message),
-            RunErrorKind::Stuck | RunErrorKind::Defect => Failure::check_failed(error.message),
+            RunErrorKind::Stuck | RunErrorKind::Undeclared | RunErrorKind::Defect => {
+                Failure::check_failed(error.message)
+            }
         }
     }
 }

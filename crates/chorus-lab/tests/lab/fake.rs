@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chorus_lab::annotate::Annotate;
 use chorus_lab::claim;
 use chorus_lab::experiment::{Experiment, KnownNames};
 use chorus_lab::paper::Paper;
@@ -122,6 +123,7 @@ pub fn spec(protocol: &str, workload: &str) -> RunSpec {
         scale: Scale::Quick,
         seed: 1,
         graph: None,
+        annotate: Annotate::Hand,
         set: Vec::new(),
     }
 }

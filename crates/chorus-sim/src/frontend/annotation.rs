@@ -52,25 +52,52 @@ pub struct Annotation {
     pub words: Range<usize>,
     /// How it is accessed.
     pub mode: AccessMode,
-    /// The elements that a chiplet touches; all where nothing is given.
-    parts: Option<Box<Parts>>,
+    extent: Extent,
+}
+
+/// Which of the words of a buffer each chiplet touches.
+enum Extent {
+    /// All of them may.
+    Whole,
+    /// These elements.
+    Parts(Box<Parts>),
+    /// What each chiplet touched when the kernel was recorded on as many of them.
+    Recorded(Vec<Vec<Range<usize>>>),
 }
 
 impl Annotation {
     /// All of a buffer (`hipSetAccessMode`).
     pub fn whole<T>(buf: Buf<T>, mode: AccessMode) -> Annotation {
         let start = buf.start() as usize;
-        Annotation { words: start..start + buf.len(), mode, parts: None }
+        Annotation { words: start..start + buf.len(), mode, extent: Extent::Whole }
     }
 
     /// The elements that `parts` names for each chiplet (`hipSetAccessModeRange`).
     pub fn parts<T>(buf: Buf<T>, mode: AccessMode, parts: impl Fn(Share) -> Vec<Range<usize>> + 'static) -> Annotation {
-        Annotation { parts: Some(Box::new(parts)), ..Annotation::whole(buf, mode) }
+        Annotation { extent: Extent::Parts(Box::new(parts)), ..Annotation::whole(buf, mode) }
+    }
+
+    /// The words of a buffer that each chiplet was seen to touch.
+    pub(super) fn recorded(words: Range<usize>, mode: AccessMode, by_chiplet: Vec<Vec<Range<usize>>>) -> Annotation {
+        Annotation { words, mode, extent: Extent::Recorded(by_chiplet) }
+    }
+
+    /// Whether it comes from a recording.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self.extent, Extent::Recorded(_))
     }
 
     /// The words that a chiplet may touch, as ranges that are neither empty nor beyond the buffer.
     pub fn words_of(&self, share: Share) -> Vec<Range<usize>> {
-        let Some(parts) = &self.parts else { return vec![self.words.clone()] };
+        let parts = match &self.extent {
+            Extent::Whole => return vec![self.words.clone()],
+            Extent::Recorded(by_chiplet) if by_chiplet.len() == share.count as usize => {
+                return by_chiplet[share.index as usize].clone();
+            }
+            // Nothing is known of any other division.
+            Extent::Recorded(_) => return vec![self.words.clone()],
+            Extent::Parts(parts) => parts,
+        };
         let within = |part: Range<usize>| {
             let at = |element: usize| (self.words.start + element).min(self.words.end);
             at(part.start)..at(part.end)
@@ -81,8 +108,13 @@ impl Annotation {
 
 impl fmt::Debug for Annotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Annotation { words, mode, parts } = self;
-        f.debug_struct("Annotation").field("words", words).field("mode", mode).field("whole", &parts.is_none()).finish()
+        let Annotation { words, mode, extent } = self;
+        let extent = match extent {
+            Extent::Whole => "whole",
+            Extent::Parts(_) => "parts",
+            Extent::Recorded(_) => "recorded",
+        };
+        f.debug_struct("Annotation").field("words", words).field("mode", mode).field("extent", &extent).finish()
     }
 }
 

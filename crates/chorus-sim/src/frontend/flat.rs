@@ -29,7 +29,34 @@ pub fn run(program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mis
 /// As [`run`], with work-groups told that they run on one of `gpus` GPUs.
 pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
-        run_waves(&kernel, start_all(&kernel, gpus), memory, &mut |_, _| Ok(()))?;
+        run_waves(&kernel, start_all(&kernel, gpus), memory, &mut |_, _, _| Ok(()))?;
+    }
+    program.check(memory)
+}
+
+/// Who watches a program run.
+pub(super) trait Watcher {
+    /// Sees what a work-group is about to do.
+    fn access(&mut self, work_group: u32, kernel: &Kernel, op: &MemoryOp);
+
+    /// A kernel has ended.
+    fn ended(&mut self, kernel: &Kernel);
+}
+
+/// As [`run_on`], watched.
+pub(super) fn run_watched(
+    gpus: u32,
+    program: &mut dyn Program,
+    memory: &mut HostMemory,
+    watcher: &mut impl Watcher,
+) -> Result<(), Mismatch> {
+    while let Some(kernel) = program.next_kernel(memory) {
+        let mut watch = |group: usize, op: &MemoryOp, _: &HostMemory| {
+            watcher.access(group as u32, &kernel, op);
+            Ok(())
+        };
+        run_waves(&kernel, start_all(&kernel, gpus), memory, &mut watch)?;
+        watcher.ended(&kernel);
     }
     program.check(memory)
 }
@@ -38,8 +65,8 @@ pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> 
 pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
         let declared: Vec<Declared> = chiplets.iter().filter_map(|&count| Declared::of(&kernel, count)).collect();
-        let mut compare = |group: usize, op: &MemoryOp| {
-            let checks = declared.iter().map(|declared| declared.check(group as u32, op));
+        let mut compare = |group: usize, op: &MemoryOp, memory: &HostMemory| {
+            let checks = declared.iter().map(|declared| declared.check(group as u32, op, memory));
             checks.collect::<Result<(), _>>().map_err(|undeclared| Mismatch(undeclared.to_string()))
         };
         run_waves(&kernel, start_all(&kernel, 1), memory, &mut compare)?;
@@ -49,11 +76,11 @@ pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &mut Ho
 
 /// Runs one kernel on one GPU, all wavefronts in turn, one operation each.
 pub fn run_kernel(kernel: &Kernel, memory: &mut HostMemory) -> Result<(), Mismatch> {
-    run_waves(kernel, start_all(kernel, 1), memory, &mut |_, _| Ok(()))
+    run_waves(kernel, start_all(kernel, 1), memory, &mut |_, _, _| Ok(()))
 }
 
 /// Sees what a work-group is about to do.
-type Observer<'o> = dyn FnMut(usize, &MemoryOp) -> Result<(), Mismatch> + 'o;
+type Observer<'o> = dyn FnMut(usize, &MemoryOp, &HostMemory) -> Result<(), Mismatch> + 'o;
 
 fn run_waves(
     kernel: &Kernel,
@@ -108,7 +135,7 @@ fn issue_one(
         Operation::Alu(_) | Operation::Lds(_) => {}
         Operation::Memory(slot) => {
             let op = state.memory_op_mut(slot);
-            observer(wave.group, op)?;
+            observer(wave.group, op, memory)?;
             perform(op, memory.words_mut());
             state.complete_memory(slot);
         }
@@ -201,10 +228,19 @@ mod tests {
             let half = |_| vec![Share { index: 0, count: 2, work_groups: 2 }.elements(32, 64)];
             kernel.access_parts(x, AccessMode::Read, half).access(y, AccessMode::ReadWrite)
         };
-        assert!(run(&first_half).unwrap_err().starts_with("kernel copy reads address 0x80 on chiplet 0 of 1 and"));
+        assert_eq!(
+            run(&first_half).unwrap_err().lines().next(),
+            Some(
+                "kernel copy reads word 32 (address 0x80) of buffer 0 (words 0..64) in work-group 1 on chiplet 0 of 1, where \
+                 it declares words 0..32 of that buffer to be read and nothing to be written"
+            )
+        );
         let only_read =
             |kernel: Kernel, [x, y]: [Buf<u32>; 2]| kernel.access(x, AccessMode::ReadWrite).access(y, AccessMode::Read);
-        assert!(run(&only_read).unwrap_err().starts_with("kernel copy writes"));
+        let wrong = run(&only_read).unwrap_err();
+        assert!(wrong.starts_with("kernel copy writes word 64 (address 0x100) of buffer 1 (words 64..128)"), "{wrong}");
+        assert!(wrong.contains("words 64..128 of that buffer to be read and nothing to be written\nhint: "), "{wrong}");
+        assert!(wrong.ends_with("AccessMode::ReadWrite"), "{wrong}");
     }
 
     #[test]

@@ -112,6 +112,14 @@ impl HostMemory {
         &self.buffers
     }
 
+    /// The buffer that a word lies in, by the order in which buffers were made, and its words.
+    pub fn buffer_of(&self, word: u32) -> Option<(usize, Range<usize>)> {
+        let word = word as usize;
+        let number = self.buffers.partition_point(|buffer| buffer.end <= word);
+        let buffer = self.buffers.get(number).filter(|buffer| buffer.contains(&word))?;
+        Some((number, buffer.clone()))
+    }
+
     /// The words, for drivers.
     pub fn words(&self) -> &[u32] {
         &self.words

@@ -12,7 +12,7 @@ use chorus_protocol::registry::Commands;
 
 use super::launch::{Launch, Phase};
 use super::{Event, Machine, SimError, lineless_request};
-use crate::frontend::Kernel;
+use crate::frontend::{Declared, Kernel};
 use crate::stats::Counter;
 
 /// Streams whose kernels can run at the same time.
@@ -38,7 +38,10 @@ impl<const W: usize> Machine<'_, W> {
         self.progress = now;
         self.stats.add(Counter::Kernels, 1);
         let latency = self.clocks.core.cycles(u64::from(self.config.core.launch_latency_cycles));
-        let launch = Launch::new(kernel, modules, self.clocks.core.edge(now) + latency);
+        let mut launch = Launch::new(kernel, modules, self.clocks.core.edge(now) + latency);
+        if self.check_annotations {
+            launch.declared = Declared::of(&launch.kernel, launch.modules.len() as u32);
+        }
         match self.launches.get_mut(stream) {
             Some(over) => *over = launch,
             None => self.launches.push(launch),

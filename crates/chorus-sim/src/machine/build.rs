@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
-use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Commands, Counters, DirectoryShape, Protocol, Reach};
 use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, SystemConfig};
 
@@ -59,6 +59,9 @@ impl<'a, const W: usize> Machine<'a, W> {
             Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
         };
         let agents = usize::from(topology.l1s + topology.l2s);
+        let processor = CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters));
+        let believes = matches!(processor.commands(), Commands::Table | Commands::TableOfRanges);
+        let check_annotations = several && believes && settings.check_annotations;
         Ok(Machine {
             config,
             clocks,
@@ -76,7 +79,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             requests: crossbar(topology.l1s, topology.l2s),
             responses: crossbar(topology.l2s, topology.l1s),
             fabric: several.then(|| Fabric::new(config, &clocks)),
-            slices: slices(config, topology, &clocks),
+            slices: slices(config, topology, &clocks, protocol.writes_through(&settings.parameters)),
             channels: (0..topology.l2s)
                 .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
                 .collect(),
@@ -91,7 +94,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
-            processor: CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters)),
+            processor,
+            check_annotations,
             launches: Vec::new(),
             launches_changed: false,
             over: VecDeque::new(),
@@ -116,9 +120,10 @@ fn topology(config: &SystemConfig) -> Topology {
 }
 
 /// The slices of the L3, or none.
-fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains) -> Vec<Slice> {
+fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains, writes_through: bool) -> Vec<Slice> {
     let count = if config.l3.bank_bytes == 0 { 0 } else { topology.l2s };
-    (0..count).map(|_| Slice::new(&config.l3, &config.dram, clocks.core, config.l1.line_bytes)).collect()
+    let slice = || Slice::new(&config.l3, &config.dram, clocks.core, config.l1.line_bytes, writes_through);
+    (0..count).map(|_| slice()).collect()
 }
 
 /// Module and GPU of every private cache, bank and memory channel.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::clock::Ticks;
 use crate::command_processor::Orders;
-use crate::frontend::Kernel;
 use crate::frontend::partition::groups_of;
+use crate::frontend::{Declared, Kernel};
 
 /// What a launch waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -41,6 +41,8 @@ pub(super) struct Block {
 /// A kernel being run, or the last one of a stream that has none.
 pub(super) struct Launch {
     pub(super) kernel: Rc<Kernel>,
+    /// What it declares, where it is held to that.
+    pub(super) declared: Option<Declared>,
     pub(super) phase: Phase,
     /// The modules that share it.
     pub(super) modules: Range<u16>,
@@ -72,6 +74,7 @@ impl Launch {
         let blocks = blocks.collect();
         Launch {
             kernel,
+            declared: None,
             phase: Phase::Preparing,
             modules,
             blocks,

@@ -37,7 +37,7 @@ use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
-use crate::frontend::HostMemory;
+use crate::frontend::{HostMemory, Undeclared};
 use crate::l3::Slice;
 use crate::pages::Pages;
 use crate::sharing::Sharing;
@@ -213,6 +213,9 @@ pub enum SimError {
     /// The protocol cannot be built for this machine.
     #[error("{0}")]
     Unsupported(String),
+    /// A kernel touches what it does not declare.
+    #[error("{0}")]
+    Undeclared(Box<Undeclared>),
 }
 
 /// A machine with a protocol, running programs.
@@ -254,6 +257,8 @@ pub(crate) struct Machine<'a, const W: usize> {
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
     pub(crate) processor: CommandProcessor,
+    /// Whether kernels are held to what they declare.
+    check_annotations: bool,
     /// The kernel that each stream runs, or its last one.
     launches: Vec<Launch>,
     /// Whether a kernel has finished or is over since somebody last saw to them.
@@ -337,7 +342,7 @@ impl<'a, const W: usize> Machine<'a, W> {
 
     fn handle(&mut self, event: Event) -> Result<(), SimError> {
         match event {
-            Event::Issue(unit) => self.issue(unit),
+            Event::Issue(unit) => self.issue(unit).map_err(SimError::Undeclared)?,
             Event::Access(unit) => self.serve_accesses(unit)?,
             Event::AccessDone { unit, access } => self.access_done(unit, access),
             Event::LdsDone { unit, wave } => self.advance_wave(unit, usize::from(wave)),
