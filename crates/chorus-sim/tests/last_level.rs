@@ -120,14 +120,21 @@ fn stream(protocol: &str, lines: u32, set: &[&str]) -> Simulated {
 
 #[test]
 fn lines_that_are_written_back_stay_in_the_l3_until_it_is_full() {
-    let fits = stream("sw-flat", 1024, &[]);
+    let fits = stream("viper-chiplet", 1024, &[]);
     assert_eq!((fits.metrics["l3.hits"], fits.metrics["l3.misses"]), (1024.0, 0.0));
     assert_eq!((fits.metrics["dram.reads"], fits.metrics["dram.writes"]), (0.0, 0.0));
 }
 
 #[test]
+fn lines_that_are_written_through_go_to_memory_and_stay_in_the_l3() {
+    let fits = stream("sw-flat", 1024, &[]);
+    assert_eq!((fits.metrics["l3.hits"], fits.metrics["l3.misses"]), (1024.0, 0.0));
+    assert_eq!((fits.metrics["dram.reads"], fits.metrics["dram.writes"]), (0.0, 1024.0));
+}
+
+#[test]
 fn dirty_lines_that_give_way_are_written_to_memory() {
-    let spills = stream("sw-flat", 1024, &["l3.bank_bytes=32768"]);
+    let spills = stream("viper-chiplet", 1024, &["l3.bank_bytes=32768"]);
     // 512 of 1024 lines fit, and those that are read in about the same order are seldom those that are still there.
     let metric = |key: &str| spills.metrics[key];
     assert_eq!(metric("l3.hits") + metric("l3.misses"), 1024.0);
@@ -138,7 +145,7 @@ fn dirty_lines_that_give_way_are_written_to_memory() {
 
 #[test]
 fn flits_between_l2_and_l3_are_those_of_fetches_lines_and_write_backs() {
-    let run = stream("sw-flat", 1024, &[]);
+    let run = stream("viper-chiplet", 1024, &[]);
     // A write-back has a header and a line, a fetch a header, and its answer a header and a line.
     assert_eq!(run.metrics["traffic.l2_l3.flits"], 1024.0 * (2.0 + 1.0 + 2.0));
     assert_eq!(run.metrics["traffic.l1_l2.flits"], run.metrics["traffic.flits"]);
@@ -146,7 +153,7 @@ fn flits_between_l2_and_l3_are_those_of_fetches_lines_and_write_backs() {
 
 #[test]
 fn a_narrow_link_to_the_l3_is_a_bottleneck() {
-    let cycles = |set: &str| stream("sw-flat", 4096, &[set]).kernels[1].cycles as f64;
+    let cycles = |set: &str| stream("viper-chiplet", 4096, &[set]).kernels[1].cycles as f64;
     let (narrow, wide) = (cycles("l3.bytes_per_cycle=1"), cycles("l3.bytes_per_cycle=64"));
     assert!(narrow > 4096.0 * 64.0 && wide < 0.7 * narrow, "{narrow} and {wide} cycles");
 }
