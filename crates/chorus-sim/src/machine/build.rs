@@ -59,7 +59,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
         };
         let agents = usize::from(topology.l1s + topology.l2s);
-        let processor = CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters));
+        let processor = CommandProcessor::new(config, &clocks, protocol, &settings.parameters);
         let believes = matches!(processor.commands(), Commands::Table | Commands::TableOfRanges);
         let check_annotations = several && believes && settings.check_annotations;
         Ok(Machine {

@@ -37,6 +37,10 @@ impl Protocol for ScopedProtocol {
         if is_off("boundaries") || is_off("elide") { Commands::None } else { self.declaration.commands }
     }
 
+    fn keeps_remote(&self, parameters: &Parameters) -> bool {
+        self.l2_policy(parameters).cached != Cached::ThisModule
+    }
+
     fn writes_through(&self, parameters: &Parameters) -> bool {
         self.l2_policy(parameters).write_back == WriteBack::Never
     }
