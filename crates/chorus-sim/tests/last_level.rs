@@ -90,8 +90,8 @@ fn the_least_latency_of_the_l3_is_330_cycles() {
 
 #[test]
 fn memory_is_as_far_as_the_l3_and_its_own_latency_and_burst() {
-    // 64 bytes at 9 per cycle.
-    assert_eq!(latency(&[], &[(0, vec![0])]), 330.0 + 180.0 + 8.0);
+    // 64 bytes at 4 per cycle.
+    assert_eq!(latency(&[], &[(0, vec![0])]), 330.0 + 180.0 + 16.0);
 }
 
 /// Chiplet 0 stores `lines` whole lines, and then loads them.
@@ -153,9 +153,20 @@ fn flits_between_l2_and_l3_are_those_of_fetches_lines_and_write_backs() {
 
 #[test]
 fn a_narrow_link_to_the_l3_is_a_bottleneck() {
-    let cycles = |set: &str| stream("viper-chiplet", 4096, &[set]).kernels[1].cycles as f64;
+    let cycles = |set: &str| stream("sw-flat", 4096, &[set]).kernels[1].cycles as f64;
     let (narrow, wide) = (cycles("l3.bytes_per_cycle=1"), cycles("l3.bytes_per_cycle=64"));
     assert!(narrow > 4096.0 * 64.0 && wide < 0.7 * narrow, "{narrow} and {wide} cycles");
+}
+
+#[test]
+fn stores_wait_for_a_narrow_link_to_the_l3_and_for_memory_behind_it() {
+    let cycles = |set: &[&str]| stream("sw-flat", 4096, set).kernels[0].cycles as f64;
+    let narrow = cycles(&["l3.bytes_per_cycle=1"]);
+    assert!(narrow > 4096.0 * 64.0 * 0.9, "{narrow} cycles");
+    let slow = cycles(&["dram.bytes_per_cycle=1"]);
+    assert!(slow > 4096.0 * 64.0 * 0.9, "{slow} cycles");
+    let neither = cycles(&[]);
+    assert!(neither < 4096.0 * 64.0 * 0.6, "{neither} cycles");
 }
 
 /// The protocols that reach across modules.
