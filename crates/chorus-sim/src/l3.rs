@@ -89,8 +89,6 @@ pub struct Slice {
     capacity: usize,
     /// Whether the driver is about to let it take a write-back.
     pub scheduled: bool,
-    /// When the memory channel can decide its next request.
-    pub channel_free: Ticks,
 }
 
 impl Slice {
@@ -109,7 +107,6 @@ impl Slice {
             writes_through,
             capacity,
             scheduled: false,
-            channel_free: 0,
         }
     }
 

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
-use chorus_protocol::chiplet_table::{Access, ChipletTable, Limits, Mode, Plan};
+use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, Plan};
 
 /// Bytes of a cell.
 const CELL: u64 = 64;
@@ -64,7 +64,7 @@ impl Size {
     fn start(self) -> State {
         let cells = self.structures * self.cells;
         State {
-            table: ChipletTable::new(self.chiplets, Limits::PAPER),
+            table: ChipletTable::new(self.chiplets, Limits::PAPER, Holdings::Copies),
             copies: vec![vec![Held::Nothing; self.chiplets]; cells],
             memory_is_fresh: vec![true; cells],
             rules: vec![vec![Account::default(); self.chiplets]; self.structures],

@@ -107,8 +107,8 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(if request.write { Counter::DramWrites } else { Counter::DramReads }, 1);
             self.channels[index].push(request);
         }
-        let free = self.slice(bank).channel_free;
-        self.schedule_decision(bank, free.max(self.wheel.now()));
+        // Not before the bus is free: what it has not begun to move waits in the channel's queue, and then in the slice's.
+        self.schedule_decision(bank, self.wheel.now().max(self.channels[index].free()));
         self.schedule_write_back(bank);
     }
 

@@ -51,8 +51,7 @@ impl<const W: usize> Machine<'_, W> {
         self.channel_scheduled[index] = false;
         let Some(decision) = self.channels[index].decide(self.wheel.now()) else { return };
         self.stats.add(Counter::DramRowHits, u64::from(decision.row_hit));
-        if let Some(slice) = self.slices.get_mut(index) {
-            slice.channel_free = decision.next;
+        if !self.slices.is_empty() {
             if !decision.write {
                 self.wheel.schedule(decision.done, Event::Filled(decision.id));
             }
