@@ -96,7 +96,8 @@ impl CommandProcessor {
         let memory_ns = 1000 * u64::from(processor.memory_cycles) / u64::from(processor.mhz);
         let work = Work { base: ticks(u64::from(processor.elide_ns)), per_structure: ticks(2 * memory_ns) };
         CommandProcessor {
-            commands: protocol.commands(parameters),
+            // One L2 is shared by all: there is nobody to synchronise it with.
+            commands: if modules == 1 { Commands::None } else { protocol.commands(parameters) },
             modules,
             line_words: u64::from(config.l1.line_bytes / 4),
             table: ChipletTable::new(usize::from(modules), limits, holdings),
