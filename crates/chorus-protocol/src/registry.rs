@@ -300,6 +300,16 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         self.declaration().commands
     }
 
+    /// Whether shared banks keep lines of other modules' memory, with these parameters.
+    fn keeps_remote(&self, _parameters: &Parameters) -> bool {
+        true
+    }
+
+    /// Whether shared banks hand every store on to memory itself, with these parameters. A cache before memory then keeps it, too, but is never all that has it.
+    fn writes_through(&self, _parameters: &Parameters) -> bool {
+        false
+    }
+
     /// See [`Declaration::values`].
     fn values(&self) -> Values {
         self.declaration().values

@@ -8,11 +8,13 @@ use std::ops::Range;
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::{Access, ChipletTable, Limits, Mode, RangeOperation};
-use chorus_protocol::registry::Commands;
-use chorus_system::SystemConfig;
+use chorus_protocol::parameter::Parameters;
+use chorus_protocol::registry::{Commands, Protocol};
+use chorus_system::{Holds, SystemConfig};
 
 use crate::clock::{ClockDomains, Ticks};
 use crate::frontend::{AccessMode, Kernel, Share};
+use crate::pages::Pages;
 
 /// Data structures of a kernel whose work takes `elide_ns` (section IV-B: four on average).
 const STRUCTURES: i64 = 4;
@@ -51,6 +53,8 @@ pub struct CommandProcessor {
     /// Words of a line. The table's addresses are lines, since L2s hold lines: chiplets that write different words of one are in each other's way.
     line_words: u64,
     table: ChipletTable,
+    /// Whether the table forgets what lies in other modules' memory.
+    holds_own_memory: bool,
     /// The most rows of the table that were in use.
     rows_max: usize,
     work: Work,
@@ -72,7 +76,12 @@ struct Work {
 
 impl CommandProcessor {
     /// The command processor of a machine whose L2s hold nothing.
-    pub fn new(config: &SystemConfig, clocks: &ClockDomains, commands: Commands) -> CommandProcessor {
+    pub fn new(
+        config: &SystemConfig,
+        clocks: &ClockDomains,
+        protocol: &(impl Protocol + ?Sized),
+        parameters: &Parameters,
+    ) -> CommandProcessor {
         let modules = config.hierarchy.modules() as u16;
         let processor = &config.command_processor;
         let limits = Limits { rows: processor.rows as usize, per_kernel: processor.structures_per_kernel as usize };
@@ -80,10 +89,11 @@ impl CommandProcessor {
         let memory_ns = 1000 * u64::from(processor.memory_cycles) / u64::from(processor.mhz);
         let work = Work { base: ticks(u64::from(processor.elide_ns)), per_structure: ticks(2 * memory_ns) };
         CommandProcessor {
-            commands,
+            commands: protocol.commands(parameters),
             modules,
             line_words: u64::from(config.l1.line_bytes / 4),
             table: ChipletTable::new(usize::from(modules), limits),
+            holds_own_memory: processor.holds == Holds::OwnMemory && !protocol.keeps_remote(parameters),
             rows_max: 0,
             work,
             queue: (processor.rows / processor.structures_per_kernel).max(1) as usize,
@@ -103,13 +113,23 @@ impl CommandProcessor {
     }
 
     /// What has to be done before the next kernel of a stream may begin on `modules`, and when that is known. The kernel may begin at `now`.
-    pub fn prepare(&mut self, stream: usize, kernel: &Kernel, modules: &Range<u16>, now: Ticks) -> (Orders, Ticks) {
+    pub fn prepare(
+        &mut self,
+        stream: usize,
+        kernel: &Kernel,
+        modules: &Range<u16>,
+        pages: &Pages,
+        now: Ticks,
+    ) -> (Orders, Ticks) {
         match self.commands {
             Commands::None => (Orders::default(), now),
             Commands::EveryKernel => (Orders { acquires: bits(modules), ..Orders::default() }, now),
             Commands::Table | Commands::TableOfRanges => {
                 let declared = self.declared(kernel, modules);
                 let known = self.work_on(stream, kernel.annotations.len(), now);
+                if self.holds_own_memory {
+                    self.table.forget(|module, lines| pages.in_memory_of(module as u16, lines).collect());
+                }
                 let orders = self.consult(&declared);
                 self.rows_max = self.rows_max.max(self.table.rows());
                 self.running.resize(self.running.len().max(stream + 1), None);

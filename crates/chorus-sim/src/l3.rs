@@ -2,7 +2,8 @@
 //!
 //! A slice holds lines of the memory channel behind it. Lines are there or not whatever the L2s hold (the CPElide paper calls its L3 inclusive,
 //! section IV-A, but Table I gives it half the capacity of the L2s). A line that is fetched from memory is kept, and so is one that is
-//! written back, which needs no fetch; a dirty line that has to give way is written to memory. Values are not its business.
+//! written back, which needs no fetch; a dirty line that has to give way is written to memory. What is written through is kept and written to memory at
+//! once. Values are not its business.
 
 use std::collections::VecDeque;
 
@@ -80,7 +81,10 @@ pub struct Slice {
     /// Write-backs that the slice has not taken yet.
     write_backs: VecDeque<u32>,
     fetches: VecDeque<u32>,
+    /// Lines on their way to memory: those that gave way, and those written through.
     victims: VecDeque<u64>,
+    /// Whether what banks write goes on to memory at once.
+    writes_through: bool,
     /// Most write-backs that the bank may let wait, and most victims.
     capacity: usize,
     /// Whether the driver is about to let it take a write-back.
@@ -89,7 +93,7 @@ pub struct Slice {
 
 impl Slice {
     /// An empty slice for lines of `line_bytes`, before a channel of `dram`.
-    pub fn new(config: &L3, dram: &Dram, core: Clock, line_bytes: u32) -> Slice {
+    pub fn new(config: &L3, dram: &Dram, core: Clock, line_bytes: u32, writes_through: bool) -> Slice {
         let rate = Rate { bytes: u64::from(config.bytes_per_cycle), ticks: core.period() };
         let link = Port::new(rate, core.period());
         let capacity = dram.queue as usize;
@@ -100,6 +104,7 @@ impl Slice {
             write_backs: VecDeque::with_capacity(capacity),
             fetches: VecDeque::with_capacity(capacity),
             victims: VecDeque::with_capacity(capacity),
+            writes_through,
             capacity,
             scheduled: false,
         }
@@ -128,8 +133,11 @@ impl Slice {
     /// Takes a write-back of `bytes` of a line over the link. The next one can follow at the time returned.
     pub fn take_write_back(&mut self, line: u64, bytes: u64, now: Ticks) -> Ticks {
         self.write_backs.pop_front();
-        if let Some(victim) = self.tags.insert(line, true) {
+        if let Some(victim) = self.tags.insert(line, !self.writes_through) {
             self.victims.push_back(victim);
+        }
+        if self.writes_through {
+            self.victims.push_back(line);
         }
         self.down.pass(bytes, now).end
     }
@@ -169,7 +177,18 @@ mod tests {
     fn slice() -> Slice {
         let set = ["l3.bank_bytes=384", "l3.ways=2", "l3.bytes_per_cycle=32", "dram.queue=2"];
         let config = resolve("cpelide", Scale::Quick, &set.map(String::from)).unwrap().config;
-        Slice::new(&config.l3, &config.dram, ClockDomains::new(&config.clocks).core, config.l1.line_bytes)
+        Slice::new(&config.l3, &config.dram, ClockDomains::new(&config.clocks).core, config.l1.line_bytes, false)
+    }
+
+    #[test]
+    fn what_is_written_through_is_kept_and_goes_to_memory_at_once() {
+        let mut slice = slice();
+        slice.writes_through = true;
+        slice.put(0);
+        slice.take_write_back(7, 64, 0);
+        assert!(slice.tags.touch(7));
+        assert_eq!(slice.next_for_memory(), Some(ForMemory::Victim(7)));
+        assert_eq!(slice.next_for_memory(), None);
     }
 
     #[test]

@@ -320,8 +320,20 @@ pub struct CommandProcessor {
     pub rows: u32,
     /// Data structures of a kernel that the table tells apart.
     pub structures_per_kernel: u32,
+    /// What the table takes the L2 of a module to hold.
+    pub holds: Holds,
     /// Sets of acquires and releases that a kernel boundary performs one after the other.
     pub sets: u32,
+}
+
+/// What the table of a command processor takes the L2 of a module to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// All that kernels accessed from the module.
+    Accessed,
+    /// Of that, what lies in the module's own memory, under protocols whose L2s keep nothing else.
+    OwnMemory,
 }
 
 /// Off-chip memory.

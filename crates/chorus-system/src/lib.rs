@@ -41,8 +41,8 @@ mod text_file;
 
 pub use config::{
     AccessEnergy, Clocks, CommandProcessor, Core, Directory, DirectoryRange, DirectoryReplacement, Dram, DramModel,
-    DramTiming, Energy, Hierarchy, L1, L2, L3, Link, Memory, Network, Placement, Replacement, Scheduler, SystemConfig,
-    Watchdog,
+    DramTiming, Energy, Hierarchy, Holds, L1, L2, L3, Link, Memory, Network, Placement, Replacement, Scheduler,
+    SystemConfig, Watchdog,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};

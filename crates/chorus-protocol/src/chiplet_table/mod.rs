@@ -125,6 +125,8 @@ impl Held {
 struct Row {
     structure: Range<u64>,
     chiplets: Vec<Held>,
+    /// Whether a kernel has accessed it since what L2s cannot hold was forgotten.
+    has_grown: bool,
 }
 
 /// The table.
@@ -191,8 +193,22 @@ impl ChipletTable {
     pub fn launch_undeclared(&mut self) -> Plan {
         let all = if self.chiplets == 64 { u64::MAX } else { (1 << self.chiplets) - 1 };
         let everything = Held { state: State::Dirty, ranges: Ranges::from(0..u64::MAX) };
-        self.rows = vec![Row { structure: 0..u64::MAX, chiplets: vec![everything; self.chiplets] }];
+        self.rows = vec![Row { structure: 0..u64::MAX, chiplets: vec![everything; self.chiplets], has_grown: false }];
         Plan { acquires: all, releases: all }
+    }
+
+    /// Forgets what L2s cannot hold: `may_hold` says which addresses of a range may be in the L2 of a chiplet. Only rows that have grown since are looked at.
+    pub fn forget(&mut self, may_hold: impl Fn(usize, &Range<u64>) -> Vec<Range<u64>>) {
+        for row in self.rows.iter_mut().filter(|row| row.has_grown) {
+            row.has_grown = false;
+            for (chiplet, held) in row.chiplets.iter_mut().enumerate() {
+                held.ranges = held.ranges.iter().flat_map(|range| may_hold(chiplet, range)).collect();
+                if held.ranges.is_empty() {
+                    held.state = State::NotPresent;
+                }
+            }
+        }
+        self.drop_rows();
     }
 
     /// A kernel that was launched before goes on after L2s were written back or emptied for another: they may hold again what it declared.
@@ -201,7 +217,7 @@ impl ChipletTable {
         for access in &accesses {
             if !self.rows.iter().any(|row| meet(&row.structure, &access.structure)) {
                 let chiplets = vec![Held::default(); self.chiplets];
-                self.rows.push(Row { structure: access.structure.clone(), chiplets });
+                self.rows.push(Row { structure: access.structure.clone(), chiplets, has_grown: false });
             }
         }
         self.see_own(&accesses);
@@ -227,7 +243,8 @@ impl ChipletTable {
             let (mut met, others): (Vec<Row>, Vec<Row>) =
                 std::mem::take(&mut self.rows).into_iter().partition(|row| meet(&row.structure, &access.structure));
             self.rows = others;
-            met.push(Row { structure: access.structure.clone(), chiplets: vec![Held::default(); self.chiplets] });
+            let chiplets = vec![Held::default(); self.chiplets];
+            met.push(Row { structure: access.structure.clone(), chiplets, has_grown: false });
             let row = met.into_iter().reduce(|row, other| row.join(other, &mut operations));
             self.rows.extend(row);
         }
@@ -251,6 +268,11 @@ impl ChipletTable {
     /// What each chiplet will do itself. Rows of which nobody has anything are gone then.
     fn see_own(&mut self, accesses: &[Access]) {
         self.rows.iter_mut().for_each(|row| row.see_own(accesses));
+        self.drop_rows();
+    }
+
+    /// Drops rows of which nobody has anything.
+    fn drop_rows(&mut self) {
         self.rows.retain(|row| row.chiplets.iter().any(|held| held.state != State::NotPresent));
     }
 
@@ -315,12 +337,14 @@ impl Row {
             for (held, ranges) in self.chiplets.iter_mut().zip(&access.by_chiplet).filter(|(_, own)| !own.is_empty()) {
                 held.see(event);
                 held.ranges.add(ranges);
+                self.has_grown = true;
             }
         }
     }
 
     /// One row of two. A chiplet that has one of them dirty and one out of date has to give up both, as one state cannot say so.
     fn join(mut self, other: Row, operations: &mut Vec<RangeOperation>) -> Row {
+        self.has_grown |= other.has_grown;
         self.structure = self.structure.start.min(other.structure.start)..self.structure.end.max(other.structure.end);
         for (chiplet, (held, also)) in self.chiplets.iter_mut().zip(other.chiplets).enumerate() {
             match (held.state, also.state) {

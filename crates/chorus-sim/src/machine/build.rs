@@ -59,7 +59,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
         };
         let agents = usize::from(topology.l1s + topology.l2s);
-        let processor = CommandProcessor::new(config, &clocks, protocol.commands(&settings.parameters));
+        let processor = CommandProcessor::new(config, &clocks, protocol, &settings.parameters);
         let believes = matches!(processor.commands(), Commands::Table | Commands::TableOfRanges);
         let check_annotations = several && believes && settings.check_annotations;
         Ok(Machine {
@@ -79,7 +79,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             requests: crossbar(topology.l1s, topology.l2s),
             responses: crossbar(topology.l2s, topology.l1s),
             fabric: several.then(|| Fabric::new(config, &clocks)),
-            slices: slices(config, topology, &clocks),
+            slices: slices(config, topology, &clocks, protocol.writes_through(&settings.parameters)),
             channels: (0..topology.l2s)
                 .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
                 .collect(),
@@ -120,9 +120,10 @@ fn topology(config: &SystemConfig) -> Topology {
 }
 
 /// The slices of the L3, or none.
-fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains) -> Vec<Slice> {
+fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains, writes_through: bool) -> Vec<Slice> {
     let count = if config.l3.bank_bytes == 0 { 0 } else { topology.l2s };
-    (0..count).map(|_| Slice::new(&config.l3, &config.dram, clocks.core, config.l1.line_bytes)).collect()
+    let slice = || Slice::new(&config.l3, &config.dram, clocks.core, config.l1.line_bytes, writes_through);
+    (0..count).map(|_| slice()).collect()
 }
 
 /// Module and GPU of every private cache, bank and memory channel.

@@ -32,7 +32,7 @@ impl<const W: usize> Machine<'_, W> {
     pub(super) fn prepare(&mut self, stream: usize) {
         let launch = &mut self.launches[stream];
         let (kernel, modules) = (launch.kernel.clone(), launch.modules.clone());
-        let (orders, known) = self.processor.prepare(stream, &kernel, &modules, self.wheel.now());
+        let (orders, known) = self.processor.prepare(stream, &kernel, &modules, &self.pages, self.wheel.now());
         let time = self.clocks.core.edge(launch.starts.max(known));
         launch.preparing_since = launch.starts;
         if self.processor.commands() != Commands::EveryKernel {

@@ -36,6 +36,14 @@ impl Protocol for ScopedProtocol {
         let is_off = |key| self.parameter(key, parameters) == Some(0);
         if is_off("boundaries") || is_off("elide") { Commands::None } else { self.declaration.commands }
     }
+
+    fn keeps_remote(&self, parameters: &Parameters) -> bool {
+        self.l2_policy(parameters).cached != Cached::ThisModule
+    }
+
+    fn writes_through(&self, parameters: &Parameters) -> bool {
+        self.l2_policy(parameters).write_back == WriteBack::Never
+    }
 }
 
 impl<const W: usize> Build<W> for ScopedProtocol {
