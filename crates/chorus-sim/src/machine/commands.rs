@@ -154,7 +154,7 @@ impl<const W: usize> Machine<'_, W> {
         let mut sent = 0;
         for message in &messages {
             sent += u64::from(self.goes_to_memory(message));
-            let time = free + if lines > 0 { duration * sent / lines } else { 0 };
+            let time = free + (duration * sent).checked_div(lines).unwrap_or(0);
             self.post_later(message, time);
         }
         self.outbox.messages = messages;
