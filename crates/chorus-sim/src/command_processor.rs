@@ -117,6 +117,11 @@ impl CommandProcessor {
         self.commands
     }
 
+    /// Whether what it has several modules do depends on what kernels declare.
+    pub fn believes_kernels(&self) -> bool {
+        self.modules > 1 && matches!(self.commands, Commands::Table | Commands::TableOfRanges)
+    }
+
     /// The most rows of the table that were in use.
     pub fn rows_max(&self) -> usize {
         self.rows_max

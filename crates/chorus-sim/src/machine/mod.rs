@@ -257,7 +257,7 @@ pub(crate) struct Machine<'a, const W: usize> {
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
     pub(crate) processor: CommandProcessor,
-    /// Whether kernels are held to what they declare.
+    /// Whether kernels are held to what they declare, where the command processor believes them.
     check_annotations: bool,
     /// The kernel that each stream runs, or its last one.
     launches: Vec<Launch>,
