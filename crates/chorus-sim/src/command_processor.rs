@@ -96,7 +96,8 @@ impl CommandProcessor {
         let memory_ns = 1000 * u64::from(processor.memory_cycles) / u64::from(processor.mhz);
         let work = Work { base: ticks(u64::from(processor.elide_ns)), per_structure: ticks(2 * memory_ns) };
         CommandProcessor {
-            commands: protocol.commands(parameters),
+            // One L2 is shared by all: there is nobody to synchronise it with.
+            commands: if modules == 1 { Commands::None } else { protocol.commands(parameters) },
             modules,
             line_words: u64::from(config.l1.line_bytes / 4),
             table: ChipletTable::new(usize::from(modules), limits, holdings),
@@ -114,6 +115,11 @@ impl CommandProcessor {
     /// When and how it has banks do something.
     pub fn commands(&self) -> Commands {
         self.commands
+    }
+
+    /// Whether what it has several modules do depends on what kernels declare.
+    pub fn believes_kernels(&self) -> bool {
+        self.modules > 1 && matches!(self.commands, Commands::Table | Commands::TableOfRanges)
     }
 
     /// The most rows of the table that were in use.
@@ -184,7 +190,8 @@ impl CommandProcessor {
         }
         began.push_back(now);
         let Work { base, per_structure } = self.work;
-        queued + base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64)
+        let work = base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64);
+        now.max(queued + work)
     }
 
     /// Asks the table.

@@ -104,12 +104,13 @@ impl Machine {
             .all(|(thread, edges)| (0..before(edges)).all(|slot| self.is_answered(state, thread, slot)))
     }
 
-    /// Whether a bank has not answered a command of the thread.
+    /// Whether a bank has not answered a command of the thread. With more than two banks, whose commands could overlap in very many ways, commands are given one after the other.
     fn is_commanded(&self, state: &[u32], thread: usize, bank: AgentId) -> bool {
+        let counts = |other: AgentId| other == bank || self.config.topology.l2s > 2;
         let steps = self.config.threads[thread].steps.iter().enumerate();
         steps.into_iter().any(|(slot, step)| match self.progress(state, thread, slot) {
             Progress::Outstanding(choice) => {
-                matches!(step.alternatives[usize::from(choice)], Op::Command { bank: other, .. } if other == bank)
+                matches!(step.alternatives[usize::from(choice)], Op::Command { bank: other, .. } if counts(other))
             }
             Progress::Waiting | Progress::Answered(..) => false,
         })

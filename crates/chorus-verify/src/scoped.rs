@@ -350,11 +350,6 @@ pub fn programs() -> Vec<CheckConfig> {
             &[(0, WRITER), (3, READER)],
         ),
         program(
-            "kernels-second-line",
-            "a kernel reads a line that is not the first of its page, as another module writes it, and the next kernel reads it again",
-            &[(0, &[&[WeakLoad(Y)], KERNEL, &[WeakLoad(Y)]]), (1, &[&[WeakStore(Y)], KERNEL])],
-        ),
-        program(
             "store-behind-refill",
             "a thread stores and loads while another beside it has a load on its way",
             &[(1, &[&[WeakStore(X)], &[WeakLoad(X)]]), (1, &[&[WeakLoad(X)]])],
@@ -393,6 +388,16 @@ pub fn programs() -> Vec<CheckConfig> {
                 (0, &[&[WeakLoad(Y)]]),
                 (1, &[&[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
             ],
+        ),
+        program(
+            "kernels-second-line",
+            "a kernel reads a line that is not the first of its page, as another module writes it, and the next kernel reads it again",
+            &[(0, &[&[WeakLoad(Y)], KERNEL, &[WeakLoad(Y)]]), (1, &[&[WeakStore(Y)], KERNEL])],
+        ),
+        program(
+            "kernels-remote-store",
+            "a kernel writes a line far from its home, and the next kernel reads it there",
+            &[(0, &[KERNEL, &[WeakLoad(X)]]), (1, &[&[WeakStore(X)], KERNEL])],
         ),
     ]
 }

@@ -71,8 +71,7 @@ fn results_of_the_rec_workloads_are_right_on_2_to_16_gpus_under_every_directory(
 fn results_of_the_cpelide_workloads_are_right_on_1_to_16_chiplets_under_every_protocol() {
     let workloads = workloads("CPElide");
     assert_eq!(workloads.len(), 24);
-    let protocols =
-        ["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"].map(|name| find(name).unwrap());
+    let protocols = ["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"].map(|name| find(name).unwrap());
     for (index, workload) in workloads.into_iter().enumerate() {
         run(CHIPLETS[index % CHIPLETS.len()], &[], workload, protocols[index % protocols.len()]);
     }

@@ -63,8 +63,7 @@ fn results_are_right_under_the_variants_of_the_cpelide_paper() {
         run("cpelide", &[], "cpelide-range", &[kept], workload);
         run("cpelide", &[], "nhcc-wb", &[("elide", 1)], workload);
     }
-    let [one, two] = ["1", "2"].map(|sets| {
-        run("cpelide", &[&format!("command_processor.sets={sets}")], "cpelide", &[], "hotspot3d")
-    });
+    let [one, two] = ["1", "2"]
+        .map(|sets| run("cpelide", &[&format!("command_processor.sets={sets}")], "cpelide", &[], "hotspot3d"));
     assert!(one < two, "{one} {two}");
 }

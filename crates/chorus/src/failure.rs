@@ -163,3 +163,14 @@ pub fn install_panic_message() {
         print_error(&format!("Chorus itself failed: {what}{place}\n{advice}"), None);
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_annotation_is_a_check_that_said_no() {
+        let failure = Failure::from(RunError::new(RunErrorKind::Undeclared, "kernel copy writes word 5"));
+        assert_eq!((failure.exit_code, failure.message.as_str()), (CHECK_FAILED, "kernel copy writes word 5"));
+    }
+}

@@ -1,5 +1,6 @@
 //! Experiment files: what they mean, and what is said about mistakes in them.
 
+use chorus_lab::annotate::Annotate;
 use chorus_lab::experiment::{Chart, Experiment, Series};
 use chorus_lab::paper::{self, PAPERS};
 use chorus_lab::run::RunSpec;
@@ -178,6 +179,23 @@ fn variants_and_seeds_multiply_a_matrix() {
     let runs = experiment.runs_for(figure, "stn", "gpu-vi", Some("large"), Scale::Quick);
     assert_eq!(runs, [large(1), large(7)]);
     assert_eq!(experiment.runs_of(figure, Scale::Quick).len(), 2 * 2 * 2);
+}
+
+#[test]
+fn a_variant_may_say_who_annotates() {
+    let variants = "protocols = [\"no-l1\", \"gpu-vi\"]\nvariant = [{ name = \"hand\" }, { name = \"recorded\", annotate = \"auto\" }]";
+    let text = SMALL
+        .replace("protocols = [\"no-l1\", \"gpu-vi\"]", variants)
+        .replace("mean =", "baseline_variant = \"hand\"\nmean =")
+        .replace("protocol = \"gpu-vi\" }", "protocol = \"gpu-vi\", variant = \"recorded\" }");
+    let experiment = read(&text).unwrap();
+    let runs = experiment.runs_for(experiment.headline().unwrap(), "stn", "gpu-vi", Some("recorded"), Scale::Quick);
+    assert_eq!(runs, [RunSpec { annotate: Annotate::Auto, ..spec("gpu-vi", "stn") }]);
+    assert_eq!(runs[0].to_string(), "gpu-vi on stn (tc, quick, seed 1, annotate auto)");
+    let message = read(&text.replace("\"auto\"", "\"atuo\"")).unwrap_err();
+    for part in ["`atuo`", "`hand`, `auto`, `none`"] {
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]

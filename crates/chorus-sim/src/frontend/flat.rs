@@ -3,6 +3,7 @@
 //! It says what a kernel computes when nothing can go wrong, so that a kernel's mistakes and a protocol's are told apart.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::declared::Declared;
@@ -17,6 +18,8 @@ const ROUNDS_MAX: u64 = 50_000_000;
 struct FlatWave {
     task: WaveTask,
     group: usize,
+    /// The wavefronts of its work-group, itself among them.
+    siblings: Range<usize>,
     finished: bool,
     at_barrier: bool,
 }
@@ -103,12 +106,14 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     let mut waves = Vec::new();
     for work_group in 0..kernel.work_groups {
         let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
+        let siblings = waves.len()..waves.len() + kernel.waves_per_group as usize;
         for wave in 0..kernel.waves_per_group {
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
             let gpu = part_of(work_group, work_groups, gpus);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             let task = WaveTask::start(kernel, id, Rc::clone(&lds));
-            waves.push(FlatWave { task, group: work_group as usize, finished: false, at_barrier: false });
+            let (group, siblings) = (work_group as usize, siblings.clone());
+            waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false });
         }
     }
     waves
@@ -145,17 +150,17 @@ fn issue_one(
         Operation::Barrier => {
             drop(state);
             wave.at_barrier = true;
-            let group = wave.group;
-            release_barrier(waves, group);
+            let siblings = wave.siblings.clone();
+            release_barrier(&mut waves[siblings]);
         }
     }
     Ok(())
 }
 
-fn release_barrier(waves: &mut [FlatWave], group: usize) {
-    let in_group = |wave: &&mut FlatWave| wave.group == group;
-    if waves.iter_mut().filter(in_group).all(|wave| wave.at_barrier || wave.finished) {
-        for wave in waves.iter_mut().filter(in_group).filter(|wave| wave.at_barrier) {
+/// Lets a work-group go on if all of it has arrived at its barrier.
+fn release_barrier(group: &mut [FlatWave]) {
+    if group.iter().all(|wave| wave.at_barrier || wave.finished) {
+        for wave in group.iter_mut().filter(|wave| wave.at_barrier) {
             wave.at_barrier = false;
             wave.task.state().borrow_mut().pass();
         }

@@ -39,7 +39,7 @@ impl<const W: usize> Machine<'_, W> {
         self.stats.add(Counter::Kernels, 1);
         let latency = self.clocks.core.cycles(u64::from(self.config.core.launch_latency_cycles));
         let mut launch = Launch::new(kernel, modules, self.clocks.core.edge(now) + latency);
-        if self.check_annotations {
+        if self.check_annotations && self.processor.believes_kernels() {
             launch.declared = Declared::of(&launch.kernel, launch.modules.len() as u32);
         }
         match self.launches.get_mut(stream) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
-use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Commands, Counters, DirectoryShape, Protocol, Reach};
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
 use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, SystemConfig};
 
@@ -39,9 +39,7 @@ impl<'a, const W: usize> Machine<'a, W> {
     {
         let clocks = ClockDomains::new(&config.clocks);
         let topology = topology(config);
-        if protocol.reach() == Reach::OneModule {
-            check_reach(topology, protocol.title(), &config.name)?;
-        }
+        check_reach(topology, protocol.reach(), protocol.title(), &config.name)?;
         let several = topology.modules() > 1;
         let build = build_config(config, topology, settings);
         let networks = usize::from(protocol.virtual_networks());
@@ -59,9 +57,6 @@ impl<'a, const W: usize> Machine<'a, W> {
             Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
         };
         let agents = usize::from(topology.l1s + topology.l2s);
-        let processor = CommandProcessor::new(config, &clocks, protocol, &settings.parameters);
-        let believes = matches!(processor.commands(), Commands::Table | Commands::TableOfRanges);
-        let check_annotations = several && believes && settings.check_annotations;
         Ok(Machine {
             config,
             clocks,
@@ -80,9 +75,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             responses: crossbar(topology.l2s, topology.l1s),
             fabric: several.then(|| Fabric::new(config, &clocks)),
             slices: slices(config, topology, &clocks, protocol.writes_through(&settings.parameters)),
-            channels: (0..topology.l2s)
-                .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
-                .collect(),
+            channels: channels(config, topology, &clocks),
             channel_scheduled: vec![false; usize::from(topology.l2s)],
             in_flight: Flights::default(),
             outbox: Outbox::default(),
@@ -94,8 +87,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
-            processor,
-            check_annotations,
+            processor: CommandProcessor::new(config, &clocks, protocol, &settings.parameters),
+            check_annotations: settings.check_annotations,
             launches: Vec::new(),
             launches_changed: false,
             over: VecDeque::new(),
@@ -104,6 +97,11 @@ impl<'a, const W: usize> Machine<'a, W> {
             progress: 0,
         })
     }
+}
+
+/// The memory channels, one beside every shared bank.
+fn channels(config: &SystemConfig, topology: Topology, clocks: &ClockDomains) -> Vec<Channel> {
+    (0..topology.l2s).map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes)).collect()
 }
 
 /// The agents of a configuration.
@@ -134,7 +132,10 @@ fn places(topology: Topology) -> Vec<(u8, u8)> {
 }
 
 /// Refuses machines that are too large for protocols of one module: those of several, and those with more private caches than such protocols tell apart.
-fn check_reach(topology: Topology, protocol: &str, system: &str) -> Result<(), SimError> {
+fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -> Result<(), SimError> {
+    if reach != Reach::OneModule {
+        return Ok(());
+    }
     let (modules, caches, most) = (topology.modules(), topology.l1s, Sharers::CAPACITY);
     if modules > 1 {
         return Err(SimError::Unsupported(format!(

@@ -34,7 +34,7 @@ impl<const W: usize> Machine<'_, W> {
         let (kernel, modules) = (launch.kernel.clone(), launch.modules.clone());
         let (orders, known) = self.processor.prepare(stream, &kernel, &modules, &self.pages, self.wheel.now());
         // What the table asks for is done while the kernel is being launched.
-        let time = self.clocks.core.edge(known);
+        let time = self.clocks.core.edge(known.max(self.wheel.now()));
         launch.preparing_since = launch.starts;
         if self.processor.commands() != Commands::EveryKernel {
             let usual = 2 * modules.len() as u32;
@@ -155,7 +155,7 @@ impl<const W: usize> Machine<'_, W> {
         let mut sent = 0;
         for message in &messages {
             sent += u64::from(self.goes_to_memory(message));
-            let time = free + if lines > 0 { duration * sent / lines } else { 0 };
+            let time = free + (duration * sent).checked_div(lines).unwrap_or(0);
             self.post_later(message, time);
         }
         self.outbox.messages = messages;

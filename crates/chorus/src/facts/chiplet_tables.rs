@@ -42,8 +42,12 @@ mod tests {
     #[test]
     fn the_cost_of_a_table_follows_from_the_machine() {
         let config = resolve("cpelide", Scale::Paper, &[]).expect("the shipped system resolves").config;
-        let expected =
-            [("table.rows", 64.0), ("table.vector_bits", 8.0), ("table.row_bits", 265.0), ("table.kibibytes", 2.0703125)];
+        let expected = [
+            ("table.rows", 64.0),
+            ("table.vector_bits", 8.0),
+            ("table.row_bits", 265.0),
+            ("table.kibibytes", 2.0703125),
+        ];
         assert_eq!(count(&config), expected.map(|(what, value)| (what.to_owned(), value)));
     }
 }
