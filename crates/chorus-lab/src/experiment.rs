@@ -124,6 +124,8 @@ pub enum Measure {
     SpeedUpPerCost,
     /// The metric per nanosecond of simulated time: bytes become GB/s.
     Rate,
+    /// The metric itself.
+    Count,
 }
 
 impl Measure {
@@ -135,7 +137,7 @@ impl Measure {
             | Measure::Ratio
             | Measure::RatioOfRates
             | Measure::RatioOfQuotients => true,
-            Measure::Quotient | Measure::Average | Measure::Rate => false,
+            Measure::Quotient | Measure::Average | Measure::Rate | Measure::Count => false,
         }
     }
 

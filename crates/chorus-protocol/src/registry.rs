@@ -52,6 +52,8 @@ pub enum Promise {
     /// Once nothing is in flight, every readable copy in a shared bank is tracked by the directories between it and its home, and equals what its
     /// home holds.
     Tracking,
+    /// Once nothing is in flight, loads of system scope find what was written last, released or not.
+    Progress,
     /// Writes of one work-group reach others within a kernel; without it a workload that communicates so is refused.
     Communication,
 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
-use chorus_protocol::chiplet_table::{Access, ChipletTable, Limits, Mode, RangeOperation};
+use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, RangeOperation};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Commands, Protocol};
 use chorus_system::{Holds, SystemConfig};
@@ -53,10 +53,13 @@ pub struct CommandProcessor {
     /// Words of a line. The table's addresses are lines, since L2s hold lines: chiplets that write different words of one are in each other's way.
     line_words: u64,
     table: ChipletTable,
-    /// Whether the table forgets what lies in other modules' memory.
-    holds_own_memory: bool,
+    holdings: Holdings,
     /// The most rows of the table that were in use.
     rows_max: usize,
+    /// Data structures that kernels declared, all of them together.
+    structures: usize,
+    /// The most that one of them declared.
+    structures_max: usize,
     work: Work,
     /// Kernels of a stream that are queued at the same time.
     queue: usize,
@@ -85,16 +88,23 @@ impl CommandProcessor {
         let modules = config.hierarchy.modules() as u16;
         let processor = &config.command_processor;
         let limits = Limits { rows: processor.rows as usize, per_kernel: processor.structures_per_kernel as usize };
+        let holdings = match processor.holds {
+            Holds::OwnMemory if !protocol.keeps_remote(parameters) => Holdings::OwnMemory,
+            Holds::OwnMemory | Holds::Accessed => Holdings::Copies,
+        };
         let ticks = |ns: u64| ns * clocks.ticks_per_microsecond() / 1000;
         let memory_ns = 1000 * u64::from(processor.memory_cycles) / u64::from(processor.mhz);
         let work = Work { base: ticks(u64::from(processor.elide_ns)), per_structure: ticks(2 * memory_ns) };
         CommandProcessor {
-            commands: protocol.commands(parameters),
+            // One L2 is shared by all: there is nobody to synchronise it with.
+            commands: if modules == 1 { Commands::None } else { protocol.commands(parameters) },
             modules,
             line_words: u64::from(config.l1.line_bytes / 4),
-            table: ChipletTable::new(usize::from(modules), limits),
-            holds_own_memory: processor.holds == Holds::OwnMemory && !protocol.keeps_remote(parameters),
+            table: ChipletTable::new(usize::from(modules), limits, holdings),
+            holdings,
             rows_max: 0,
+            structures: 0,
+            structures_max: 0,
             work,
             queue: (processor.rows / processor.structures_per_kernel).max(1) as usize,
             began: Vec::new(),
@@ -117,6 +127,11 @@ impl CommandProcessor {
         self.rows_max
     }
 
+    /// Data structures that kernels declared, all of them together and the most of one.
+    pub fn structures(&self) -> (usize, usize) {
+        (self.structures, self.structures_max)
+    }
+
     /// What has to be done before the next kernel of a stream may begin on `modules`, and when that is known. The kernel may begin at `now`.
     pub fn prepare(
         &mut self,
@@ -131,8 +146,10 @@ impl CommandProcessor {
             Commands::EveryKernel => (Orders { acquires: bits(modules), ..Orders::default() }, now),
             Commands::Table | Commands::TableOfRanges => {
                 let declared = self.declared(kernel, modules);
+                self.structures += kernel.annotations.len();
+                self.structures_max = self.structures_max.max(kernel.annotations.len());
                 let known = self.work_on(stream, kernel.annotations.len(), now);
-                if self.holds_own_memory {
+                if self.holdings == Holdings::OwnMemory {
                     self.table.forget(|module, lines| pages.in_memory_of(module as u16, lines).collect());
                 }
                 let orders = self.consult(&declared);
@@ -173,7 +190,8 @@ impl CommandProcessor {
         }
         began.push_back(now);
         let Work { base, per_structure } = self.work;
-        queued + base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64)
+        let work = base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64);
+        now.max(queued + work)
     }
 
     /// Asks the table.

@@ -86,11 +86,15 @@ pub fn definitions() -> Vec<Definition> {
         }
     }
     definitions.extend(energy::definitions());
-    definitions.push(Definition::new(
-        "table.rows_max",
-        "count",
-        "the most rows of the Chiplet Coherence Table in use; only under protocols that have one",
-    ));
+    definitions.extend([
+        Definition::new(
+            "table.rows_max",
+            "count",
+            "the most rows of the Chiplet Coherence Table in use; only under protocols that have one",
+        ),
+        Definition::new("table.structures", "count", "data structures that kernels declared, all of them together"),
+        Definition::new("table.structures_max", "count", "the most data structures that one kernel declared"),
+    ]);
     definitions.extend([
         Definition::new("energy.nj", "nJ", "interconnect energy, dynamic and static"),
         Definition::new("energy.dynamic_nj", "nJ", "interconnect energy spent per flit"),

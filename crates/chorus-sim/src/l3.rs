@@ -125,13 +125,14 @@ impl Slice {
         self.capacity.saturating_sub(self.waiting())
     }
 
-    /// The write-back that the slice takes next, unless it waits for a victim to leave.
-    pub fn next_write_back(&self) -> Option<u32> {
-        self.write_backs.front().copied().filter(|_| self.victims.len() < self.capacity)
+    /// The write-back that the slice takes next, and from when on the link is free for it, unless it waits for a victim to leave.
+    pub fn next_write_back(&self) -> Option<(u32, Ticks)> {
+        let next = self.write_backs.front().filter(|_| self.victims.len() < self.capacity);
+        next.map(|&write_back| (write_back, self.down.free()))
     }
 
-    /// Takes a write-back of `bytes` of a line over the link. The next one can follow at the time returned.
-    pub fn take_write_back(&mut self, line: u64, bytes: u64, now: Ticks) -> Ticks {
+    /// Takes a write-back of `bytes` of a line over the link.
+    pub fn take_write_back(&mut self, line: u64, bytes: u64, now: Ticks) {
         self.write_backs.pop_front();
         if let Some(victim) = self.tags.insert(line, !self.writes_through) {
             self.victims.push_back(victim);
@@ -139,7 +140,7 @@ impl Slice {
         if self.writes_through {
             self.victims.push_back(line);
         }
-        self.down.pass(bytes, now).end
+        self.down.pass(bytes, now);
     }
 
     /// Adds a fetch of a line that the slice does not hold.
@@ -159,10 +160,10 @@ impl Slice {
         self.up.pass(bytes, now).end
     }
 
-    /// What the memory channel is given next: fetches, for which somebody waits, before victims.
-    pub fn next_for_memory(&mut self) -> Option<ForMemory> {
+    /// What the memory channel is given next: fetches, for which somebody waits, and victims only when it is `idle`, so that few are ever ahead of a fetch.
+    pub fn next_for_memory(&mut self, idle: bool) -> Option<ForMemory> {
         let fetch = self.fetches.pop_front().map(ForMemory::Fetch);
-        fetch.or_else(|| self.victims.pop_front().map(ForMemory::Victim))
+        fetch.or_else(|| self.victims.pop_front_if(|_| idle).map(ForMemory::Victim))
     }
 }
 
@@ -187,8 +188,8 @@ mod tests {
         slice.put(0);
         slice.take_write_back(7, 64, 0);
         assert!(slice.tags.touch(7));
-        assert_eq!(slice.next_for_memory(), Some(ForMemory::Victim(7)));
-        assert_eq!(slice.next_for_memory(), None);
+        assert_eq!(slice.next_for_memory(true), Some(ForMemory::Victim(7)));
+        assert_eq!(slice.next_for_memory(true), None);
     }
 
     #[test]
@@ -232,8 +233,11 @@ mod tests {
         let mut slice = slice();
         slice.put(1);
         slice.put(2);
-        assert_eq!(slice.take_write_back(0, 64, 10), 12);
-        assert_eq!(slice.take_write_back(1, 64, 12), 14);
+        slice.put(3);
+        slice.take_write_back(0, 64, 10);
+        assert_eq!(slice.next_write_back(), Some((2, 12)));
+        slice.take_write_back(1, 64, 12);
+        assert_eq!(slice.next_write_back(), Some((3, 14)));
         assert_eq!([10, 11, 12].map(|now| slice.answer(64, now)), [12, 14, 16]);
     }
 
@@ -250,8 +254,8 @@ mod tests {
         }
         // Two fill the set, and two more make victims.
         assert_eq!((taken, slice.waiting(), slice.room()), (4, 1, 1));
-        assert_eq!(slice.next_for_memory(), Some(ForMemory::Victim(0)));
-        assert_eq!(slice.next_write_back(), Some(4));
+        assert_eq!(slice.next_for_memory(true), Some(ForMemory::Victim(0)));
+        assert_eq!(slice.next_write_back(), Some((4, 8)));
     }
 
     #[test]
@@ -262,7 +266,8 @@ mod tests {
             slice.take_write_back(line, 64, 0);
         });
         slice.put_fetch(5);
-        let mut next = || slice.next_for_memory();
-        assert_eq!([next(), next(), next()], [Some(ForMemory::Fetch(5)), Some(ForMemory::Victim(0)), None]);
+        let mut next = |idle| slice.next_for_memory(idle);
+        assert_eq!([next(true), next(false)], [Some(ForMemory::Fetch(5)), None]);
+        assert_eq!([next(true), next(true)], [Some(ForMemory::Victim(0)), None]);
     }
 }

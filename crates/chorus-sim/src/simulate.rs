@@ -180,7 +180,10 @@ where
     let mut metrics = metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks());
     metrics.extend(machine.tallies(protocol));
     if matches!(machine.processor.commands(), Commands::Table | Commands::TableOfRanges) {
+        let (structures, structures_max) = machine.processor.structures();
         metrics.insert("table.rows_max".to_string(), machine.processor.rows_max() as f64);
+        metrics.insert("table.structures".to_string(), structures as f64);
+        metrics.insert("table.structures_max".to_string(), structures_max as f64);
     }
     Ok(Simulated {
         cycles: machine.cycles(),

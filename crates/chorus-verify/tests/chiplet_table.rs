@@ -5,13 +5,26 @@
 //! cell of every data structure that it reads it, may write it, or neither; programs without races declare no write of what another chiplet accesses. What it then does
 //! with it is anything that the declaration allows, and lines leave L2s at any time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
-use chorus_protocol::chiplet_table::{Access, ChipletTable, Limits, Mode, Plan};
+use chorus_protocol::chiplet_table::state::Operation;
+use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, Plan};
 
 /// Bytes of a cell.
 const CELL: u64 = 64;
+
+/// The most chiplets, data structures, and cells of all data structures that a model has.
+const CHIPLETS_MAX: usize = 3;
+const STRUCTURES_MAX: usize = 2;
+const CELLS_MAX: usize = 2;
+
+/// Whether L2s are written back and emptied as a whole, or where a data structure needs it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hardware {
+    WholeL2s,
+    Ranges,
+}
 
 /// How many of what a model has.
 #[derive(Clone, Copy)]
@@ -19,24 +32,29 @@ struct Size {
     chiplets: usize,
     structures: usize,
     cells: usize,
+    hardware: Hardware,
 }
 
 /// A copy of a cell in an L2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Held {
+    #[default]
     Nothing,
-    Clean { fresh: bool },
+    Clean {
+        fresh: bool,
+    },
     Dirty,
 }
 
 /// The caches, and the rules' own account of what has happened.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
-    table: ChipletTable,
+    /// Number of the table among all that were seen.
+    table: u32,
     /// By cell of all data structures, then by chiplet.
-    copies: Vec<Vec<Held>>,
-    memory_is_fresh: Vec<bool>,
-    rules: Vec<Vec<Account>>,
+    copies: [[Held; CHIPLETS_MAX]; CELLS_MAX],
+    memory_is_fresh: [bool; CELLS_MAX],
+    rules: [[Account; CHIPLETS_MAX]; STRUCTURES_MAX],
 }
 
 /// What a chiplet has done with a data structure, by data structure and chiplet.
@@ -60,15 +78,39 @@ enum Declared {
 
 type Kernel = Vec<Vec<Declared>>;
 
+/// What is done before a kernel: for each cell of all data structures, a plan.
+type Plans = [Plan; CELLS_MAX];
+
+/// A model with every table that was seen, and what each planned before each kernel.
+struct Model {
+    size: Size,
+    kernels: Vec<Kernel>,
+    tables: Vec<ChipletTable>,
+    numbers: HashMap<ChipletTable, u32>,
+    launches: HashMap<(u32, usize), (u32, Plans)>,
+}
+
 impl Size {
+    const fn of(chiplets: usize, structures: usize, cells: usize) -> Size {
+        Size { chiplets, structures, cells, hardware: Hardware::WholeL2s }
+    }
+
+    fn by_ranges(self) -> Size {
+        Size { hardware: Hardware::Ranges, ..self }
+    }
+
     fn start(self) -> State {
-        let cells = self.structures * self.cells;
         State {
-            table: ChipletTable::new(self.chiplets, Limits::PAPER),
-            copies: vec![vec![Held::Nothing; self.chiplets]; cells],
-            memory_is_fresh: vec![true; cells],
-            rules: vec![vec![Account::default(); self.chiplets]; self.structures],
+            table: 0,
+            copies: [[Held::Nothing; CHIPLETS_MAX]; CELLS_MAX],
+            memory_is_fresh: [true; CELLS_MAX],
+            rules: [[Account::default(); CHIPLETS_MAX]; STRUCTURES_MAX],
         }
+    }
+
+    /// Where a cell lies. Data structures lie apart, so that none is taken for part of another.
+    fn address(self, cell: usize) -> u64 {
+        (cell / self.cells) as u64 * 1024 + (cell % self.cells) as u64 * CELL
     }
 
     /// Every kernel without races: by cell of all data structures, then by chiplet.
@@ -98,30 +140,54 @@ impl Size {
         kernels
     }
 
-    /// What the command processor is told. Data structures lie apart, so that none is taken for part of another.
+    /// What the command processor is told.
     fn accesses(self, kernel: &Kernel) -> Vec<Access> {
         let mut accesses = Vec::new();
         for structure in 0..self.structures {
-            let start = structure as u64 * 1024;
+            let cells = structure * self.cells..(structure + 1) * self.cells;
             for (mode, wanted) in [(Mode::Read, Declared::Read), (Mode::ReadWrite, Declared::Write)] {
                 let of_chiplet = |chiplet: usize| -> Ranges {
-                    let cells = (0..self.cells).filter(|cell| kernel[structure * self.cells + cell][chiplet] == wanted);
-                    cells.map(|cell| start + cell as u64 * CELL..start + (cell as u64 + 1) * CELL).collect()
+                    let declared = cells.clone().filter(|&cell| kernel[cell][chiplet] == wanted);
+                    declared.map(|cell| self.address(cell)..self.address(cell) + CELL).collect()
                 };
                 let by_chiplet: Vec<Ranges> = (0..self.chiplets).map(of_chiplet).collect();
                 if by_chiplet.iter().any(|ranges| !ranges.is_empty()) {
+                    let start = self.address(cells.start);
                     accesses.push(Access { structure: start..start + self.cells as u64 * CELL, mode, by_chiplet });
                 }
             }
         }
         accesses
     }
+
+    /// What a table plans before a kernel, for each cell.
+    fn plans(self, table: &mut ChipletTable, kernel: &Kernel) -> Plans {
+        let mut plans = Plans::default();
+        match self.hardware {
+            Hardware::WholeL2s => plans.fill(table.launch(&self.accesses(kernel))),
+            Hardware::Ranges => {
+                for operation in table.launch_by_ranges(&self.accesses(kernel)) {
+                    let contains = |cell: usize| {
+                        let cell = Ranges::from(self.address(cell)..self.address(cell) + CELL);
+                        operation.ranges.overlaps(&cell)
+                    };
+                    for (_, plan) in plans.iter_mut().enumerate().filter(|(cell, _)| contains(*cell)) {
+                        match operation.operation {
+                            Operation::Release => plan.releases |= 1 << operation.chiplet,
+                            Operation::Acquire => plan.acquires |= 1 << operation.chiplet,
+                        }
+                    }
+                }
+            }
+        }
+        plans
+    }
 }
 
 impl State {
     /// Does what the table plans before a kernel.
-    fn prepare(&mut self, plan: Plan) {
-        for (copies, fresh) in self.copies.iter_mut().zip(&mut self.memory_is_fresh) {
+    fn prepare(&mut self, plans: &Plans) {
+        for ((copies, fresh), plan) in self.copies.iter_mut().zip(&mut self.memory_is_fresh).zip(plans) {
             for (chiplet, copy) in copies.iter_mut().enumerate() {
                 let [acquired, released] = [plan.acquires, plan.releases].map(|set| set >> chiplet & 1 == 1);
                 if *copy == Held::Dirty && released {
@@ -164,74 +230,123 @@ impl State {
         self.memory_is_fresh[cell] |= copy == Held::Dirty;
     }
 
-    /// What the rules of section III-C demand before `kernel`, from what chiplets have done since their L2s were last emptied or written back.
-    fn demanded(&mut self, size: Size, kernel: &Kernel) -> Plan {
-        let mut plan = Plan::default();
+    /// What the rules of section III-C demand before `kernel`, from what chiplets have done since their L2s were last emptied or written back. By data structure.
+    fn demanded(&mut self, size: Size, kernel: &Kernel) -> [Plan; STRUCTURES_MAX] {
+        let mut plans = [Plan::default(); STRUCTURES_MAX];
         let cells_of = |structure: usize, chiplet: usize, wanted: &[Declared]| {
             let cells = (0..size.cells).filter(|cell| wanted.contains(&kernel[structure * size.cells + cell][chiplet]));
             cells.fold(0_u8, |set, cell| set | 1 << cell)
         };
         let any = [Declared::Read, Declared::Write];
-        for (structure, accounts) in self.rules.iter_mut().enumerate() {
-            for (chiplet, account) in accounts.iter_mut().enumerate() {
+        for (structure, accounts) in self.rules[..size.structures].iter_mut().enumerate() {
+            for (chiplet, account) in accounts[..size.chiplets].iter_mut().enumerate() {
                 let others = |wanted: &[Declared]| {
                     let others = (0..size.chiplets).filter(|other| *other != chiplet);
                     others.fold(0, |set, other| set | cells_of(structure, other, wanted))
                 };
                 if account.wrote && account.touched & others(&any) != 0 {
-                    plan.releases |= 1 << chiplet;
+                    plans[structure].releases |= 1 << chiplet;
                 }
                 account.outdated |= account.touched & others(&[Declared::Write]) != 0;
                 if account.outdated && cells_of(structure, chiplet, &any) != 0 {
-                    plan.acquires |= 1 << chiplet;
+                    plans[structure].acquires |= 1 << chiplet;
                 }
             }
         }
-        for chiplet in 0..size.chiplets {
-            let is_written_back = plan.releases >> chiplet & 1 == 1;
-            let has_written = self.rules.iter().any(|accounts| accounts[chiplet].wrote);
-            if plan.acquires >> chiplet & 1 == 1 && has_written && !is_written_back {
-                plan.releases |= 1 << chiplet;
-            }
+        if size.hardware == Hardware::WholeL2s {
+            plans = [self.widened(plans); STRUCTURES_MAX];
         }
-        self.keep_account(size, kernel, plan, cells_of);
-        plan
-    }
-
-    fn keep_account(
-        &mut self,
-        size: Size,
-        kernel: &Kernel,
-        plan: Plan,
-        cells_of: impl Fn(usize, usize, &[Declared]) -> u8,
-    ) {
-        assert_eq!(kernel.len(), size.structures * size.cells);
-        for (structure, accounts) in self.rules.iter_mut().enumerate() {
-            for (chiplet, account) in accounts.iter_mut().enumerate() {
-                account.wrote &= plan.releases >> chiplet & 1 == 0;
-                if plan.acquires >> chiplet & 1 == 1 {
+        for (structure, accounts) in self.rules[..size.structures].iter_mut().enumerate() {
+            for (chiplet, account) in accounts[..size.chiplets].iter_mut().enumerate() {
+                account.wrote &= plans[structure].releases >> chiplet & 1 == 0;
+                if plans[structure].acquires >> chiplet & 1 == 1 {
                     *account = Account::default();
                 }
-                account.touched |= cells_of(structure, chiplet, &[Declared::Read, Declared::Write]);
+                account.touched |= cells_of(structure, chiplet, &any);
                 account.wrote |= cells_of(structure, chiplet, &[Declared::Write]) != 0;
             }
         }
+        plans
+    }
+
+    /// What is demanded for one data structure happens to all, and L2s that are emptied are written back.
+    fn widened(&self, plans: [Plan; STRUCTURES_MAX]) -> Plan {
+        let mut all = Plan::default();
+        for plan in plans {
+            all.acquires |= plan.acquires;
+            all.releases |= plan.releases;
+        }
+        for chiplet in 0..CHIPLETS_MAX {
+            if self.rules.iter().any(|accounts| accounts[chiplet].wrote) {
+                all.releases |= all.acquires & 1 << chiplet;
+            }
+        }
+        all
+    }
+
+    /// What may be after a line has left an L2.
+    fn after_evictions(&self, size: Size) -> Vec<State> {
+        let cells = 0..size.structures * size.cells;
+        let places = cells.flat_map(|cell| (0..size.chiplets).map(move |chiplet| (cell, chiplet)));
+        let held = places.filter(|&(cell, chiplet)| self.copies[cell][chiplet] != Held::Nothing);
+        held.map(|(cell, chiplet)| {
+            let mut state = *self;
+            state.evict(cell, chiplet);
+            state
+        })
+        .collect()
+    }
+}
+
+impl Model {
+    fn new(size: Size) -> Model {
+        let table = ChipletTable::new(size.chiplets, Limits::PAPER, Holdings::Copies);
+        let numbers = HashMap::from([(table.clone(), 0)]);
+        Model { size, kernels: size.kernels(), tables: vec![table], numbers, launches: HashMap::new() }
+    }
+
+    /// What a table plans before a kernel, and the table then.
+    fn launch(&mut self, table: u32, kernel: usize) -> (u32, Plans) {
+        if let Some(&known) = self.launches.get(&(table, kernel)) {
+            return known;
+        }
+        let mut next = self.tables[table as usize].clone();
+        let plans = self.size.plans(&mut next, &self.kernels[kernel]);
+        let number = *self.numbers.entry(next.clone()).or_insert(self.tables.len() as u32);
+        if number as usize == self.tables.len() {
+            self.tables.push(next);
+        }
+        self.launches.insert((table, kernel), (number, plans));
+        (number, plans)
     }
 
     /// What may be after a kernel: a chiplet does nothing, reads all that it declared, or also writes all that it may.
-    fn after(&self, size: Size, kernel: &Kernel) -> Vec<State> {
-        let mut prepared = self.clone();
+    fn after(&mut self, state: &State, index: usize) -> Vec<State> {
+        let mut prepared = *state;
+        let (table, plans) = self.launch(state.table, index);
+        let (size, kernel) = (self.size, &self.kernels[index]);
         let demanded = prepared.demanded(size, kernel);
-        let plan = prepared.table.launch(&size.accesses(kernel));
-        assert_eq!(plan, demanded, "{kernel:?} from {self:?}");
-        prepared.prepare(plan);
+        for (cell, plan) in plans[..size.structures * size.cells].iter().enumerate() {
+            // With ranges, only the cells that a chiplet has touched are concerned.
+            let touched = |chiplet: usize| {
+                let touched = state.rules[cell / size.cells][chiplet].touched >> (cell % size.cells) & 1 == 1;
+                size.hardware == Hardware::WholeL2s || touched
+            };
+            let mask =
+                (0..size.chiplets).filter(|&chiplet| touched(chiplet)).fold(0, |set, chiplet| set | 1 << chiplet);
+            let Plan { acquires, releases } = demanded[cell / size.cells];
+            let expected = Plan { acquires: acquires & mask, releases: releases & mask };
+            assert_eq!(*plan, expected, "{kernel:?} from {state:?}");
+        }
+        prepared.table = table;
+        prepared.prepare(&plans);
         let mut states = vec![prepared];
         for chiplet in 0..size.chiplets {
             if kernel.iter().all(|cell| cell[chiplet] == Declared::Nothing) {
                 continue;
             }
             let does = |state: &State, writes: bool| {
-                let mut state = state.clone();
+                let mut state = *state;
                 for (cell, declared) in kernel.iter().enumerate() {
                     match declared[chiplet] {
                         Declared::Nothing => {}
@@ -241,34 +356,25 @@ impl State {
                 }
                 state
             };
-            let done: Vec<State> = states.iter().flat_map(|state| [does(state, false), does(state, true)]).collect();
-            states.extend(done);
+            let may_write = kernel.iter().any(|cell| cell[chiplet] == Declared::Write);
+            let reads: Vec<State> = states.iter().map(|state| does(state, false)).collect();
+            let writes: Vec<State> = states.iter().filter(|_| may_write).map(|state| does(state, true)).collect();
+            states.extend(reads.into_iter().chain(writes));
         }
         states
-    }
-
-    /// What may be after a line has left an L2.
-    fn after_evictions(&self, size: Size) -> Vec<State> {
-        let places = (0..self.copies.len()).flat_map(|cell| (0..size.chiplets).map(move |chiplet| (cell, chiplet)));
-        let held = places.filter(|&(cell, chiplet)| self.copies[cell][chiplet] != Held::Nothing);
-        held.map(|(cell, chiplet)| {
-            let mut state = self.clone();
-            state.evict(cell, chiplet);
-            state
-        })
-        .collect()
     }
 }
 
 /// Visits every state and returns how many there are.
 fn explore(size: Size) -> usize {
-    let kernels = size.kernels();
+    let mut model = Model::new(size);
     let mut seen = HashSet::from([size.start()]);
     let mut waiting = vec![size.start()];
     while let Some(state) = waiting.pop() {
-        let after_kernels = kernels.iter().flat_map(|kernel| state.after(size, kernel));
-        for next in after_kernels.chain(state.after_evictions(size)).collect::<Vec<_>>() {
-            if seen.insert(next.clone()) {
+        let after_kernels: Vec<State> =
+            (0..model.kernels.len()).flat_map(|kernel| model.after(&state, kernel)).collect();
+        for next in after_kernels.into_iter().chain(state.after_evictions(size)) {
+            if seen.insert(next) {
                 waiting.push(next);
             }
         }
@@ -278,18 +384,26 @@ fn explore(size: Size) -> usize {
 
 #[test]
 fn two_chiplets_that_share_one_data_structure_never_read_what_is_out_of_date() {
-    let states = explore(Size { chiplets: 2, structures: 1, cells: 2 });
+    let states = explore(Size::of(2, 1, 2));
     assert!(states > 100, "{states} states");
 }
 
 #[test]
 fn three_chiplets_that_share_one_data_structure_never_read_what_is_out_of_date() {
-    let states = explore(Size { chiplets: 3, structures: 1, cells: 2 });
+    let states = explore(Size::of(3, 1, 2));
     assert!(states > 1000, "{states} states");
 }
 
 #[test]
 fn operations_for_one_data_structure_are_right_for_another() {
-    let states = explore(Size { chiplets: 2, structures: 2, cells: 1 });
+    let states = explore(Size::of(2, 2, 1));
     assert!(states > 100, "{states} states");
+}
+
+#[test]
+fn operations_on_ranges_are_enough_and_concern_their_data_structure_alone() {
+    for size in [Size::of(2, 1, 2), Size::of(2, 2, 1), Size::of(3, 1, 1)] {
+        let states = explore(size.by_ranges());
+        assert!(states > 100, "{states} states");
+    }
 }

@@ -134,14 +134,25 @@ struct Row {
 pub struct ChipletTable {
     chiplets: usize,
     limits: Limits,
+    /// Who sees what others write.
+    holdings: Holdings,
     rows: Vec<Row>,
+}
+
+/// What L2s hold, as far as the protocol says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holdings {
+    /// Copies of anything that their chiplet accessed, which others may make stale.
+    Copies,
+    /// Lines of their own chiplet's memory alone: what others read and write of it they read and write there (CPElide paper, section IV-C), so it is never stale.
+    OwnMemory,
 }
 
 impl ChipletTable {
     /// An empty table for so many chiplets, at most 64, whose L2s hold nothing.
-    pub fn new(chiplets: usize, limits: Limits) -> ChipletTable {
+    pub fn new(chiplets: usize, limits: Limits, holdings: Holdings) -> ChipletTable {
         assert!(chiplets <= 64, "a table of at most 64 chiplets");
-        ChipletTable { chiplets, limits, rows: Vec::new() }
+        ChipletTable { chiplets, limits, holdings, rows: Vec::new() }
     }
 
     /// Rows in use.
@@ -262,7 +273,8 @@ impl ChipletTable {
 
     /// What others will do with what each chiplet may have.
     fn see_others(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
-        self.rows.iter_mut().flat_map(|row| row.see_others(accesses)).collect()
+        let holdings = self.holdings;
+        self.rows.iter_mut().flat_map(|row| row.see_others(accesses, holdings)).collect()
     }
 
     /// What each chiplet will do itself. Rows of which nobody has anything are gone then.
@@ -302,7 +314,7 @@ impl Row {
     }
 
     /// What others will do with what each chiplet may have.
-    fn see_others(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
+    fn see_others(&mut self, accesses: &[Access], holdings: Holdings) -> Vec<RangeOperation> {
         let mut operations = Vec::new();
         let concerned: Vec<&Access> = self.concerned(accesses).collect();
         for (chiplet, held) in self.chiplets.iter_mut().enumerate() {
@@ -311,8 +323,8 @@ impl Row {
                 others.into_iter().any(|(_, ranges)| ranges.overlaps(&held.ranges))
             };
             let event = match concerned.iter().filter(|access| touches(access)).map(|access| access.mode).max() {
-                Some(Mode::ReadWrite) => Event::RemoteWrite,
-                Some(Mode::Read) => Event::RemoteRead,
+                Some(Mode::ReadWrite) if holdings == Holdings::Copies => Event::RemoteWrite,
+                Some(Mode::Read | Mode::ReadWrite) => Event::RemoteRead,
                 None => continue,
             };
             operations.extend(held.see(event).map(|operation| held.operation(chiplet, operation)));

@@ -14,7 +14,7 @@ use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{COMMAND_TALLIES, ELIDE_PARAMETERS, L2Policy, Policy, TRACKING, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED_AND_COMMANDED;
-use crate::registry::{Commands, Declaration, FaultSpec};
+use crate::registry::{Commands, Declaration, FaultSpec, Promise};
 use crate::seed::specs;
 
 const POLICY: Policy =
@@ -27,6 +27,7 @@ static DECLARATION: Declaration = Declaration {
     title: "NHCC, written back",
     summary: "NHCC whose stores without scope stay in the L2 of their module until a release, or until CPElide asks for them.",
     citation: "Dalmia et al., CPElide: Efficient Multi-Chiplet GPU Implicit Synchronization, sections IV-C and VI",
+    promises: &[Promise::Tracking, Promise::Communication],
     commands: Commands::Table,
     parameters: &ELIDE_PARAMETERS,
     tallies: &COMMAND_TALLIES,

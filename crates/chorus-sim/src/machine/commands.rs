@@ -33,7 +33,8 @@ impl<const W: usize> Machine<'_, W> {
         let launch = &mut self.launches[stream];
         let (kernel, modules) = (launch.kernel.clone(), launch.modules.clone());
         let (orders, known) = self.processor.prepare(stream, &kernel, &modules, &self.pages, self.wheel.now());
-        let time = self.clocks.core.edge(launch.starts.max(known));
+        // What the table asks for is done while the kernel is being launched.
+        let time = self.clocks.core.edge(known.max(self.wheel.now()));
         launch.preparing_since = launch.starts;
         if self.processor.commands() != Commands::EveryKernel {
             let usual = 2 * modules.len() as u32;
@@ -225,6 +226,7 @@ impl<const W: usize> Machine<'_, W> {
             let modules = launch.modules.clone().fold(0, |set, module| set | 1 << module);
             now + self.acknowledgement() + self.crossing(modules)
         };
+        let enabled = launch.starts.max(enabled);
         let launch = &mut self.launches[stream];
         launch.phase = Phase::Beginning;
         launch.starts = enabled;

@@ -12,7 +12,7 @@ use crate::l3::{ForMemory, Slice};
 use crate::stats::Counter;
 
 /// Names writes to memory that no message of a bank asked for.
-pub(super) const VICTIM: u32 = u32::MAX;
+const VICTIM: u32 = u32::MAX;
 
 impl<const W: usize> Machine<'_, W> {
     /// A request of a bank arrives at its slice.
@@ -62,27 +62,24 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Lets a slice take its next write-back as soon as it can.
     fn schedule_write_back(&mut self, bank: u16) {
-        let now = self.clocks.core.edge(self.wheel.now());
+        let (now, core) = (self.wheel.now(), self.clocks.core);
         let slice = self.slice(bank);
-        if slice.next_write_back().is_some() && !std::mem::replace(&mut slice.scheduled, true) {
-            self.wheel.schedule(now, Event::WriteBack(bank));
+        if let Some((_, free)) = slice.next_write_back()
+            && !std::mem::replace(&mut slice.scheduled, true)
+        {
+            self.wheel.schedule(core.edge(free.max(now)), Event::WriteBack(bank));
         }
     }
 
-    /// A slice takes its next write-back, and the one after it when the link is free again.
+    /// A slice takes its next write-back.
     pub(super) fn take_write_back(&mut self, bank: u16) {
         let now = self.wheel.now();
         self.slice(bank).scheduled = false;
-        let Some(id) = self.slice(bank).next_write_back() else { return };
+        let Some((id, _)) = self.slice(bank).next_write_back() else { return };
         let message = self.in_flight.message(id);
         let (line, bytes) = (self.topology.line_in_bank(message.line), u64::from(message.mask.bytes()));
         self.in_flight.remove(id);
-        let slice = self.slice(bank);
-        let free = slice.take_write_back(line, bytes, now);
-        if slice.next_write_back().is_some() {
-            slice.scheduled = true;
-            self.wheel.schedule(free.max(now + 1), Event::WriteBack(bank));
-        }
+        self.slice(bank).take_write_back(line, bytes, now);
         self.feed_channel(bank);
         self.retry_with_room(bank);
     }
@@ -97,9 +94,9 @@ impl<const W: usize> Machine<'_, W> {
     /// Gives a memory channel what waits for it at its slice, as far as it has room.
     pub(super) fn feed_channel(&mut self, bank: u16) {
         let index = usize::from(bank);
-        while self.channels[index].room() > 0
-            && let Some(next) = self.slice(bank).next_for_memory()
-        {
+        while self.channels[index].room() > 0 {
+            let idle = self.channels[index].is_empty();
+            let Some(next) = self.slice(bank).next_for_memory(idle) else { break };
             let request = match next {
                 ForMemory::Fetch(id) => {
                     let line = self.topology.line_in_bank(self.in_flight.message(id).line);
@@ -110,7 +107,8 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(if request.write { Counter::DramWrites } else { Counter::DramReads }, 1);
             self.channels[index].push(request);
         }
-        self.schedule_decision(bank, self.wheel.now());
+        // Not before the bus is free: what it has not begun to move waits in the channel's queue, and then in the slice's.
+        self.schedule_decision(bank, self.wheel.now().max(self.channels[index].free()));
         self.schedule_write_back(bank);
     }
 

@@ -2,7 +2,6 @@
 
 use chorus_protocol::message::memory;
 
-use super::last_level::VICTIM;
 use super::{Event, Held, Machine, SimError, read_line};
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
@@ -52,18 +51,19 @@ impl<const W: usize> Machine<'_, W> {
         self.channel_scheduled[index] = false;
         let Some(decision) = self.channels[index].decide(self.wheel.now()) else { return };
         self.stats.add(Counter::DramRowHits, u64::from(decision.row_hit));
-        let with_l3 = !self.slices.is_empty();
-        if !decision.write {
-            let event = if with_l3 { Event::Filled } else { Event::Fetched };
-            self.wheel.schedule(decision.done, event(decision.id));
-        } else if decision.id != VICTIM {
-            self.in_flight.remove(decision.id);
-        }
-        self.schedule_decision(channel, decision.next);
-        if with_l3 {
+        if !self.slices.is_empty() {
+            if !decision.write {
+                self.wheel.schedule(decision.done, Event::Filled(decision.id));
+            }
             self.feed_channel(channel);
             return;
         }
+        if decision.write {
+            self.in_flight.remove(decision.id);
+        } else {
+            self.wheel.schedule(decision.done, Event::Fetched(decision.id));
+        }
+        self.schedule_decision(channel, decision.next);
         if self.memory_room(channel) >= MEMORY_REQUESTS_PER_STEP {
             self.retry_bank(channel, Held::Memory);
         }

@@ -379,8 +379,15 @@ impl<'a, const W: usize> Machine<'a, W> {
     fn write_back_for_host(&mut self) {
         let (words, pages) = (self.memory.words_mut(), &self.pages);
         let mut write = |line, mask, data: &LineData<W>| write_line(words, pages.virtual_line(line), mask, data);
-        for bank in &self.banks {
-            bank.controller.dirty_lines(&mut write);
+        // What another module has written of a line is newer than what its home has.
+        for at_home in [true, false] {
+            for (bank, module) in self.banks.iter().zip((0..).map(|bank| bank / self.topology.banks_per_module())) {
+                bank.controller.dirty_lines(&mut |line, mask, data| {
+                    if (self.topology.home_module(line) == module) == at_home {
+                        write(line, mask, data);
+                    }
+                });
+            }
         }
         if self.launches.iter().any(|launch| launch.phase != launch::Phase::Over) {
             return;

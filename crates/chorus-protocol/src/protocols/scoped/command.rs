@@ -1,8 +1,8 @@
 //! How a shared bank carries out what a command processor asks for between kernels (CPElide paper, sections III-B and III-C; [`Commands`](crate::registry::Commands)).
 //!
 //! A release hands every dirty line on and keeps it as a clean copy; an acquire does so, too, and drops every line then. What goes to this bank's own memory is done when it
-//! is sent, as whoever reads that memory asks here. What goes to another home has to arrive, and so have the invalidations that it causes there: that is waited for as in a
-//! release of a private cache.
+//! is sent, as whoever reads that memory asks here. Where lines of another home's memory can be dirty, what is handed on has to arrive, and so have the invalidations that it causes there: that is
+//! waited for as in a release of a private cache. It is waited for even where nothing is dirty any more, as an invalidation may just have made it leave.
 
 use crate::access::{CoreOp, CoreRequest, Scope};
 use crate::address::LineAddr;
@@ -12,8 +12,7 @@ use crate::directory::Directory;
 use crate::line::ByteMask;
 use crate::protocols::scoped::collect::{Asker, Purpose};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{L2Fault, Tallies};
-use crate::protocols::scoped::route::Station;
+use crate::protocols::scoped::policy::{L2Fault, Tallies, WriteBack};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Carries a command out. Returns whether it was one.
@@ -24,16 +23,15 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) | CoreOp::Fence => return false,
         };
         let concerned = self.concerned(request);
-        let sent = out.messages.len();
         for &slot in &concerned {
             self.write_back(slot, empties, out);
         }
-        let waits = out.messages[sent..].iter().any(|message| self.route.station(message.line) != Station::Home);
         if empties && !self.faulty(L2Fault::CommandKeepsCopies) {
             self.empty(&concerned);
         }
         let asker = Asker { agent: self.me, txn: request.txn };
-        if !waits || self.faulty(L2Fault::CommandDoesNotWait) {
+        let waits = self.policy.write_back == WriteBack::Everywhere && !self.faulty(L2Fault::CommandDoesNotWait);
+        if !waits {
             out.complete_empty(asker.txn);
         } else if self.collections.is_running(Purpose::Command) {
             self.collections.queue(Purpose::Command, Scope::System, asker);
@@ -70,9 +68,6 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn empty(&mut self, concerned: &[Slot]) {
         for &slot in concerned {
             let pending = self.lines.meta(slot).pending;
-            if pending && self.faulty(L2Fault::CommandKeepsMisses) {
-                continue;
-            }
             self.lines.remove(slot);
             self.tallies.add(Tallies::LINES_BY_COMMAND, u64::from(!pending));
         }

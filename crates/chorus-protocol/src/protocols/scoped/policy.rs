@@ -105,8 +105,6 @@ pub enum L2Fault {
     CommandLosesDirty,
     /// A command to empty a bank keeps the copies.
     CommandKeepsCopies,
-    /// A command to empty a bank leaves copies on their way to be kept.
-    CommandKeepsMisses,
     /// A command is answered before the homes have what it handed on.
     CommandDoesNotWait,
     /// A command for a page concerns its first line only.
@@ -192,7 +190,7 @@ pub const SCOPED: Declaration = Declaration {
     summary: "",
     citation: "",
     model: MemoryModel::Ptx,
-    promises: &[Promise::Communication],
+    promises: &[Promise::Progress, Promise::Communication],
     virtual_networks: NETWORKS,
     delivery: Delivery::InOrder,
     counters: Counters::None,
@@ -206,7 +204,8 @@ pub const SCOPED: Declaration = Declaration {
 };
 
 /// What protocols with directories declare alike.
-pub const TRACKING: Declaration = Declaration { promises: &[Promise::Tracking, Promise::Communication], ..SCOPED };
+pub const TRACKING: Declaration =
+    Declaration { promises: &[Promise::Tracking, Promise::Progress, Promise::Communication], ..SCOPED };
 
 /// As [`TRACKING`], with options that the HMG paper leaves open.
 pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };

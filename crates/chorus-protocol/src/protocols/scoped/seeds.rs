@@ -120,14 +120,10 @@ const OF_WRITE_BACK: [ScopedSeed; 2] = [
     ),
 ];
 
-/// Mistakes that fit L2s that nothing but acquires and commands keeps coherent.
-const OF_COMMANDS: [ScopedSeed; 3] = [
+/// Mistakes that fit L2s that nothing but acquires and commands keeps coherent. That a command leaves copies on their way to be kept is none of them: between kernels there are
+/// none.
+const OF_COMMANDS: [ScopedSeed; 2] = [
     in_l2(L2Fault::CommandKeepsCopies, "command-keeps-copies", "a command to empty an L2 keeps the copies"),
-    in_l2(
-        L2Fault::CommandKeepsMisses,
-        "command-keeps-misses",
-        "a command to empty an L2 leaves copies on their way to be kept",
-    ),
     in_l2(
         L2Fault::RemoteStoresStay,
         "remote-stores-stay",
