@@ -3,7 +3,8 @@
 //! This goes beyond the CPElide paper, which asks programmers or compilers and names record and replay as a way (section III-B). A buffer gets
 //! the words that each chiplet writes with [`AccessMode::ReadWrite`], and what it only reads besides with [`AccessMode::Read`]. Words are
 //! joined across gaps of up to a page, since caches do not tell such neighbours apart for long, and then to as many ranges as an entry of the
-//! table can hold. What a kernel touches atomically it may touch anywhere, since who comes first is not the same in every run.
+//! table can hold. What a kernel touches atomically it may touch anywhere, since who comes first is not the same in every run; so it is with everything
+//! that a kernel touches of which one chiplet reads or writes what another one writes.
 
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ use super::lanes::LANES;
 use super::memory::HostMemory;
 use super::partition::part_of;
 use super::wave_state::{MemoryOp, MemoryOpKind};
-use super::word_set::{WordSet, at_most};
+use super::word_set::{BITS, WordSet, at_most};
 
 /// Gaps of up to so many words are filled: a page of 4 KB.
 const GAP_WORDS: usize = 1024;
@@ -114,8 +115,23 @@ impl Recorder {
         self.by_chiplet[chiplet as usize][which].insert(words);
     }
 
+    /// Whether a chiplet touches a word of a buffer that another one writes.
+    fn races(&self, seen: &Seen) -> bool {
+        seen.touched
+            && seen.words.clone().step_by(BITS).any(|first| {
+                let (mut touched, mut written) = (0, 0);
+                self.by_chiplet.iter().any(|sets| {
+                    let [reads, writes] = [READ, WRITTEN].map(|which| sets[which].block(first));
+                    let races = writes & touched != 0 || reads & written != 0;
+                    touched |= reads | writes;
+                    written |= writes;
+                    races
+                })
+            })
+    }
+
     /// What has been seen of a buffer, and forgets it.
-    fn take(&mut self, buffer: usize) -> Vec<Touched> {
+    fn take(&mut self, buffer: usize, races: bool) -> Vec<Touched> {
         let Seen { words, touched, atomic } = &mut self.buffers[buffer];
         if !std::mem::take(touched) {
             return Vec::new();
@@ -130,9 +146,11 @@ impl Recorder {
             written.push(writes);
             sets.iter_mut().for_each(|set| set.remove(words.clone()));
         }
-        if atomic {
+        if atomic || races {
             let by_chiplet = vec![vec![words.clone()]; self.by_chiplet.len()];
-            return vec![Touched { buffer: words, mode: AccessMode::ReadWrite, by_chiplet }];
+            let writes = atomic || written.iter().any(|ranges| !ranges.is_empty());
+            let mode = if writes { AccessMode::ReadWrite } else { AccessMode::Read };
+            return vec![Touched { buffer: words, mode, by_chiplet }];
         }
         let modes = [(AccessMode::ReadWrite, written), (AccessMode::Read, read)];
         let used = modes.into_iter().filter(|(_, by_chiplet)| by_chiplet.iter().any(|ranges| !ranges.is_empty()));
@@ -152,7 +170,8 @@ impl Watcher for Recorder {
     }
 
     fn ended(&mut self, kernel: &Kernel) {
-        let touched = (0..self.buffers.len()).flat_map(|buffer| self.take(buffer)).collect();
+        let races = self.buffers.iter().any(|seen| self.races(seen));
+        let touched = (0..self.buffers.len()).flat_map(|buffer| self.take(buffer, races)).collect();
         self.launches.push(Launch { kernel: kernel.name.clone(), work_groups: kernel.work_groups, touched });
     }
 }
@@ -278,6 +297,22 @@ mod tests {
         };
         let whole = vec![(0..128, AccessMode::ReadWrite, [one(0..128), one(0..128)])];
         assert_eq!(recorded(count, &mut memory), whole);
+    }
+
+    #[test]
+    fn where_chiplets_race_all_may_be_touched_anywhere() {
+        let mut memory = HostMemory::default();
+        let [flags, values] = [(); 2].map(|()| memory.alloc::<u32>(128));
+        let spread = move || {
+            Kernel::new("spread", 2, 1, move |w| async move {
+                w.store(flags, w.global_ids(), w.lane_ids());
+                let beside = w.load(flags, w.global_ids() + 32).await;
+                w.load_where(beside.below(32), values, w.global_ids()).await;
+            })
+        };
+        let whole = |words: Range<usize>, mode| (words.clone(), mode, [one(words.clone()), one(words)]);
+        let expected = vec![whole(0..128, AccessMode::ReadWrite), whole(128..256, AccessMode::Read)];
+        assert_eq!(recorded(spread, &mut memory), expected);
     }
 
     #[test]

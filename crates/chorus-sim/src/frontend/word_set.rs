@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-const BITS: usize = u64::BITS as usize;
+/// Words of a block.
+pub const BITS: usize = u64::BITS as usize;
 
 /// Words of memory.
 pub struct WordSet(Vec<u64>);
@@ -30,6 +31,11 @@ impl WordSet {
             change(&mut self.0[start / BITS], ones(end - start) << (start % BITS));
             start = end;
         }
+    }
+
+    /// The words among 64 that begin at a multiple of it, one bit each.
+    pub fn block(&self, first: usize) -> u64 {
+        self.0[first / BITS]
     }
 
     /// The words among those from one multiple of 64 to another, as ranges that are more than `gap` apart.
