@@ -227,6 +227,28 @@ fn between_modules(spec: &RunSpec) -> Vec<(String, f64)> {
     metrics
 }
 
+/// What machines of chiplets with an L3 and a command processor count besides.
+const OF_CHIPLETS: [(&str, f64); 18] = [
+    ("core.kernels", 5.0),
+    ("l3.hits", 20.0),
+    ("l3.misses", 10.0),
+    ("traffic.l1_l2.flits", 500.0),
+    ("traffic.l2_l3.flits", 300.0),
+    ("traffic.remote.flits", 200.0),
+    ("energy.l1i_nj", 1.0),
+    ("energy.l1d_nj", 2.0),
+    ("energy.lds_nj", 3.0),
+    ("energy.l2_nj", 4.0),
+    ("energy.noc_nj", 5.0),
+    ("energy.dram_nj", 6.0),
+    ("boundary.cycles", 100.0),
+    ("boundary.l2_acquires", 8.0),
+    ("boundary.l2_releases", 12.0),
+    ("boundary.written_back", 300.0),
+    ("table.rows_max", 7.0),
+    ("table.structures", 15.0),
+];
+
 pub fn result(spec: &RunSpec) -> RunResult {
     let setup = setup::resolve(spec).expect("the fake runs on real systems");
     let cycles = cycles(spec);
@@ -245,6 +267,10 @@ pub fn result(spec: &RunSpec) -> RunResult {
     }
     if spec.system != "tc" {
         metrics.extend(between_modules(spec));
+    }
+    if spec.system.starts_with("cpelide") {
+        metrics.extend(OF_CHIPLETS.map(|(key, value)| (key.to_owned(), value)));
+        metrics.insert("table.structures_max".to_owned(), 4.0);
     }
     RunResult {
         spec: spec.clone(),
