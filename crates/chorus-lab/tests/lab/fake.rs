@@ -110,6 +110,7 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "resnet18",
         "bitonic",
         "babelstream",
+        "bfs-rodinia",
         "backprop",
         "bfs-rodinia",
         "color",
