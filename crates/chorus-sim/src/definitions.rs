@@ -72,8 +72,9 @@ pub fn definitions() -> Vec<Definition> {
         }
     }
     for (key, meaning) in [
-        ("traffic.l1_l2.flits", "flits between private caches and L2 banks of one module: traffic.flits"),
-        ("traffic.remote.flits", "flits from module to module, as long as those of the crossbars"),
+        ("traffic.l1_l2.flits", "flits of 16 bytes between private caches and L2 banks of one module"),
+        ("traffic.l2_l3.flits", "flits of 16 bytes between L2 banks and the L3"),
+        ("traffic.remote.flits", "flits of 16 bytes from module to module"),
     ] {
         definitions.push(Definition::new(key, "flits", &format!("{meaning}{WITH_L3}")));
     }

@@ -23,9 +23,31 @@ const PARTS: [(&str, &str); 6] = [
     ("energy.dram_nj", "energy of lines read from and written to memory"),
 ];
 
-/// Flits that leave their module.
-pub fn remote_flits(stats: &Stats) -> u64 {
-    Distance::ALL.into_iter().map(|distance| stats.total_distant(distance).flits).sum()
+/// Bytes of a flit in which the CPElide paper's Figure 10 counts: that of gem5's network. A message with a line has five, one without data has one.
+const FLIT_BYTES: f64 = 16.0;
+
+/// Where flits go, in Figure 10.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flits {
+    /// Between private caches and L2 banks of one module.
+    pub l1_l2: f64,
+    /// Between L2 banks and the L3.
+    pub l2_l3: f64,
+    /// From module to module.
+    pub remote: f64,
+}
+
+impl Flits {
+    /// What has been counted.
+    pub fn of(stats: &Stats) -> Flits {
+        let remote: u64 = Distance::ALL.into_iter().map(|distance| stats.total_distant(distance).bytes).sum();
+        let flits = |bytes: u64| bytes as f64 / FLIT_BYTES;
+        Flits {
+            l1_l2: flits(stats.total_traffic().bytes),
+            l2_l3: flits(stats.get(Counter::L2L3Bytes)),
+            remote: flits(remote),
+        }
+    }
 }
 
 /// Nanojoules of each part under its key; nothing where the machine does not say what accesses cost.
@@ -35,15 +57,14 @@ pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64
         return Vec::new();
     }
     let count = |counter| stats.get(counter) as f64;
-    let l1_l2 = stats.total_traffic().flits as f64 * energy.l1_l2_flit_pj;
-    let l2_l3 = count(Counter::L2L3Flits) * energy.l2_l3_flit_pj;
-    let remote = remote_flits(stats) as f64 * energy.remote_flit_pj;
+    let Flits { l1_l2, l2_l3, remote } = Flits::of(stats);
+    let noc = l1_l2 * energy.l1_l2_flit_pj + l2_l3 * energy.l2_l3_flit_pj + remote * energy.remote_flit_pj;
     let picojoules = [
         count(Counter::Instructions) / f64::from(energy.l1i_instructions) * energy.l1i_pj,
         count(Counter::L1Accesses) * energy.l1d_pj,
         count(Counter::LdsAccesses) * energy.lds_pj,
         count(Counter::L2Inputs) * energy.l2_pj,
-        l1_l2 + l2_l3 + remote,
+        noc,
         (count(Counter::DramReads) + count(Counter::DramWrites)) * energy.dram_pj,
     ];
     PARTS.iter().zip(picojoules).map(|((key, _), value)| ((*key).to_owned(), value / 1e3)).collect()

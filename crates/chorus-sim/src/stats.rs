@@ -39,7 +39,7 @@ pub enum Counter {
     L2LookupTicks,
     L3Hits,
     L3Misses,
-    L2L3Flits,
+    L2L3Bytes,
     L2Acquires,
     L2Releases,
     L2OperationsElided,
@@ -163,9 +163,9 @@ pub const COUNTERS: &[CounterSpec] = &[
     with_l3(count(Counter::L3Hits, "l3.hits", "fetches of L2 banks whose line the L3 held")),
     with_l3(count(Counter::L3Misses, "l3.misses", "fetches of L2 banks whose line the L3 took from memory")),
     with_l3(count(
-        Counter::L2L3Flits,
-        "traffic.l2_l3.flits",
-        "flits of fetches, lines and write-backs between L2 banks and the L3",
+        Counter::L2L3Bytes,
+        "traffic.l2_l3.bytes",
+        "bytes of fetches, lines and write-backs between L2 banks and the L3",
     )),
     commanded(count(Counter::L2Acquires, "boundary.l2_acquires", "L2s of a module emptied between kernels")),
     commanded(count(

@@ -19,7 +19,7 @@ impl<const W: usize> Machine<'_, W> {
     pub(super) fn enqueue_last_level(&mut self, id: u32) {
         let flight = self.in_flight.get(id);
         let bank = flight.source;
-        self.stats.add(Counter::L2L3Flits, u64::from(flight.flits));
+        self.stats.add(Counter::L2L3Bytes, u64::from(flight.bytes));
         self.banks[usize::from(bank)].to_memory -= 1;
         if self.in_flight.message(id).kind == memory::WB {
             self.slice(bank).put(id);
@@ -54,7 +54,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Sends a line from a slice to its bank.
     fn answer_from_last_level(&mut self, id: u32) {
         let bank = self.in_flight.get(id).source;
-        self.stats.add(Counter::L2L3Flits, u64::from(self.flits[W * 4]));
+        self.stats.add(Counter::L2L3Bytes, u64::from(self.config.network.header_bytes) + W as u64 * 4);
         let now = self.wheel.now();
         let there = self.slice(bank).answer(W as u64 * 4, now);
         self.wheel.schedule(there, Event::Fetched(id));
