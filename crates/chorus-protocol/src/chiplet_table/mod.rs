@@ -92,6 +92,9 @@ struct Held {
     state: State,
     /// What the chiplet has accessed since it last held nothing.
     ranges: Ranges,
+    /// Whether a copy may lack what another chiplet has written in the same kernel: into other words of a line, or in a race. Then it has to be given up before it is used again, even if it is
+    /// dirty.
+    is_mixed: bool,
 }
 
 impl Held {
@@ -114,7 +117,7 @@ impl Held {
         let (next, operation) = self.state.after(event);
         self.state = next;
         if next == State::NotPresent {
-            self.ranges = Ranges::EMPTY;
+            *self = Held::default();
         }
         operation
     }
@@ -203,7 +206,8 @@ impl ChipletTable {
     /// A kernel is about to begin that declares nothing: it may read and write anything anywhere. Whole L2s are concerned, whatever the hardware can do.
     pub fn launch_undeclared(&mut self) -> Plan {
         let all = if self.chiplets == 64 { u64::MAX } else { (1 << self.chiplets) - 1 };
-        let everything = Held { state: State::Dirty, ranges: Ranges::from(0..u64::MAX) };
+        let is_mixed = self.holdings == Holdings::Copies;
+        let everything = Held { state: State::Dirty, ranges: Ranges::from(0..u64::MAX), is_mixed };
         self.rows = vec![Row { structure: 0..u64::MAX, chiplets: vec![everything; self.chiplets], has_grown: false }];
         Plan { acquires: all, releases: all }
     }
@@ -280,6 +284,9 @@ impl ChipletTable {
     /// What each chiplet will do itself. Rows of which nobody has anything are gone then.
     fn see_own(&mut self, accesses: &[Access]) {
         self.rows.iter_mut().for_each(|row| row.see_own(accesses));
+        if self.holdings == Holdings::Copies {
+            self.rows.iter_mut().for_each(|row| row.see_mixed(accesses));
+        }
         self.drop_rows();
     }
 
@@ -335,7 +342,7 @@ impl Row {
     /// Chiplets that will access what they may have out of date.
     fn stale(&self, accesses: &[Access]) -> impl Iterator<Item = usize> {
         let has_part = |chiplet: usize| self.concerned(accesses).any(|access| !access.by_chiplet[chiplet].is_empty());
-        let is_stale = |held: &Held| held.state.after(Event::LocalRead).1 == Some(Operation::Acquire);
+        let is_stale = |held: &Held| held.is_mixed || held.state.after(Event::LocalRead).1 == Some(Operation::Acquire);
         let chiplets =
             self.chiplets.iter().enumerate().filter(move |(chiplet, held)| is_stale(held) && has_part(*chiplet));
         chiplets.map(|(chiplet, _)| chiplet)
@@ -354,6 +361,19 @@ impl Row {
         }
     }
 
+    /// Marks copies that may lack what others write in the same kernel.
+    fn see_mixed(&mut self, accesses: &[Access]) {
+        let concerned: Vec<&Access> = self.concerned(accesses).collect();
+        for (chiplet, held) in self.chiplets.iter_mut().enumerate() {
+            let is_written_by_others = |own: &Ranges| {
+                let writes = concerned.iter().filter(|access| access.mode == Mode::ReadWrite);
+                let mut others = writes.flat_map(|access| access.by_chiplet.iter().enumerate());
+                others.any(|(other, ranges)| other != chiplet && ranges.overlaps(own))
+            };
+            held.is_mixed |= concerned.iter().any(|access| is_written_by_others(&access.by_chiplet[chiplet]));
+        }
+    }
+
     /// One row of two. A chiplet that has one of them dirty and one out of date has to give up both, as one state cannot say so.
     fn join(mut self, other: Row, operations: &mut Vec<RangeOperation>) -> Row {
         self.has_grown |= other.has_grown;
@@ -368,6 +388,7 @@ impl Row {
                 (state, other) => {
                     held.state = state.max(other);
                     held.ranges.add(&also.ranges);
+                    held.is_mixed |= also.is_mixed;
                 }
             }
         }

@@ -129,6 +129,18 @@ fn summary(result: &RunResult) -> Vec<(&'static str, String)> {
         ("took", took(result)),
         ("configuration", result.config_hash.clone()),
     ];
+    if result.metrics.contains_key("l3.hits") {
+        let fetches = metric("l3.hits") + metric("l3.misses");
+        summary
+            .push(("L3 hits", format!("{} of {} fetches", percent(metric("l3.hits"), fetches), count(fetches as u64))));
+    }
+    if result.metrics.contains_key("boundary.l2_releases") {
+        let keys = ["boundary.l2_acquires", "boundary.l2_releases", "boundary.l2_elided", "boundary.written_back"];
+        let [emptied, written, elided, lines] = keys.map(counter);
+        let done =
+            format!("{emptied} L2s emptied, {written} written back, {elided} operations elided, {lines} lines written");
+        summary.push(("between kernels", done));
+    }
     if let Some(graph) = &result.graph {
         let (nodes, arcs) = (count(graph.nodes.into()), count(graph.arcs.into()));
         summary.push(("graph", format!("{}: {nodes} nodes, {arcs} arcs, SHA-256 {:.16}…", graph.file, graph.sha256)));
