@@ -71,12 +71,6 @@ pub fn definitions() -> Vec<Definition> {
             definitions.push(Definition::new(&key, unit, &format!("the same of class {label}: {}", class.contents())));
         }
     }
-    for (key, meaning) in [
-        ("traffic.l1_l2.flits", "flits between private caches and L2 banks of one module: traffic.flits"),
-        ("traffic.remote.flits", "flits from module to module, as long as those of the crossbars"),
-    ] {
-        definitions.push(Definition::new(key, "flits", &format!("{meaning}{WITH_L3}")));
-    }
     Distance::ALL.into_iter().for_each(|distance| definitions.extend(of_distance(distance)));
     let tallies = PROTOCOLS.iter().flat_map(|protocol| protocol.tallies());
     for tally in tallies {

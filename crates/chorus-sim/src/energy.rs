@@ -5,7 +5,7 @@
 use chorus_system::SystemConfig;
 
 use crate::definitions::Definition;
-use crate::stats::{Counter, Distance, Stats};
+use crate::stats::{Counter, Stats};
 
 /// The parts, each with its key and what it is.
 const PARTS: [(&str, &str); 6] = [
@@ -23,11 +23,6 @@ const PARTS: [(&str, &str); 6] = [
     ("energy.dram_nj", "energy of lines read from and written to memory"),
 ];
 
-/// Flits that leave their module.
-pub fn remote_flits(stats: &Stats) -> u64 {
-    Distance::ALL.into_iter().map(|distance| stats.total_distant(distance).flits).sum()
-}
-
 /// Nanojoules of each part under its key; nothing where the machine does not say what accesses cost.
 pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64)> {
     let energy = &config.access_energy;
@@ -35,15 +30,15 @@ pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64
         return Vec::new();
     }
     let count = |counter| stats.get(counter) as f64;
-    let l1_l2 = stats.total_traffic().flits as f64 * energy.l1_l2_flit_pj;
-    let l2_l3 = count(Counter::L2L3Flits) * energy.l2_l3_flit_pj;
-    let remote = remote_flits(stats) as f64 * energy.remote_flit_pj;
+    let noc = count(Counter::L1L2Flits) * energy.l1_l2_flit_pj
+        + count(Counter::L2L3Flits) * energy.l2_l3_flit_pj
+        + count(Counter::RemoteFlits) * energy.remote_flit_pj;
     let picojoules = [
         count(Counter::Instructions) / f64::from(energy.l1i_instructions) * energy.l1i_pj,
         count(Counter::L1Accesses) * energy.l1d_pj,
         count(Counter::LdsAccesses) * energy.lds_pj,
         count(Counter::L2Inputs) * energy.l2_pj,
-        l1_l2 + l2_l3 + remote,
+        noc,
         (count(Counter::DramReads) + count(Counter::DramWrites)) * energy.dram_pj,
     ];
     PARTS.iter().zip(picojoules).map(|((key, _), value)| ((*key).to_owned(), value / 1e3)).collect()

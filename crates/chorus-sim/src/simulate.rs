@@ -10,7 +10,7 @@ use chorus_protocol::registry::{Build, Commands, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
-use crate::energy::{access_energies, remote_flits};
+use crate::energy::access_energies;
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, STREAMS_MAX, SimError};
@@ -263,10 +263,6 @@ fn metrics(
     metrics.insert("traffic.bytes".to_string(), total.bytes as f64);
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
-    }
-    if with_l3 {
-        metrics.insert("traffic.l1_l2.flits".to_string(), total.flits as f64);
-        metrics.insert("traffic.remote.flits".to_string(), remote_flits(stats) as f64);
     }
     metrics.extend(access_energies(stats, config));
     let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);

@@ -422,11 +422,11 @@ pub struct AccessEnergy {
     pub lds_pj: f64,
     /// One input of an L2 bank.
     pub l2_pj: f64,
-    /// One flit between a private cache and a bank of its module.
+    /// One flit of 16 bytes between a private cache and a bank of its module.
     pub l1_l2_flit_pj: f64,
-    /// One flit between an L2 bank and its slice of the L3.
+    /// One flit of 16 bytes between an L2 bank and its slice of the L3.
     pub l2_l3_flit_pj: f64,
-    /// One flit from module to module.
+    /// One flit of 16 bytes from module to module.
     pub remote_flit_pj: f64,
     /// One line read from or written to off-chip memory.
     pub dram_pj: f64,
