@@ -80,6 +80,7 @@ const RECORDED: [Recorded; 4] = [
         sample: &["babelstream", "color", "hotspot3d", "rnn-gru-small", "btree"],
         others: &[
             "backprop",
+            "bfs-rodinia",
             "fw",
             "gaussian",
             "hacc",
@@ -93,6 +94,8 @@ const RECORDED: [Recorded; 4] = [
             "sssp",
             "cnn",
             "dwt2d",
+            "hotspot",
+            "srad",
         ],
         all_under: &["cpelide"],
         patterns: &[],
