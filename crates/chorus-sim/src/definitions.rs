@@ -71,13 +71,6 @@ pub fn definitions() -> Vec<Definition> {
             definitions.push(Definition::new(&key, unit, &format!("the same of class {label}: {}", class.contents())));
         }
     }
-    for (key, meaning) in [
-        ("traffic.l1_l2.flits", "flits of 16 bytes between private caches and L2 banks of one module"),
-        ("traffic.l2_l3.flits", "flits of 16 bytes between L2 banks and the L3"),
-        ("traffic.remote.flits", "flits of 16 bytes from module to module"),
-    ] {
-        definitions.push(Definition::new(key, "flits", &format!("{meaning}{WITH_L3}")));
-    }
     Distance::ALL.into_iter().for_each(|distance| definitions.extend(of_distance(distance)));
     let tallies = PROTOCOLS.iter().flat_map(|protocol| protocol.tallies());
     for tally in tallies {

@@ -5,7 +5,7 @@
 use chorus_system::SystemConfig;
 
 use crate::definitions::Definition;
-use crate::stats::{Counter, Distance, Stats};
+use crate::stats::{Counter, Stats};
 
 /// The parts, each with its key and what it is.
 const PARTS: [(&str, &str); 6] = [
@@ -23,33 +23,6 @@ const PARTS: [(&str, &str); 6] = [
     ("energy.dram_nj", "energy of lines read from and written to memory"),
 ];
 
-/// Bytes of a flit in which the CPElide paper's Figure 10 counts: that of gem5's network. A message with a line has five, one without data has one.
-const FLIT_BYTES: f64 = 16.0;
-
-/// Where flits go, in Figure 10.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Flits {
-    /// Between private caches and L2 banks of one module.
-    pub l1_l2: f64,
-    /// Between L2 banks and the L3.
-    pub l2_l3: f64,
-    /// From module to module.
-    pub remote: f64,
-}
-
-impl Flits {
-    /// What has been counted.
-    pub fn of(stats: &Stats) -> Flits {
-        let remote: u64 = Distance::ALL.into_iter().map(|distance| stats.total_distant(distance).bytes).sum();
-        let flits = |bytes: u64| bytes as f64 / FLIT_BYTES;
-        Flits {
-            l1_l2: flits(stats.total_traffic().bytes),
-            l2_l3: flits(stats.get(Counter::L2L3Bytes)),
-            remote: flits(remote),
-        }
-    }
-}
-
 /// Nanojoules of each part under its key; nothing where the machine does not say what accesses cost.
 pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64)> {
     let energy = &config.access_energy;
@@ -57,8 +30,9 @@ pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64
         return Vec::new();
     }
     let count = |counter| stats.get(counter) as f64;
-    let Flits { l1_l2, l2_l3, remote } = Flits::of(stats);
-    let noc = l1_l2 * energy.l1_l2_flit_pj + l2_l3 * energy.l2_l3_flit_pj + remote * energy.remote_flit_pj;
+    let noc = count(Counter::L1L2Flits) * energy.l1_l2_flit_pj
+        + count(Counter::L2L3Flits) * energy.l2_l3_flit_pj
+        + count(Counter::RemoteFlits) * energy.remote_flit_pj;
     let picojoules = [
         count(Counter::Instructions) / f64::from(energy.l1i_instructions) * energy.l1i_pj,
         count(Counter::L1Accesses) * energy.l1d_pj,

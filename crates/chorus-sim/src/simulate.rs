@@ -10,7 +10,7 @@ use chorus_protocol::registry::{Build, Commands, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
-use crate::energy::{Flits, access_energies};
+use crate::energy::access_energies;
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, STREAMS_MAX, SimError};
@@ -263,11 +263,6 @@ fn metrics(
     metrics.insert("traffic.bytes".to_string(), total.bytes as f64);
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
-    }
-    if with_l3 {
-        let Flits { l1_l2, l2_l3, remote } = Flits::of(stats);
-        let flits = [("traffic.l1_l2.flits", l1_l2), ("traffic.l2_l3.flits", l2_l3), ("traffic.remote.flits", remote)];
-        metrics.extend(flits.map(|(key, value)| (key.to_owned(), value)));
     }
     metrics.extend(access_energies(stats, config));
     let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);

@@ -6,6 +6,7 @@
 use chorus_protocol::message::memory;
 
 use super::memory_channel::MEMORY_REQUESTS_PER_STEP;
+use super::memory_side::short_flits;
 use super::{Event, Held, Machine};
 use crate::dram::DramRequest;
 use crate::l3::{ForMemory, Slice};
@@ -19,7 +20,8 @@ impl<const W: usize> Machine<'_, W> {
     pub(super) fn enqueue_last_level(&mut self, id: u32) {
         let flight = self.in_flight.get(id);
         let bank = flight.source;
-        self.stats.add(Counter::L2L3Bytes, u64::from(flight.bytes));
+        let carries_data = u32::from(flight.bytes) > self.config.network.header_bytes;
+        self.stats.add(Counter::L2L3Flits, short_flits::<W>(carries_data));
         self.banks[usize::from(bank)].to_memory -= 1;
         if self.in_flight.message(id).kind == memory::WB {
             self.slice(bank).put(id);
@@ -54,7 +56,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Sends a line from a slice to its bank.
     fn answer_from_last_level(&mut self, id: u32) {
         let bank = self.in_flight.get(id).source;
-        self.stats.add(Counter::L2L3Bytes, u64::from(self.config.network.header_bytes) + W as u64 * 4);
+        self.stats.add(Counter::L2L3Flits, short_flits::<W>(true));
         let now = self.wheel.now();
         let there = self.slice(bank).answer(W as u64 * 4, now);
         self.wheel.schedule(there, Event::Fetched(id));

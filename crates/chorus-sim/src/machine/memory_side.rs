@@ -28,6 +28,11 @@ fn crossbar_from<'m>(from: Role, requests: &'m mut Crossbar, responses: &'m mut 
     }
 }
 
+/// Flits of 16 bytes of a message, as gem5's network counts them: one, and those of a whole line if it carries data, however little.
+pub(super) fn short_flits<const W: usize>(carries_data: bool) -> u64 {
+    1 + if carries_data { (W as u64).div_ceil(4) } else { 0 }
+}
+
 /// Bytes of data that a message carries.
 fn payload_bytes<const W: usize>(message: &Message<W>, spec: &MessageSpec) -> u32 {
     match spec.size {
@@ -115,7 +120,9 @@ impl<const W: usize> Machine<'_, W> {
             way = self.way(message, from == to);
             if let Some(distance) = way.and_then(|way| way.distance) {
                 self.stats.add_distant(distance, spec.class, u64::from(flits), u64::from(bytes));
+                self.stats.add(Counter::RemoteFlits, short_flits::<W>(payload > 0));
             } else {
+                self.stats.add(Counter::L1L2Flits, short_flits::<W>(payload > 0));
                 self.stats.add(Counter::NetworkMessages, 1);
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
             }
