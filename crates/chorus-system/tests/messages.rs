@@ -318,7 +318,7 @@ fn impossible_geometry_is_placed_at_the_override_that_made_it() {
 
 #[test]
 fn every_impossible_size_is_refused_with_what_is_accepted() {
-    for (text, accepted) in [
+    refused_with(&[
         ("name=T C", "1 to 64 lower-case letters, digits and hyphens"),
         ("title=\"\"", "one line of text"),
         ("hierarchy.gpus=0", "1 to 64"),
@@ -371,6 +371,14 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("energy.flit_pj=nan", "a finite number from 0 to 1e12"),
         ("energy.vc_buffer_uw=1e999", "a finite number from 0 to 1e12"),
         ("energy.vcs_per_network=0", "1 to 1024"),
+        ("watchdog.idle_cycles=0", "1 to 1000000000000"),
+        ("watchdog.cycles=1000000000001", "1 to 1000000000000"),
+    ]);
+}
+
+#[test]
+fn impossible_sizes_of_chiplets_are_refused_too() {
+    refused_with(&[
         ("l3.ways=0", "1 to 256"),
         ("l3.bank_bytes=1000", "a multiple of l3.ways x l1.line_bytes = 16 x 128 = 2048"),
         ("l3.bytes_per_cycle=0", "1 to 1024"),
@@ -379,9 +387,13 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("command_processor.sets=0", "1 to 1024"),
         ("access_energy.l2_pj=-1", "a finite number from 0 to 1e12"),
         ("access_energy.l1i_instructions=0", "1 to 1024"),
-        ("watchdog.idle_cycles=0", "1 to 1000000000000"),
-        ("watchdog.cycles=1000000000001", "1 to 1000000000000"),
-    ] {
+        ("memory.alignment_bytes=128", "256 or more, so that two buffers never share a line"),
+    ]);
+}
+
+/// Every override is refused, and what would be accepted is said.
+fn refused_with(overrides: &[(&str, &str)]) {
+    for (text, accepted) in overrides {
         let error = set(&[text]);
         let SystemError::Geometry { accepted: reported, .. } = &error else { panic!("{text}: {error}") };
         assert_eq!(reported, accepted, "{text}");

@@ -322,14 +322,38 @@ fn of_two_gpus_in_full() -> Vec<CheckConfig> {
     ]
 }
 
+/// A program on a machine of such modules that evicts only when it has to.
+fn program_on(modules: Modules, name: &'static str, description: &'static str, threads: &[Thread<'_>]) -> CheckConfig {
+    let machine = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, threads)) };
+    CheckConfig { name, description, machine }
+}
+
 /// Programs made for faults of protocols that reach further than one module.
 pub fn programs() -> Vec<CheckConfig> {
+    [programs_of_one_kernel(), programs_of_two_kernels()].concat()
+}
+
+fn programs_of_two_kernels() -> Vec<CheckConfig> {
+    vec![
+        program_on(
+            TWO_BY_ONE,
+            "kernels-second-line",
+            "a kernel reads a line that is not the first of its page, as another module writes it, and the next kernel reads it again",
+            &[(0, &[&[WeakLoad(Y)], KERNEL, &[WeakLoad(Y)]]), (1, &[&[WeakStore(Y)], KERNEL])],
+        ),
+        program_on(
+            TWO_BY_ONE,
+            "kernels-remote-store",
+            "a kernel writes a line far from its home, and the next kernel reads it there",
+            &[(0, &[KERNEL, &[WeakLoad(X)]]), (1, &[&[WeakStore(X)], KERNEL])],
+        ),
+    ]
+}
+
+fn programs_of_one_kernel() -> Vec<CheckConfig> {
     const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Release(Y)]];
     const READER: &[&[Choice]] = &[&[Acquire(Y)], &[WeakLoad(X)]];
-    let on = |modules, name, description, threads: &[Thread<'_>]| {
-        let machine = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, threads)) };
-        CheckConfig { name, description, machine }
-    };
+    let on = program_on;
     let program = |name, description, threads: &[Thread<'_>]| on(TWO_BY_ONE, name, description, threads);
     vec![
         program(
@@ -388,16 +412,6 @@ pub fn programs() -> Vec<CheckConfig> {
                 (0, &[&[WeakLoad(Y)]]),
                 (1, &[&[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
             ],
-        ),
-        program(
-            "kernels-second-line",
-            "a kernel reads a line that is not the first of its page, as another module writes it, and the next kernel reads it again",
-            &[(0, &[&[WeakLoad(Y)], KERNEL, &[WeakLoad(Y)]]), (1, &[&[WeakStore(Y)], KERNEL])],
-        ),
-        program(
-            "kernels-remote-store",
-            "a kernel writes a line far from its home, and the next kernel reads it there",
-            &[(0, &[KERNEL, &[WeakLoad(X)]]), (1, &[&[WeakStore(X)], KERNEL])],
         ),
     ]
 }
