@@ -6,6 +6,7 @@
 //! with it is anything that the declaration allows, and lines leave L2s at any time.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::state::Operation;
@@ -405,5 +406,21 @@ fn operations_on_ranges_are_enough_and_concern_their_data_structure_alone() {
     for size in [Size::of(2, 1, 2), Size::of(2, 2, 1), Size::of(3, 1, 1)] {
         let states = explore(size.by_ranges());
         assert!(states > 100, "{states} states");
+    }
+}
+
+#[test]
+fn a_copy_that_lacks_what_another_chiplet_wrote_beside_it_is_given_up_before_it_is_read() {
+    let access = |mode, by_chiplet: [Range<u64>; 2]| Access {
+        structure: 0..8,
+        mode,
+        by_chiplet: by_chiplet.map(Ranges::from).to_vec(),
+    };
+    for (holdings, acquires) in [(Holdings::Copies, 0b01), (Holdings::OwnMemory, 0)] {
+        let mut table = ChipletTable::new(2, Limits::PAPER, holdings);
+        // Both write some words of line 3.
+        table.launch(&[access(Mode::ReadWrite, [0..4, 3..8])]);
+        let plan = table.launch(&[access(Mode::Read, [0..4, 0..0])]);
+        assert_eq!((plan.acquires, plan.releases & 0b10), (acquires, 0b10), "{holdings:?}");
     }
 }
