@@ -19,6 +19,9 @@ use crate::stats::Mean;
 /// How far a measured value may lie from an approximate claim and still agree.
 pub const TOLERANCE: f64 = 0.15;
 
+/// How far one may lie from nothing, of which there is no share.
+pub const NEXT_TO_NOTHING: f64 = 0.05;
+
 /// The most workloads whose names a reason repeats.
 const NAMED_MAX: usize = 6;
 
@@ -110,7 +113,7 @@ impl fmt::Display for Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// Within [`TOLERANCE`].
+    /// Within [`TOLERANCE`], or within [`NEXT_TO_NOTHING`] of zero.
     #[default]
     Approx,
     /// No less.
@@ -129,6 +132,7 @@ impl Bound {
     /// Whether a measured value agrees with the paper's.
     pub fn holds(self, measured: f64, paper: f64) -> bool {
         match self {
+            Bound::Approx if paper == 0.0 => measured.abs() <= NEXT_TO_NOTHING,
             Bound::Approx => (measured - paper).abs() <= TOLERANCE * paper.abs(),
             Bound::AtLeast => measured >= paper,
             Bound::AtMost => measured <= paper,
@@ -458,6 +462,9 @@ fn whole(holds: bool) -> Verdict {
 fn distance(claim: &Claim, measured: f64) -> String {
     let holds = claim.bound.holds(measured, claim.value);
     match claim.bound {
+        Bound::Approx if claim.value == 0.0 => {
+            format!("{} {NEXT_TO_NOTHING}", if holds { "no more than" } else { "more than" })
+        }
         Bound::Approx => {
             let percent = (measured / claim.value - 1.0) * 100.0;
             let side = if holds { "within" } else { "outside" };

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chorus_system::Scale;
 use serde::Deserialize;
 
+use crate::annotate::Annotate;
 use crate::document::{Document, DocumentError, Name};
 use crate::run::RunSpec;
 use crate::stats::Mean;
@@ -65,7 +66,7 @@ fn one_seed() -> Vec<u64> {
     vec![1]
 }
 
-/// A named change of the machine or of the protocol's parameters: one point of a sweep.
+/// A named change of the machine, of the protocol's parameters or of what kernels say: one point of a sweep.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
@@ -75,6 +76,9 @@ pub struct Variant {
     pub system: Option<Name>,
     /// The size of machine and input, where it is not the one asked for.
     pub scale: Option<Scale>,
+    /// Who says what kernels access, where it is not the workload.
+    #[serde(default)]
+    pub annotate: Annotate,
     /// The overrides, `key=value`.
     #[serde(default)]
     pub set: Vec<String>,
@@ -120,6 +124,8 @@ pub enum Measure {
     SpeedUpPerCost,
     /// The metric per nanosecond of simulated time: bytes become GB/s.
     Rate,
+    /// The metric itself.
+    Count,
 }
 
 impl Measure {
@@ -131,7 +137,7 @@ impl Measure {
             | Measure::Ratio
             | Measure::RatioOfRates
             | Measure::RatioOfQuotients => true,
-            Measure::Quotient | Measure::Average | Measure::Rate => false,
+            Measure::Quotient | Measure::Average | Measure::Rate | Measure::Count => false,
         }
     }
 
@@ -405,7 +411,8 @@ impl Experiment {
     fn machine(&self, variant: Option<&Variant>, scale: Scale) -> Machine {
         let scale = variant.and_then(|variant| variant.scale).unwrap_or(scale);
         let set = variant.map_or_else(Vec::new, |variant| variant.overrides(scale));
-        Machine { system: self.system_of(variant).to_string(), scale, set }
+        let annotate = variant.map_or(Annotate::Hand, |variant| variant.annotate);
+        Machine { system: self.system_of(variant).to_string(), scale, set, annotate }
     }
 
     /// The system of a variant.
@@ -426,6 +433,7 @@ struct Machine {
     system: String,
     scale: Scale,
     set: Vec<String>,
+    annotate: Annotate,
 }
 
 impl Machine {
@@ -437,6 +445,7 @@ impl Machine {
             scale: self.scale,
             seed,
             graph: None,
+            annotate: self.annotate,
             set: self.set.clone(),
         }
     }

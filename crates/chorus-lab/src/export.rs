@@ -102,6 +102,7 @@ pub const COLUMNS: &[Column] = &[
     column("scale", ColumnKind::Text, |row| Cell::text(row.record.spec.scale.name())),
     column("seed", ColumnKind::Integer, |row| Cell::Integer(row.record.spec.seed)),
     column("set", ColumnKind::Text, |row| Cell::Text(row.record.spec.set.join(" ").into())),
+    column("annotate", ColumnKind::Text, |row| Cell::text(row.record.spec.annotate.name())),
     column("parameters", ColumnKind::Text, |row| {
         Cell::or_empty(row.result(), |run| Cell::Text(parameters(run).into()))
     }),

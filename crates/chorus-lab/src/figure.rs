@@ -279,7 +279,8 @@ fn metrics_of(figure: &Figure) -> Vec<String> {
         | Measure::RatioOfQuotients
         | Measure::Quotient
         | Measure::Average
-        | Measure::Rate => match figure.chart {
+        | Measure::Rate
+        | Measure::Count => match figure.chart {
             Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
             Chart::StackedBars => figure.parts.iter().map(|part| part.metric.clone()).collect(),
         },
@@ -388,7 +389,7 @@ impl Source<'_> {
         let sum = |metrics: &[Name]| metrics.iter().map(|metric| counted(metric)).sum::<Result<f64, _>>();
         let value = counted(metric)? - sum(&self.figure.less)?;
         match self.figure.measure {
-            Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio => Ok(value),
+            Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio | Measure::Count => Ok(value),
             Measure::RatioOfRates | Measure::Rate => Ok(value / result.simulated_ns),
             Measure::Quotient | Measure::Average | Measure::RatioOfQuotients => {
                 let per = sum(&self.figure.per)?;

@@ -10,6 +10,8 @@
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
 //! | `setup.rs` | a run's machine and the parameters of its protocol |
 //! | `own_graph.rs` | graphs that users bring along |
+//! | `annotate.rs` | where the annotations of kernels come from |
+//! | `jobs.rs` | workloads that run at the same time |
 //! | `simulate.rs` | one run on the simulator |
 //! | `bench.rs` | how fast the simulator is |
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
@@ -28,6 +30,7 @@
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
 
+pub mod annotate;
 pub mod bench;
 pub mod chart;
 pub mod claim;
@@ -36,6 +39,7 @@ pub mod experiment;
 pub mod export;
 pub mod figure;
 pub mod html;
+pub mod jobs;
 pub mod matrix;
 pub mod own_graph;
 pub mod paper;

@@ -32,6 +32,11 @@ pub const PAPERS: &[ShippedPaper] = &[
         experiments: include_str!("../../../experiments/rec.toml"),
         claims: include_str!("../../../claims/rec.toml"),
     },
+    ShippedPaper {
+        name: "cpelide",
+        experiments: include_str!("../../../experiments/cpelide.toml"),
+        claims: include_str!("../../../claims/cpelide.toml"),
+    },
 ];
 
 /// A paper: its experiments and what it states.

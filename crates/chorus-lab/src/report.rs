@@ -337,7 +337,9 @@ impl Report<'_> {
         let spec = &record.spec;
         let system = (*spec.system != *self.experiment.system).then(|| spec.system.clone());
         let scale = (spec.scale != self.scale).then(|| format!("{} scale", spec.scale));
-        system.into_iter().chain(scale).chain(spec.set.iter().cloned()).collect::<Vec<_>>().join(", ")
+        let annotate = (!spec.annotate.is_hand()).then(|| format!("annotate {}", spec.annotate));
+        let changes = system.into_iter().chain(scale).chain(spec.set.iter().cloned()).chain(annotate);
+        changes.collect::<Vec<_>>().join(", ")
     }
 
     fn definitions_section(&self) -> String {

@@ -7,6 +7,7 @@ use chorus_system::Scale;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::annotate::Annotate;
 use crate::own_graph::{GraphFile, GraphIdentity};
 
 /// The version of the JSON that [`RunResult::to_json`] writes.
@@ -30,6 +31,9 @@ pub struct RunSpec {
     /// The graph that the program works on instead of a generated one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphFile>,
+    /// Who says what its kernels access.
+    #[serde(default, skip_serializing_if = "Annotate::is_hand")]
+    pub annotate: Annotate,
 }
 
 impl RunSpec {
@@ -54,6 +58,9 @@ impl fmt::Display for RunSpec {
         }
         if let Some(graph) = &self.graph {
             write!(f, ", graph {}", graph.path)?;
+        }
+        if !self.annotate.is_hand() {
+            write!(f, ", annotate {}", self.annotate)?;
         }
         f.write_str(")")
     }
@@ -106,7 +113,7 @@ pub struct RunResult {
     pub graph: Option<GraphIdentity>,
     /// The hash of the resolved configuration.
     pub config_hash: String,
-    /// The resolved configuration as TOML: the machine, the protocol's parameters, and the graph.
+    /// The resolved configuration as TOML: the machine, the protocol's parameters, the graph, and who annotates.
     pub config_text: String,
     /// The version of Chorus that ran it.
     pub chorus_version: String,
@@ -141,6 +148,7 @@ impl RunResult {
             "scale": self.spec.scale.name(),
             "seed": self.spec.seed,
             "set": self.spec.set,
+            "annotate": self.spec.annotate.name(),
             "parameters": self.parameters,
             "graph": self.graph,
             "config_hash": self.config_hash,
@@ -178,6 +186,8 @@ pub enum RunErrorKind {
     Refused,
     /// The program made no progress.
     Stuck,
+    /// A kernel accessed what it does not declare.
+    Undeclared,
     /// The run as asked for cannot exist.
     BadInput,
     /// Chorus itself went wrong.
@@ -186,14 +196,20 @@ pub enum RunErrorKind {
 
 impl RunErrorKind {
     /// Every kind.
-    pub const ALL: [RunErrorKind; 4] =
-        [RunErrorKind::Refused, RunErrorKind::Stuck, RunErrorKind::BadInput, RunErrorKind::Defect];
+    pub const ALL: [RunErrorKind; 5] = [
+        RunErrorKind::Refused,
+        RunErrorKind::Stuck,
+        RunErrorKind::Undeclared,
+        RunErrorKind::BadInput,
+        RunErrorKind::Defect,
+    ];
 
     /// The word used in the store, exports and reports.
     pub fn name(self) -> &'static str {
         match self {
             RunErrorKind::Refused => "refused",
             RunErrorKind::Stuck => "stuck",
+            RunErrorKind::Undeclared => "undeclared",
             RunErrorKind::BadInput => "bad-input",
             RunErrorKind::Defect => "defect",
         }

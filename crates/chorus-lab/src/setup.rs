@@ -34,10 +34,10 @@ pub struct Setup {
     pub parameters: Parameters,
     /// The user's graph, where the run asks for one.
     pub graph: Option<Arc<OwnGraph>>,
-    /// 16 hexadecimal digits that change with any value of the machine or of a parameter and with the contents of the
-    /// graph: the system's own for a protocol without parameters and a run without a graph.
+    /// 16 hexadecimal digits that change with any value of the machine or of a parameter, with the contents of the graph and with
+    /// who annotates: the system's own for a protocol without parameters and a run without a graph and with annotations by hand.
     pub config_hash: String,
-    /// Machine, parameters and graph as TOML, as stored with results.
+    /// Machine, parameters, graph and who annotates as TOML, as stored with results.
     pub config_text: String,
 }
 
@@ -155,11 +155,13 @@ pub fn resolve(spec: &RunSpec) -> Result<Setup, SetupError> {
     let graph = graph.map_err(SetupError::Graph)?;
     let text = parameters_text(protocol, &parameters);
     let identity = graph.as_ref().map(|own| &own.identity);
-    let beside = format!("{text}{}", identity.map_or_else(String::new, |identity| identity.contents()));
+    let annotate_text = spec.annotate.text();
+    let contents = identity.map_or_else(String::new, |identity| identity.contents());
+    let beside = format!("{text}{contents}{annotate_text}");
     let graph_text = identity.map_or_else(String::new, |identity| identity.text());
     Ok(Setup {
         config_hash: if beside.is_empty() { system.hash.clone() } else { hash(&system.hash, &beside) },
-        config_text: format!("{}{text}{graph_text}", system.text),
+        config_text: format!("{}{text}{graph_text}{annotate_text}", system.text),
         system,
         protocol,
         parameters,
@@ -259,6 +261,7 @@ fn hash(system: &str, beside: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::annotate::Annotate;
     use crate::own_graph::GraphFile;
 
     fn spec(protocol: &str, set: &[&str]) -> RunSpec {
@@ -269,6 +272,7 @@ mod tests {
             scale: Scale::Quick,
             seed: 1,
             graph: None,
+            annotate: Annotate::Hand,
             set: set.iter().map(|&text| text.to_owned()).collect(),
         }
     }
@@ -332,6 +336,17 @@ mod tests {
         assert_eq!(config["graph"]["nodes"].as_integer(), Some(2));
         assert_eq!(config["graph"]["sha256"].as_str().map(str::len), Some(64));
         assert!(config["graph"]["file"].as_str().is_some_and(|file| file.ends_with("one.txt")));
+    }
+
+    #[test]
+    fn the_hash_of_a_configuration_follows_who_annotates() {
+        let setup = |annotate| resolve(&RunSpec { annotate, ..spec("tc-strong", &[]) }).unwrap();
+        let [hand, auto, none] = Annotate::ALL.map(setup);
+        assert_eq!(hand.config_hash, super::tests::setup("tc-strong", &[]).config_hash);
+        assert!(hand.config_hash != auto.config_hash && auto.config_hash != none.config_hash);
+        assert!(!hand.config_text.contains("annotate"));
+        let config: toml::Table = auto.config_text.parse().unwrap();
+        assert_eq!(config["annotations"]["annotate"].as_str(), Some("auto"));
     }
 
     #[test]

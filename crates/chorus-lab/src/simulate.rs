@@ -7,12 +7,13 @@ use std::sync::Once;
 use std::time::Instant;
 
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
-use chorus_sim::frontend::HostMemory;
-use chorus_sim::{Settings, SimError, Simulated};
+use chorus_sim::frontend::{HostMemory, Program};
+use chorus_sim::{Settings, SimError, Simulated, Stream};
 use chorus_workloads::{WORKLOADS, Workload};
 use cpu_time::ThreadTime;
 
 use crate::document::{did_you_mean, excerpt, nearest, quoted};
+use crate::jobs::{self, Job};
 use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
 use crate::setup::{self, Setup};
 
@@ -36,13 +37,15 @@ pub fn simulate(spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, Run
 /// As [`simulate`], on what `spec` has been resolved to.
 pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let protocol = setup.protocol;
-    let workload = find_workload(&spec.workload).map_err(|message| RunError::new(RunErrorKind::BadInput, message))?;
-    let lacks_coherence = workload.communicates() && !protocol.promises().contains(&Promise::Communication);
-    if lacks_coherence && !allow_incoherent {
+    let jobs = jobs::parse(&spec.workload).map_err(|message| RunError::new(RunErrorKind::BadInput, message))?;
+    let communicating = jobs.iter().map(|job| job.workload).find(|workload| workload.communicates());
+    let incoherent = communicating.filter(|_| !protocol.promises().contains(&Promise::Communication));
+    let lacks_coherence = incoherent.is_some();
+    if let Some(workload) = incoherent.filter(|_| !allow_incoherent) {
         return Err(refusal(protocol, workload));
     }
     let (wall, processor) = (Instant::now(), ThreadTime::now());
-    let run = || run(setup, workload, spec);
+    let run = || run(setup, &jobs, spec);
     let simulated = if lacks_coherence { quietly(run).unwrap_or_else(|panic| Err(crash(&*panic))) } else { run() }?;
     let Build { chorus_version, git_revision } = build();
     Ok(RunResult {
@@ -99,19 +102,32 @@ fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
     RunError::new(RunErrorKind::Refused, message)
 }
 
-fn run(setup: &Setup, workload: &dyn Workload, spec: &RunSpec) -> Result<Simulated, RunError> {
-    let settings = Settings { parameters: setup.parameters, fences: workload.uses_fences(), fault: None };
+fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunError> {
+    let fences = jobs.iter().any(|job| job.workload.uses_fences());
+    let settings = Settings { parameters: setup.parameters, fences, ..Settings::defaults(setup.protocol) };
     let config = &setup.system.config;
-    let mut memory = HostMemory::default();
-    let mut program = match &setup.graph {
-        Some(own) => Box::new((own.build)(&own.graph, spec.seed, &mut memory)),
-        None => workload.prepare(spec.scale, spec.seed, &mut memory),
+    let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
+    let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {
+        match &setup.graph {
+            Some(own) => vec![Box::new((own.build)(&own.graph, spec.seed, memory))],
+            None => jobs.iter().map(|job| job.workload.prepare(spec.scale, spec.seed, memory)).collect(),
+        }
     };
-    chorus_sim::simulate_with(config, setup.protocol, settings, program.as_mut(), memory).map_err(|error| {
+    let modules = config.hierarchy.modules() as u16;
+    let shares: Vec<u32> = jobs.iter().map(|job| job.modules(modules).len() as u32).collect();
+    let programs = spec.annotate.programs(&prepare, config.hierarchy.gpus, &shares, &mut memory);
+    let mut programs = programs.map_err(|wrong| {
+        RunError::new(RunErrorKind::Stuck, format!("{} cannot be recorded: {wrong}", spec.workload))
+    })?;
+    let streams = programs.iter_mut().zip(jobs);
+    let mut streams: Vec<Stream<'_>> =
+        streams.map(|(program, job)| Stream { program: program.as_mut(), modules: job.modules(modules) }).collect();
+    chorus_sim::simulate_streams(config, setup.protocol, settings, &mut streams, memory).map_err(|error| {
         let kind = match &error {
             SimError::Stuck(_) => RunErrorKind::Stuck,
             SimError::Unspecified(_) => RunErrorKind::Defect,
             SimError::Unsupported(_) => RunErrorKind::BadInput,
+            SimError::Undeclared(_) => RunErrorKind::Undeclared,
         };
         RunError::new(kind, error.to_string())
     })

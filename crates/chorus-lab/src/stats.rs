@@ -1,4 +1,4 @@
-//! Means of positive ratios and the largest of them, as papers report them, and correlation.
+//! Means of positive ratios and the extremes of them, as papers report them, and correlation.
 
 use std::fmt;
 
@@ -16,6 +16,8 @@ pub enum Mean {
     Geometric,
     /// No mean: the largest value, for what papers state as "up to".
     Largest,
+    /// No mean either: the smallest value, for what papers state as "at least".
+    Smallest,
 }
 
 impl Mean {
@@ -31,6 +33,7 @@ impl Mean {
             Mean::Harmonic => all_positive.then(|| count / values.iter().map(|value| value.recip()).sum::<f64>()),
             Mean::Geometric => all_positive.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp()),
             Mean::Largest => values.iter().copied().reduce(f64::max),
+            Mean::Smallest => values.iter().copied().reduce(f64::min),
         }
     }
 
@@ -41,6 +44,7 @@ impl Mean {
             Mean::Harmonic => "HM",
             Mean::Geometric => "GM",
             Mean::Largest => "max",
+            Mean::Smallest => "min",
         }
     }
 }
@@ -53,6 +57,7 @@ impl fmt::Display for Mean {
             Mean::Harmonic => "harmonic mean",
             Mean::Geometric => "geometric mean",
             Mean::Largest => "largest",
+            Mean::Smallest => "smallest",
         })
     }
 }
@@ -90,8 +95,14 @@ mod tests {
     }
 
     #[test]
+    fn extremes_are_values_themselves() {
+        check(Mean::Largest, &[1.0, 4.0, 2.0], Some(4.0));
+        check(Mean::Smallest, &[2.0, 1.0, 4.0], Some(1.0));
+    }
+
+    #[test]
     fn nothing_has_no_mean() {
-        for mean in [Mean::Arithmetic, Mean::Harmonic, Mean::Geometric] {
+        for mean in [Mean::Arithmetic, Mean::Harmonic, Mean::Geometric, Mean::Largest, Mean::Smallest] {
             check(mean, &[], None);
         }
     }

@@ -231,6 +231,12 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         resident.for_each(|(_, meta)| change(meta));
     }
 
+    /// The line in a place that is not free.
+    #[inline]
+    pub fn line(&self, slot: Slot) -> LineAddr {
+        self.tags[slot.0 as usize]
+    }
+
     /// A line's metadata.
     #[inline]
     pub fn meta(&self, slot: Slot) -> &M {

@@ -6,8 +6,8 @@ use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
 use crate::protocols::{
-    dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, no_coh, no_l1, no_remote, rec,
-    sw_flat, sw_hier, tc,
+    cpelide, cpelide_range, dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, nhcc_wb,
+    nhcc_wt, no_coh, no_l1, no_remote, rec, sw_flat, sw_hier, tc, viper_chiplet,
 };
 use crate::tally::TallySpec;
 
@@ -52,6 +52,8 @@ pub enum Promise {
     /// Once nothing is in flight, every readable copy in a shared bank is tracked by the directories between it and its home, and equals what its
     /// home holds.
     Tracking,
+    /// Once nothing is in flight, loads of system scope find what was written last, released or not.
+    Progress,
     /// Writes of one work-group reach others within a kernel; without it a workload that communicates so is refused.
     Communication,
 }
@@ -123,6 +125,8 @@ pub struct BuildConfig {
     pub l2: CacheShape,
     /// The directory beside each shared bank, for protocols that have one.
     pub directory: DirectoryShape,
+    /// Lines of a page: what a command to a shared bank that names a line concerns, see [`Commands`].
+    pub page_lines: u32,
     /// Wavefront slots beside each private cache.
     pub waves: u16,
     /// Whether the program contains fences (TC paper, section 6.4: lifetimes are predicted differently then).
@@ -170,6 +174,26 @@ pub enum Counters {
     Synchronised,
 }
 
+/// What a command processor has shared banks do between two kernels.
+///
+/// A command reaches a bank as [`Input::Core`](crate::controller::Input::Core). [`CoreOp::KernelEnd`](crate::access::CoreOp::KernelEnd) is a release: every dirty line is handed
+/// on, to memory at its home, and stays as a clean copy. [`CoreOp::KernelBegin`](crate::access::CoreOp::KernelBegin) is an acquire: dirty lines are handed on first, then every line is dropped, and what is
+/// on its way is not kept. With an empty mask it concerns the whole bank, otherwise what the bank has of the [`BuildConfig::page_lines`] lines that begin at the line. The bank
+/// completes the command when it is done.
+///
+/// The end and the beginning of a kernel at private caches concern them and the stores on their way, where there are commands, and nothing that shared banks keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Commands {
+    /// Nothing.
+    None,
+    /// Every bank releases when a kernel ends and acquires when one begins.
+    EveryKernel,
+    /// What the [Chiplet Coherence Table](crate::chiplet_table) asks for, of whole L2s.
+    Table,
+    /// What the table asks for, page by page.
+    TableOfRanges,
+}
+
 /// Builds controllers for lines of `W` words.
 pub trait Build<const W: usize> {
     /// The controller number `index` of `role`, if the protocol has controllers of that role.
@@ -199,6 +223,8 @@ pub struct Declaration {
     pub counters: Counters,
     /// How far it reaches.
     pub reach: Reach,
+    /// What a command processor has its shared banks do between kernels, unless a parameter switches that off.
+    pub commands: Commands,
     /// What the values of a measured run are.
     pub values: Values,
     /// Its parameters, at most [`crate::parameter::PARAMETERS_MAX`].
@@ -271,6 +297,21 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         self.declaration().reach
     }
 
+    /// What a command processor has the shared banks do between kernels, with these parameters.
+    fn commands(&self, _parameters: &Parameters) -> Commands {
+        self.declaration().commands
+    }
+
+    /// Whether shared banks keep lines of other modules' memory, with these parameters.
+    fn keeps_remote(&self, _parameters: &Parameters) -> bool {
+        true
+    }
+
+    /// Whether shared banks hand every store on to memory itself, with these parameters. A cache before memory then keeps it, too, but is never all that has it.
+    fn writes_through(&self, _parameters: &Parameters) -> bool {
+        false
+    }
+
     /// See [`Declaration::values`].
     fn values(&self) -> Values {
         self.declaration().values
@@ -318,6 +359,11 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &dir_hmg::DIR_HMG,
     &rec::REC,
     &dir_ideal::DIR_IDEAL,
+    &viper_chiplet::VIPER_CHIPLET,
+    &cpelide::CPELIDE,
+    &cpelide_range::CPELIDE_RANGE,
+    &nhcc_wt::NHCC_WT,
+    &nhcc_wb::NHCC_WB,
 ];
 
 /// The protocol called `name`.

@@ -4,7 +4,7 @@ use chorus_system::SystemConfig;
 
 use crate::clock::{ClockDomains, Ticks};
 use crate::coalescer::AccessQueue;
-use crate::frontend::{WaveId, WaveTask};
+use crate::frontend::{Kernel, WaveId, WaveTask};
 use crate::issue::IssueSlots;
 use crate::slab::Slab;
 
@@ -14,6 +14,8 @@ pub struct WaveSlot {
     pub task: WaveTask,
     /// Which it is.
     pub id: WaveId,
+    /// The stream whose kernel it belongs to.
+    pub stream: u8,
     /// Its work-group, as a name in [`ComputeUnit::groups`].
     pub group: u32,
     /// Load and atomic instructions in flight.
@@ -58,6 +60,10 @@ pub struct ComputeUnit {
     pub groups: Slab<Group>,
     /// Number of resident work-groups.
     pub resident: u32,
+    /// Registers that they hold.
+    pub registers: u32,
+    /// Local data share that they hold.
+    pub lds_bytes: u32,
     /// Who issues when.
     pub slots: IssueSlots,
     /// When the next issue event counts; others are stale.
@@ -84,6 +90,8 @@ impl ComputeUnit {
             running: 0,
             groups: Slab::default(),
             resident: 0,
+            registers: 0,
+            lds_bytes: 0,
             slots: IssueSlots::new(config.core.scheduler, clocks.core),
             next_issue: None,
             accesses: AccessQueue::default(),
@@ -93,6 +101,22 @@ impl ComputeUnit {
             waiting_for_queue: 0,
             waiting_for_loads: 0,
         }
+    }
+
+    /// A work-group of `kernel` becomes resident.
+    pub fn hold(&mut self, kernel: &Kernel) {
+        self.resident += 1;
+        self.running += kernel.waves_per_group;
+        self.registers += kernel.registers_per_group();
+        self.lds_bytes += kernel.lds_bytes;
+    }
+
+    /// A work-group of `kernel` gives up what it held.
+    pub fn free(&mut self, kernel: &Kernel) {
+        self.resident -= 1;
+        self.running -= kernel.waves_per_group;
+        self.registers -= kernel.registers_per_group();
+        self.lds_bytes -= kernel.lds_bytes;
     }
 
     /// The head of the access queue cannot be accepted.

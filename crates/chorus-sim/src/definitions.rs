@@ -4,10 +4,18 @@ use chorus_protocol::message::TrafficClass;
 use chorus_protocol::registry::PROTOCOLS;
 use chorus_protocol::tally::TallySpec;
 
+use crate::energy;
 use crate::stats::{COUNTERS, Distance, Machines, Unit};
 
 /// Follows the meaning of metrics that not every machine has.
 const SEVERAL_MODULES: &str = "; only on machines of several modules";
+
+/// The same, of those of machines with an L3.
+const WITH_L3: &str = "; only on machines with an L3";
+
+/// The same for what shared banks do between kernels.
+const WITH_COMMANDS: &str =
+    "; only under protocols whose command processor gives L2s commands, on machines of several modules";
 
 /// A metric's key, unit and meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +49,8 @@ pub fn definitions() -> Vec<Definition> {
     let where_counted = |machines| match machines {
         Machines::All => "",
         Machines::OfSeveralModules => SEVERAL_MODULES,
+        Machines::WithL3 => WITH_L3,
+        Machines::WithCommands => WITH_COMMANDS,
     };
     let mut definitions: Vec<Definition> = COUNTERS
         .iter()
@@ -69,6 +79,16 @@ pub fn definitions() -> Vec<Definition> {
             definitions.push(definition);
         }
     }
+    definitions.extend(energy::definitions());
+    definitions.extend([
+        Definition::new(
+            "table.rows_max",
+            "count",
+            "the most rows of the Chiplet Coherence Table in use; only under protocols that have one",
+        ),
+        Definition::new("table.structures", "count", "data structures that kernels declared, all of them together"),
+        Definition::new("table.structures_max", "count", "the most data structures that one kernel declared"),
+    ]);
     definitions.extend([
         Definition::new("energy.nj", "nJ", "interconnect energy, dynamic and static"),
         Definition::new("energy.dynamic_nj", "nJ", "interconnect energy spent per flit"),

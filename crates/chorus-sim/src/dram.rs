@@ -94,6 +94,14 @@ impl Channel {
         self.queue.is_empty()
     }
 
+    /// When its bus is free.
+    pub fn free(&self) -> Ticks {
+        match &self.bus {
+            Bus::Fixed(port) => port.free(),
+            Bus::Gddr5 { free, .. } => *free,
+        }
+    }
+
     /// Adds a request. The caller has asked for room.
     pub fn push(&mut self, request: DramRequest) {
         let DramRequest { id, line, write } = request;

@@ -5,13 +5,16 @@
 
 pub mod clock;
 pub mod coalescer;
+pub mod command_processor;
 pub mod compute_unit;
 pub mod crossbar;
 pub mod definitions;
 pub mod dram;
+pub mod energy;
 pub mod fabric;
 pub mod frontend;
 pub mod issue;
+pub mod l3;
 pub mod machine;
 pub mod pages;
 pub mod port;
@@ -24,4 +27,4 @@ pub mod synthetic;
 pub mod wheel;
 
 pub use machine::{SimError, StuckReport};
-pub use simulate::{KernelRun, Metrics, Settings, Simulated, simulate, simulate_with};
+pub use simulate::{KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_with};

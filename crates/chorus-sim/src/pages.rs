@@ -114,6 +114,35 @@ impl Pages {
         }
     }
 
+    /// The first physical lines of the pages that virtual lines lie in, without those that nobody has touched.
+    pub fn touched(&self, lines: Range<u64>) -> impl Iterator<Item = LineAddr> + use<'_> {
+        let pages = lines.start >> self.shift..(lines.end + (1 << self.shift) - 1) >> self.shift;
+        let single = self.placement == Placement::Single;
+        pages.filter_map(move |page| match self.physical.get(page as usize) {
+            Some(&first) if first != UNTOUCHED => Some(LineAddr(first)),
+            Some(_) | None => single.then_some(LineAddr(page << self.shift)),
+        })
+    }
+
+    /// The parts of a range of virtual lines that lie in the memory of a module, or may come to lie there, because nobody has touched them.
+    pub fn in_memory_of(&self, module: u16, lines: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<'_> {
+        let Range { start, end } = *lines;
+        let pages = start >> self.shift..(end + (1 << self.shift) - 1) >> self.shift;
+        let is_here = move |page: &u64| match self.physical.get(*page as usize) {
+            Some(&first) if first != UNTOUCHED => first >> HOME_SHIFT == u64::from(module),
+            Some(_) | None => true,
+        };
+        pages.filter(is_here).map(move |page| {
+            let first = page << self.shift;
+            first.max(start)..(first + (1 << self.shift)).min(end)
+        })
+    }
+
+    /// Lines of a page.
+    pub fn page_lines(&self) -> u32 {
+        1 << self.shift
+    }
+
     /// Pages in the memory of each module.
     pub fn per_module(&self) -> impl Iterator<Item = usize> {
         self.touched.iter().map(Vec::len)
@@ -126,7 +155,12 @@ mod tests {
 
     /// Pages of four lines, on three modules.
     fn pages(placement: Placement) -> Pages {
-        Pages::new(&Memory { page_bytes: 512, placement }, 3, &[0..128 * 9, 128 * 9..128 * 20], 128)
+        Pages::new(
+            &Memory { page_bytes: 512, alignment_bytes: 256, placement },
+            3,
+            &[0..128 * 9, 128 * 9..128 * 20],
+            128,
+        )
     }
 
     #[test]
@@ -166,6 +200,24 @@ mod tests {
         let mut pages = pages(Placement::Single);
         assert_eq!(pages.physical(123, 2), LineAddr(123));
         assert_eq!(pages.virtual_line(LineAddr(123)), LineAddr(123));
+    }
+
+    #[test]
+    fn pages_of_lines_are_those_that_somebody_has_touched() {
+        let mut pages = pages(Placement::FirstTouch);
+        let (second, third) = (pages.physical(6, 1), pages.physical(8, 2));
+        let touched: Vec<_> = pages.touched(1..9).collect();
+        assert_eq!(touched, [LineAddr(second.0 - 2), third]);
+    }
+
+    #[test]
+    fn a_module_has_the_pages_that_are_its_own_and_those_that_are_nobodys() {
+        let mut pages = pages(Placement::FirstTouch);
+        pages.physical(5, 1);
+        pages.physical(8, 2);
+        let own = |module| pages.in_memory_of(module, &(2..14)).collect::<Vec<_>>();
+        assert_eq!(own(0), [2..4, 12..14]);
+        assert_eq!(own(1), [2..4, 4..8, 12..14]);
     }
 
     #[test]

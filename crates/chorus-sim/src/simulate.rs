@@ -1,16 +1,19 @@
 //! Running a program on a machine, and what comes out of it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
 
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{Build, Protocol};
+use chorus_protocol::registry::{Build, Commands, Protocol};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
+use crate::energy::access_energies;
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
-use crate::machine::{Machine, SimError};
+use crate::machine::{Machine, STREAMS_MAX, SimError};
 use crate::stats::{COUNTERS, Counter, Distance, Machines, Stats, Unit};
 
 /// Counters and derived figures by their keys.
@@ -23,7 +26,7 @@ pub struct KernelRun {
     pub name: String,
     /// Core cycles from launch to the end of its last wavefront.
     pub cycles: u64,
-    /// Its counters.
+    /// What was counted meanwhile, of all kernels that ran at the same time.
     pub metrics: Metrics,
 }
 
@@ -53,12 +56,15 @@ pub struct Settings {
     pub fences: bool,
     /// A seeded fault to build in.
     pub fault: Option<u8>,
+    /// Whether kernels that declare what they access are held to it where the command processor of several modules believes them.
+    pub check_annotations: bool,
 }
 
 impl Settings {
     /// A protocol as it declares itself, for programs that may contain fences.
     pub fn defaults(protocol: &dyn Protocol) -> Settings {
-        Settings { parameters: Parameters::defaults(protocol.parameters()), fences: true, fault: None }
+        let parameters = Parameters::defaults(protocol.parameters());
+        Settings { parameters, fences: true, fault: None, check_annotations: true }
     }
 }
 
@@ -80,6 +86,27 @@ pub fn simulate_with(
     program: &mut dyn Program,
     memory: HostMemory,
 ) -> Result<Simulated, SimError> {
+    let modules = 0..config.hierarchy.modules() as u16;
+    simulate_streams(config, protocol, settings, &mut [Stream { program, modules }], memory)
+}
+
+/// A program whose kernels run in order, at the same time as those of other streams (CPElide paper, section II-B).
+pub struct Stream<'p> {
+    /// The program.
+    pub program: &'p mut dyn Program,
+    /// The modules that share its kernels.
+    pub modules: Range<u16>,
+}
+
+/// Runs programs at the same time on a machine; `memory` has the data of all.
+pub fn simulate_streams(
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    settings: Settings,
+    streams: &mut [Stream<'_>],
+    memory: HostMemory,
+) -> Result<Simulated, SimError> {
+    check_streams(config, streams)?;
     if config.core.lanes as usize != LANES {
         return Err(SimError::Unsupported(format!(
             "core.lanes is {}; kernels are written for {LANES}",
@@ -91,20 +118,45 @@ pub fn simulate_with(
         return Err(SimError::Unsupported(format!("core.wavefronts is {given}; at most {WAVES_MAX} are supported")));
     }
     match config.l1.line_bytes {
-        128 => run::<32>(config, protocol, settings, program, memory),
-        64 => run::<16>(config, protocol, settings, program, memory),
-        8 => run::<2>(config, protocol, settings, program, memory),
+        128 => run::<32>(config, protocol, settings, streams, memory),
+        64 => run::<16>(config, protocol, settings, streams, memory),
+        8 => run::<2>(config, protocol, settings, streams, memory),
         bytes => {
             Err(SimError::Unsupported(format!("l1.line_bytes is {bytes}; lines of 8, 64 and 128 bytes are supported")))
         }
     }
 }
 
+/// Refuses more streams than can run at the same time, and modules that the machine does not have.
+fn check_streams(config: &SystemConfig, streams: &[Stream<'_>]) -> Result<(), SimError> {
+    let given = streams.len();
+    if given > STREAMS_MAX {
+        return Err(SimError::Unsupported(format!("{given} streams; at most {STREAMS_MAX} run at the same time")));
+    }
+    let modules = config.hierarchy.modules();
+    match streams.iter().find(|stream| stream.modules.is_empty() || u32::from(stream.modules.end) > modules) {
+        Some(Stream { modules: Range { start, end }, .. }) => Err(SimError::Unsupported(format!(
+            "a stream is bound to modules {start}..{end}; the system {} has {modules}",
+            config.name
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What was counted before a kernel.
+struct Before {
+    name: String,
+    stats: Stats,
+    cycles: u64,
+    nanoseconds: f64,
+    tallies: Vec<(String, f64)>,
+}
+
 fn run<const W: usize>(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
     settings: Settings,
-    program: &mut dyn Program,
+    streams: &mut [Stream<'_>],
     memory: HostMemory,
 ) -> Result<Simulated, SimError>
 where
@@ -112,28 +164,69 @@ where
 {
     let mut machine = Machine::<W>::new(config, protocol, settings, memory)?;
     let mut kernels = Vec::new();
-    while let Some(kernel) = program.next_kernel(&machine.memory) {
-        let (before, start, started_ns) = (machine.stats.clone(), machine.cycles(), machine.nanoseconds());
-        let tallied = machine.tallies(protocol);
-        machine.run_kernel(&kernel)?;
-        let stats = machine.stats.since(&before);
-        let elapsed_ns = machine.nanoseconds() - started_ns;
-        let mut metrics = metrics(&stats, elapsed_ns, config, protocol, machine.clocks());
-        let since = machine.tallies(protocol).into_iter().zip(tallied).map(|((key, now), (_, then))| (key, now - then));
-        metrics.extend(since);
-        kernels.push(KernelRun { name: kernel.name.clone(), cycles: machine.cycles() - start, metrics });
+    let mut running: Vec<Option<Before>> = Vec::new();
+    for (number, stream) in streams.iter_mut().enumerate() {
+        running.push(launch_next(&mut machine, number, stream, protocol)?);
     }
+    while running.iter().any(Option::is_some) {
+        let number = machine.run_until_over()?;
+        if let Some(before) = running[number].take() {
+            kernels.push(kernel_run(&machine, before, config, protocol));
+        }
+        running[number] = launch_next(&mut machine, number, &mut streams[number], protocol)?;
+    }
+    machine.finish()?;
     let simulated_ns = machine.nanoseconds();
     let mut metrics = metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks());
     metrics.extend(machine.tallies(protocol));
+    if matches!(machine.processor.commands(), Commands::Table | Commands::TableOfRanges) {
+        let (structures, structures_max) = machine.processor.structures();
+        metrics.insert("table.rows_max".to_string(), machine.processor.rows_max() as f64);
+        metrics.insert("table.structures".to_string(), structures as f64);
+        metrics.insert("table.structures_max".to_string(), structures_max as f64);
+    }
     Ok(Simulated {
         cycles: machine.cycles(),
         simulated_ns,
         accesses: machine.stats.get(Counter::L1Accesses),
-        check: program.check(&machine.memory),
+        check: streams.iter().try_for_each(|stream| stream.program.check(&machine.memory)),
         metrics,
         kernels,
     })
+}
+
+/// Launches the next kernel of a stream, if it has one.
+fn launch_next<const W: usize>(
+    machine: &mut Machine<'_, W>,
+    number: usize,
+    stream: &mut Stream<'_>,
+    protocol: &'static dyn Protocol,
+) -> Result<Option<Before>, SimError> {
+    let Some(kernel) = stream.program.next_kernel(&machine.memory) else { return Ok(None) };
+    let before = Before {
+        name: kernel.name.clone(),
+        stats: machine.stats.clone(),
+        cycles: machine.cycles(),
+        nanoseconds: machine.nanoseconds(),
+        tallies: machine.tallies(protocol),
+    };
+    machine.launch(number, Rc::new(kernel), stream.modules.clone())?;
+    Ok(Some(before))
+}
+
+/// What was counted from `before` a kernel to its end.
+fn kernel_run<const W: usize>(
+    machine: &Machine<'_, W>,
+    before: Before,
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+) -> KernelRun {
+    let stats = machine.stats.since(&before.stats);
+    let elapsed_ns = machine.nanoseconds() - before.nanoseconds;
+    let mut metrics = metrics(&stats, elapsed_ns, config, protocol, machine.clocks());
+    let tallies = machine.tallies(protocol).into_iter().zip(before.tallies);
+    metrics.extend(tallies.map(|((key, now), (_, then))| (key, now - then)));
+    KernelRun { name: before.name, cycles: machine.cycles() - before.cycles, metrics }
 }
 
 /// Every counter under its key, traffic by class, and interconnect energy.
@@ -146,7 +239,14 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
-    for spec in COUNTERS.iter().filter(|spec| several || spec.machines == Machines::All) {
+    let with_l3 = config.l3.bank_bytes > 0;
+    let has = |machines: Machines| match machines {
+        Machines::All => true,
+        Machines::OfSeveralModules => several,
+        Machines::WithL3 => with_l3,
+        Machines::WithCommands => several && protocol.declaration().commands != Commands::None,
+    };
+    for spec in COUNTERS.iter().filter(|spec| has(spec.machines)) {
         let value = match spec.unit {
             Unit::Count => stats.get(spec.counter),
             Unit::Cycles => clocks.core.count(stats.get(spec.counter)),
@@ -164,6 +264,7 @@ fn metrics(
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
     }
+    metrics.extend(access_energies(stats, config));
     let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);
     metrics.insert("energy.dynamic_nj".to_string(), dynamic);
     metrics.insert("energy.static_nj".to_string(), fixed);

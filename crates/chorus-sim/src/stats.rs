@@ -37,6 +37,16 @@ pub enum Counter {
     PortStallTicks,
     L2Lookups,
     L2LookupTicks,
+    L3Hits,
+    L3Misses,
+    L1L2Flits,
+    L2L3Flits,
+    RemoteFlits,
+    L2Acquires,
+    L2Releases,
+    L2OperationsElided,
+    LinesWrittenBack,
+    BoundaryTicks,
 }
 
 /// The declaration of a counter.
@@ -61,6 +71,10 @@ pub enum Machines {
     All,
     /// Those of several modules.
     OfSeveralModules,
+    /// Those with an L3.
+    WithL3,
+    /// Those whose protocol has a command processor tell shared banks what to do between kernels.
+    WithCommands,
 }
 
 /// Unit of a counter.
@@ -83,6 +97,16 @@ const fn cycles(counter: Counter, key: &'static str, definition: &'static str) -
 /// A counter of machines of several modules.
 const fn several(spec: CounterSpec) -> CounterSpec {
     CounterSpec { machines: Machines::OfSeveralModules, ..spec }
+}
+
+/// A counter of machines with an L3.
+const fn with_l3(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { machines: Machines::WithL3, ..spec }
+}
+
+/// A counter of what shared banks do between kernels.
+const fn commanded(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { machines: Machines::WithCommands, ..spec }
 }
 
 /// Every counter, in the order of [`Counter`].
@@ -138,6 +162,36 @@ pub const COUNTERS: &[CounterSpec] = &[
         "l2.lookup_cycles",
         "sum over those messages of the time from their arrival until the tags have been looked up",
     )),
+    with_l3(count(Counter::L3Hits, "l3.hits", "fetches of L2 banks whose line the L3 held")),
+    with_l3(count(Counter::L3Misses, "l3.misses", "fetches of L2 banks whose line the L3 took from memory")),
+    with_l3(count(
+        Counter::L1L2Flits,
+        "traffic.l1_l2.flits",
+        "flits of 16 bytes between private caches and L2 banks of one module: one of a message without data, and those of a whole line more of one with data",
+    )),
+    with_l3(count(Counter::L2L3Flits, "traffic.l2_l3.flits", "the same between L2 banks and the L3")),
+    with_l3(count(Counter::RemoteFlits, "traffic.remote.flits", "the same from module to module")),
+    commanded(count(Counter::L2Acquires, "boundary.l2_acquires", "L2s of a module emptied between kernels")),
+    commanded(count(
+        Counter::L2Releases,
+        "boundary.l2_releases",
+        "L2s of a module written back, without being emptied, between kernels",
+    )),
+    commanded(count(
+        Counter::L2OperationsElided,
+        "boundary.l2_elided",
+        "one release and one acquire for each module of each kernel, less those performed before it",
+    )),
+    commanded(count(
+        Counter::LinesWrittenBack,
+        "boundary.written_back",
+        "dirty lines handed on by L2s that were written back or emptied between kernels",
+    )),
+    commanded(cycles(
+        Counter::BoundaryTicks,
+        "boundary.cycles",
+        "time that kernels waited, after their launch latency or their last work-group, for the command processor and the L2s",
+    )),
 ];
 
 /// Messages, flits and bytes of one traffic class.
@@ -179,11 +233,13 @@ impl Distance {
     }
 }
 
-/// Messages and bytes of one traffic class.
+/// Messages, flits and bytes of one traffic class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Messages.
     pub messages: u64,
+    /// Flits, as long as those of the crossbars.
+    pub flits: u64,
     /// Bytes of headers and payloads.
     pub bytes: u64,
 }
@@ -223,9 +279,10 @@ impl Stats {
 
     /// Counts a message that leaves its module.
     #[inline]
-    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, bytes: u64) {
+    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, flits: u64, bytes: u64) {
         let sent = &mut self.distant[distance as usize][class as usize];
         sent.messages += 1;
+        sent.flits += flits;
         sent.bytes += bytes;
     }
 
@@ -239,6 +296,7 @@ impl Stats {
         let all = self.distant[distance as usize].iter();
         all.fold(Sent::default(), |sum, sent| Sent {
             messages: sum.messages + sent.messages,
+            flits: sum.flits + sent.flits,
             bytes: sum.bytes + sent.bytes,
         })
     }
@@ -268,6 +326,7 @@ impl Stats {
         }
         for (value, before) in difference.distant.iter_mut().flatten().zip(earlier.distant.iter().flatten()) {
             value.messages -= before.messages;
+            value.flits -= before.flits;
             value.bytes -= before.bytes;
         }
         difference

@@ -35,10 +35,16 @@ pub struct SystemConfig {
     pub inter_gpu: Link,
     /// Where pages lie.
     pub memory: Memory,
+    /// The memory-side cache, one slice between each L2 bank and its memory channel.
+    pub l3: L3,
     /// Off-chip memory, one channel beside each L2 bank.
     pub dram: Dram,
+    /// The command processors that launch kernels, for protocols that give them commands to the caches.
+    pub command_processor: CommandProcessor,
     /// Interconnect energy constants.
     pub energy: Energy,
+    /// Energies of accesses to the memory hierarchy.
+    pub access_energy: AccessEnergy,
     /// When a run that makes no progress is given up.
     pub watchdog: Watchdog,
 }
@@ -246,6 +252,8 @@ pub struct Link {
 pub struct Memory {
     /// Size of a page.
     pub page_bytes: u32,
+    /// Multiples of this many bytes begin a buffer.
+    pub alignment_bytes: u32,
     /// In which module's memory a page lies.
     pub placement: Placement,
 }
@@ -278,6 +286,54 @@ pub struct Network {
     pub latency_cycles: u32,
     /// Buffer of one virtual channel.
     pub vc_buffer_flits: u32,
+}
+
+/// The memory-side cache: it holds lines of the memory channel behind it, whether or not an L2 holds them too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L3 {
+    /// Capacity of one slice; 0 where the machine has no L3.
+    pub bank_bytes: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Core cycles from the departure of a request at the L2 bank to the answer of a hit.
+    pub latency_cycles: u32,
+    /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction.
+    pub bytes_per_cycle: u32,
+}
+
+/// The global command processor and those of the modules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandProcessor {
+    /// Core cycles of a message between the global command processor and that of one module.
+    pub unicast_cycles: u32,
+    /// Core cycles of a message from the global command processor to all modules.
+    pub broadcast_cycles: u32,
+    /// Clock of the command processors.
+    pub mhz: u32,
+    /// Their cycles for an access to their private memory.
+    pub memory_cycles: u32,
+    /// Nanoseconds in which the acquires and releases of a kernel are worked out.
+    pub elide_ns: u32,
+    /// Rows of the table of data structures.
+    pub rows: u32,
+    /// Data structures of a kernel that the table tells apart.
+    pub structures_per_kernel: u32,
+    /// What the table takes the L2 of a module to hold.
+    pub holds: Holds,
+    /// Sets of acquires and releases that a kernel boundary performs one after the other.
+    pub sets: u32,
+}
+
+/// What the table of a command processor takes the L2 of a module to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// All that kernels accessed from the module.
+    Accessed,
+    /// Of that, what lies in the module's own memory, under protocols whose L2s keep nothing else.
+    OwnMemory,
 }
 
 /// Off-chip memory.
@@ -350,6 +406,38 @@ pub struct Energy {
     pub vc_buffer_uw: f64,
     /// Virtual channels of each virtual network at each port.
     pub vcs_per_network: u32,
+}
+
+/// Energies of accesses to the memory hierarchy, in picojoules. Where all are 0, none is reported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessEnergy {
+    /// One fetch of a line from an instruction cache.
+    pub l1i_pj: f64,
+    /// Wavefront instructions that one such fetch delivers.
+    pub l1i_instructions: u32,
+    /// One access of a wavefront to a line of the private data cache.
+    pub l1d_pj: f64,
+    /// One access of a wavefront to the local data share.
+    pub lds_pj: f64,
+    /// One input of an L2 bank.
+    pub l2_pj: f64,
+    /// One flit of 16 bytes between a private cache and a bank of its module.
+    pub l1_l2_flit_pj: f64,
+    /// One flit of 16 bytes between an L2 bank and its slice of the L3.
+    pub l2_l3_flit_pj: f64,
+    /// One flit of 16 bytes from module to module.
+    pub remote_flit_pj: f64,
+    /// One line read from or written to off-chip memory.
+    pub dram_pj: f64,
+}
+
+impl AccessEnergy {
+    /// Whether the machine says what accesses cost.
+    pub fn is_declared(&self) -> bool {
+        let arrays = self.l1i_pj + self.l1d_pj + self.lds_pj + self.l2_pj + self.dram_pj;
+        arrays + self.l1_l2_flit_pj + self.l2_l3_flit_pj + self.remote_flit_pj > 0.0
+    }
 }
 
 /// The watchdog on simulated progress.

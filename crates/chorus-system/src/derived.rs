@@ -20,8 +20,16 @@ fn figure(name: &'static str, value: impl ToString, how: impl Into<String>) -> D
 
 /// The derived figures of a machine, from the cores outwards.
 pub fn derived(config: &SystemConfig) -> Vec<Derived> {
-    [compute(config), caches(config), directory(config), network(config), memory(config), clocks(&config.clocks)]
-        .concat()
+    [
+        compute(config),
+        caches(config),
+        directory(config),
+        network(config),
+        last_level(config),
+        memory(config),
+        clocks(&config.clocks),
+    ]
+    .concat()
 }
 
 fn compute(config: &SystemConfig) -> Vec<Derived> {
@@ -143,6 +151,34 @@ fn network(config: &SystemConfig) -> Vec<Derived> {
             "flits of a whole line",
             1 + u64::from(data_flits),
             format!("one header flit + l1.line_bytes / network.flit_bytes = 1 + {data_flits}"),
+        ),
+    ]
+}
+
+/// Nothing where there is no L3.
+fn last_level(config: &SystemConfig) -> Vec<Derived> {
+    let (l3, slices) = (&config.l3, config.hierarchy.modules() * config.l2.banks);
+    if l3.bank_bytes == 0 {
+        return Vec::new();
+    }
+    vec![
+        figure(
+            "aggregate L3",
+            bytes(u64::from(slices) * u64::from(l3.bank_bytes)),
+            format!("modules x l2.banks x l3.bank_bytes = {slices} x {}", bytes(l3.bank_bytes.into())),
+        ),
+        figure(
+            "L3 sets per slice",
+            sets(l3.bank_bytes, l3.ways, config.l1.line_bytes),
+            "l3.bank_bytes / (l3.ways x l1.line_bytes)",
+        ),
+        figure(
+            "L2 to L3 peak per direction",
+            gigabytes_per_second([slices, l3.bytes_per_cycle, config.clocks.core_mhz]),
+            format!(
+                "modules x l2.banks x l3.bytes_per_cycle x clocks.core_mhz = {slices} x {} B x {} MHz",
+                l3.bytes_per_cycle, config.clocks.core_mhz
+            ),
         ),
     ]
 }

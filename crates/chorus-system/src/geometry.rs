@@ -4,7 +4,8 @@
 //! mistyped number from asking for more memory than there is.
 
 use crate::config::{
-    Clocks, Core, Directory, Dram, Energy, Hierarchy, L1, L2, Link, Memory, Network, SystemConfig, Watchdog,
+    AccessEnergy, Clocks, CommandProcessor, Core, Directory, Dram, Energy, Hierarchy, L1, L2, L3, Link, Memory,
+    Network, SystemConfig, Watchdog,
 };
 
 /// Most modules of a machine: one bit each in a 64-bit word.
@@ -19,6 +20,9 @@ const LINES_PER_ENTRY_MAX: u32 = 8;
 const INTERLEAVE_LINES_MAX: u32 = 4096;
 /// Pages: a line at least, and at most what the largest translation unit covers with one entry.
 const PAGE_BYTES_MAX: u32 = 1 << 30;
+
+/// The least alignment of buffers.
+const ALIGNMENT_BYTES_MIN: u32 = 256;
 /// The width of a wavefront that kernels are written for.
 const LANES: u32 = 32;
 /// Most wavefronts of a core: one bit each in a 64-bit word.
@@ -82,8 +86,11 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
         ["inter_gpu.megabytes_per_second", "inter_gpu.latency_cycles", "inter_gpu.queue_bytes"],
     )?;
     check_memory(&config.memory, config.l1.line_bytes)?;
+    check_l3(&config.l3, &config.l2, config.l1.line_bytes)?;
     check_dram(&config.dram, config.l1.line_bytes)?;
+    check_command_processor(&config.command_processor)?;
     check_energy(&config.energy)?;
+    check_access_energy(&config.access_energy)?;
     check_watchdog(&config.watchdog)
 }
 
@@ -266,6 +273,13 @@ fn check_memory(memory: &Memory, line_bytes: u32) -> Check {
         memory.page_bytes,
         format!("at least l1.line_bytes = {line_bytes}"),
         &["l1.line_bytes"],
+    )?;
+    power_of_two("memory.alignment_bytes", memory.alignment_bytes, PAGE_BYTES_MAX)?;
+    require(
+        memory.alignment_bytes >= ALIGNMENT_BYTES_MIN,
+        "memory.alignment_bytes",
+        memory.alignment_bytes,
+        "256 or more, so that two buffers never share a line",
     )
 }
 
@@ -308,6 +322,34 @@ fn check_network(network: &Network) -> Check {
     between("network.vc_buffer_flits", network.vc_buffer_flits, 1, ENTRIES_MAX)
 }
 
+/// A machine without an L3 says so with a capacity of nothing.
+fn check_l3(l3: &L3, l2: &L2, line_bytes: u32) -> Check {
+    between("l3.ways", l3.ways, 1, WAYS_MAX)?;
+    if l3.bank_bytes > 0 {
+        check_capacity(
+            "l3.bank_bytes",
+            l3.bank_bytes,
+            ("l3.ways", l3.ways),
+            line_bytes,
+            &["l3.ways", "l1.line_bytes"],
+        )?;
+        check_total("l3.bank_bytes", l3.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
+    }
+    between("l3.latency_cycles", l3.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    between("l3.bytes_per_cycle", l3.bytes_per_cycle, 1, COUNT_MAX)
+}
+
+fn check_command_processor(processor: &CommandProcessor) -> Check {
+    between("command_processor.unicast_cycles", processor.unicast_cycles, 0, LATENCY_CYCLES_MAX)?;
+    between("command_processor.broadcast_cycles", processor.broadcast_cycles, 0, LATENCY_CYCLES_MAX)?;
+    between("command_processor.mhz", processor.mhz, 1, LATENCY_CYCLES_MAX)?;
+    between("command_processor.memory_cycles", processor.memory_cycles, 0, LATENCY_CYCLES_MAX)?;
+    between("command_processor.elide_ns", processor.elide_ns, 0, LATENCY_CYCLES_MAX)?;
+    between("command_processor.rows", processor.rows, 1, ENTRIES_MAX)?;
+    between("command_processor.structures_per_kernel", processor.structures_per_kernel, 1, COUNT_MAX)?;
+    between("command_processor.sets", processor.sets, 1, COUNT_MAX)
+}
+
 fn check_dram(dram: &Dram, line_bytes: u32) -> Check {
     between("dram.bytes_per_cycle", dram.bytes_per_cycle, 1, COUNT_MAX)?;
     between("dram.queue", dram.queue, DRAM_QUEUE_MIN, ENTRIES_MAX)?;
@@ -341,10 +383,29 @@ fn check_dram(dram: &Dram, line_bytes: u32) -> Check {
 }
 
 fn check_energy(energy: &Energy) -> Check {
-    for (key, value) in [("energy.flit_pj", energy.flit_pj), ("energy.vc_buffer_uw", energy.vc_buffer_uw)] {
-        require((0.0..=ENERGY_MAX).contains(&value), key, value, format!("a finite number from 0 to {ENERGY_MAX:e}"))?;
-    }
+    check_finite("energy.flit_pj", energy.flit_pj)?;
+    check_finite("energy.vc_buffer_uw", energy.vc_buffer_uw)?;
     between("energy.vcs_per_network", energy.vcs_per_network, 1, COUNT_MAX)
+}
+
+fn check_access_energy(energy: &AccessEnergy) -> Check {
+    for (key, value) in [
+        ("access_energy.l1i_pj", energy.l1i_pj),
+        ("access_energy.l1d_pj", energy.l1d_pj),
+        ("access_energy.lds_pj", energy.lds_pj),
+        ("access_energy.l2_pj", energy.l2_pj),
+        ("access_energy.l1_l2_flit_pj", energy.l1_l2_flit_pj),
+        ("access_energy.l2_l3_flit_pj", energy.l2_l3_flit_pj),
+        ("access_energy.remote_flit_pj", energy.remote_flit_pj),
+        ("access_energy.dram_pj", energy.dram_pj),
+    ] {
+        check_finite(key, value)?;
+    }
+    between("access_energy.l1i_instructions", energy.l1i_instructions, 1, COUNT_MAX)
+}
+
+fn check_finite(key: &'static str, value: f64) -> Check {
+    require((0.0..=ENERGY_MAX).contains(&value), key, value, format!("a finite number from 0 to {ENERGY_MAX:e}"))
 }
 
 fn check_watchdog(watchdog: &Watchdog) -> Check {

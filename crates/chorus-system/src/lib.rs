@@ -40,8 +40,9 @@ mod schema;
 mod text_file;
 
 pub use config::{
-    Clocks, Core, Directory, DirectoryRange, DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Hierarchy, L1,
-    L2, Link, Memory, Network, Placement, Replacement, Scheduler, SystemConfig, Watchdog,
+    AccessEnergy, Clocks, CommandProcessor, Core, Directory, DirectoryRange, DirectoryReplacement, Dram, DramModel,
+    DramTiming, Energy, Hierarchy, Holds, L1, L2, L3, Link, Memory, Network, Placement, Replacement, Scheduler,
+    SystemConfig, Watchdog,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};

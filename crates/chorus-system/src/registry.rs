@@ -23,6 +23,13 @@ pub const SYSTEMS: &[ShippedSystem] = &[
     ShippedSystem { name: "rec-8gpu", text: include_str!("../../../systems/rec-8gpu.toml") },
     ShippedSystem { name: "rec-16gpu", text: include_str!("../../../systems/rec-16gpu.toml") },
     ShippedSystem { name: "rec-nvidia", text: include_str!("../../../systems/rec-nvidia.toml") },
+    ShippedSystem { name: "cpelide", text: include_str!("../../../systems/cpelide.toml") },
+    ShippedSystem { name: "cpelide-2", text: include_str!("../../../systems/cpelide-2.toml") },
+    ShippedSystem { name: "cpelide-6", text: include_str!("../../../systems/cpelide-6.toml") },
+    ShippedSystem { name: "cpelide-7", text: include_str!("../../../systems/cpelide-7.toml") },
+    ShippedSystem { name: "cpelide-8", text: include_str!("../../../systems/cpelide-8.toml") },
+    ShippedSystem { name: "cpelide-16", text: include_str!("../../../systems/cpelide-16.toml") },
+    ShippedSystem { name: "cpelide-mono", text: include_str!("../../../systems/cpelide-mono.toml") },
 ];
 
 /// The file of a shipped system.

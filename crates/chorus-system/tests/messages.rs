@@ -39,14 +39,14 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     let error = resolve("tcc", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `tcc`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`; \
-         or the path of a file that ends in .toml; did you mean `tc`?"
+        "unknown system `tcc`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`, \
+         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`; or the path of a file that ends in .toml; did you mean `tc`?"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`; \
-         or the path of a file that ends in .toml"
+        "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`, \
+         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`; or the path of a file that ends in .toml"
     );
 }
 
@@ -108,7 +108,8 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "[clocks]",
         "[cloks]",
         "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, `l2`, \
-         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`, `scale`, `base`; did you mean `clocks`?",
+         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
+         `watchdog`, `scale`, `base`; did you mean `clocks`?",
     );
 }
 
@@ -204,13 +205,13 @@ fn missing_keys_are_named() {
 fn a_file_that_speaks_of_modules_describes_all_of_its_machine() {
     let error = edited("[clocks]", "[hierarchy]\ngpus = 2\ngpms = 1\n\n[clocks]").to_string();
     assert!(error.starts_with("my.toml: missing keys `directory.entries`, `directory.ways`"), "{error}");
-    assert!(error.ends_with("`memory.page_bytes`, `memory.placement`"), "{error}");
+    assert!(error.ends_with("`access_energy.remote_flit_pj`, `access_energy.dram_pj`"), "{error}");
 }
 
 #[test]
 fn a_section_that_files_may_leave_out_is_given_as_a_whole() {
     let error = edited("[clocks]", "[memory]\npage_bytes = 4096\n\n[clocks]").to_string();
-    assert_eq!(error, "my.toml: missing key `memory.placement`");
+    assert_eq!(error, "my.toml: missing keys `memory.alignment_bytes`, `memory.placement`");
 }
 
 #[test]
@@ -252,7 +253,8 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
     check_set(
         "flit_bytes=64",
         "--set flit_bytes=64: unknown key `flit_bytes`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, \
-         `l2`, `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `dram`, `energy`, `watchdog`; did you mean `network.flit_bytes`?",
+         `l2`, `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
+         `watchdog`; did you mean `network.flit_bytes`?",
     );
 }
 
@@ -316,7 +318,7 @@ fn impossible_geometry_is_placed_at_the_override_that_made_it() {
 
 #[test]
 fn every_impossible_size_is_refused_with_what_is_accepted() {
-    for (text, accepted) in [
+    refused_with(&[
         ("name=T C", "1 to 64 lower-case letters, digits and hyphens"),
         ("title=\"\"", "one line of text"),
         ("hierarchy.gpus=0", "1 to 64"),
@@ -371,7 +373,27 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("energy.vcs_per_network=0", "1 to 1024"),
         ("watchdog.idle_cycles=0", "1 to 1000000000000"),
         ("watchdog.cycles=1000000000001", "1 to 1000000000000"),
-    ] {
+    ]);
+}
+
+#[test]
+fn impossible_sizes_of_chiplets_are_refused_too() {
+    refused_with(&[
+        ("l3.ways=0", "1 to 256"),
+        ("l3.bank_bytes=1000", "a multiple of l3.ways x l1.line_bytes = 16 x 128 = 2048"),
+        ("l3.bytes_per_cycle=0", "1 to 1024"),
+        ("command_processor.mhz=0", "1 to 1000000"),
+        ("command_processor.rows=0", "1 to 65536"),
+        ("command_processor.sets=0", "1 to 1024"),
+        ("access_energy.l2_pj=-1", "a finite number from 0 to 1e12"),
+        ("access_energy.l1i_instructions=0", "1 to 1024"),
+        ("memory.alignment_bytes=128", "256 or more, so that two buffers never share a line"),
+    ]);
+}
+
+/// Every override is refused, and what would be accepted is said.
+fn refused_with(overrides: &[(&str, &str)]) {
+    for (text, accepted) in overrides {
         let error = set(&[text]);
         let SystemError::Geometry { accepted: reported, .. } = &error else { panic!("{text}: {error}") };
         assert_eq!(reported, accepted, "{text}");
@@ -408,7 +430,7 @@ fn lines(text: &str) -> String {
 fn a_base_that_is_no_system_is_placed_and_corrected() {
     assert_eq!(
         lines("name = \"mine\"\nbase = \"recc\"\n"),
-        "my.toml:2:8: key `base` is `recc`, which is no system; accepted: `tc`, `hmg`, `rec`; did you mean `rec`?"
+        "my.toml:2:8: key `base` is `recc`, which is no system; accepted: `tc`, `hmg`, `rec`, `cpelide`; did you mean `rec`?"
     );
     assert_eq!(
         lines("base = 3\n"),
@@ -420,7 +442,7 @@ fn a_base_that_is_no_system_is_placed_and_corrected() {
 fn a_system_is_not_its_own_base() {
     assert_eq!(
         lines("name = \"hmg\"\nbase = \"hmg\"\n"),
-        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; accepted: `tc`, `hmg`, `rec`; \
+        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; accepted: `tc`, `hmg`, `rec`, `cpelide`; \
          did you mean `hmg`?"
     );
 }
@@ -429,7 +451,7 @@ fn a_system_is_not_its_own_base() {
 fn a_base_describes_all_of_its_machine() {
     assert_eq!(
         lines("base = \"rec-8gpu\"\n"),
-        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`"
+        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`, `cpelide`"
     );
 }
 

@@ -197,10 +197,81 @@ fn the_medium_scale_of_the_rec_machine_is_four_times_the_quick_one_and_a_quarter
 }
 
 #[test]
-fn only_the_rec_machines_have_a_medium_scale() {
+fn only_the_machines_of_rec_and_cpelide_have_a_medium_scale() {
     let has_medium = |name: &&str| scales(name).expect("the shipped system is read").contains(&Scale::Medium);
     let names: Vec<&str> = SYSTEMS.iter().map(|shipped| shipped.name).filter(has_medium).collect();
-    assert!(names.iter().all(|name| name.starts_with("rec")) && names.len() == 4, "{names:?}");
+    let of = |paper: &str| names.iter().filter(|name| name.starts_with(paper)).count();
+    assert_eq!((of("rec"), of("cpelide"), names.len()), (4, 7, 11), "{names:?}");
+}
+
+fn cpelide(name: &str, scale: Scale) -> SystemConfig {
+    resolve(name, scale, &[]).expect("the shipped system resolves").config
+}
+
+#[test]
+fn the_machine_of_the_cpelide_paper_is_that_of_its_table_i() {
+    let config = cpelide("cpelide", Scale::Paper);
+    assert_eq!((config.hierarchy.gpus, config.hierarchy.gpms, config.core.count), (1, 4, 60));
+    assert_eq!((config.clocks.core_mhz, config.core.registers, config.core.lds_bytes), (1801, 65_536, 64 << 10));
+    assert_eq!((config.l1.size_bytes, config.l1.ways, config.l1.line_bytes), (16 << 10, 16, 64));
+    assert_eq!((config.l1.latency_cycles, config.core.lds_latency_cycles), (140, 65));
+    assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.ways), (8 << 20, 32));
+    assert_eq!((4 * config.l2.banks * config.l3.bank_bytes, config.l3.ways), (16 << 20, 16));
+    assert_eq!((config.inter_gpm.megabytes_per_second, config.directory.entries), (768_000, 12 << 10));
+    assert_eq!(config.core.launch_latency_cycles, 2 * config.clocks.core_mhz);
+    let processor = &config.command_processor;
+    assert_eq!((processor.unicast_cycles, processor.broadcast_cycles, processor.mhz), (65, 100, 1500));
+    assert_eq!((processor.memory_cycles, processor.elide_ns, processor.rows, processor.sets), (31, 6000, 64, 1));
+}
+
+#[test]
+fn the_l3_and_the_hbm_of_cpelide_are_the_devices_however_many_chiplets_there_are() {
+    for name in SYSTEMS.iter().map(|shipped| shipped.name).filter(|name| name.starts_with("cpelide")) {
+        let config = cpelide(name, Scale::Paper);
+        let banks = config.hierarchy.modules() * config.l2.banks;
+        let megabytes = f64::from(banks * config.l3.bank_bytes) / f64::from(1 << 20);
+        assert!((megabytes - 16.0).abs() < 0.1, "{name} has {megabytes} MB of L3");
+        let gigabytes = f64::from(banks * config.dram.bytes_per_cycle * config.clocks.dram_mhz) / 1000.0;
+        // Whole bytes per cycle and channel are coarse where channels are many.
+        assert!((gigabytes / 512.0 - 1.0).abs() < 0.2, "{name} has {gigabytes} GB/s of HBM");
+    }
+}
+
+#[test]
+fn scales_of_the_cpelide_machine_are_a_sixteenth_and_a_quarter_of_a_chiplet() {
+    let paper = cpelide("cpelide", Scale::Paper);
+    for (scale, part, units) in [(Scale::Quick, 16, 4), (Scale::Medium, 4, 16)] {
+        let config = cpelide("cpelide", scale);
+        let chiplet = |config: &SystemConfig| {
+            [
+                config.l2.banks,
+                config.directory.entries,
+                config.inter_gpm.megabytes_per_second,
+                config.inter_gpm.queue_bytes,
+            ]
+        };
+        assert_eq!(chiplet(&config).map(|value| value * part), chiplet(&paper), "{scale}");
+        assert_eq!((config.core.count, &config.l3, &config.dram), (units, &paper.l3, &paper.dram), "{scale}");
+        assert_eq!((config.l2.bank_bytes, &config.l1), (paper.l2.bank_bytes, &paper.l1), "{scale}");
+    }
+}
+
+#[test]
+fn the_monolithic_machine_has_what_the_four_chiplets_of_cpelide_have() {
+    for scale in Scale::ALL {
+        let (mono, chiplets) = (cpelide("cpelide-mono", scale), cpelide("cpelide", scale));
+        assert_eq!(mono.hierarchy.modules(), 1);
+        assert_eq!((mono.core.count, mono.l2.banks), (4 * chiplets.core.count, 4 * chiplets.l2.banks), "{scale}");
+        assert_eq!((mono.l2.bank_bytes, mono.l3, mono.dram), (chiplets.l2.bank_bytes, chiplets.l3, chiplets.dram));
+    }
+}
+
+#[test]
+fn machines_without_an_l3_say_so() {
+    for name in ["tc", "hmg", "rec", "rec-8gpu"] {
+        let config = resolve(name, Scale::Quick, &[]).expect("the shipped system resolves").config;
+        assert_eq!((config.l3.bank_bytes, config.access_energy.is_declared()), (0, false), "{name}");
+    }
 }
 
 #[test]

@@ -110,7 +110,7 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
 /// so programs are shorter there.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     match (protocol.reach(), protocol.counters()) {
-        (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations(protocol.model())].concat(),
+        (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations(protocol)].concat(),
         (Reach::OneModule, Counters::None) => untimed_configurations(protocol.delivery()),
         (Reach::OneModule, Counters::Synchronised) => timed_configurations(),
     }
@@ -120,7 +120,7 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
 pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     match protocol.reach() {
         Reach::OneModule => smoke_configurations(),
-        Reach::AnyMachine => [smoke_configurations(), scoped::quick_configurations()].concat(),
+        Reach::AnyMachine => [smoke_configurations(), scoped::quick_configurations(protocol)].concat(),
     }
 }
 

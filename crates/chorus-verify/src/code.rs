@@ -117,7 +117,12 @@ impl Code {
                 match *op {
                     Op::Store { value, .. } => drop(more.insert(value)),
                     Op::Atomic { op, operand, .. } => more.extend(values.iter().map(|&old| op.apply(old, operand))),
-                    Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => {}
+                    Op::Load { .. }
+                    | Op::Fence { .. }
+                    | Op::Barrier { .. }
+                    | Op::Kernel(_)
+                    | Op::Command { .. }
+                    | Op::Settle => {}
                 }
             }
             if more == values || more.len() > VALUES {

@@ -6,12 +6,12 @@ use chorus_litmus::test::{Program, Thread};
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol};
+use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Promise, Protocol};
 
 use crate::code::{Code, NotRunnable};
 use crate::litmus::placement::{Placement, Places, lines_used};
 use crate::networks::Networks;
-use crate::program::{Location, Op, Seat, Step, WORDS};
+use crate::program::{Edge, Location, Op, Seat, Step, WORDS};
 
 /// Whether a thread waits for each load before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +107,9 @@ pub struct MachineConfig {
     /// Parameters of protocols that have them, by key, where they differ from what is explored.
     pub parameters: &'static [(&'static str, u64)],
 }
+
+/// Lines of a page, for commands to shared banks that concern one.
+const PAGE_LINES: u8 = 2;
 
 /// A cache of one set of `ways` lines with `mshrs` miss registers.
 pub fn one_set(ways: u32, mshrs: u32) -> CacheShape {
@@ -214,22 +217,59 @@ impl MachineConfig {
     /// What a protocol needs to build this machine's controllers.
     pub fn build_config(&self, protocol: &dyn Protocol, fault: Option<u8>) -> BuildConfig {
         let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
+        BuildConfig {
+            topology: self.topology,
+            l1: self.l1,
+            l2: self.l2,
+            directory: self.directory,
+            page_lines: u32::from(PAGE_LINES),
+            waves,
+            fences: true,
+            parameters: self.parameters(protocol),
+            fault,
+        }
+    }
+
+    /// The values of a protocol's parameters.
+    fn parameters(&self, protocol: &dyn Protocol) -> Parameters {
         let mut parameters = Parameters::explored(protocol.parameters());
         for (index, spec) in protocol.parameters().iter().enumerate() {
             if let Some(&(_, value)) = self.parameters.iter().find(|(key, _)| *key == spec.key) {
                 parameters.set(index, value);
             }
         }
-        BuildConfig {
-            topology: self.topology,
-            l1: self.l1,
-            l2: self.l2,
-            directory: self.directory,
-            waves,
-            fences: true,
-            parameters,
-            fault,
+        parameters
+    }
+
+    /// The same with commands to shared banks between kernels, where the protocol has any. When the private caches have ended the kernel every bank writes back or empties itself, and where no
+    /// directory keeps copies coherent it empties itself then, in any case; the next kernel begins when all are done. The first thread that ends a kernel gives the commands, in the place
+    /// of the command processor.
+    pub(crate) fn with_commands(&self, protocol: &dyn Protocol) -> MachineConfig {
+        let mut config = self.clone();
+        let pages: Vec<Option<u8>> = match protocol.commands(&self.parameters(protocol)) {
+            Commands::None => return config,
+            Commands::EveryKernel | Commands::Table => vec![None],
+            Commands::TableOfRanges => (0..self.lines).step_by(usize::from(PAGE_LINES)).map(Some).collect(),
+        };
+        let is_command = |op: &Op| matches!(op, Op::Command { .. });
+        if self.threads.iter().flat_map(|thread| &thread.steps).flat_map(|step| &step.alternatives).any(is_command) {
+            return config;
         }
+        let commands = |edges: &[Edge]| {
+            let banks = (0..self.topology.l2s).map(|bank| self.topology.l2(bank));
+            let places = banks.flat_map(|bank| pages.iter().map(move |&page| (bank, page)));
+            let command = |(bank, page)| edges.iter().map(|&edge| Op::Command { bank, edge, page }).collect();
+            places.map(|place| Step { alternatives: command(place), implied: true }).collect::<Vec<_>>()
+        };
+        let is_tracked = protocol.promises().contains(&Promise::Tracking);
+        let emptying = if is_tracked { Vec::new() } else { commands(&[Edge::Begin]) };
+        let ends = |step: &Step| step.alternatives.contains(&Op::Kernel(Edge::End));
+        if let Some(thread) = config.threads.iter_mut().find(|thread| thread.steps.iter().any(ends))
+            && let Some(end) = thread.steps.iter().position(ends)
+        {
+            thread.steps.splice(end + 1..end + 1, [commands(&[Edge::End, Edge::Begin]), emptying].concat());
+        }
+        config
     }
 
     /// The same on a machine of `gpus` GPUs of `gpms` modules, with `l1s` private caches and one bank in each. The line numbered `i` lies in the
@@ -243,7 +283,7 @@ impl MachineConfig {
     /// Where a thread runs, as memory models see it: those beside one private cache are a work-group. Between kernels and where they settle all threads
     /// meet, which only work-groups do in memory models; what they do there is without scope or has the widest, so that they may all be one.
     pub fn seat(&self, thread: usize) -> Seat {
-        let meets = |op: &Op| matches!(op, Op::Kernel(_) | Op::Settle);
+        let meets = |op: &Op| matches!(op, Op::Kernel(_) | Op::Command { .. } | Op::Settle);
         let steps = self.threads.iter().flat_map(|thread| &thread.steps);
         if steps.flat_map(|step| &step.alternatives).any(meets) {
             return Seat { gpu: 0, cta: 0 };

@@ -2,12 +2,12 @@
 
 use chorus_litmus::test::BarrierMode;
 use chorus_protocol::access::{CoreOp, CoreRequest, Txn};
-use chorus_protocol::address::LineAddr;
+use chorus_protocol::address::{AgentId, LineAddr};
 use chorus_protocol::line::{ByteMask, LineData};
 
 use crate::code::Next;
 use crate::config::{Loads, Stores};
-use crate::machine::{Action, Machine};
+use crate::machine::{Action, KernelEdges, Machine};
 use crate::program::{Edge, Op, Step, WORDS};
 use crate::state::Progress;
 
@@ -26,7 +26,7 @@ impl Machine {
                     Op::Store { .. } | Op::Atomic { returns: false, .. } if self.config.stores == Stores::Blocking => {
                         return None;
                     }
-                    Op::Load { .. } | Op::Atomic { .. } | Op::Store { .. } => {}
+                    Op::Load { .. } | Op::Atomic { .. } | Op::Store { .. } | Op::Command { .. } => {}
                 },
                 Progress::Answered(..) => {}
             }
@@ -71,8 +71,11 @@ impl Machine {
                         && (mode == BarrierMode::Arrive || self.complete_barrier(state, barrier))
                 }
                 Op::Settle => self.idle(state) && self.have_come(state),
-                Op::Kernel(Edge::End) => self.have_all(state, |end| end),
-                Op::Kernel(Edge::Begin) => self.have_all(state, |end| end + 1),
+                Op::Kernel(Edge::End) => self.have_all(state, |edges| edges.end),
+                Op::Kernel(Edge::Begin) => self.have_all(state, |edges| edges.begin),
+                Op::Command { bank, .. } => {
+                    self.have_all(state, |edges| edges.end + 1) && !self.is_commanded(state, thread, bank)
+                }
                 Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => true,
             }
     }
@@ -89,16 +92,32 @@ impl Machine {
 
     /// Whether the kernel runs that `thread` issues the operation in place `slot` in: a new one runs once it has begun everywhere.
     fn kernel_runs(&self, state: &[u32], thread: usize, slot: usize) -> bool {
-        let is_new = self.kernel_ends[thread].is_some_and(|end| slot > end + 1);
-        !is_new || self.have_all(state, |end| end + 2)
+        let is_new = self.kernel_edges[thread].is_some_and(|edges| slot > edges.begin);
+        !is_new || self.have_all(state, |edges| edges.begin + 1)
     }
 
-    /// Whether all threads have the answers to what they issue before a place that depends on where their kernel ends.
-    fn have_all(&self, state: &[u32], before: impl Fn(usize) -> usize) -> bool {
-        let answered = |thread, slot| matches!(self.progress(state, thread, slot), Progress::Answered(..));
-        let ends = self.kernel_ends.iter().enumerate();
-        ends.filter_map(|(thread, end)| Some((thread, (*end)?)))
-            .all(|(thread, end)| (0..before(end)).all(|slot| answered(thread, slot)))
+    /// Whether all threads have the answers to what they issue before a place that depends on where their kernel ends and the next begins.
+    fn have_all(&self, state: &[u32], before: impl Fn(KernelEdges) -> usize) -> bool {
+        let edges = self.kernel_edges.iter().enumerate();
+        edges
+            .filter_map(|(thread, edges)| Some((thread, (*edges)?)))
+            .all(|(thread, edges)| (0..before(edges)).all(|slot| self.is_answered(state, thread, slot)))
+    }
+
+    /// Whether a bank has not answered a command of the thread. With more than two banks, whose commands could overlap in very many ways, commands are given one after the other.
+    fn is_commanded(&self, state: &[u32], thread: usize, bank: AgentId) -> bool {
+        let counts = |other: AgentId| other == bank || self.config.topology.l2s > 2;
+        let steps = self.config.threads[thread].steps.iter().enumerate();
+        steps.into_iter().any(|(slot, step)| match self.progress(state, thread, slot) {
+            Progress::Outstanding(choice) => {
+                matches!(step.alternatives[usize::from(choice)], Op::Command { bank: other, .. } if counts(other))
+            }
+            Progress::Waiting | Progress::Answered(..) => false,
+        })
+    }
+
+    fn is_answered(&self, state: &[u32], thread: usize, slot: usize) -> bool {
+        matches!(self.progress(state, thread, slot), Progress::Answered(..))
     }
 
     fn awaits_answer(&self, state: &[u32], thread: usize) -> bool {
@@ -145,8 +164,8 @@ pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
         Op::Load { .. } => (CoreOp::Load, 0),
         Op::Store { value, .. } => (CoreOp::Store, value),
         Op::Atomic { op, operand, .. } => (CoreOp::Atomic(op), operand),
-        Op::Kernel(Edge::End) => (CoreOp::KernelEnd, 0),
-        Op::Kernel(Edge::Begin) => (CoreOp::KernelBegin, 0),
+        Op::Kernel(Edge::End) | Op::Command { edge: Edge::End, .. } => (CoreOp::KernelEnd, 0),
+        Op::Kernel(Edge::Begin) | Op::Command { edge: Edge::Begin, .. } => (CoreOp::KernelBegin, 0),
         // Neither meetings nor waiting ever reach a cache.
         Op::Fence { .. } | Op::Barrier { .. } | Op::Settle => (CoreOp::Fence, 0),
     };
@@ -155,6 +174,9 @@ pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
     if let Some(at) = op.location() {
         (line, mask) = (LineAddr(u64::from(at.line)), ByteMask::word(usize::from(at.word)));
         data.0[usize::from(at.word)] = value;
+    }
+    if let Op::Command { page: Some(first), .. } = *op {
+        (line, mask) = (LineAddr(u64::from(first)), ByteMask::full::<WORDS>());
     }
     CoreRequest { op: core_op, order: op.order(), scope: op.scope(), line, mask, data, wave, txn }
 }

@@ -110,9 +110,16 @@ fn from_home(config: &MachineConfig, line: u8) -> Vec<u16> {
     agents
 }
 
-/// The place of the end of a thread's kernel among its operations.
-fn kernel_end(thread: &ThreadSpec) -> Option<usize> {
-    thread.steps.iter().position(|step| step.alternatives.contains(&Op::Kernel(Edge::End)))
+/// Where among a thread's operations its kernel ends, and where the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelEdges {
+    pub(crate) end: usize,
+    pub(crate) begin: usize,
+}
+
+fn kernel_edges(thread: &ThreadSpec) -> Option<KernelEdges> {
+    let place = |edge| thread.steps.iter().position(|step| step.alternatives.contains(&Op::Kernel(edge)));
+    Some(KernelEdges { end: place(Edge::End)?, begin: place(Edge::Begin)? })
 }
 
 /// Loads that warm the caches carry this name.
@@ -134,8 +141,8 @@ pub struct Machine {
     pub(crate) ops_at: usize,
     pub(crate) network_at: usize,
     pub(crate) controllers: usize,
-    /// For each thread, the place of the end of its kernel among its operations; the beginning of the next follows.
-    pub(crate) kernel_ends: Vec<Option<usize>>,
+    /// For each thread, where its kernel ends and the next begins.
+    pub(crate) kernel_edges: Vec<Option<KernelEdges>>,
     /// For each line, all controllers, those nearer to its memory first: what is farther from it is newer.
     pub(crate) from_home: Vec<Vec<u16>>,
     /// An agent that the protocol has no controller for.
@@ -150,6 +157,7 @@ pub struct Machine {
 impl Machine {
     /// A machine with empty caches and zeroed memory. `fault` indexes the protocol's faults.
     pub fn new(protocol: &'static dyn Protocol, fault: Option<u8>, config: &MachineConfig) -> Machine {
+        let config = &config.with_commands(protocol);
         let topology = config.topology;
         let (mut requests, mut first_request) = (Vec::new(), Vec::new());
         let slots = config.longest();
@@ -194,7 +202,7 @@ impl Machine {
             network_at,
             controllers,
             from_home: (0..config.lines).map(|line| from_home(config, line)).collect(),
-            kernel_ends: config.threads.iter().map(kernel_end).collect(),
+            kernel_edges: config.threads.iter().map(kernel_edges).collect(),
             missing,
             mirrors: Mirrors::trivial(),
             replaying: false,
@@ -320,13 +328,14 @@ impl Machine {
                 let index = thread * self.slots + slot;
                 let request = self.first_request[index] + u32::from(choice);
                 let spec = &self.config.threads[thread];
-                let cache = spec.cache;
-                if matches!(spec.steps[slot].alternatives[usize::from(choice)], Op::Barrier { .. } | Op::Settle) {
+                let op = spec.steps[slot].alternatives[usize::from(choice)];
+                let agent = if let Op::Command { bank, .. } = op { bank.0 } else { spec.cache };
+                if matches!(op, Op::Barrier { .. } | Op::Settle) {
                     state[self.ops_at + index] = Progress::Answered(choice, 0).pack();
                     return Ok(true);
                 }
                 state[self.ops_at + index] = Progress::Outstanding(choice).pack();
-                let offer = self.offer(state, cache, StepInput::Request(request))?;
+                let offer = self.offer(state, agent, StepInput::Request(request))?;
                 if !matches!(offer, Offer::Consumed) {
                     state[self.ops_at + index] = Progress::Waiting.pack();
                 }
@@ -490,7 +499,12 @@ impl Machine {
             Progress::Outstanding(choice) => {
                 let value = match op(choice) {
                     Op::Load { at, .. } | Op::Atomic { at, .. } => data.0[usize::from(at.word)],
-                    Op::Store { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => 0,
+                    Op::Store { .. }
+                    | Op::Fence { .. }
+                    | Op::Barrier { .. }
+                    | Op::Kernel(_)
+                    | Op::Command { .. }
+                    | Op::Settle => 0,
                 };
                 *word = Progress::Answered(choice, value).pack();
                 Ok(())

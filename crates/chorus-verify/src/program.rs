@@ -4,6 +4,7 @@ use std::fmt;
 
 use chorus_litmus::test::{self as litmus, BarrierMode, FenceKind, Instruction, LocationId, Modify, Operand};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::address::AgentId;
 
 /// Words of a line in the exhaustive driver.
 pub const WORDS: usize = 2;
@@ -90,6 +91,15 @@ pub enum Op {
     },
     /// A kernel ends or begins, which all threads come to together.
     Kernel(Edge),
+    /// A command processor has a shared bank write back or empty itself between two kernels.
+    Command {
+        /// The bank.
+        bank: AgentId,
+        /// At the end of a kernel it writes back, before the next it empties itself.
+        edge: Edge,
+        /// The first line of the page concerned; the whole bank is if there is none.
+        page: Option<u8>,
+    },
     /// Waits until all threads have come here and nothing is on its way any more. What was written then is where wide loads find it, as
     /// threads need that wait for each other.
     Settle,
@@ -117,7 +127,7 @@ impl Op {
     pub fn location(&self) -> Option<Location> {
         match *self {
             Op::Load { at, .. } | Op::Store { at, .. } | Op::Atomic { at, .. } => Some(at),
-            Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => None,
+            Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Command { .. } | Op::Settle => None,
         }
     }
 
@@ -137,8 +147,8 @@ impl Op {
             Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } | Op::Fence { order, .. } => {
                 order
             }
-            Op::Kernel(Edge::End) => Order::Release,
-            Op::Kernel(Edge::Begin) => Order::Acquire,
+            Op::Kernel(Edge::End) | Op::Command { edge: Edge::End, .. } => Order::Release,
+            Op::Kernel(Edge::Begin) | Op::Command { edge: Edge::Begin, .. } => Order::Acquire,
             Op::Barrier { .. } | Op::Settle => Order::AcqRel,
         }
     }
@@ -150,7 +160,7 @@ impl Op {
                 scope
             }
             Op::Barrier { .. } => Scope::WorkGroup,
-            Op::Kernel(_) | Op::Settle => Scope::System,
+            Op::Kernel(_) | Op::Command { .. } | Op::Settle => Scope::System,
         }
     }
 
@@ -183,7 +193,7 @@ impl Op {
             Op::Barrier { barrier, mode } => {
                 Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }
             }
-            Op::Kernel(_) | Op::Settle => {
+            Op::Kernel(_) | Op::Command { .. } | Op::Settle => {
                 Instruction::Barrier { mode: BarrierMode::Sync, instance: 0, id: None, quorum: None }
             }
         }
@@ -233,6 +243,13 @@ impl fmt::Display for Op {
             Op::Barrier { barrier, mode: BarrierMode::Arrive } => write!(f, "arrive {barrier}"),
             Op::Kernel(Edge::End) => write!(f, "kernel ends"),
             Op::Kernel(Edge::Begin) => write!(f, "kernel begins"),
+            Op::Command { edge, page, .. } => {
+                let what = if *edge == Edge::End { "write back" } else { "empty" };
+                match page {
+                    Some(line) => write!(f, "{what} the page of {}", Location { line: *line, word: 0 }),
+                    None => write!(f, "{what} the L2"),
+                }
+            }
             Op::Settle => write!(f, "settle"),
         }
     }
@@ -300,7 +317,7 @@ impl Step {
         match op {
             Op::Fence { .. } => [None, None],
             Op::Barrier { .. } => [fence(Order::AcqRel), None],
-            Op::Kernel(_) | Op::Settle => [None, None],
+            Op::Kernel(_) | Op::Command { .. } | Op::Settle => [None, None],
             Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
                 [fence(Order::Release).filter(|_| op.releases()), fence(Order::Acquire).filter(|_| op.acquires())]
             }

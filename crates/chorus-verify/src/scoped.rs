@@ -6,7 +6,7 @@
 //! module 2.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
-use chorus_protocol::registry::{DirectoryShape, MemoryModel};
+use chorus_protocol::registry::{DirectoryShape, MemoryModel, Promise, Protocol};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
@@ -137,8 +137,26 @@ fn message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
 }
 
 /// The configurations that take a moment each, for tests.
-pub fn quick_configurations() -> Vec<CheckConfig> {
-    [quick_of_one_gpu(), quick_of_two_gpus()].concat()
+pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    [quick_of_one_gpu(), quick_of_two_gpus(protocol)].concat()
+}
+
+/// Whether what was written is found when all is settled. Where weak stores may stay where they are until they are released, the others are not.
+fn progress(protocol: &dyn Protocol) -> CheckConfig {
+    let accesses: Thread<'_> = (1, &[WEAK, SETTLE, WIDE]);
+    if protocol.promises().contains(&Promise::Progress) {
+        return config(
+            "progress-smoke",
+            "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
+            machine(TWO_BY_TWO, &[accesses, (3, accesses.1)]),
+        );
+    }
+    let accesses: Thread<'_> = (1, &[&[WeakLoad(X), Store(X, Gpu), Store(X, System)], SETTLE, WIDE]);
+    config(
+        "progress-smoke",
+        "2 GPUs of 2 modules, 1 word, a weak load or a strong store each; when all is settled, wide loads find what was written",
+        machine(TWO_BY_TWO, &[accesses, (3, accesses.1)]),
+    )
 }
 
 fn quick_of_one_gpu() -> Vec<CheckConfig> {
@@ -169,7 +187,7 @@ fn quick_of_one_gpu() -> Vec<CheckConfig> {
     ]
 }
 
-fn quick_of_two_gpus() -> Vec<CheckConfig> {
+fn quick_of_two_gpus(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     vec![
         config(
             "gpus-smoke",
@@ -181,11 +199,7 @@ fn quick_of_two_gpus() -> Vec<CheckConfig> {
             "2 GPUs of 1 module, 1 word, 2 threads beside one private cache and 1 beside its home, 1 weak access each",
             machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
         ),
-        config(
-            "progress-smoke",
-            "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
-            machine(TWO_BY_TWO, &[(1, &[WEAK, SETTLE, WIDE]), (3, &[WEAK, SETTLE, WIDE])]),
-        ),
+        progress(protocol),
         config(
             "kernels-smoke",
             "2 GPUs of 1 module, 1 word, a weak access in a kernel and one in the next",
@@ -194,11 +208,12 @@ fn quick_of_two_gpus() -> Vec<CheckConfig> {
     ]
 }
 
-/// The configurations of several modules for protocols of a memory model: those that take a moment, those of one GPU, and those of two.
-pub fn configurations(model: MemoryModel) -> Vec<CheckConfig> {
-    let mut configurations = [quick_configurations(), of_one_gpu(), of_two_gpus(), of_two_gpus_in_full()].concat();
+/// The configurations of several modules that a protocol is checked in: those that take a moment, those of one GPU, and those of two.
+pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let mut configurations =
+        [quick_configurations(protocol), of_one_gpu(), of_two_gpus(), of_two_gpus_in_full()].concat();
     // Only a scoped model has a word for atomics that are atomic on one GPU alone.
-    configurations.retain(|config| config.name != "strong" || model == MemoryModel::Ptx);
+    configurations.retain(|config| config.name != "strong" || protocol.model() == MemoryModel::Ptx);
     configurations
 }
 
@@ -307,14 +322,38 @@ fn of_two_gpus_in_full() -> Vec<CheckConfig> {
     ]
 }
 
+/// A program on a machine of such modules that evicts only when it has to.
+fn program_on(modules: Modules, name: &'static str, description: &'static str, threads: &[Thread<'_>]) -> CheckConfig {
+    let machine = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, threads)) };
+    CheckConfig { name, description, machine }
+}
+
 /// Programs made for faults of protocols that reach further than one module.
 pub fn programs() -> Vec<CheckConfig> {
+    [programs_of_one_kernel(), programs_of_two_kernels()].concat()
+}
+
+fn programs_of_two_kernels() -> Vec<CheckConfig> {
+    vec![
+        program_on(
+            TWO_BY_ONE,
+            "kernels-second-line",
+            "a kernel reads a line that is not the first of its page, as another module writes it, and the next kernel reads it again",
+            &[(0, &[&[WeakLoad(Y)], KERNEL, &[WeakLoad(Y)]]), (1, &[&[WeakStore(Y)], KERNEL])],
+        ),
+        program_on(
+            TWO_BY_ONE,
+            "kernels-remote-store",
+            "a kernel writes a line far from its home, and the next kernel reads it there",
+            &[(0, &[KERNEL, &[WeakLoad(X)]]), (1, &[&[WeakStore(X)], KERNEL])],
+        ),
+    ]
+}
+
+fn programs_of_one_kernel() -> Vec<CheckConfig> {
     const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Release(Y)]];
     const READER: &[&[Choice]] = &[&[Acquire(Y)], &[WeakLoad(X)]];
-    let on = |modules, name, description, threads: &[Thread<'_>]| {
-        let machine = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, threads)) };
-        CheckConfig { name, description, machine }
-    };
+    let on = program_on;
     let program = |name, description, threads: &[Thread<'_>]| on(TWO_BY_ONE, name, description, threads);
     vec![
         program(

@@ -347,13 +347,17 @@ fn becomes(permutation: &Permutation, op: &Op, other: &Op) -> Option<(u32, u32)>
     let written = |op: &Op| match *op {
         Op::Store { value, .. } => value,
         Op::Atomic { operand, .. } => operand,
-        Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => 0,
+        Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Command { .. } | Op::Settle => 0,
     };
     let mut image = *op;
     match &mut image {
         Op::Load { at, .. } => *at = permutation.location(*at),
         Op::Store { at, value, .. } => (*at, *value) = (permutation.location(*at), written(other)),
         Op::Atomic { at, operand, .. } => (*at, *operand) = (permutation.location(*at), written(other)),
+        Op::Command { bank, page, .. } => {
+            *bank = permutation.agent(*bank);
+            *page = page.map(|line| permutation.location(Location { line, word: 0 }).line);
+        }
         Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => {}
     }
     (image == *other).then(|| (written(op), written(other)))

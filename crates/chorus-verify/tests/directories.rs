@@ -67,6 +67,7 @@ fn build<D: Directory>(directory: DirectoryShape) -> D {
         l1: cache,
         l2: cache,
         directory,
+        page_lines: 1,
         waves: 1,
         fences: true,
         parameters: Parameters::default(),

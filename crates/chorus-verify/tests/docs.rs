@@ -26,6 +26,9 @@ fn promise(promise: Promise) -> &'static str {
         Promise::Tracking => {
             "tracking: once nothing is in flight, directories track every readable copy in a shared bank up to its home, which holds the same"
         }
+        Promise::Progress => {
+            "progress: once nothing is in flight, loads of system scope find what was written last, released or not"
+        }
         Promise::Communication => "communication: writes of one work-group reach others within a kernel",
     }
 }

@@ -8,7 +8,7 @@ use chorus_protocol::controller::{
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficClass, memory};
 use chorus_protocol::registry::{
-    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
+    Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
 };
 use chorus_verify::check::{Verdict, check, find_configuration, smoke_configurations};
 use chorus_verify::violation::Violation;
@@ -138,6 +138,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::None,
     reach: Reach::OneModule,
+    commands: Commands::None,
     values: Values::Carried,
     parameters: &[],
     tallies: &[],

@@ -67,6 +67,15 @@ fn other_directories_pass_checks_of_medium_size() {
     }
 }
 
+/// The controllers of `cpelide` are those of `viper-chiplet`, and explorations give both the same commands.
+#[test]
+fn protocols_of_chiplets_pass_checks_of_medium_size() {
+    for name in ["viper-chiplet", "cpelide-range", "nhcc-wt", "nhcc-wb"] {
+        let names = ["three-modules", "weak", "fences", "message-modules", "message-gpus", "kernels", "private"];
+        names.iter().for_each(|config| check_named(name, config));
+    }
+}
+
 fn run(name: &str, test: &SuiteTest) -> LitmusResult {
     let result = run_litmus(protocol(name), None, test, Stores::Posted).unwrap();
     assert!(result.passed(), "{}", result.to_text());
@@ -119,7 +128,8 @@ fn messages_through_a_third_thread_stay_within_the_scoped_model() {
 
 #[test]
 fn other_protocols_of_several_modules_pass_the_tests_that_tell_protocols_apart() {
-    for name in ["no-remote", "sw-flat", "sw-hier", "ideal", "dir", "dir-hmg", "dir-ideal"] {
+    let names = ["no-remote", "sw-flat", "sw-hier", "ideal", "dir", "dir-hmg", "dir-ideal"];
+    for name in names.into_iter().chain(["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"]) {
         for test in ["MP", "SB+ra", "MP+release+weak-reader", "CoRR+strong-weak", "MP+cta+across", "two-words"] {
             run(name, &litmus::find(test).unwrap());
         }
@@ -172,6 +182,12 @@ const ONLY_HOMES: (&str, &str) = ("Invalidation", "N/A");
 #[test]
 fn the_directory_of_nhcc_does_what_table_i_says() {
     compare_with_table_i("nhcc", &[ONLY_HOMES]);
+}
+
+/// CPElide paper, section IV-C: its HMG has the directory of NHCC.
+#[test]
+fn the_directories_of_the_cpelide_paper_do_what_table_i_says() {
+    ["nhcc-wt", "nhcc-wb"].iter().for_each(|name| compare_with_table_i(name, &[ONLY_HOMES]));
 }
 
 #[test]

@@ -75,6 +75,26 @@ fn only_the_caches_that_remote_caching_names_keep_lines_of_other_gpus() {
     }
 }
 
+/// What the protocols of the CPElide paper are explored with otherwise is the harder of both values.
+#[test]
+fn protocols_of_chiplets_are_coherent_with_other_parameters() {
+    const NAMES: [&str; 8] = [
+        "smoke-shared",
+        "modules-smoke",
+        "words-smoke",
+        "beside-smoke",
+        "progress-smoke",
+        "kernels-smoke",
+        "message-gpus",
+        "kernels",
+    ];
+    passes("viper-chiplet", &[("remote_reads", 0)], &NAMES);
+    passes("viper-chiplet", &[("boundaries", 0), ("remote_reads", 0)], &NAMES);
+    passes("viper-chiplet", &[("boundaries", 0), ("remote_reads", 1)], &NAMES);
+    passes("cpelide-range", &[("remote_reads", 0)], &NAMES);
+    passes("nhcc-wb", &[("elide", 0)], &NAMES);
+}
+
 /// Lines of a directory entry, and one more than that of the first two ranges.
 const RANGE: u32 = 4;
 const LINES: u8 = 5;

@@ -23,7 +23,7 @@
 //! distance; 2 before the loop; per arc 6: the loop's test and branch, two addresses, the test of the distance and the
 //! store's predicate.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
 
 use crate::graph::{Graph, road_like};
@@ -31,6 +31,7 @@ use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Workload};
 
 const WAVES_PER_GROUP: u32 = 4;
+const NODES_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 16;
 
 /// The distance of a node that was never reached.
@@ -122,16 +123,26 @@ fn search(graph: &Graph, source: u32, memory: &mut HostMemory) -> HostProgram {
     let last = distances.iter().copied().filter(|&distance| distance != UNREACHED).max().unwrap_or(0);
     let outputs =
         vec![Output::new("distances", data.distances, &distances), Output::new("changed", data.changed, &[last])];
-    let work_groups = data.nodes.div_ceil(WAVES_PER_GROUP * LANES as u32);
+    let work_groups = data.nodes.div_ceil(NODES_PER_GROUP);
+    let own = |kernel: Kernel, buf: Buf<u32>, mode: AccessMode| {
+        kernel.access_parts(buf, mode, move |share| vec![share.elements(NODES_PER_GROUP, buf.len())])
+    };
     let mut launched = 0;
     let next = move |memory: &HostMemory| {
         let kernel = match launched {
-            0 => Kernel::new("initialize", work_groups, WAVES_PER_GROUP, move |w| initialize(w, data)),
+            0 => {
+                let kernel = Kernel::new("initialize", work_groups, WAVES_PER_GROUP, move |w| initialize(w, data));
+                own(kernel, data.distances, AccessMode::ReadWrite)
+            }
             // The flag holds the last distance given. A machine that loses writes must not make the host go on for ever.
             _ if memory.get(data.changed, 0) + 1 < launched || launched > last + 1 => return None,
             _ => {
                 let level = launched - 1;
-                Kernel::new("relax", work_groups, WAVES_PER_GROUP, move |w| relax(w, data, level))
+                let kernel = Kernel::new("relax", work_groups, WAVES_PER_GROUP, move |w| relax(w, data, level))
+                    .access(data.targets, AccessMode::Read)
+                    .access(data.distances, AccessMode::ReadWrite)
+                    .access(data.changed, AccessMode::ReadWrite);
+                own(own(kernel, data.first_arcs, AccessMode::Read), data.degrees, AccessMode::Read)
             }
         };
         launched += 1;

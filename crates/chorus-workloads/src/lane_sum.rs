@@ -14,17 +14,27 @@ pub(crate) fn lane_sum(mut values: [f32; LANES]) -> f32 {
     values[0]
 }
 
-/// Stores the sum of all lanes of a work-group as element `at`. Every wavefront takes one word of local data, from the
-/// first on. Arithmetic: 10 instructions per wavefront, a shuffle and an addition five times, and the same once more
-/// for the sums of the wavefronts.
+/// Stores the sum of all lanes of a work-group as element `at`.
 pub(crate) async fn store_group_sum(w: &Wave, values: Lanes<f32>, to: Buf<f32>, at: u32) {
-    w.alu(10).await;
-    w.lds_write(Mask::lane(0), Lanes::splat(w.id().wave), Lanes::splat(lane_sum(values.0)));
+    store_group_sums(w, [values], to, at).await;
+}
+
+/// Stores several such sums as the elements from `at` on. Every wavefront takes one word of local data for each, from the
+/// first on. Arithmetic: 10 instructions per wavefront and sum, a shuffle and an addition five times, and the same once
+/// more for the sums of the wavefronts.
+pub(crate) async fn store_group_sums<const N: usize>(w: &Wave, values: [Lanes<f32>; N], to: Buf<f32>, at: u32) {
+    let waves = w.id().waves_per_group;
+    w.alu(10 * N as u32).await;
+    for (first, values) in (0..).step_by(waves as usize).zip(values) {
+        w.lds_write(Mask::lane(0), Lanes::splat(first + w.id().wave), Lanes::splat(lane_sum(values.0)));
+    }
     w.barrier().await;
     if w.id().wave == 0 {
-        let sums: Lanes<f32> = w.lds_read(Mask::first(w.id().waves_per_group as usize), w.lane_ids());
-        w.alu(10).await;
-        w.store_one(to, at, lane_sum(sums.0));
+        let of_waves: [Lanes<f32>; N] =
+            std::array::from_fn(|sum| w.lds_read(Mask::first(waves as usize), w.lane_ids() + sum as u32 * waves));
+        w.alu(10 * N as u32).await;
+        let sums = of_waves.map(|of_waves| lane_sum(of_waves.0));
+        w.store_where(Mask::first(N), to, w.lane_ids() + at, Lanes::from_fn(|lane| sums[lane.min(N - 1)]));
     }
 }
 

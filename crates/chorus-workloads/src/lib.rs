@@ -10,11 +10,13 @@
 //! | `generator.rs` | the random numbers that inputs are drawn from |
 //! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `shares.rs` | what a chiplet has of a launch in tiles |
 //! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
 //! | `pair_locks.rs` | locks of which a work-item takes two at a time |
 //! | `gemm.rs` | matrix products, tiled through local data |
 //! | `element_grid.rs` | a work-item per element of a matrix |
+//! | `tile_rows.rs` | the rows of a grid that a chiplet's tiles lie in |
 //! | `naive_product.rs` | matrix products with a work-item per element |
 //! | `matrix_vector.rs` | products of a matrix and a vector, along rows and down columns |
 //! | `conv.rs` | convolution layers as implicit matrix products |
@@ -23,6 +25,7 @@
 //! | `conv_gradient.rs` | the gradients of convolution layers |
 //! | `training/` | training steps of networks over images |
 //! | `recurrent.rs` | the steps of recurrent networks |
+//! | `rnn_inference.rs` | inference with gated cells in many kernels |
 //! | `saxpy.rs` | the tutorial kernel |
 //! | `bh/` | the octree of Barnes-Hut, built under locks |
 //! | `cc/` | image segmentation by a minimum cut |
@@ -71,6 +74,26 @@
 //! | `st.rs` | a nine-point stencil in tiles |
 //! | `vgg16.rs` | a training step of VGG16 |
 //! | `resnet18.rs` | a training step of ResNet18 |
+//! | `babelstream.rs` | the kernels of STREAM, round after round |
+//! | `backprop.rs` | training of a perceptron |
+//! | `bfs_rodinia.rs` | breadth-first search in a random graph |
+//! | `color.rs` | colours for the nodes of a graph |
+//! | `fw.rs` | the shortest ways between all pairs of nodes |
+//! | `gaussian.rs` | Gaussian elimination, two kernels per column |
+//! | `hotspot.rs` | hotspot, two time steps per launch |
+//! | `hotspot3d.rs` | hotspot in three dimensions |
+//! | `lud.rs` | LU decomposition in blocks |
+//! | `square.rs` | the squares of an array, again and again |
+//! | `sssp.rs` | the shortest ways from one node |
+//! | `btree.rs` | queries in a B+ tree |
+//! | `rnn_gru.rs` | gated recurrent units |
+//! | `rnn_lstm.rs` | long short-term memory, kernel by kernel |
+//! | `cnn.rs` | a network of three layers |
+//! | `dwt2d.rs` | the wavelet transform of an image |
+//! | `srad.rs` | anisotropic diffusion of a larger image |
+//! | `hacc.rs` | short-range forces in a tree of particles |
+//! | `lulesh/` | hydrodynamics on a mesh of hexahedra |
+//! | `pennant/` | hydrodynamics on a mesh of polygons |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -87,26 +110,38 @@
 
 pub mod alexnet;
 pub mod atax;
+pub mod babelstream;
+pub mod backprop;
 pub mod bfs;
+pub mod bfs_rodinia;
 pub mod bh;
 pub mod bitonic;
+pub mod btree;
 pub mod c2d;
 pub mod cc;
 pub mod cl;
+pub mod cnn;
+pub mod color;
 pub mod comd;
 mod conv;
 mod conv_gradient;
 pub mod cusolver;
 pub mod dlb;
+pub mod dwt2d;
 mod element_grid;
 mod fast_barrier;
 pub mod fir;
+pub mod fw;
+pub mod gaussian;
 mod gemm;
 pub mod gemm_polybench;
 pub mod gemv;
 pub mod generator;
 pub mod googlenet;
 pub mod graph;
+pub mod hacc;
+pub mod hotspot;
+pub mod hotspot3d;
 pub mod hpgmg;
 pub mod hsp;
 pub mod j2d;
@@ -115,6 +150,8 @@ mod lane_sum;
 pub mod lps;
 pub mod lstm;
 pub mod lu;
+pub mod lud;
+pub mod lulesh;
 mod matrix_vector;
 pub mod miniamr;
 pub mod minicontact;
@@ -131,6 +168,7 @@ pub mod nw;
 pub mod overfeat;
 mod pair_locks;
 pub mod pathfinder;
+pub mod pennant;
 mod pooling;
 pub mod pr;
 pub mod program;
@@ -141,13 +179,21 @@ pub mod resnet18;
 pub mod rg;
 pub mod rnn_dgrad;
 pub mod rnn_fw;
+pub mod rnn_gru;
+pub mod rnn_inference;
+pub mod rnn_lstm;
 pub mod rnn_wgrad;
 pub mod saxpy;
 pub mod sc;
+mod shares;
 pub mod snap;
+pub mod square;
 pub mod sr;
+pub mod srad;
+pub mod sssp;
 pub mod st;
 pub mod stn;
+mod tile_rows;
 mod training;
 pub mod vgg16;
 pub mod vpr;

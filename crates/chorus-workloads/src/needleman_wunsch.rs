@@ -19,7 +19,9 @@
 //! Arithmetic: 12 instructions for tile coordinates and the four addresses; 1 per row read or written for its address;
 //! 10 per step: one comparison, four for coordinates and addresses, three additions and two maxima.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Wave};
+use std::ops::Range;
+
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, Lanes, Mask, Share, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -71,6 +73,26 @@ impl Data {
     /// Words of a matrix row: a cell per residue, and one before the first.
     fn columns(&self) -> u32 {
         self.tiles * TILE + 1
+    }
+
+    /// The cells of so many rows of tiles, and those of the row before them.
+    fn cells_of(&self, tile_rows: Range<u32>) -> [Range<usize>; 2] {
+        let at = |row: u32| (row * self.columns()) as usize;
+        let (first, end) = (tile_rows.start * TILE + 1, tile_rows.end * TILE + 1);
+        [at(first)..at(end), at(first - 1)..at(first)]
+    }
+
+    /// A launch that says what it accesses. Its first tile lies in row `last` of tiles, the others in the rows above.
+    fn annotated(self, kernel: Kernel, last: u32) -> Kernel {
+        let rows_of = move |share: Share| last + 1 - share.groups().end..last + 1 - share.groups().start;
+        let cells = move |share: Share| {
+            let rows = rows_of(share);
+            if rows.is_empty() { [0..0, 0..0] } else { self.cells_of(rows) }
+        };
+        kernel
+            .access_parts(self.similarities, AccessMode::Read, move |share| vec![cells(share)[0].clone()])
+            .access_parts(self.scores, AccessMode::ReadWrite, move |share| vec![cells(share)[0].clone()])
+            .access_parts(self.scores, AccessMode::Read, move |share| vec![cells(share)[1].clone()])
     }
 }
 
@@ -134,16 +156,18 @@ fn launches(data: Data) -> Vec<Kernel> {
     let tiles = data.tiles;
     let sized = |kernel: Kernel| kernel.registers(REGISTERS_PER_ITEM).lds(LOCAL_WORDS * 4);
     let growing = (1..=tiles).map(|length| {
-        sized(Kernel::new("needle 1", length, 1, move |w| {
+        let kernel = Kernel::new("needle 1", length, 1, move |w| {
             let tile = w.work_group();
             needle(w, data, tile, length - 1 - tile)
-        }))
+        });
+        data.annotated(sized(kernel), length - 1)
     });
     let shrinking = (1..tiles).rev().map(|length| {
-        sized(Kernel::new("needle 2", length, 1, move |w| {
+        let kernel = Kernel::new("needle 2", length, 1, move |w| {
             let tile = w.work_group();
             needle(w, data, tile + tiles - length, tiles - 1 - tile)
-        }))
+        });
+        data.annotated(sized(kernel), tiles - 1)
     });
     growing.chain(shrinking).collect()
 }

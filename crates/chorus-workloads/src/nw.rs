@@ -1,7 +1,8 @@
 //! `nw`: sequence alignment at the size of a machine of several GPUs.
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Rodinia_nw-16K-10`: 16,384 residues and a gap penalty
-//! of 10. The program is that of `ndl`, in `needleman_wunsch.rs`, on longer sequences.
+//! of 10. The program is that of `ndl`, in `needleman_wunsch.rs`, on longer sequences. The CPElide paper (Dalmia et al., MICRO
+//! 2024), section IV-D, Table II, has 8192 residues.
 //!
 //! Sharing between GPUs: an anti-diagonal is cut into as many blocks as there are modules, and as it grows and shrinks the
 //! blocks move along the matrix. So a tile's edges were often written by another module; nothing is read by more than three
@@ -44,7 +45,8 @@ impl Workload for Nw {
     }
 
     fn source(&self) -> &'static str {
-        "Ren et al., HMG, HPCA 2020, section VI, Table III (nw-16K); Rodinia nw (Che et al., IISWC 2009)"
+        "Ren et al., HMG, HPCA 2020, section VI, Table III (nw-16K); Dalmia et al., CPElide, MICRO 2024, Table II (NW); \
+         Rodinia nw (Che et al., IISWC 2009)"
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {

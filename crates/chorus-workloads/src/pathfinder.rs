@@ -12,10 +12,14 @@
 //!
 //! Left out: the copy of the new row in local data, where every work-item needs only its own.
 //!
+//! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses it with 200,000 columns.
+//!
 //! Arithmetic: 14 instructions for the bounds of the stretch, the clamped neighbours and the test against the grid's edge;
 //! per row 8: the loop's test, two tests of the shrinking stretch, the address, two minima, an addition and a select.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use std::ops::Range;
+
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
 use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
@@ -52,6 +56,18 @@ struct Grid {
     columns: u32,
     /// The costs of every row but the first, row by row.
     wall: Buf<u32>,
+}
+
+impl Grid {
+    /// The columns of a chiplet's work-groups, and `overlap` on either side.
+    fn columns_of(self, share: Share, overlap: u32) -> Range<usize> {
+        let groups = share.groups();
+        if groups.is_empty() {
+            return 0..0;
+        }
+        let first = (groups.start * INSIDE).saturating_sub(overlap);
+        first as usize..(groups.end * INSIDE + overlap).min(self.columns) as usize
+    }
 }
 
 /// Computes `rows` rows behind row `above`, whose costs are in `before`.
@@ -118,7 +134,8 @@ impl Workload for Pathfinder {
     }
 
     fn source(&self) -> &'static str {
-        "Ren et al., HMG, HPCA 2020, section VI, Table III (pathfinder); Rodinia pathfinder (Che et al., IISWC 2009)"
+        "Ren et al., HMG, HPCA 2020, section VI, Table III (pathfinder); \
+         Dalmia et al., CPElide, MICRO 2024, Table II (Pathfinder); Rodinia pathfinder (Che et al., IISWC 2009)"
     }
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
@@ -148,6 +165,15 @@ impl Workload for Pathfinder {
             })
             .registers(REGISTERS_PER_ITEM)
             .lds(STRETCH * 4)
+            .access_parts(grid.wall, AccessMode::Read, move |share| {
+                let Range { start: first, end } = grid.columns_of(share, ROWS_PER_LAUNCH);
+                let rows = (start..start + taken).map(|row| (row * columns) as usize);
+                rows.map(|row| row + first..row + end).collect()
+            })
+            .access_parts(before, AccessMode::Read, move |share| vec![grid.columns_of(share, ROWS_PER_LAUNCH)])
+            .access_parts(after, AccessMode::ReadWrite, move |share| {
+                vec![grid.columns_of(share, ROWS_PER_LAUNCH - taken)]
+            })
         };
         let kernels = starts.into_iter().enumerate().map(launch).collect();
         let outputs =

@@ -3,8 +3,9 @@
 //! A minibatch gives a product few columns, so tiles alone would leave most of the machine idle. As libraries do with
 //! such products, the depth is cut into slices: each wavefront of a work-group sums its own, the work-group adds them
 //! up in local data, and several work-groups may share the depth of one tile, whose partial sums the kernel behind
-//! adds. A work-group computes 32 rows, one per lane, of 16 columns. Weights go straight from memory into registers, a
-//! line for 32 rows at one depth; the state goes through local data, from where a wavefront broadcasts it.
+//! adds. A work-group computes 32 rows, one per lane, of 16 columns, or of 4 if there are not 16. Weights go straight
+//! from memory into registers, a line for 32 rows at one depth; the state goes through local data, from where a
+//! wavefront broadcasts it.
 //!
 //! Sharing: work-groups are numbered by rows, so that each module keeps to its part of the weights and reads it again
 //! in every step. The state, which all work-groups wrote in the kernel before, is read by all of them, and so are,
@@ -16,24 +17,26 @@
 //! 12 for the coordinates; 3 additions and 2 for the address per row and column of the result. A hyperbolic tangent
 //! takes 18: a clamp (2), the square, two polynomials of 3 multiply-adds each, a product, and a division (8).
 
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
+use std::ops::Range;
+
+use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use crate::gemm::add_products;
+use crate::shares::{few, rows_of, scaled};
 
 const LANES_U32: u32 = LANES as u32;
 /// Rows of a work-group, one per lane.
 pub const TILE_ROWS: u32 = LANES_U32;
-/// Columns of a work-group.
-pub const TILE_COLUMNS: u32 = 16;
+/// Columns of a work-group where the minibatch has that many.
+const TILE_COLUMNS: u32 = 16;
+/// Columns of a work-group of smaller minibatches.
+const FEW_COLUMNS: u32 = 4;
 /// Depth that a wavefront takes at a time: the words of a state that one load fetches.
 const CHUNK: u32 = LANES_U32;
 /// Wavefronts of a work-group, each with a slice of the depth.
 const WAVES_PER_GROUP: u32 = 4;
 /// Lines of weights that are fetched together.
 const FETCH: usize = 4;
-/// Words of local data of a wavefront: a chunk of the state, and later the sums of its slice.
-const LOCAL_WORDS: u32 = TILE_COLUMNS * CHUNK;
-const COLUMNS: usize = TILE_COLUMNS as usize;
 
 /// Instructions of a hyperbolic tangent, and of a logistic function.
 pub const TANH_ALU: u32 = 18;
@@ -84,14 +87,59 @@ impl Step {
         (split * WAVES_PER_GROUP + wave..self.depth / CHUNK).step_by(slices as usize)
     }
 
+    /// Columns of a work-group.
+    fn tile_columns(&self) -> u32 {
+        if self.batch.is_multiple_of(TILE_COLUMNS) { TILE_COLUMNS } else { FEW_COLUMNS }
+    }
+
+    /// Words of local data of a wavefront: a chunk of the state, and later the sums of its slice.
+    fn local_words(&self) -> u32 {
+        self.tile_columns() * CHUNK
+    }
+
+    /// Work-groups that compute the same rows; they are adjacent.
+    fn groups_of_rows(&self) -> u32 {
+        self.batch / self.tile_columns() * self.splits
+    }
+
     /// The launch that leaves the partial sums of `weights` x `state` in `partial`.
     pub fn kernel(self, name: &'static str, weights: Buf<f32>, state: Buf<f32>, partial: Buf<f32>) -> Kernel {
-        let tiles = [self.rows.is_multiple_of(TILE_ROWS), self.batch.is_multiple_of(TILE_COLUMNS)];
+        let tiles = [self.rows.is_multiple_of(TILE_ROWS), self.batch.is_multiple_of(self.tile_columns())];
         assert!(tiles == [true; 2] && self.depth.is_multiple_of(CHUNK), "{name}: tiles divide {self:?}");
-        let work_groups = self.rows / TILE_ROWS * (self.batch / TILE_COLUMNS) * self.splits;
-        Kernel::new(name, work_groups, WAVES_PER_GROUP, move |w| multiply(w, self, weights, state, partial))
-            .registers(48)
-            .lds(WAVES_PER_GROUP * LOCAL_WORDS * 4)
+        let work_groups = self.rows / TILE_ROWS * self.groups_of_rows();
+        let kernel = match self.tile_columns() {
+            FEW_COLUMNS => Kernel::new(name, work_groups, WAVES_PER_GROUP, move |w| {
+                multiply::<{ FEW_COLUMNS as usize }>(w, self, weights, state, partial)
+            }),
+            _ => Kernel::new(name, work_groups, WAVES_PER_GROUP, move |w| {
+                multiply::<{ TILE_COLUMNS as usize }>(w, self, weights, state, partial)
+            }),
+        };
+        kernel.registers(48).lds(WAVES_PER_GROUP * self.local_words() * 4)
+    }
+
+    /// The weights that a chiplet reads, packed in panels.
+    pub fn weights_of(&self, share: Share) -> Range<usize> {
+        assert_eq!(self.packing, Packing::Panels, "rows of a work-group are adjacent");
+        scaled(rows_of(share, self.groups_of_rows()), TILE_ROWS * self.depth)
+    }
+
+    /// The partial sums that a chiplet writes.
+    pub fn partials_of(&self, share: Share) -> Vec<Range<usize>> {
+        let of_group = |group: u32| {
+            let (row, column, split) = self.place(group);
+            let first = (split * self.batch + column) * self.rows + row;
+            (0..self.tile_columns())
+                .map(move |column| scaled(first + column * self.rows..first + column * self.rows + TILE_ROWS, 1))
+        };
+        few(share.groups().flat_map(of_group).collect())
+    }
+
+    /// The first row, the first column and the split of a work-group: splits first, then columns, then rows.
+    fn place(&self, group: u32) -> (u32, u32, u32) {
+        let tiles_across = self.batch / self.tile_columns();
+        let tile = group / self.splits;
+        (tile / tiles_across * TILE_ROWS, tile % tiles_across * self.tile_columns(), group % self.splits)
     }
 
     /// The partial sums on the host, in the same order of additions.
@@ -133,22 +181,15 @@ struct Place {
 }
 
 impl Place {
-    /// Splits first, then columns, then rows.
     fn of(w: &Wave, step: &Step) -> Place {
-        let tiles_across = step.batch / TILE_COLUMNS;
-        let tile = w.work_group() / step.splits;
-        Place {
-            row: tile / tiles_across * TILE_ROWS,
-            column: tile % tiles_across * TILE_COLUMNS,
-            split: w.work_group() % step.splits,
-            local: w.id().wave * LOCAL_WORDS,
-        }
+        let (row, column, split) = step.place(w.work_group());
+        Place { row, column, split, local: w.id().wave * step.local_words() }
     }
 }
 
-async fn multiply(w: Wave, step: Step, weights: Buf<f32>, state: Buf<f32>, partial: Buf<f32>) {
+async fn multiply<const N: usize>(w: Wave, step: Step, weights: Buf<f32>, state: Buf<f32>, partial: Buf<f32>) {
     let place = Place::of(&w, &step);
-    let mut sums = [Lanes::splat(0.0); COLUMNS];
+    let mut sums = [Lanes::splat(0.0); N];
     w.alu(12).await;
     for chunk in step.chunks(place.split, w.id().wave) {
         w.alu(4).await;
@@ -159,10 +200,10 @@ async fn multiply(w: Wave, step: Step, weights: Buf<f32>, state: Buf<f32>, parti
         w.lds_write(Mask::ALL, w.lane_ids() + place.local + column * TILE_ROWS, sums);
     }
     w.barrier().await;
-    for column in (w.id().wave..TILE_COLUMNS).step_by(WAVES_PER_GROUP as usize) {
+    for column in (w.id().wave..N as u32).step_by(WAVES_PER_GROUP as usize) {
         let mut sum = Lanes::splat(0.0);
         for wave in 0..WAVES_PER_GROUP {
-            sum = sum + w.lds_read(Mask::ALL, w.lane_ids() + wave * LOCAL_WORDS + column * TILE_ROWS);
+            sum = sum + w.lds_read(Mask::ALL, w.lane_ids() + wave * step.local_words() + column * TILE_ROWS);
         }
         w.alu(WAVES_PER_GROUP + 1).await;
         let first = (place.split * step.batch + place.column + column) * step.rows + place.row;
@@ -171,24 +212,24 @@ async fn multiply(w: Wave, step: Step, weights: Buf<f32>, state: Buf<f32>, parti
 }
 
 /// Adds the terms of 32 depths.
-async fn add_chunk(
+async fn add_chunk<const N: usize>(
     w: &Wave,
     step: &Step,
     place: &Place,
     weights: Buf<f32>,
     state: Buf<f32>,
     depth: u32,
-    sums: &mut [Lanes<f32>; COLUMNS],
+    sums: &mut [Lanes<f32>; N],
 ) {
-    w.alu(TILE_COLUMNS).await;
+    w.alu(N as u32).await;
     let column = |column: usize| (place.column + column as u32) * step.depth + depth;
-    let states: [_; COLUMNS] = std::array::from_fn(|c| w.load(state, w.lane_ids() + column(c)));
+    let states: [_; N] = std::array::from_fn(|c| w.load(state, w.lane_ids() + column(c)));
     let fetch = |first: u32| {
         let line = |line: usize| w.lane_ids() + step.weight(place.row, depth + first + line as u32);
         w.join_all::<_, FETCH>(std::array::from_fn(|l| w.load(weights, line(l))))
     };
     for (column, values) in (0..).zip(w.join_all(states).await) {
-        w.lds_write(Mask::ALL, w.lane_ids() * TILE_COLUMNS + place.local + column, values);
+        w.lds_write(Mask::ALL, w.lane_ids() * N as u32 + place.local + column, values);
     }
     let mut next = Some(fetch(0));
     for first in (0..CHUNK).step_by(FETCH) {
@@ -198,8 +239,8 @@ async fn add_chunk(
         let following = first + FETCH as u32;
         next = (following < CHUNK).then(|| fetch(following));
         for (offset, line) in (first..).zip(&lines) {
-            let factors: [f32; COLUMNS] = w.lds_read_vector(place.local + offset * TILE_COLUMNS);
-            w.alu(TILE_COLUMNS).await;
+            let factors: [f32; N] = w.lds_read_vector(place.local + offset * N as u32);
+            w.alu(N as u32).await;
             for (sums, factor) in sums.iter_mut().zip(factors) {
                 add_products(sums, factor, line);
             }
@@ -249,6 +290,11 @@ pub fn elementwise<F: Future<Output = ()> + 'static>(
     let items = WAVES_PER_GROUP * LANES_U32;
     assert!(len.is_multiple_of(items), "{name}: {len} elements fill work-groups of {items}");
     Kernel::new(name, len / items, WAVES_PER_GROUP, body)
+}
+
+/// The elements of a chiplet in such a launch.
+pub fn elements_of(share: Share) -> Range<usize> {
+    scaled(share.groups(), WAVES_PER_GROUP * LANES_U32)
 }
 
 /// The hyperbolic tangent by Lambert's continued fraction, cut off at the seventh term; from there on it would exceed
@@ -302,6 +348,12 @@ mod tests {
     #[test]
     fn a_depth_of_one_chunk_leaves_the_other_slices_empty() {
         check(Step { rows: 32, batch: 16, depth: 32, splits: 2, packing: Packing::Panels });
+    }
+
+    #[test]
+    fn minibatches_of_less_than_a_tile_are_multiplied() {
+        check(Step { rows: 64, batch: 4, depth: 96, splits: 1, packing: Packing::Panels });
+        check(Step { rows: 32, batch: 12, depth: 64, splits: 2, packing: Packing::Panels });
     }
 
     #[test]

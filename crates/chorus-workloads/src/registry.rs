@@ -5,20 +5,32 @@ use chorus_system::Scale;
 
 use crate::alexnet::AlexNet;
 use crate::atax::Atax;
+use crate::babelstream::BabelStream;
+use crate::backprop::Backprop;
 use crate::bfs::Bfs;
+use crate::bfs_rodinia::BfsRodinia;
 use crate::bh::Bh;
 use crate::bitonic::Bitonic;
+use crate::btree::Btree;
 use crate::c2d::C2d;
 use crate::cc::Cc;
 use crate::cl::Cl;
+use crate::cnn::Cnn;
+use crate::color::Color;
 use crate::comd::Comd;
 use crate::cusolver::CuSolver;
 use crate::dlb::Dlb;
+use crate::dwt2d::Dwt2d;
 use crate::fir::Fir;
+use crate::fw::Fw;
+use crate::gaussian::Gaussian;
 use crate::gemm_polybench::Gemm;
 use crate::gemv::Gemv;
 use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
+use crate::hacc::Hacc;
+use crate::hotspot::Hotspot;
+use crate::hotspot3d::Hotspot3d;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
 use crate::j2d::J2d;
@@ -26,6 +38,8 @@ use crate::kmn::Kmn;
 use crate::lps::Lps;
 use crate::lstm::Lstm;
 use crate::lu::Lu;
+use crate::lud::Lud;
+use crate::lulesh::Lulesh;
 use crate::miniamr::MiniAmr;
 use crate::minicontact::MiniContact;
 use crate::mm2::Mm2;
@@ -37,6 +51,7 @@ use crate::nekbone::Nekbone;
 use crate::nw::Nw;
 use crate::overfeat::OverFeat;
 use crate::pathfinder::Pathfinder;
+use crate::pennant::Pennant;
 use crate::pr::PageRank;
 use crate::program::HostProgram;
 use crate::resnet::ResNet;
@@ -44,11 +59,17 @@ use crate::resnet18::ResNet18;
 use crate::rg::Rg;
 use crate::rnn_dgrad::RnnDataGradient;
 use crate::rnn_fw::RnnForward;
+use crate::rnn_gru::RnnGru;
+use crate::rnn_inference::Input;
+use crate::rnn_lstm::RnnLstm;
 use crate::rnn_wgrad::RnnWeightGradient;
 use crate::saxpy::Saxpy;
 use crate::sc::Sc;
 use crate::snap::Snap;
+use crate::square::Square;
 use crate::sr::Sr;
+use crate::srad::Srad;
+use crate::sssp::Sssp;
 use crate::st::St;
 use crate::stn::Stn;
 use crate::vgg16::Vgg16;
@@ -137,6 +158,28 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Vgg16,
     &ResNet18,
     &Bitonic,
+    &BabelStream,
+    &Backprop,
+    &BfsRodinia,
+    &Color,
+    &Fw,
+    &Gaussian,
+    &Hotspot3d,
+    &Hotspot,
+    &Lud,
+    &Square,
+    &Sssp,
+    &Btree,
+    &Hacc,
+    &Lulesh,
+    &Pennant,
+    &RnnGru(Input::Large),
+    &RnnGru(Input::Small),
+    &RnnLstm(Input::Large),
+    &RnnLstm(Input::Small),
+    &Cnn,
+    &Dwt2d,
+    &Srad,
 ];
 
 /// The workload called `name`.

@@ -21,12 +21,13 @@
 //! (reciprocal, refinement and rounding), 17 additions, multiplications and fused multiply-adds, and 4 that limit it.
 //! Of the second: 12, 2 per path, and 6: four for the divergence, two for the pixel.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::Workload;
+use crate::tile_rows::TileRows;
 
 /// Work-items and pixels of a tile, in x and in y.
 const TILE: u32 = 16;
@@ -284,7 +285,53 @@ fn launch(memory: &HostMemory, data: Data, number: u32) -> Kernel {
     } else {
         (Kernel::new("srad 2", tiles, WAVES_PER_GROUP, move |w| update(w, data)), UPDATE_ARRAYS)
     };
-    kernel.registers(REGISTERS_PER_ITEM).lds(arrays * TILE_PIXELS * 4)
+    let kernel = kernel.registers(REGISTERS_PER_ITEM).lds(arrays * TILE_PIXELS * 4);
+    annotated(kernel, data, number.is_multiple_of(2))
+}
+
+/// A kernel that says what it accesses: the rows of a chiplet's tiles, and of the image the rows around them in the first
+/// kernel, of the coefficients the row below them in the second.
+fn annotated(kernel: Kernel, data: Data, is_first: bool) -> Kernel {
+    let (pixels, across) = (data.pixels, data.pixels / TILE);
+    let rows = TileRows { across, rows_per_tile: TILE, rows: pixels, columns: pixels };
+    let name = |kernel: Kernel, buf: Buf<f32>, mode: AccessMode, before: u32, after: u32| {
+        kernel.access_parts(buf, mode, move |share| vec![rows.elements(share, before, after)])
+    };
+    let (derived, kernel) = if is_first {
+        let kernel = name(kernel, data.image, AccessMode::Read, 1, 1);
+        (AccessMode::ReadWrite, name(kernel, data.coefficients, AccessMode::ReadWrite, 0, 0))
+    } else {
+        let kernel = name(kernel, data.image, AccessMode::ReadWrite, 0, 0);
+        (AccessMode::Read, name(kernel, data.coefficients, AccessMode::Read, 0, 1))
+    };
+    data.differences.into_iter().fold(kernel, |kernel, buf| name(kernel, buf, derived, 0, 0))
+}
+
+/// The program of `sr` and `srad`: so many iterations on an image of `pixels` x `pixels`.
+pub(crate) fn diffusion(pixels: u32, iterations: u32, seed: u64, memory: &mut HostMemory) -> HostProgram {
+    let mut generator = SplitMix64::new(seed);
+    // The range of Rodinia's image, which is the exponential of numbers between 0 and 1.
+    let image: Vec<f32> = (0..pixels * pixels).map(|_| generator.between_f32(1.0, std::f32::consts::E)).collect();
+    let data = Data {
+        pixels,
+        image: memory.alloc_from(&image),
+        coefficients: memory.alloc(image.len()),
+        differences: std::array::from_fn(|_| memory.alloc(image.len())),
+    };
+    let mut reference = Reference::new(pixels as usize, image);
+    for _ in 0..iterations {
+        reference.iterate();
+    }
+    let names = ["northern differences", "southern differences", "western differences", "eastern differences"];
+    let mut outputs = vec![
+        Output::new("image", data.image, &reference.image),
+        Output::new("coefficients", data.coefficients, &reference.coefficients),
+    ];
+    for side in [NORTH, SOUTH, WEST, EAST] {
+        outputs.push(Output::new(names[side], data.differences[side], &reference.differences[side]));
+    }
+    let mut launches = 0..2 * iterations;
+    HostProgram::deciding(move |memory| launches.next().map(|number| launch(memory, data, number)), outputs)
 }
 
 impl Workload for Sr {
@@ -307,29 +354,7 @@ impl Workload for Sr {
 
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (pixels, iterations) = size(scale);
-        let mut generator = SplitMix64::new(seed);
-        // The range of Rodinia's image, which is the exponential of numbers between 0 and 1.
-        let image: Vec<f32> = (0..pixels * pixels).map(|_| generator.between_f32(1.0, std::f32::consts::E)).collect();
-        let data = Data {
-            pixels,
-            image: memory.alloc_from(&image),
-            coefficients: memory.alloc(image.len()),
-            differences: std::array::from_fn(|_| memory.alloc(image.len())),
-        };
-        let mut reference = Reference::new(pixels as usize, image);
-        for _ in 0..iterations {
-            reference.iterate();
-        }
-        let names = ["northern differences", "southern differences", "western differences", "eastern differences"];
-        let mut outputs = vec![
-            Output::new("image", data.image, &reference.image),
-            Output::new("coefficients", data.coefficients, &reference.coefficients),
-        ];
-        for side in [NORTH, SOUTH, WEST, EAST] {
-            outputs.push(Output::new(names[side], data.differences[side], &reference.differences[side]));
-        }
-        let mut launches = 0..2 * iterations;
-        HostProgram::deciding(move |memory| launches.next().map(|number| launch(memory, data, number)), outputs)
+        diffusion(pixels, iterations, seed, memory)
     }
 }
 

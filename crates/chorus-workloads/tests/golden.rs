@@ -27,7 +27,7 @@ struct Recorded {
     patterns: &'static [Pattern],
 }
 
-const RECORDED: [Recorded; 3] = [
+const RECORDED: [Recorded; 4] = [
     Recorded {
         system: "tc",
         protocols: &[
@@ -72,6 +72,32 @@ const RECORDED: [Recorded; 3] = [
         sample: &["fir", "lu", "st", "bitonic"],
         others: &[],
         all_under: &[],
+        patterns: &[],
+    },
+    Recorded {
+        system: "cpelide",
+        protocols: &["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"],
+        sample: &["babelstream", "color", "hotspot3d", "rnn-gru-small", "btree"],
+        others: &[
+            "backprop",
+            "bfs-rodinia",
+            "fw",
+            "gaussian",
+            "hacc",
+            "lud",
+            "lulesh",
+            "pennant",
+            "rnn-gru",
+            "rnn-lstm-small",
+            "rnn-lstm",
+            "square",
+            "sssp",
+            "cnn",
+            "dwt2d",
+            "hotspot",
+            "srad",
+        ],
+        all_under: &["cpelide"],
         patterns: &[],
     },
 ];

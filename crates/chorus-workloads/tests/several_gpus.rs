@@ -1,5 +1,5 @@
 //! Do programs compute their references on machines of any shape? Under the protocols of several GPUs that keep caches coherent, on
-//! 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each, and on 2 to 16 GPUs of the REC paper.
+//! 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each, on 2 to 16 GPUs of the REC paper, and on 2 to 16 chiplets of the CPElide paper.
 
 use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Values, find};
 use chorus_sim::frontend::HostMemory;
@@ -14,6 +14,10 @@ const SHAPES: [(u32, u32); 12] =
 /// How many GPUs the REC paper's workloads run on.
 const REC_GPUS: [u32; 4] = [2, 4, 8, 16];
 
+/// The machines of the CPElide paper, with 2 to 16 chiplets and with one that has everything.
+const CHIPLETS: [&str; 7] =
+    ["cpelide-2", "cpelide", "cpelide-6", "cpelide-7", "cpelide-8", "cpelide-16", "cpelide-mono"];
+
 /// The workloads of a paper.
 fn workloads(paper: &str) -> Vec<&'static dyn Workload> {
     WORKLOADS.iter().copied().filter(|workload| workload.source().contains(paper)).collect()
@@ -25,13 +29,16 @@ fn protocols() -> Vec<&'static dyn Protocol> {
     PROTOCOLS.iter().copied().filter(coherent).collect()
 }
 
-fn run(system: &str, workload: &dyn Workload, protocol: &'static dyn Protocol, (gpus, gpms): (u32, u32)) {
-    let set = [format!("hierarchy.gpus={gpus}"), format!("hierarchy.gpms={gpms}")];
-    let config = resolve(system, Scale::Quick, &set).unwrap().config;
+fn run_on_shape(system: &str, workload: &dyn Workload, protocol: &'static dyn Protocol, (gpus, gpms): (u32, u32)) {
+    run(system, &[format!("hierarchy.gpus={gpus}"), format!("hierarchy.gpms={gpms}")], workload, protocol);
+}
+
+fn run(system: &str, set: &[String], workload: &dyn Workload, protocol: &'static dyn Protocol) {
+    let config = resolve(system, Scale::Quick, set).unwrap().config;
     let mut memory = HostMemory::default();
     let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
     let settings = Settings { fences: workload.uses_fences(), ..Settings::defaults(protocol) };
-    let name = format!("{} under {} on {gpus} GPUs of {gpms} modules", workload.name(), protocol.name());
+    let name = format!("{} under {} on {system} {set:?}", workload.name(), protocol.name());
     match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
         Ok(run) => assert_eq!(run.check, Ok(()), "{name}"),
         Err(error) => panic!("{name}: {error}"),
@@ -44,7 +51,7 @@ fn results_are_right_on_a_sample_of_shapes_under_every_protocol() {
     let (workloads, protocols) = (workloads("HMG"), protocols());
     assert_eq!(workloads.len(), 20);
     for (index, shape) in SHAPES.into_iter().enumerate() {
-        run("hmg", workloads[(index * 7) % workloads.len()], protocols[index % protocols.len()], shape);
+        run_on_shape("hmg", workloads[(index * 7) % workloads.len()], protocols[index % protocols.len()], shape);
     }
 }
 
@@ -55,6 +62,17 @@ fn results_of_the_rec_workloads_are_right_on_2_to_16_gpus_under_every_directory(
     assert_eq!(workloads.len(), 15);
     let directories = ["dir", "dir-hmg", "rec", "dir-ideal"].map(|name| find(name).unwrap());
     for (index, workload) in workloads.into_iter().enumerate() {
-        run("rec", workload, directories[index % 4], (REC_GPUS[(index + index / 4) % 4], 1));
+        run_on_shape("rec", workload, directories[index % 4], (REC_GPUS[(index + index / 4) % 4], 1));
+    }
+}
+
+/// Every program once, so that all protocols and numbers of chiplets have their turn.
+#[test]
+fn results_of_the_cpelide_workloads_are_right_on_1_to_16_chiplets_under_every_protocol() {
+    let workloads = workloads("CPElide");
+    assert_eq!(workloads.len(), 24);
+    let protocols = ["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"].map(|name| find(name).unwrap());
+    for (index, workload) in workloads.into_iter().enumerate() {
+        run(CHIPLETS[index % CHIPLETS.len()], &[], workload, protocols[index % protocols.len()]);
     }
 }

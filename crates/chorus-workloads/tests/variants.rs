@@ -52,3 +52,18 @@ fn results_are_right_with_directories_of_ranges_below_a_hierarchy() {
         }
     }
 }
+
+#[test]
+fn results_are_right_under_the_variants_of_the_cpelide_paper() {
+    let kept = ("remote_reads", 1);
+    for workload in ["hotspot3d", "color", "rnn-gru-small"] {
+        run("cpelide", &[], "viper-chiplet", &[("boundaries", 0)], workload);
+        run("cpelide", &[], "viper-chiplet", &[kept], workload);
+        run("cpelide", &[], "cpelide", &[kept], workload);
+        run("cpelide", &[], "cpelide-range", &[kept], workload);
+        run("cpelide", &[], "nhcc-wb", &[("elide", 1)], workload);
+    }
+    let [one, two] = ["1", "2"]
+        .map(|sets| run("cpelide", &[&format!("command_processor.sets={sets}")], "cpelide", &[], "hotspot3d"));
+    assert!(one < two, "{one} {two}");
+}

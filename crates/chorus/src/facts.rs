@@ -9,8 +9,9 @@
 //! | `states.transient.ROLE.P` | those of them that are not stable, of any kind (HMG paper, section III-B) |
 //! | `worst_case_buffer.S` | a buffer for one request per thread, over the L2 of system S at full size (TC paper, section 5.2) |
 //!
-//! Those about directories are in [`directories`].
+//! Those about directories are in [`directories`], those about tables of command processors in [`chiplet_tables`].
 
+mod chiplet_tables;
 mod directories;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +34,8 @@ pub fn count(papers: &[Paper]) -> BTreeMap<String, f64> {
     let claims = papers.iter().flat_map(|paper| &paper.statements.claims);
     let facts: Vec<(&str, &str)> = claims.filter_map(|claim| claim.fact.as_deref()?.rsplit_once('.')).collect();
     // A system and a protocol may have the same name.
-    let is_of_system = |what: &str| what.starts_with("directory.") || what == "worst_case_buffer";
+    let is_of_system =
+        |what: &str| what.starts_with("directory.") || what.starts_with("table.") || what == "worst_case_buffer";
     let names = |of_system: bool| -> BTreeSet<&str> {
         facts.iter().filter(|(what, _)| is_of_system(what) == of_system).map(|(_, name)| *name).collect()
     };
@@ -69,7 +71,8 @@ fn of_system(name: &str) -> Vec<(String, f64)> {
     let threads = [core.count, core.wavefronts, core.lanes].map(f64::from).iter().product::<f64>();
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
     let buffer = ("worst_case_buffer".to_owned(), threads * REQUEST_BYTES / l2_bytes);
-    let facts = std::iter::once(buffer).chain(directories::count(&system.config));
+    let beside = directories::count(&system.config).into_iter().chain(chiplet_tables::count(&system.config));
+    let facts = std::iter::once(buffer).chain(beside);
     facts.map(|(what, value)| (format!("{what}.{name}"), value)).collect()
 }
 

@@ -123,7 +123,9 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error.kind {
             RunErrorKind::Refused | RunErrorKind::BadInput => Failure::bad_input(error.message),
-            RunErrorKind::Stuck | RunErrorKind::Defect => Failure::check_failed(error.message),
+            RunErrorKind::Stuck | RunErrorKind::Undeclared | RunErrorKind::Defect => {
+                Failure::check_failed(error.message)
+            }
         }
     }
 }
@@ -160,4 +162,15 @@ pub fn install_panic_message() {
         let advice = "hint: this is a defect of Chorus; please report it with the command line";
         print_error(&format!("Chorus itself failed: {what}{place}\n{advice}"), None);
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_annotation_is_a_check_that_said_no() {
+        let failure = Failure::from(RunError::new(RunErrorKind::Undeclared, "kernel copy writes word 5"));
+        assert_eq!((failure.exit_code, failure.message.as_str()), (CHECK_FAILED, "kernel copy writes word 5"));
+    }
 }

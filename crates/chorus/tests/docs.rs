@@ -51,9 +51,9 @@ impl Program for Idle {
 
 #[test]
 fn every_metric_of_a_run_is_on_the_page_on_statistics() {
-    let [one_module, several] = ["tc", "hmg"].map(|system| resolve(system, Scale::Quick, &[]).unwrap().config);
+    let [one_module, several] = ["tc", "cpelide"].map(|system| resolve(system, Scale::Quick, &[]).unwrap().config);
     let mut measured = BTreeSet::new();
-    // What controllers count about themselves differs from protocol to protocol, and machines of several modules have more to count.
+    // What controllers count about themselves differs from protocol to protocol, and machines of several modules, and those with an L3, have more to count.
     for protocol in PROTOCOLS {
         let config = if protocol.reach() == Reach::AnyMachine { &several } else { &one_module };
         let run = chorus_sim::simulate(config, *protocol, &mut Idle(true), HostMemory::default()).unwrap();

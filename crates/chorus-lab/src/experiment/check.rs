@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{BASELINE, Chart, Experiment, Figure, KnownNames, Matrix, Measure, Series, Show};
 use crate::document::{Document, DocumentError, Name};
+use crate::jobs;
 use crate::stats::Mean;
 
 impl Experiment {
@@ -110,7 +111,9 @@ impl Matrix {
             }
         }
         for workload in &self.workloads {
-            document.check_known("workload", workload, known.workloads)?;
+            if !jobs::names(workload).all(|name| known.workloads.contains(&name)) {
+                document.check_known("workload", workload, known.workloads)?;
+            }
         }
         for protocol in &self.protocols {
             document.check_known("protocol", protocol, known.protocols)?;

@@ -112,6 +112,7 @@ fn bounds_mean_what_they_say() {
         assert_eq!(holds, [below, equal, above], "{bound:?}");
     }
     assert!(!Bound::Approx.holds(0.84, 1.0) && !Bound::Approx.holds(1.16, 1.0));
+    assert!(Bound::Approx.holds(0.04, 0.0) && !Bound::Approx.holds(0.06, 0.0));
 }
 
 #[test]

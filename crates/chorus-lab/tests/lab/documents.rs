@@ -1,5 +1,6 @@
 //! Experiment files: what they mean, and what is said about mistakes in them.
 
+use chorus_lab::annotate::Annotate;
 use chorus_lab::experiment::{Chart, Experiment, Series};
 use chorus_lab::paper::{self, PAPERS};
 use chorus_lab::run::RunSpec;
@@ -78,8 +79,9 @@ fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
                 varied.filter(|variant| figure.series.iter().any(|series| is(series, &variant.name))).collect();
             let set = varied.iter().filter_map(|variant| variant.set.first()?.split_once('=')).map(|(key, _)| key);
             let times = varied.iter().flat_map(|variant| variant.times.keys().map(String::as_str));
-            // Other machines have more GPUs, other scales larger ones.
-            let systems = varied.iter().filter_map(|variant| variant.system.as_ref().map(|_| "hierarchy.gpus"));
+            // Other machines have more GPUs or, where they are one, more modules; other scales have larger ones.
+            let of_machines = if is_one_gpu(&experiment) { "hierarchy.gpms" } else { "hierarchy.gpus" };
+            let systems = varied.iter().filter_map(|variant| variant.system.as_ref().map(|_| of_machines));
             let scales = varied.iter().filter_map(|variant| variant.scale.map(|_| "core.count"));
             let key = systems.chain(scales).chain(set).chain(times).next().unwrap();
             let places: Vec<(f64, f64)> = figure
@@ -97,6 +99,10 @@ fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
             }
         }
     }
+}
+
+fn is_one_gpu(experiment: &Experiment) -> bool {
+    chorus_system::resolve(&experiment.system, Scale::Quick, &[]).unwrap().config.hierarchy.gpus == 1
 }
 
 fn is(series: &Series, variant: &str) -> bool {
@@ -173,6 +179,23 @@ fn variants_and_seeds_multiply_a_matrix() {
     let runs = experiment.runs_for(figure, "stn", "gpu-vi", Some("large"), Scale::Quick);
     assert_eq!(runs, [large(1), large(7)]);
     assert_eq!(experiment.runs_of(figure, Scale::Quick).len(), 2 * 2 * 2);
+}
+
+#[test]
+fn a_variant_may_say_who_annotates() {
+    let variants = "protocols = [\"no-l1\", \"gpu-vi\"]\nvariant = [{ name = \"hand\" }, { name = \"recorded\", annotate = \"auto\" }]";
+    let text = SMALL
+        .replace("protocols = [\"no-l1\", \"gpu-vi\"]", variants)
+        .replace("mean =", "baseline_variant = \"hand\"\nmean =")
+        .replace("protocol = \"gpu-vi\" }", "protocol = \"gpu-vi\", variant = \"recorded\" }");
+    let experiment = read(&text).unwrap();
+    let runs = experiment.runs_for(experiment.headline().unwrap(), "stn", "gpu-vi", Some("recorded"), Scale::Quick);
+    assert_eq!(runs, [RunSpec { annotate: Annotate::Auto, ..spec("gpu-vi", "stn") }]);
+    assert_eq!(runs[0].to_string(), "gpu-vi on stn (tc, quick, seed 1, annotate auto)");
+    let message = read(&text.replace("\"auto\"", "\"atuo\"")).unwrap_err();
+    for part in ["`atuo`", "`hand`, `auto`, `none`"] {
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]
@@ -301,7 +324,7 @@ fn an_unknown_paper_is_named_with_the_nearest_one() {
     let message = paper::load("tv", &KNOWN).unwrap_err().to_string();
     assert_eq!(
         message,
-        "unknown paper `tv`; known: `tc`, `hmg`, `rec`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
+        "unknown paper `tv`; known: `tc`, `hmg`, `rec`, `cpelide`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
     );
 }
 

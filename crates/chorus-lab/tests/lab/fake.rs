@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chorus_lab::annotate::Annotate;
 use chorus_lab::claim;
 use chorus_lab::experiment::{Experiment, KnownNames};
 use chorus_lab::paper::Paper;
@@ -19,7 +20,21 @@ pub const KNOWN: KnownNames<'static> = KnownNames {
 
 /// Every name that a shipped paper may use.
 pub const SHIPPED: KnownNames<'static> = KnownNames {
-    systems: &["tc", "hmg", "rec", "rec-8gpu", "rec-16gpu", "rec-nvidia"],
+    systems: &[
+        "tc",
+        "hmg",
+        "rec",
+        "rec-8gpu",
+        "rec-16gpu",
+        "rec-nvidia",
+        "cpelide",
+        "cpelide-2",
+        "cpelide-6",
+        "cpelide-7",
+        "cpelide-8",
+        "cpelide-16",
+        "cpelide-mono",
+    ],
     protocols: &[
         "no-l1",
         "no-coh",
@@ -40,6 +55,11 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "dir-hmg",
         "rec",
         "dir-ideal",
+        "viper-chiplet",
+        "nhcc-wt",
+        "nhcc-wb",
+        "cpelide",
+        "cpelide-range",
     ],
     workloads: &[
         "bh",
@@ -89,6 +109,29 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "vgg16",
         "resnet18",
         "bitonic",
+        "babelstream",
+        "bfs-rodinia",
+        "backprop",
+        "bfs-rodinia",
+        "color",
+        "fw",
+        "gaussian",
+        "hacc",
+        "hotspot3d",
+        "hotspot",
+        "lud",
+        "lulesh",
+        "pennant",
+        "rnn-gru-small",
+        "rnn-gru",
+        "rnn-lstm-small",
+        "rnn-lstm",
+        "square",
+        "sssp",
+        "btree",
+        "cnn",
+        "dwt2d",
+        "srad",
     ],
 };
 
@@ -122,6 +165,7 @@ pub fn spec(protocol: &str, workload: &str) -> RunSpec {
         scale: Scale::Quick,
         seed: 1,
         graph: None,
+        annotate: Annotate::Hand,
         set: Vec::new(),
     }
 }
@@ -184,6 +228,28 @@ fn between_modules(spec: &RunSpec) -> Vec<(String, f64)> {
     metrics
 }
 
+/// What machines of chiplets with an L3 and a command processor count besides.
+const OF_CHIPLETS: [(&str, f64); 18] = [
+    ("core.kernels", 5.0),
+    ("l3.hits", 20.0),
+    ("l3.misses", 10.0),
+    ("traffic.l1_l2.flits", 500.0),
+    ("traffic.l2_l3.flits", 300.0),
+    ("traffic.remote.flits", 200.0),
+    ("energy.l1i_nj", 1.0),
+    ("energy.l1d_nj", 2.0),
+    ("energy.lds_nj", 3.0),
+    ("energy.l2_nj", 4.0),
+    ("energy.noc_nj", 5.0),
+    ("energy.dram_nj", 6.0),
+    ("boundary.cycles", 100.0),
+    ("boundary.l2_acquires", 8.0),
+    ("boundary.l2_releases", 12.0),
+    ("boundary.written_back", 300.0),
+    ("table.rows_max", 7.0),
+    ("table.structures", 15.0),
+];
+
 pub fn result(spec: &RunSpec) -> RunResult {
     let setup = setup::resolve(spec).expect("the fake runs on real systems");
     let cycles = cycles(spec);
@@ -202,6 +268,10 @@ pub fn result(spec: &RunSpec) -> RunResult {
     }
     if spec.system != "tc" {
         metrics.extend(between_modules(spec));
+    }
+    if spec.system.starts_with("cpelide") {
+        metrics.extend(OF_CHIPLETS.map(|(key, value)| (key.to_owned(), value)));
+        metrics.insert("table.structures_max".to_owned(), 4.0);
     }
     RunResult {
         spec: spec.clone(),

@@ -174,6 +174,7 @@ mod tests {
             l1: cache,
             l2: cache,
             directory,
+            page_lines: 1,
             waves: 1,
             fences: true,
             parameters: Parameters::default(),

@@ -11,7 +11,8 @@ use crate::protocols::write_through::message_table;
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
 use crate::registry::{
-    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach, Values,
+    Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach,
+    Values,
 };
 use crate::seed::{in_l1, in_l2, specs};
 use crate::write_tracker::FenceFault;
@@ -79,6 +80,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::None,
     reach: Reach::OneModule,
+    commands: Commands::None,
     values: Values::Carried,
     parameters: &[],
     tallies: &[],

@@ -4,6 +4,8 @@
 //! banks do alike, [`vi_protocols`] what GPU-VI and its non-inclusive variant do; [`write_through_l1`] and [`home_l2`] are the private
 //! cache and the plain shared bank that several of them are built from. [`scoped`] is what the protocols of several GPUs are built from.
 
+pub mod cpelide;
+pub mod cpelide_range;
 pub mod dir;
 pub mod dir_hmg;
 pub mod dir_ideal;
@@ -15,6 +17,8 @@ pub mod ideal;
 pub mod ideal_coh;
 pub mod mesi;
 pub mod nhcc;
+pub mod nhcc_wb;
+pub mod nhcc_wt;
 pub mod no_coh;
 pub mod no_l1;
 pub mod no_remote;
@@ -24,6 +28,7 @@ pub mod sw_flat;
 pub mod sw_hier;
 pub mod tc;
 pub mod vi_protocols;
+pub mod viper_chiplet;
 pub mod write_through;
 pub mod write_through_bank;
 pub mod write_through_l1;

@@ -10,7 +10,7 @@ use crate::protocols::write_through::COMMON_TABLE;
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::{Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit};
 use crate::registry::{
-    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
+    Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
 };
 use crate::seed::{in_l1, in_l2, specs};
 
@@ -62,6 +62,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::None,
     reach: Reach::OneModule,
+    commands: Commands::None,
     values: Values::Carried,
     parameters: &[],
     tallies: &[],

@@ -4,14 +4,13 @@
 //! it, as they are emptied by acquires in all of the paper's protocols.
 
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, RemoteGpus, WITH_DIRECTORIES};
+use crate::protocols::scoped::policy::{Cached, L2Policy, PLAIN, Policy, WITH_DIRECTORIES};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { remote_gpus: RemoteGpus::NotCached, ..PLAIN } };
+const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { cached: Cached::ThisGpu, ..PLAIN } };
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

@@ -3,8 +3,10 @@
 //! It says what a kernel computes when nothing can go wrong, so that a kernel's mistakes and a protocol's are told apart.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
+use super::declared::Declared;
 use super::kernel::{Kernel, Mismatch, Program, WaveId};
 use super::memory::HostMemory;
 use super::partition::part_of;
@@ -16,6 +18,8 @@ const ROUNDS_MAX: u64 = 50_000_000;
 struct FlatWave {
     task: WaveTask,
     group: usize,
+    /// The wavefronts of its work-group, itself among them.
+    siblings: Range<usize>,
     finished: bool,
     at_barrier: bool,
 }
@@ -28,23 +32,71 @@ pub fn run(program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mis
 /// As [`run`], with work-groups told that they run on one of `gpus` GPUs.
 pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
-        run_waves(&kernel, start_all(&kernel, gpus), memory)?;
+        run_waves(&kernel, start_all(&kernel, gpus), memory, &mut |_, _, _| Ok(()))?;
+    }
+    program.check(memory)
+}
+
+/// Who watches a program run.
+pub(super) trait Watcher {
+    /// Sees what a work-group is about to do.
+    fn access(&mut self, work_group: u32, kernel: &Kernel, op: &MemoryOp);
+
+    /// A kernel has ended.
+    fn ended(&mut self, kernel: &Kernel);
+}
+
+/// As [`run_on`], watched.
+pub(super) fn run_watched(
+    gpus: u32,
+    program: &mut dyn Program,
+    memory: &mut HostMemory,
+    watcher: &mut impl Watcher,
+) -> Result<(), Mismatch> {
+    while let Some(kernel) = program.next_kernel(memory) {
+        let mut watch = |group: usize, op: &MemoryOp, _: &HostMemory| {
+            watcher.access(group as u32, &kernel, op);
+            Ok(())
+        };
+        run_waves(&kernel, start_all(&kernel, gpus), memory, &mut watch)?;
+        watcher.ended(&kernel);
+    }
+    program.check(memory)
+}
+
+/// As [`run`], comparing what kernels do with what they declare for each of these numbers of chiplets.
+pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
+    while let Some(kernel) = program.next_kernel(memory) {
+        let declared: Vec<Declared> = chiplets.iter().filter_map(|&count| Declared::of(&kernel, count)).collect();
+        let mut compare = |group: usize, op: &MemoryOp, memory: &HostMemory| {
+            let checks = declared.iter().map(|declared| declared.check(group as u32, op, memory));
+            checks.collect::<Result<(), _>>().map_err(|undeclared| Mismatch(undeclared.to_string()))
+        };
+        run_waves(&kernel, start_all(&kernel, 1), memory, &mut compare)?;
     }
     program.check(memory)
 }
 
 /// Runs one kernel on one GPU, all wavefronts in turn, one operation each.
 pub fn run_kernel(kernel: &Kernel, memory: &mut HostMemory) -> Result<(), Mismatch> {
-    run_waves(kernel, start_all(kernel, 1), memory)
+    run_waves(kernel, start_all(kernel, 1), memory, &mut |_, _, _| Ok(()))
 }
 
-fn run_waves(kernel: &Kernel, mut waves: Vec<FlatWave>, memory: &mut HostMemory) -> Result<(), Mismatch> {
+/// Sees what a work-group is about to do.
+type Observer<'o> = dyn FnMut(usize, &MemoryOp, &HostMemory) -> Result<(), Mismatch> + 'o;
+
+fn run_waves(
+    kernel: &Kernel,
+    mut waves: Vec<FlatWave>,
+    memory: &mut HostMemory,
+    observer: &mut Observer<'_>,
+) -> Result<(), Mismatch> {
     for _ in 0..ROUNDS_MAX {
         if waves.iter().all(|wave| wave.finished) {
             return Ok(());
         }
         for index in 0..waves.len() {
-            issue_one(&mut waves, index, memory);
+            issue_one(&mut waves, index, memory, observer)?;
         }
     }
     Err(Mismatch(format!("kernel {} makes no progress on flat memory", kernel.name)))
@@ -54,33 +106,42 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     let mut waves = Vec::new();
     for work_group in 0..kernel.work_groups {
         let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
+        let siblings = waves.len()..waves.len() + kernel.waves_per_group as usize;
         for wave in 0..kernel.waves_per_group {
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
             let gpu = part_of(work_group, work_groups, gpus);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             let task = WaveTask::start(kernel, id, Rc::clone(&lds));
-            waves.push(FlatWave { task, group: work_group as usize, finished: false, at_barrier: false });
+            let (group, siblings) = (work_group as usize, siblings.clone());
+            waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false });
         }
     }
     waves
 }
 
-fn issue_one(waves: &mut [FlatWave], index: usize, memory: &mut HostMemory) {
+fn issue_one(
+    waves: &mut [FlatWave],
+    index: usize,
+    memory: &mut HostMemory,
+    observer: &mut Observer<'_>,
+) -> Result<(), Mismatch> {
     let wave = &mut waves[index];
     if wave.finished || wave.at_barrier {
-        return;
+        return Ok(());
     }
     let front = wave.task.state().borrow().front();
     let Some(operation) = front else {
         wave.finished = wave.task.poll() && wave.task.state().borrow().front().is_none();
-        return;
+        return Ok(());
     };
     let mut state = wave.task.state().borrow_mut();
     state.pop();
     match operation {
         Operation::Alu(_) | Operation::Lds(_) => {}
         Operation::Memory(slot) => {
-            perform(state.memory_op_mut(slot), memory.words_mut());
+            let op = state.memory_op_mut(slot);
+            observer(wave.group, op, memory)?;
+            perform(op, memory.words_mut());
             state.complete_memory(slot);
         }
         Operation::Fence { .. } => {
@@ -89,16 +150,17 @@ fn issue_one(waves: &mut [FlatWave], index: usize, memory: &mut HostMemory) {
         Operation::Barrier => {
             drop(state);
             wave.at_barrier = true;
-            let group = wave.group;
-            release_barrier(waves, group);
+            let siblings = wave.siblings.clone();
+            release_barrier(&mut waves[siblings]);
         }
     }
+    Ok(())
 }
 
-fn release_barrier(waves: &mut [FlatWave], group: usize) {
-    let in_group = |wave: &&mut FlatWave| wave.group == group;
-    if waves.iter_mut().filter(in_group).all(|wave| wave.at_barrier || wave.finished) {
-        for wave in waves.iter_mut().filter(in_group).filter(|wave| wave.at_barrier) {
+/// Lets a work-group go on if all of it has arrived at its barrier.
+fn release_barrier(group: &mut [FlatWave]) {
+    if group.iter().all(|wave| wave.at_barrier || wave.finished) {
+        for wave in group.iter_mut().filter(|wave| wave.at_barrier) {
             wave.at_barrier = false;
             wave.task.state().borrow_mut().pass();
         }
@@ -127,6 +189,64 @@ mod tests {
 
     use super::*;
     use crate::frontend::lanes::Lanes;
+    use crate::frontend::{AccessMode, Buf, Share};
+
+    /// A kernel that copies `x` to `y`, and the memory with both.
+    fn copy() -> (Kernel, HostMemory, [Buf<u32>; 2]) {
+        let mut memory = HostMemory::default();
+        let bufs = [(); 2].map(|()| memory.alloc::<u32>(64));
+        let [x, y] = bufs;
+        let kernel = Kernel::new("copy", 2, 1, move |w| async move {
+            let ids = w.global_ids();
+            let values = w.load(x, ids).await;
+            w.store(y, ids, values);
+        });
+        (kernel, memory, bufs)
+    }
+
+    /// One launch whose result does not matter.
+    struct Once(Option<Kernel>);
+
+    impl Program for Once {
+        fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
+            self.0.take()
+        }
+
+        fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_touches_what_it_does_not_declare_is_named_with_the_address() {
+        let part = |share: Share| vec![share.elements(32, 64)];
+        let run = |declare: &dyn Fn(Kernel, [Buf<u32>; 2]) -> Kernel| {
+            let (kernel, mut memory, bufs) = copy();
+            run_declared(&[1, 2], &mut Once(Some(declare(kernel, bufs))), &mut memory).map_err(|wrong| wrong.0)
+        };
+        let right = |kernel: Kernel, [x, y]: [Buf<u32>; 2]| {
+            kernel.access_parts(x, AccessMode::Read, part).access_parts(y, AccessMode::ReadWrite, part)
+        };
+        assert_eq!(run(&right), Ok(()));
+        assert_eq!(run(&|kernel, _| kernel), Ok(()), "it may touch anything");
+        let first_half = |kernel: Kernel, [x, y]: [Buf<u32>; 2]| {
+            let half = |_| vec![Share { index: 0, count: 2, work_groups: 2 }.elements(32, 64)];
+            kernel.access_parts(x, AccessMode::Read, half).access(y, AccessMode::ReadWrite)
+        };
+        assert_eq!(
+            run(&first_half).unwrap_err().lines().next(),
+            Some(
+                "kernel copy reads word 32 (address 0x80) of buffer 0 (words 0..64) in work-group 1 on chiplet 0 of 1, where \
+                 it declares words 0..32 of that buffer to be read and nothing to be written"
+            )
+        );
+        let only_read =
+            |kernel: Kernel, [x, y]: [Buf<u32>; 2]| kernel.access(x, AccessMode::ReadWrite).access(y, AccessMode::Read);
+        let wrong = run(&only_read).unwrap_err();
+        assert!(wrong.starts_with("kernel copy writes word 64 (address 0x100) of buffer 1 (words 64..128)"), "{wrong}");
+        assert!(wrong.contains("words 64..128 of that buffer to be read and nothing to be written\nhint: "), "{wrong}");
+        assert!(wrong.ends_with("AccessMode::ReadWrite"), "{wrong}");
+    }
 
     #[test]
     fn a_kernel_reads_computes_and_writes() {

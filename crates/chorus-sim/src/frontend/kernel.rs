@@ -2,9 +2,12 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 
-use super::memory::HostMemory;
+use super::annotation::{AccessMode, Annotation, Share};
+use super::lanes::LANES;
+use super::memory::{Buf, HostMemory};
 use super::wave::Wave;
 
 /// Which wavefront of a launch.
@@ -38,6 +41,8 @@ pub struct Kernel {
     pub registers_per_item: u32,
     /// Local data share of each work-group.
     pub lds_bytes: u32,
+    /// What is said of the buffers that it accesses; nothing where it may access any.
+    pub annotations: Vec<Annotation>,
     body: Box<Body>,
 }
 
@@ -55,6 +60,7 @@ impl Kernel {
             waves_per_group,
             registers_per_item: 16,
             lds_bytes: 0,
+            annotations: Vec::new(),
             body: Box::new(move |wave| Box::pin(body(wave))),
         }
     }
@@ -69,6 +75,28 @@ impl Kernel {
     pub fn lds(mut self, bytes: u32) -> Kernel {
         self.lds_bytes = bytes;
         self
+    }
+
+    /// Accessing all of a buffer.
+    pub fn access<T>(mut self, buf: Buf<T>, mode: AccessMode) -> Kernel {
+        self.annotations.push(Annotation::whole(buf, mode));
+        self
+    }
+
+    /// Accessing those elements of a buffer that `parts` names for each chiplet.
+    pub fn access_parts<T>(
+        mut self,
+        buf: Buf<T>,
+        mode: AccessMode,
+        parts: impl Fn(Share) -> Vec<Range<usize>> + 'static,
+    ) -> Kernel {
+        self.annotations.push(Annotation::parts(buf, mode, parts));
+        self
+    }
+
+    /// Registers of a work-group.
+    pub fn registers_per_group(&self) -> u32 {
+        self.waves_per_group * LANES as u32 * self.registers_per_item
     }
 
     /// The future of one wavefront.

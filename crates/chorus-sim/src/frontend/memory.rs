@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::lanes::Word;
 
-/// Buffers begin at multiples of this, so that two never share a line.
+/// Buffers begin at multiples of this at least, so that two never share a line.
 const ALIGNMENT_WORDS: usize = 64;
 
 /// A typed piece of memory: `len` words from word number `start`.
@@ -48,18 +48,31 @@ impl<T> Buf<T> {
 }
 
 /// All memory of a simulated machine as the host sees it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct HostMemory {
+    /// Buffers begin at multiples of this.
+    alignment_words: usize,
     words: Vec<u32>,
     /// The words of each buffer, in the order in which they were made.
     buffers: Vec<Range<usize>>,
 }
 
+impl Default for HostMemory {
+    fn default() -> Self {
+        HostMemory { alignment_words: ALIGNMENT_WORDS, words: Vec::new(), buffers: Vec::new() }
+    }
+}
+
 impl HostMemory {
+    /// Empty memory whose buffers begin at multiples of so many bytes.
+    pub fn aligned(bytes: u32) -> HostMemory {
+        HostMemory { alignment_words: ALIGNMENT_WORDS.max(bytes as usize / 4), ..HostMemory::default() }
+    }
+
     /// A new buffer of `len` zeros.
     pub fn alloc<T: Word>(&mut self, len: usize) -> Buf<T> {
-        let start = self.words.len().next_multiple_of(ALIGNMENT_WORDS);
-        let end = (start + len).next_multiple_of(ALIGNMENT_WORDS);
+        let start = self.words.len().next_multiple_of(self.alignment_words);
+        let end = (start + len).next_multiple_of(self.alignment_words);
         assert!(u32::try_from(end).is_ok(), "more than 16 GiB of memory");
         // Exactly, since memory is most of what a simulation takes, and buffers are few.
         self.words.reserve_exact(end - self.words.len());
@@ -97,6 +110,14 @@ impl HostMemory {
     /// Where each buffer lies, in words; they follow each other.
     pub fn buffers(&self) -> &[Range<usize>] {
         &self.buffers
+    }
+
+    /// The buffer that a word lies in, by the order in which buffers were made, and its words.
+    pub fn buffer_of(&self, word: u32) -> Option<(usize, Range<usize>)> {
+        let word = word as usize;
+        let number = self.buffers.partition_point(|buffer| buffer.end <= word);
+        let buffer = self.buffers.get(number).filter(|buffer| buffer.contains(&word))?;
+        Some((number, buffer.clone()))
     }
 
     /// The words, for drivers.

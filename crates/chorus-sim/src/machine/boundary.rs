@@ -1,160 +1,152 @@
-//! The beginning and the end of a kernel: every private cache is told, and the kernel goes on when all have answered.
+//! The beginning and the end of a kernel: the private caches of its modules are told, and the kernel goes on when all have answered.
 //!
 //! A kernel begins with an acquire and ends with a release of the whole system (HMG paper, section II-D). What a private cache has to do for
 //! them, and whom it has to ask, is the protocol's business.
 
+use std::ops::Range;
+use std::rc::Rc;
+
 use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
 use chorus_protocol::controller::{Input, Outcome};
+use chorus_protocol::registry::Commands;
 
+use super::launch::{Launch, Phase};
 use super::{Event, Machine, SimError, lineless_request};
-use crate::clock::Ticks;
-use crate::frontend::Kernel;
-use crate::frontend::partition::groups_of;
+use crate::frontend::{Declared, Kernel};
 use crate::stats::Counter;
 
-/// Names the beginning or the end of a kernel in completions; accesses are numbered from zero.
-pub(super) const BOUNDARY: Txn = Txn(u32::MAX);
+/// Streams whose kernels can run at the same time.
+pub(crate) const STREAMS_MAX: usize = 64;
 
-/// What a launch waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
-pub(super) enum Phase {
-    /// Private caches that have not answered the beginning.
-    Beginning,
-    /// Work-groups.
-    Running,
-    /// The command processor, which has not told the private caches of the end.
-    Finished,
-    /// Private caches that have not answered the end.
-    Ending,
-    /// Nothing.
-    #[default]
-    Over,
+/// The name of the beginning or the end of a stream's kernel in completions. Accesses are numbered from zero.
+pub(super) fn name_of(stream: usize) -> Txn {
+    Txn(u32::MAX - stream as u32)
 }
 
-/// The work-groups of one module.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Block {
-    /// The first that has not been started.
-    pub(super) next_group: u32,
-    /// The first of the next module.
-    pub(super) end_group: u32,
-    /// The compute unit of the module that is tried next.
-    pub(super) next_unit: usize,
-}
-
-/// The kernel being run.
-#[derive(Default)]
-pub(super) struct Launch {
-    pub(super) phase: Phase,
-    /// Contiguous blocks of work-groups, one for each module.
-    pub(super) blocks: Vec<Block>,
-    pub(super) finished_groups: u32,
-    pub(super) waves_started: u64,
-    /// When work-groups may start.
-    starts: Ticks,
-    /// Private caches that have not answered the beginning or the end.
-    pub(super) unanswered: u32,
-    /// Those of them that could not even accept it.
-    waiting: u32,
-}
-
-impl Launch {
-    /// Nothing has been launched on a machine of so many modules.
-    pub(super) fn new(modules: usize) -> Launch {
-        Launch { blocks: vec![Block::default(); modules], ..Launch::default() }
-    }
+/// The stream whose kernel's beginning or end a completion names.
+pub(super) fn stream_of(txn: Txn) -> Option<usize> {
+    let stream = (u32::MAX - txn.0) as usize;
+    (stream < STREAMS_MAX).then_some(stream)
 }
 
 impl<const W: usize> Machine<'_, W> {
-    /// Starts a launch: private caches learn of it, and work-groups start after the launch latency.
-    pub(super) fn begin_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
+    /// Launches the next kernel of a stream, whose last one is over, on `modules`: what shared banks have to do for it is done, private caches learn
+    /// of it, and work-groups start after the launch latency.
+    pub(crate) fn launch(&mut self, stream: usize, kernel: Rc<Kernel>, modules: Range<u16>) -> Result<(), SimError> {
+        self.check_fits(&kernel)?;
         let now = self.wheel.now();
         self.progress = now;
-        let modules = self.launch.blocks.len() as u32;
-        for (module, block) in self.launch.blocks.iter_mut().enumerate() {
-            let groups = groups_of(module as u32, kernel.work_groups, modules);
-            *block = Block { next_group: groups.start, end_group: groups.end, next_unit: 0 };
-        }
-        self.launch.finished_groups = 0;
         self.stats.add(Counter::Kernels, 1);
         let latency = self.clocks.core.cycles(u64::from(self.config.core.launch_latency_cycles));
-        self.launch.starts = self.clocks.core.edge(now) + latency;
-        self.launch.phase = Phase::Beginning;
-        self.tell_all(kernel)
+        let mut launch = Launch::new(kernel, modules, self.clocks.core.edge(now) + latency);
+        if self.check_annotations && self.processor.believes_kernels() {
+            launch.declared = Declared::of(&launch.kernel, launch.modules.len() as u32);
+        }
+        match self.launches.get_mut(stream) {
+            Some(over) => *over = launch,
+            None => self.launches.push(launch),
+        }
+        if self.processor.commands() != Commands::None {
+            self.prepare(stream);
+            return Ok(());
+        }
+        self.launches[stream].phase = Phase::Beginning;
+        self.tell_all(stream)
     }
 
-    /// Whether the kernel is over. Ends it when its last work-group has finished.
-    #[inline]
-    pub(super) fn is_over(&mut self, kernel: &Kernel) -> Result<bool, SimError> {
-        if self.launch.phase < Phase::Finished {
-            return Ok(false);
+    /// Ends kernels whose last work-group has finished, and names a stream whose kernel is over, if there is one.
+    pub(super) fn see_to_launches(&mut self) -> Result<Option<usize>, SimError> {
+        self.launches_changed = false;
+        for stream in 0..self.launches.len() {
+            if self.launches[stream].phase == Phase::Finished {
+                self.launches[stream].phase = Phase::Ending;
+                self.tell_all(stream)?;
+            }
         }
-        if self.launch.phase == Phase::Finished {
-            self.launch.phase = Phase::Ending;
-            self.tell_all(kernel)?;
-        }
-        Ok(self.launch.phase == Phase::Over)
+        Ok(self.over.pop_front())
     }
 
     /// Notes whether all work-groups have finished.
-    pub(super) fn count_finished(&mut self, kernel: &Kernel) {
-        if self.launch.finished_groups == kernel.work_groups {
-            self.launch.phase = Phase::Finished;
+    pub(super) fn count_finished(&mut self, stream: usize) {
+        let launch = &mut self.launches[stream];
+        if launch.finished_groups == launch.kernel.work_groups {
+            launch.phase = Phase::Finished;
+            self.launches_changed = true;
         }
     }
 
-    /// Gives every private cache the beginning or the end.
-    fn tell_all(&mut self, kernel: &Kernel) -> Result<(), SimError> {
-        self.launch.unanswered = u32::from(self.topology.l1s);
-        self.launch.waiting = 0;
-        for unit in 0..self.topology.l1s {
-            self.tell(unit, kernel)?;
+    /// Gives every private cache of a kernel's modules the beginning or the end.
+    pub(super) fn tell_all(&mut self, stream: usize) -> Result<(), SimError> {
+        let units = self.topology.l1s / self.topology.modules();
+        let Range { start, end } = self.launches[stream].modules;
+        self.launches[stream].unanswered = u32::from((end - start) * units);
+        for unit in start * units..end * units {
+            self.tell(stream, unit)?;
         }
         Ok(())
     }
 
     /// Gives one private cache the beginning or the end.
-    fn tell(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
-        let (op, order) = match self.launch.phase {
+    fn tell(&mut self, stream: usize, unit: u16) -> Result<(), SimError> {
+        let (op, order) = match self.launches[stream].phase {
             Phase::Beginning => (CoreOp::KernelBegin, Order::Acquire),
-            Phase::Running | Phase::Finished | Phase::Ending | Phase::Over => (CoreOp::KernelEnd, Order::Release),
+            Phase::Preparing | Phase::Running | Phase::Finished | Phase::Ending | Phase::Releasing | Phase::Over => {
+                (CoreOp::KernelEnd, Order::Release)
+            }
         };
         self.tell_time();
-        let request = lineless_request(op, order, Scope::System, 0, BOUNDARY);
+        let request = lineless_request(op, order, Scope::System, 0, name_of(stream));
         let agent = self.topology.l1(unit);
         let cache = &mut self.caches[usize::from(unit)];
         let outcome = cache.controller.step_making_room(&Input::Core(&request), &mut self.outbox)?;
+        let bit = 1 << stream;
+        let waited = cache.boundaries_waiting & bit != 0;
         let waits = outcome != Outcome::Done;
-        let waited = std::mem::replace(&mut cache.boundary_waits, waits);
-        self.launch.waiting += u32::from(waits);
-        self.launch.waiting -= u32::from(waited);
+        cache.boundaries_waiting = if waits { cache.boundaries_waiting | bit } else { cache.boundaries_waiting & !bit };
+        self.boundaries_waiting += u32::from(waits);
+        self.boundaries_waiting -= u32::from(waited);
         self.plan_wake(agent);
-        self.finish_completions(agent, kernel);
-        self.route(agent, true, kernel)
+        self.finish_completions(agent);
+        self.route(agent, true)
     }
 
-    /// Gives a private cache the beginning or the end again if it could not accept it and a message has changed it since.
-    pub(super) fn retry_boundary(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
-        if self.launch.waiting > 0 && self.caches[usize::from(unit)].boundary_waits {
-            return self.tell(unit, kernel);
+    /// Gives a private cache the beginnings and ends again that it could not accept, since a message has changed it.
+    pub(super) fn retry_boundary(&mut self, unit: u16) -> Result<(), SimError> {
+        if self.boundaries_waiting == 0 {
+            return Ok(());
+        }
+        let mut waiting = self.caches[usize::from(unit)].boundaries_waiting;
+        while waiting != 0 {
+            self.tell(waiting.trailing_zeros() as usize, unit)?;
+            waiting &= waiting - 1;
         }
         Ok(())
     }
 
     /// A private cache has answered the beginning or the end.
-    pub(super) fn boundary_answered(&mut self, kernel: &Kernel) {
+    pub(super) fn boundary_answered(&mut self, stream: usize) {
         self.progress = self.wheel.now();
-        self.launch.unanswered -= 1;
-        if self.launch.unanswered > 0 {
+        let launch = &mut self.launches[stream];
+        launch.unanswered -= 1;
+        if launch.unanswered > 0 {
             return;
         }
-        if self.launch.phase == Phase::Beginning {
-            self.launch.phase = Phase::Running;
+        if launch.phase == Phase::Beginning {
+            launch.phase = Phase::Running;
             let now = self.clocks.core.edge(self.wheel.now());
-            self.wheel.schedule(self.launch.starts.max(now), Event::Dispatch);
-            self.count_finished(kernel);
+            let time = launch.starts.max(now);
+            self.wheel.schedule(time, Event::Dispatch(stream as u8));
+            self.count_finished(stream);
         } else {
-            self.launch.phase = Phase::Over;
+            self.release_after(stream);
         }
+    }
+
+    /// The kernel of a stream is over.
+    pub(super) fn is_over(&mut self, stream: usize) {
+        self.processor.over(stream);
+        self.launches[stream].phase = Phase::Over;
+        self.over.push_back(stream);
+        self.launches_changed = true;
     }
 }

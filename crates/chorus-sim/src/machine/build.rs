@@ -10,15 +10,16 @@ use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, SystemConfig};
 
 use super::between_modules::SIDES;
-use super::boundary::Launch;
 use super::flights::Flights;
 use super::{Bank, Latencies, Machine, PrivateCache, SimError};
 use crate::clock::ClockDomains;
+use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
 use crate::frontend::HostMemory;
+use crate::l3::Slice;
 use crate::pages::{HOME_SHIFT, Pages};
 use crate::sharing::Sharing;
 use crate::simulate::Settings;
@@ -38,9 +39,7 @@ impl<'a, const W: usize> Machine<'a, W> {
     {
         let clocks = ClockDomains::new(&config.clocks);
         let topology = topology(config);
-        if protocol.reach() == Reach::OneModule {
-            check_reach(topology, protocol.title(), &config.name)?;
-        }
+        check_reach(topology, protocol.reach(), protocol.title(), &config.name)?;
         let several = topology.modules() > 1;
         let build = build_config(config, topology, settings);
         let networks = usize::from(protocol.virtual_networks());
@@ -75,9 +74,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             requests: crossbar(topology.l1s, topology.l2s),
             responses: crossbar(topology.l2s, topology.l1s),
             fabric: several.then(|| Fabric::new(config, &clocks)),
-            channels: (0..topology.l2s)
-                .map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes))
-                .collect(),
+            slices: slices(config, topology, &clocks, protocol.writes_through(&settings.parameters)),
+            channels: channels(config, topology, &clocks),
             channel_scheduled: vec![false; usize::from(topology.l2s)],
             in_flight: Flights::default(),
             outbox: Outbox::default(),
@@ -89,10 +87,21 @@ impl<'a, const W: usize> Machine<'a, W> {
             sharing: Sharing::new(topology.gpus),
             places: places(topology),
             wakes: (protocol.counters() == Counters::Synchronised).then(|| vec![None; agents]),
-            launch: Launch::new(usize::from(topology.modules())),
+            processor: CommandProcessor::new(config, &clocks, protocol, &settings.parameters),
+            check_annotations: settings.check_annotations,
+            launches: Vec::new(),
+            launches_changed: false,
+            over: VecDeque::new(),
+            boundaries_waiting: 0,
+            waves_started: 0,
             progress: 0,
         })
     }
+}
+
+/// The memory channels, one beside every shared bank.
+fn channels(config: &SystemConfig, topology: Topology, clocks: &ClockDomains) -> Vec<Channel> {
+    (0..topology.l2s).map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes)).collect()
 }
 
 /// The agents of a configuration.
@@ -108,6 +117,13 @@ fn topology(config: &SystemConfig) -> Topology {
     }
 }
 
+/// The slices of the L3, or none.
+fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains, writes_through: bool) -> Vec<Slice> {
+    let count = if config.l3.bank_bytes == 0 { 0 } else { topology.l2s };
+    let slice = || Slice::new(&config.l3, &config.dram, clocks.core, config.l1.line_bytes, writes_through);
+    (0..count).map(|_| slice()).collect()
+}
+
 /// Module and GPU of every private cache, bank and memory channel.
 fn places(topology: Topology) -> Vec<(u8, u8)> {
     let agents = (0..topology.l1s + 2 * topology.l2s).map(AgentId);
@@ -116,7 +132,10 @@ fn places(topology: Topology) -> Vec<(u8, u8)> {
 }
 
 /// Refuses machines that are too large for protocols of one module: those of several, and those with more private caches than such protocols tell apart.
-fn check_reach(topology: Topology, protocol: &str, system: &str) -> Result<(), SimError> {
+fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -> Result<(), SimError> {
+    if reach != Reach::OneModule {
+        return Ok(());
+    }
     let (modules, caches, most) = (topology.modules(), topology.l1s, Sharers::CAPACITY);
     if modules > 1 {
         return Err(SimError::Unsupported(format!(
@@ -164,6 +183,7 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
                 DirectoryReplacement::Fifo => Some(Replacement::Fifo),
             },
         },
+        page_lines: (config.memory.page_bytes / line).max(1),
         waves: config.core.wavefronts as u16,
         fences: settings.fences,
         parameters: settings.parameters,

@@ -9,16 +9,16 @@ use chorus_protocol::registry::Values;
 use super::{Event, Machine, PrivateCache, SimError, lineless_request, write_line};
 use crate::coalescer::{Access, AccessKind};
 use crate::compute_unit::{Stalled, WaveSlot};
-use crate::frontend::{Kernel, LANES, MemoryOp, MemoryOpKind, Operation};
+use crate::frontend::{LANES, MemoryOp, MemoryOpKind, Operation, Undeclared};
 use crate::stats::Counter;
 
 impl<const W: usize> Machine<'_, W> {
     /// One issue slot of a compute unit.
-    pub(super) fn issue(&mut self, unit: u16) {
+    pub(super) fn issue(&mut self, unit: u16) -> Result<(), Box<Undeclared>> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         if cu.next_issue != Some(now) {
-            return;
+            return Ok(());
         }
         cu.next_issue = None;
         self.settle(unit);
@@ -33,7 +33,7 @@ impl<const W: usize> Machine<'_, W> {
                 }
                 break;
             }
-            if self.issue_operation(unit, wave) {
+            if self.issue_operation(unit, wave)? {
                 self.stats.add(Counter::Instructions, 1);
                 break;
             }
@@ -41,13 +41,14 @@ impl<const W: usize> Machine<'_, W> {
         }
         self.wake_for_queue(unit);
         self.plan_issue(unit);
+        Ok(())
     }
 
     /// Issues the next operation of a wavefront, or says that it cannot issue yet.
-    fn issue_operation(&mut self, unit: u16, wave: usize) -> bool {
+    fn issue_operation(&mut self, unit: u16, wave: usize) -> Result<bool, Box<Undeclared>> {
         let front = self.units[usize::from(unit)].wave(wave).task.state().borrow().front();
         let issued = match front {
-            Some(Operation::Memory(slot)) => self.issue_memory(unit, wave, slot),
+            Some(Operation::Memory(slot)) => self.issue_memory(unit, wave, slot)?,
             Some(Operation::Fence { order, scope }) => self.issue_fence(unit, wave, AccessKind::Fence(order, scope)),
             None => self.issue_fence(unit, wave, AccessKind::End),
             Some(Operation::Barrier) => {
@@ -65,23 +66,26 @@ impl<const W: usize> Machine<'_, W> {
             let now = self.wheel.now();
             self.units[usize::from(unit)].slots.take_slot(wave, now);
         }
-        issued
+        Ok(issued)
     }
 
-    fn issue_memory(&mut self, unit: u16, wave: usize, slot: u16) -> bool {
+    fn issue_memory(&mut self, unit: u16, wave: usize, slot: u16) -> Result<bool, Box<Undeclared>> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
-        let Some(running) = cu.waves[wave].as_mut() else { return false };
+        let Some(running) = cu.waves[wave].as_mut() else { return Ok(false) };
         let mut state = running.task.state().borrow_mut();
         let op = state.memory_op(slot);
         let returns = op.kind != MemoryOpKind::Store;
         if returns && running.loads_in_flight >= self.config.core.loads_in_flight {
             cu.waiting_for_loads |= 1 << wave;
-            return false;
+            return Ok(false);
         }
         if cu.accesses.len() >= self.config.core.lsu_queue as usize {
             cu.waiting_for_queue |= 1 << wave;
-            return false;
+            return Ok(false);
+        }
+        if let Some(declared) = &self.launches[usize::from(running.stream)].declared {
+            declared.check(running.id.work_group, op, &self.memory)?;
         }
         let count = cu.accesses.coalesce(op, wave as u16, slot, W as u64, now);
         running.last_operation = match op.kind {
@@ -100,7 +104,7 @@ impl<const W: usize> Machine<'_, W> {
         self.stats.add(Counter::MemoryInstructions, 1);
         self.schedule_access(unit);
         self.continue_wave(unit, wave);
-        true
+        Ok(true)
     }
 
     /// A fence enters the access queue behind the wavefront's stores, once its loads have returned.
@@ -245,7 +249,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Hands the head of the access queue to the private cache.
-    pub(super) fn serve_accesses(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn serve_accesses(&mut self, unit: u16) -> Result<(), SimError> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         cu.access_scheduled = false;
@@ -267,23 +271,23 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             self.units[usize::from(unit)].stall(now, Stalled::Cache);
         }
-        self.route(self.topology.l1(unit), true, kernel)?;
+        self.route(self.topology.l1(unit), true)?;
         if accepted {
-            self.serve_cache(unit, kernel)?;
+            self.serve_cache(unit)?;
             self.schedule_access(unit);
         }
         Ok(())
     }
 
     /// Tries the head of the access queue again at once after a message has changed the private cache that held it up.
-    pub(super) fn retry_access_now(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn retry_access_now(&mut self, unit: u16) -> Result<(), SimError> {
         let cu = &self.units[usize::from(unit)];
         if !matches!(cu.stalled, Some((_, Stalled::Cache))) || cu.access_scheduled {
             return Ok(());
         }
         let now = self.wheel.now();
         if self.clocks.core.edge(now).max(cu.access_free) == now {
-            return self.serve_accesses(unit, kernel);
+            return self.serve_accesses(unit);
         }
         self.schedule_access(unit);
         Ok(())
@@ -442,7 +446,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// The end of an access, as its wavefront sees it.
-    pub(super) fn access_done(&mut self, unit: u16, id: u32, kernel: &Kernel) {
+    pub(super) fn access_done(&mut self, unit: u16, id: u32) {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         let access = *cu.accesses.get(id);
@@ -462,7 +466,7 @@ impl<const W: usize> Machine<'_, W> {
                 cu.wave(wave).task.state().borrow_mut().pass();
                 self.advance_wave(unit, wave);
             }
-            AccessKind::End => self.retire_wave(unit, wave, kernel),
+            AccessKind::End => self.retire_wave(unit, wave),
         }
     }
 

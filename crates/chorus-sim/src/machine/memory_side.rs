@@ -1,4 +1,4 @@
-//! Messages on their way: from controllers through the crossbars to controllers, and between banks and memory channels.
+//! Messages on their way: from controllers through the crossbars to controllers.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,17 @@ use chorus_protocol::message::{Channel, Message, MessageSpec, Size, memory};
 use chorus_protocol::registry::{Delivery, Values};
 
 use super::between_modules::SIDES;
-use super::boundary::BOUNDARY;
+use super::boundary::stream_of;
 use super::flights::Flight;
-use super::{Bank, Event, Held, Machine, SimError, controller_of, read_line, write_line};
+use super::memory_channel::MEMORY_REQUESTS_PER_STEP;
+use super::{Bank, Event, Held, Machine, SimError, controller_of, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::{Crossbar, Parcel};
-use crate::dram::DramRequest;
-use crate::frontend::Kernel;
-use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
 /// Marks a message between a bank and its memory channel.
 const TO_MEMORY: u8 = u8::MAX;
-
-/// Requests to memory that one step of a bank can send: a write-back and a fetch.
-const MEMORY_REQUESTS_PER_STEP: usize = 2;
 
 /// The crossbar that carries what `from` sends.
 fn crossbar_from<'m>(from: Role, requests: &'m mut Crossbar, responses: &'m mut Crossbar) -> &'m mut Crossbar {
@@ -33,17 +28,31 @@ fn crossbar_from<'m>(from: Role, requests: &'m mut Crossbar, responses: &'m mut 
     }
 }
 
+/// Flits of 16 bytes of a message, as gem5's network counts them: one, and those of a whole line if it carries data, however little.
+pub(super) fn short_flits<const W: usize>(carries_data: bool) -> u64 {
+    1 + if carries_data { (W as u64).div_ceil(4) } else { 0 }
+}
+
+/// Bytes of data that a message carries.
+fn payload_bytes<const W: usize>(message: &Message<W>, spec: &MessageSpec) -> u32 {
+    match spec.size {
+        Size::Control => 0,
+        Size::Line => W as u32 * 4,
+        Size::Masked => message.mask.bytes(),
+    }
+}
+
 impl<const W: usize> Machine<'_, W> {
     /// Sends what the last step of `sender` put into the outbox. `lookup` says whether the step began with a tag lookup.
     #[inline]
-    pub(super) fn route(&mut self, sender: AgentId, lookup: bool, kernel: &Kernel) -> Result<(), SimError> {
-        if self.outbox.messages.is_empty() { Ok(()) } else { self.route_all(sender, lookup, kernel) }
+    pub(super) fn route(&mut self, sender: AgentId, lookup: bool) -> Result<(), SimError> {
+        if self.outbox.messages.is_empty() { Ok(()) } else { self.route_all(sender, lookup) }
     }
 
     #[inline(never)]
-    fn route_all(&mut self, sender: AgentId, lookup: bool, kernel: &Kernel) -> Result<(), SimError> {
+    fn route_all(&mut self, sender: AgentId, lookup: bool) -> Result<(), SimError> {
         let mut messages = std::mem::take(&mut self.outbox.messages);
-        let from = self.topology.role(sender);
+        let (from, _) = self.topology.role(sender);
         let specs = self.specs;
         for message in &messages {
             let spec = &specs[usize::from(message.kind.0)];
@@ -55,42 +64,47 @@ impl<const W: usize> Machine<'_, W> {
         }
         messages.clear();
         self.outbox.messages = messages;
-        if self.instant.is_empty() { Ok(()) } else { self.deliver_instant(kernel) }
+        if self.instant.is_empty() { Ok(()) } else { self.deliver_instant() }
     }
 
     /// Delivers the messages that take no time, and those that they cause, in the order sent.
-    fn deliver_instant(&mut self, kernel: &Kernel) -> Result<(), SimError> {
+    fn deliver_instant(&mut self) -> Result<(), SimError> {
         while let Some(message) = self.instant.pop_front() {
             let controller = controller_of(&mut self.caches, &mut self.banks, self.topology, message.dst);
             controller.step_making_room(&Input::Message(&message), &mut self.outbox)?;
-            self.finish_completions(message.dst, kernel);
-            self.route(message.dst, true, kernel)?;
+            self.finish_completions(message.dst);
+            self.route(message.dst, true)?;
         }
         Ok(())
     }
 
-    /// Puts a message on its way. Messages of one agent on one network leave in the order sent.
-    fn post(
-        &mut self,
-        (from, source): (Role, u16),
-        message: &Message<W>,
-        spec: &MessageSpec,
-        network: u8,
-        lookup: bool,
-    ) {
-        let payload = match spec.size {
-            Size::Control => 0,
-            Size::Line => W as u32 * 4,
-            Size::Masked => message.mask.bytes(),
-        };
+    /// Puts a message on its way, after the latency of its sender.
+    fn post(&mut self, from: Role, message: &Message<W>, spec: &MessageSpec, network: u8, lookup: bool) {
         let delay = match from {
             Role::L1 => self.latencies.l1,
             Role::L2 | Role::Memory => {
                 let tag = if lookup { self.latencies.l2_tag } else { 0 };
-                let data = if payload > 0 { self.latencies.l2_data } else { 0 };
+                let data = if payload_bytes(message, spec) > 0 { self.latencies.l2_data } else { 0 };
                 tag + data
             }
         };
+        self.post_at(message, spec, network, self.wheel.now() + delay);
+    }
+
+    /// Puts a message of a bank on its way that leaves at `time`.
+    pub(super) fn post_later(&mut self, message: &Message<W>, time: Ticks) {
+        let spec = &self.specs[usize::from(message.kind.0)];
+        match spec.channel {
+            Channel::Virtual(network) => self.post_at(message, spec, network, time),
+            Channel::Memory => self.post_at(message, spec, TO_MEMORY, time),
+            Channel::Instant => self.instant.push_back(*message),
+        }
+    }
+
+    /// Puts a message on its way at `time`. Messages of one agent on one network leave in the order sent.
+    fn post_at(&mut self, message: &Message<W>, spec: &MessageSpec, network: u8, time: Ticks) {
+        let (from, source) = self.topology.role(message.src);
+        let payload = payload_bytes(message, spec);
         let flits = self.flits[payload as usize];
         let bytes = self.config.network.header_bytes + payload;
         let (to, destination) = self.topology.role(message.dst);
@@ -105,13 +119,15 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             way = self.way(message, from == to);
             if let Some(distance) = way.and_then(|way| way.distance) {
-                self.stats.add_distant(distance, spec.class, u64::from(bytes));
+                self.stats.add_distant(distance, spec.class, u64::from(flits), u64::from(bytes));
+                self.stats.add(Counter::RemoteFlits, short_flits::<W>(payload > 0));
             } else {
+                self.stats.add(Counter::L1L2Flits, short_flits::<W>(payload > 0));
                 self.stats.add(Counter::NetworkMessages, 1);
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
             }
         }
-        let time = self.in_order(message.src, network, self.wheel.now() + delay);
+        let time = self.in_order(message.src, network, time);
         let flight = Flight {
             enqueued: time,
             flits,
@@ -145,7 +161,11 @@ impl<const W: usize> Machine<'_, W> {
             return;
         }
         if network == TO_MEMORY {
-            self.enqueue_memory(id);
+            if self.slices.is_empty() {
+                self.enqueue_memory(id)
+            } else {
+                self.enqueue_last_level(id)
+            }
             return;
         }
         let now = self.wheel.now();
@@ -198,7 +218,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Serves a bank again if what held it up may have changed.
-    fn retry_bank(&mut self, bank: u16, changed: Held) {
+    pub(super) fn retry_bank(&mut self, bank: u16, changed: Held) {
         if self.banks[usize::from(bank)].held == changed {
             self.schedule_serve(bank);
         }
@@ -239,7 +259,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// A controller is woken, unless something woke it earlier.
-    pub(super) fn wake(&mut self, agent: AgentId, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn wake(&mut self, agent: AgentId) -> Result<(), SimError> {
         let Some(planned) = self.wakes.as_mut().map(|wakes| &mut wakes[usize::from(agent.0)]) else { return Ok(()) };
         if *planned != Some(self.wheel.now()) {
             return Ok(());
@@ -251,13 +271,13 @@ impl<const W: usize> Machine<'_, W> {
         self.plan_wake(agent);
         match self.topology.role(agent) {
             (Role::L1, unit) => {
-                self.finish_completions(agent, kernel);
-                self.route(agent, true, kernel)?;
-                self.retry_boundary(unit, kernel)?;
-                self.retry_access_now(unit, kernel)
+                self.finish_completions(agent);
+                self.route(agent, true)?;
+                self.retry_boundary(unit)?;
+                self.retry_access_now(unit)
             }
             (Role::L2 | Role::Memory, bank) => {
-                self.route(agent, false, kernel)?;
+                self.route(agent, false)?;
                 self.retry_bank(bank, Held::Lines);
                 Ok(())
             }
@@ -265,23 +285,23 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// A message is at its destination.
-    pub(super) fn arrive(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn arrive(&mut self, id: u32) -> Result<(), SimError> {
         let &Flight { network, to, destination, side, .. } = self.in_flight.get(id);
         match to {
             Role::L1 => {
                 let cache = &mut self.caches[usize::from(destination)];
-                if cache.waiting > 0 || !self.step_cache(destination, id, kernel)? {
+                if cache.waiting > 0 || !self.step_cache(destination, id)? {
                     let cache = &mut self.caches[usize::from(destination)];
                     cache.queues[usize::from(network)].push_back(id);
                     cache.waiting += 1;
-                    self.serve_cache(destination, kernel)?;
+                    self.serve_cache(destination)?;
                 }
-                self.retry_boundary(destination, kernel)?;
-                self.retry_access_now(destination, kernel)
+                self.retry_boundary(destination)?;
+                self.retry_access_now(destination)
             }
             Role::L2 | Role::Memory => {
                 let idle = self.banks[usize::from(destination)].is_idle() && self.is_free(destination);
-                if idle && self.serve_at_once(destination, id, side, kernel)? {
+                if idle && self.serve_at_once(destination, id, side)? {
                     return Ok(());
                 }
                 self.in_flight.get_mut(id).enqueued = self.wheel.now();
@@ -293,7 +313,7 @@ impl<const W: usize> Machine<'_, W> {
                 }
                 // Behind a head that waits, there is nothing new to serve.
                 if state.queues[queue].len() == 1 || state.held == Held::No || self.delivery == Delivery::AnyOrder {
-                    return self.serve_or_schedule(destination, kernel);
+                    return self.serve_or_schedule(destination);
                 }
                 Ok(())
             }
@@ -301,7 +321,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Gives a private cache the messages that have arrived, as far as it takes them.
-    pub(super) fn serve_cache(&mut self, unit: u16, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn serve_cache(&mut self, unit: u16) -> Result<(), SimError> {
         let (mut network, mut place) = (0, 0);
         while self.caches[usize::from(unit)].waiting > 0 {
             let Some(queue) = self.caches[usize::from(unit)].queues.get(network) else { break };
@@ -309,7 +329,7 @@ impl<const W: usize> Machine<'_, W> {
                 (network, place) = (network + 1, 0);
                 continue;
             };
-            if self.step_cache(unit, id, kernel)? {
+            if self.step_cache(unit, id)? {
                 let cache = &mut self.caches[usize::from(unit)];
                 cache.queues[network].remove(place);
                 cache.waiting -= 1;
@@ -328,15 +348,15 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Steps a private cache with a message. Returns whether the message is consumed.
-    fn step_cache(&mut self, unit: u16, id: u32, kernel: &Kernel) -> Result<bool, SimError> {
+    fn step_cache(&mut self, unit: u16, id: u32) -> Result<bool, SimError> {
         self.tell_time();
         let input = Input::Message(self.in_flight.message(id));
         let controller = &mut self.caches[usize::from(unit)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         let agent = self.topology.l1(unit);
         self.plan_wake(agent);
-        self.finish_completions(agent, kernel);
-        self.route(agent, true, kernel)?;
+        self.finish_completions(agent);
+        self.route(agent, true)?;
         let consumed = outcome == Outcome::Done;
         if consumed {
             self.consume(id);
@@ -345,19 +365,19 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Ends the operations that a message completed.
-    pub(super) fn finish_completions(&mut self, agent: AgentId, kernel: &Kernel) {
+    pub(super) fn finish_completions(&mut self, agent: AgentId) {
         if self.outbox.completions.is_empty() {
             return;
         }
         let (_, unit) = self.topology.role(agent);
         let mut completions = std::mem::take(&mut self.outbox.completions);
         for completion in &completions {
-            if completion.txn == BOUNDARY {
-                self.boundary_answered(kernel);
+            if let Some(stream) = stream_of(completion.txn) {
+                self.boundary_answered(stream);
                 continue;
             }
             self.record_values(unit, completion);
-            self.access_done(unit, completion.txn.0, kernel);
+            self.access_done(unit, completion.txn.0);
         }
         completions.clear();
         self.outbox.completions = completions;
@@ -391,9 +411,9 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Serves a bank at once if it is free, without the detour of an event.
-    fn serve_or_schedule(&mut self, bank: u16, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn serve_or_schedule(&mut self, bank: u16) -> Result<(), SimError> {
         if self.is_free(bank) {
-            return self.serve_bank(bank, kernel);
+            return self.serve_bank(bank);
         }
         self.schedule_serve(bank);
         Ok(())
@@ -412,8 +432,8 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Lets a bank that nothing else waits for serve a message that has just come from `side`, without the detour of a queue. Returns whether it could.
-    fn serve_at_once(&mut self, bank: u16, id: u32, side: u8, kernel: &Kernel) -> Result<bool, SimError> {
-        if self.is_held_up(bank) || !self.serve_message(bank, id, side == 0, kernel)? {
+    fn serve_at_once(&mut self, bank: u16, id: u32, side: u8) -> Result<bool, SimError> {
+        if self.is_held_up(bank) || !self.serve_message(bank, id, side == 0)? {
             return Ok(false);
         }
         self.banks[usize::from(bank)].next_side = self.side_after(usize::from(side));
@@ -440,11 +460,11 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// A bank serves one input: from memory first, then from the virtual networks, answers before requests.
-    pub(super) fn serve_bank(&mut self, bank: u16, kernel: &Kernel) -> Result<(), SimError> {
+    pub(super) fn serve_bank(&mut self, bank: u16) -> Result<(), SimError> {
         let index = usize::from(bank);
         self.banks[index].scheduled = false;
         if let Some(&id) = self.banks[index].from_memory.front()
-            && self.step_bank(bank, id, false, kernel)?
+            && self.step_bank(bank, id, false)?
         {
             self.banks[index].from_memory.pop_front();
             self.in_flight.remove(id);
@@ -465,7 +485,7 @@ impl<const W: usize> Machine<'_, W> {
                 let turn = next_side + turns.trailing_zeros() as usize;
                 let side = if turn < sides { turn } else { turn - sides };
                 turns &= turns - 1;
-                if self.serve_queue(bank, first_queue + side, side == 0, kernel)? {
+                if self.serve_queue(bank, first_queue + side, side == 0)? {
                     self.banks[index].next_side = self.side_after(side);
                     return Ok(());
                 }
@@ -475,11 +495,11 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Lets a bank serve one message of a queue, which is one of its `own` module or not. Returns whether it could.
-    fn serve_queue(&mut self, bank: u16, queue: usize, own: bool, kernel: &Kernel) -> Result<bool, SimError> {
+    fn serve_queue(&mut self, bank: u16, queue: usize, own: bool) -> Result<bool, SimError> {
         let index = usize::from(bank);
         let mut place = 0;
         while let Some(&id) = self.selectable(&self.banks[index].queues[queue], place) {
-            if self.serve_message(bank, id, own, kernel)? {
+            if self.serve_message(bank, id, own)? {
                 self.banks[index].take(queue, place);
                 let waited = self.wheel.now() - self.in_flight.get(id).enqueued;
                 self.stats.add(Counter::L2LookupTicks, waited);
@@ -492,9 +512,9 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Gives a bank a message, which is one of its `own` module or not. Returns whether it is consumed; what stalls may be in the way of others.
-    fn serve_message(&mut self, bank: u16, id: u32, own: bool, kernel: &Kernel) -> Result<bool, SimError> {
+    fn serve_message(&mut self, bank: u16, id: u32, own: bool) -> Result<bool, SimError> {
         let held = own && self.is_held_by_port(bank, id);
-        if !held && self.step_bank(bank, id, true, kernel)? {
+        if !held && self.step_bank(bank, id, true)? {
             return Ok(true);
         }
         let now = self.wheel.now();
@@ -512,20 +532,15 @@ impl<const W: usize> Machine<'_, W> {
         self.served(bank);
     }
 
-    /// Requests that a bank may still send to its memory channel.
-    fn memory_room(&self, bank: u16) -> usize {
-        let index = usize::from(bank);
-        self.channels[index].room().saturating_sub(self.banks[index].to_memory)
-    }
-
     /// Steps a bank with a message, making room first if it asks for that. Returns whether the message is consumed.
-    fn step_bank(&mut self, bank: u16, id: u32, lookup: bool, kernel: &Kernel) -> Result<bool, SimError> {
+    fn step_bank(&mut self, bank: u16, id: u32, lookup: bool) -> Result<bool, SimError> {
         self.tell_time();
         let input = Input::Message(self.in_flight.message(id));
         let controller = &mut self.banks[usize::from(bank)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         self.plan_wake(self.topology.l2(bank));
-        self.route(self.topology.l2(bank), lookup, kernel)?;
+        self.finish_commands();
+        self.route(self.topology.l2(bank), lookup)?;
         Ok(outcome == Outcome::Done)
     }
 
@@ -539,57 +554,5 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(Counter::L2StallTicks, now - since);
         }
         self.schedule_serve(bank);
-    }
-
-    /// A request arrives at a memory channel.
-    fn enqueue_memory(&mut self, id: u32) {
-        let (bank, message) = (self.in_flight.get(id).source, self.in_flight.message(id));
-        let index = usize::from(bank);
-        let write = message.kind == memory::WB;
-        self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
-        let line = self.topology.line_in_bank(message.line);
-        let virtual_line = self.pages.virtual_line(message.line).0 as usize;
-        if !write && let Some(words) = self.memory.words().get(virtual_line * W..) {
-            prefetch(&words[..W.min(words.len())]);
-        }
-        self.banks[index].to_memory -= 1;
-        self.channels[index].push(DramRequest { id, line, write });
-        self.schedule_decision(bank, self.wheel.now());
-    }
-
-    fn schedule_decision(&mut self, channel: u16, time: Ticks) {
-        let index = usize::from(channel);
-        if !self.channels[index].is_empty() && !std::mem::replace(&mut self.channel_scheduled[index], true) {
-            self.wheel.schedule(self.clocks.dram.edge(time), Event::Decide(channel));
-        }
-    }
-
-    /// A memory channel decides its next request.
-    pub(super) fn decide_memory(&mut self, channel: u16) {
-        let index = usize::from(channel);
-        self.channel_scheduled[index] = false;
-        let Some(decision) = self.channels[index].decide(self.wheel.now()) else { return };
-        self.stats.add(Counter::DramRowHits, u64::from(decision.row_hit));
-        if decision.write {
-            self.in_flight.remove(decision.id);
-        } else {
-            self.wheel.schedule(decision.done, Event::Fetched(decision.id));
-        }
-        self.schedule_decision(channel, decision.next);
-        if self.memory_room(channel) >= MEMORY_REQUESTS_PER_STEP {
-            self.retry_bank(channel, Held::Memory);
-        }
-    }
-
-    /// A line has been read: its fetch becomes the answer.
-    pub(super) fn fetched(&mut self, id: u32, kernel: &Kernel) -> Result<(), SimError> {
-        let bank = self.in_flight.get(id).source;
-        let fetch = self.in_flight.message_mut(id);
-        let line = self.pages.virtual_line(fetch.line);
-        fetch.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), line));
-        // Waiting wavefronts find what they poll in a cache: a program that still reads memory is getting on.
-        self.progress = self.wheel.now();
-        self.banks[usize::from(bank)].from_memory.push_back(id);
-        self.serve_or_schedule(bank, kernel)
     }
 }

@@ -1,21 +1,25 @@
 //! The machine: compute units, private caches, crossbars, shared banks and memory channels on one event wheel.
 //!
 //! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
-//! accesses to private caches, [`memory_side`] moves messages, [`between_modules`] moves them from module to module, [`dispatch`] places
-//! work-groups, [`boundary`] begins and ends kernels, [`stuck`] explains runs that hang.
+//! accesses to private caches, [`memory_side`] moves messages, [`last_level`] and [`memory_channel`] move lines behind the banks, [`between_modules`]
+//! moves messages from module to module, [`dispatch`] places work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`commands`] has
+//! shared banks do what is to be done between them, [`stuck`] explains runs that hang.
 
 mod between_modules;
 mod boundary;
 mod build;
+mod commands;
 mod core_side;
 mod dispatch;
 mod flights;
+mod last_level;
+mod launch;
+mod memory_channel;
 mod memory_side;
 mod stuck;
 
 use std::collections::VecDeque;
 
-use boundary::Launch;
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
@@ -24,18 +28,22 @@ use chorus_protocol::message::{Message, MessageSpec};
 use chorus_protocol::registry::{Delivery, Protocol, Values};
 use chorus_system::SystemConfig;
 use flights::Flights;
+use launch::Launch;
 
 use crate::clock::{ClockDomains, Ticks};
+use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
 use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
-use crate::frontend::{HostMemory, Kernel};
+use crate::frontend::{HostMemory, Undeclared};
+use crate::l3::Slice;
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
+pub(crate) use boundary::STREAMS_MAX;
 pub use stuck::{StuckReport, StuckWave};
 
 /// Something that happens at a time.
@@ -61,12 +69,22 @@ enum Event {
     Retry(u16),
     /// A memory channel decides its next request.
     Decide(u16),
-    /// A line has been read from memory.
+    /// A slice of the L3 knows whether it holds a line.
+    LookUp(u32),
+    /// A slice of the L3 takes its next write-back.
+    WriteBack(u16),
+    /// A line has come from memory to its slice of the L3.
+    Filled(u32),
+    /// A line has been read from the L3 or memory and is at its bank.
     Fetched(u32),
     /// The moment has come that a controller asked to be woken at.
     Wake(AgentId),
-    /// The command processor starts work-groups.
-    Dispatch,
+    /// The command processor starts the work-groups of a stream's kernel.
+    Dispatch(u8),
+    /// The commands for a stream's kernel have arrived at their modules.
+    Command(u8),
+    /// A bank has done what it was commanded for a stream's kernel.
+    CommandDone(u8),
 }
 
 /// A shared bank: its controller and the queues before it.
@@ -165,8 +183,8 @@ struct PrivateCache<const W: usize> {
     head: CoreRequest<W>,
     /// Whether `head` is that access's.
     head_is_current: bool,
-    /// Whether the beginning or end of the kernel could not be accepted yet.
-    boundary_waits: bool,
+    /// Streams whose kernel's beginning or end could not be accepted yet, one bit each.
+    boundaries_waiting: u64,
 }
 
 impl<const W: usize> PrivateCache<W> {
@@ -178,7 +196,7 @@ impl<const W: usize> PrivateCache<W> {
             waiting: 0,
             head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn(0)),
             head_is_current: false,
-            boundary_waits: false,
+            boundaries_waiting: 0,
         }
     }
 }
@@ -195,6 +213,9 @@ pub enum SimError {
     /// The protocol cannot be built for this machine.
     #[error("{0}")]
     Unsupported(String),
+    /// A kernel touches what it does not declare.
+    #[error("{0}")]
+    Undeclared(Box<Undeclared>),
 }
 
 /// A machine with a protocol, running programs.
@@ -220,6 +241,8 @@ pub(crate) struct Machine<'a, const W: usize> {
     sharing: Sharing,
     /// Module and GPU of every agent.
     places: Vec<(u8, u8)>,
+    /// The slices of the L3, one beside each bank; none where there is no L3.
+    slices: Vec<Slice>,
     channels: Vec<Channel>,
     channel_scheduled: Vec<bool>,
     in_flight: Flights<W>,
@@ -233,7 +256,18 @@ pub(crate) struct Machine<'a, const W: usize> {
     values: Values,
     /// When each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
-    launch: Launch,
+    pub(crate) processor: CommandProcessor,
+    /// Whether kernels are held to what they declare, where the command processor believes them.
+    check_annotations: bool,
+    /// The kernel that each stream runs, or its last one.
+    launches: Vec<Launch>,
+    /// Whether a kernel has finished or is over since somebody last saw to them.
+    launches_changed: bool,
+    /// Streams whose kernels are over, which their programs do not know yet.
+    over: VecDeque<usize>,
+    /// Private caches that could not accept the beginning or the end of a kernel yet, counted once for each kernel.
+    boundaries_waiting: u32,
+    waves_started: u64,
     progress: Ticks,
 }
 
@@ -243,6 +277,7 @@ struct Latencies {
     l2_tag: Ticks,
     l2_data: Ticks,
     network: Ticks,
+    l3: Ticks,
 }
 
 impl Latencies {
@@ -252,6 +287,7 @@ impl Latencies {
             l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
             l2_data: clocks.l2.cycles(u64::from(config.l2.data_latency_cycles)),
             network: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+            l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
         }
     }
 }
@@ -272,51 +308,58 @@ impl<'a, const W: usize> Machine<'a, W> {
         &self.clocks
     }
 
-    /// Runs one kernel to its end.
-    pub(crate) fn run_kernel(&mut self, kernel: &Kernel) -> Result<(), SimError> {
-        self.check_fits(kernel)?;
-        self.begin_kernel(kernel)?;
+    /// Runs until the kernel of a stream is over, and names the stream. Memory is then as its kernels left it.
+    pub(crate) fn run_until_over(&mut self) -> Result<usize, SimError> {
         let idle_max = self.clocks.core.cycles(self.config.watchdog.idle_cycles);
         let time_max = self.clocks.core.cycles(self.config.watchdog.cycles);
         // Progress only ever puts the limit off, so it is looked at when an earlier one is over.
         let mut limit = 0;
-        while !self.is_over(kernel)? {
+        loop {
+            if self.launches_changed
+                && let Some(stream) = self.see_to_launches()?
+            {
+                if self.values == Values::Carried {
+                    self.write_back_for_host();
+                }
+                return Ok(stream);
+            }
             let Some(event) = self.wheel.pop() else {
-                return Err(self.stuck(kernel, stuck::Cause::Deadlock));
+                return Err(self.stuck(stuck::Cause::Deadlock));
             };
-            self.handle(event, kernel)?;
+            self.handle(event)?;
             let now = self.wheel.now();
             if now > limit {
                 limit = (self.progress + idle_max).min(time_max);
                 if now - self.progress > idle_max {
-                    return Err(self.stuck(kernel, stuck::Cause::Livelock));
+                    return Err(self.stuck(stuck::Cause::Livelock));
                 }
                 if now > time_max {
-                    return Err(self.stuck(kernel, stuck::Cause::TooLong));
+                    return Err(self.stuck(stuck::Cause::TooLong));
                 }
             }
         }
-        if self.values == Values::Carried {
-            self.write_back_for_host();
-        }
-        Ok(())
     }
 
-    fn handle(&mut self, event: Event, kernel: &Kernel) -> Result<(), SimError> {
+    fn handle(&mut self, event: Event) -> Result<(), SimError> {
         match event {
-            Event::Issue(unit) => self.issue(unit),
-            Event::Access(unit) => self.serve_accesses(unit, kernel)?,
-            Event::AccessDone { unit, access } => self.access_done(unit, access, kernel),
+            Event::Issue(unit) => self.issue(unit).map_err(SimError::Undeclared)?,
+            Event::Access(unit) => self.serve_accesses(unit)?,
+            Event::AccessDone { unit, access } => self.access_done(unit, access),
             Event::LdsDone { unit, wave } => self.advance_wave(unit, usize::from(wave)),
             Event::Inject(id) => self.inject(id),
             Event::Send { from, port } => self.wake_port(from, port),
-            Event::Arrive(id) => self.arrive(id, kernel)?,
-            Event::Serve(bank) => self.serve_bank(bank, kernel)?,
+            Event::Arrive(id) => self.arrive(id)?,
+            Event::Serve(bank) => self.serve_bank(bank)?,
             Event::Retry(bank) => self.retry_crowded(bank),
             Event::Decide(channel) => self.decide_memory(channel),
-            Event::Fetched(id) => self.fetched(id, kernel)?,
-            Event::Wake(agent) => self.wake(agent, kernel)?,
-            Event::Dispatch => self.dispatch(kernel),
+            Event::LookUp(id) => self.look_up(id),
+            Event::WriteBack(bank) => self.take_write_back(bank),
+            Event::Filled(id) => self.filled(id),
+            Event::Fetched(id) => self.fetched(id)?,
+            Event::Wake(agent) => self.wake(agent)?,
+            Event::Dispatch(stream) => self.dispatch(usize::from(stream)),
+            Event::Command(stream) => self.command_all(usize::from(stream))?,
+            Event::CommandDone(stream) => self.command_done(usize::from(stream))?,
         }
         Ok(())
     }
@@ -336,8 +379,18 @@ impl<'a, const W: usize> Machine<'a, W> {
     fn write_back_for_host(&mut self) {
         let (words, pages) = (self.memory.words_mut(), &self.pages);
         let mut write = |line, mask, data: &LineData<W>| write_line(words, pages.virtual_line(line), mask, data);
-        for bank in &self.banks {
-            bank.controller.dirty_lines(&mut write);
+        // What another module has written of a line is newer than what its home has.
+        for at_home in [true, false] {
+            for (bank, module) in self.banks.iter().zip((0..).map(|bank| bank / self.topology.banks_per_module())) {
+                bank.controller.dirty_lines(&mut |line, mask, data| {
+                    if (self.topology.home_module(line) == module) == at_home {
+                        write(line, mask, data);
+                    }
+                });
+            }
+        }
+        if self.launches.iter().any(|launch| launch.phase != launch::Phase::Over) {
+            return;
         }
         // Every wavefront has finished, so data on its way to a bank is what a private cache gave up: newer than the bank's.
         for (_, message) in self.in_flight.live().filter(|(flight, _)| flight.from == Role::L1) {

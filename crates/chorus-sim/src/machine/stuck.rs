@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use super::launch::{Launch, Phase};
 use super::{Machine, SimError};
 use crate::coalescer::AccessKind;
-use crate::frontend::Kernel;
 
 /// Most wavefronts that a report lists.
 const LISTED: usize = 8;
@@ -44,7 +44,7 @@ pub struct StuckWave {
 pub struct StuckReport {
     /// How it hangs.
     pub cause: Cause,
-    /// The kernel.
+    /// The kernel, or those that run at the same time.
     pub kernel: String,
     /// When it was given up, in core cycles.
     pub cycle: u64,
@@ -107,7 +107,9 @@ impl fmt::Display for StuckReport {
 
 impl<const W: usize> Machine<'_, W> {
     /// The report of a run that hangs now.
-    pub(super) fn stuck(&self, kernel: &Kernel, cause: Cause) -> SimError {
+    pub(super) fn stuck(&self, cause: Cause) -> SimError {
+        let unfinished_launches = || self.launches.iter().filter(|launch| launch.phase != Phase::Over);
+        let names: Vec<&str> = unfinished_launches().map(|launch| launch.kernel.name.as_str()).collect();
         let mut unfinished = 0;
         let mut waves = Vec::new();
         for (unit, cu) in self.units.iter().enumerate() {
@@ -136,12 +138,12 @@ impl<const W: usize> Machine<'_, W> {
         }
         SimError::Stuck(Box::new(StuckReport {
             cause,
-            kernel: kernel.name.clone(),
+            kernel: names.join(" and "),
             cycle: self.cycles(),
             idle_cycles: self.clocks.core.count(self.wheel.now() - self.progress),
             unfinished,
-            not_started: self.launch.blocks.iter().map(|block| block.end_group - block.next_group).sum(),
-            unanswered: self.launch.unanswered,
+            not_started: unfinished_launches().map(Launch::not_started).sum(),
+            unanswered: unfinished_launches().map(|launch| launch.unanswered).sum(),
             waves,
             line_bytes: W as u64 * 4,
         }))

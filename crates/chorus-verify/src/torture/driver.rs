@@ -10,6 +10,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, memory};
 use chorus_protocol::registry::{Build, Counters, Protocol, Reach};
 
+use super::boundary::Notice;
 use super::coherence::{Logged, Orders};
 use super::coverage::Coverage;
 use super::lower::{Micro, lower};
@@ -21,7 +22,6 @@ use super::random::Random;
 use super::setup::{Episode, Setup};
 use super::trace::Trace;
 use super::wavefront::Wavefront;
-use crate::program::Edge;
 
 /// Attempts to give an input during which no wavefront gets on before that is called a livelock: at least and at most so many, and so many for
 /// each operation of the program, since those who wait make attempts too.
@@ -46,7 +46,7 @@ pub(super) enum Waiter {
 
 /// A machine with everything that is used again from episode to episode.
 pub(super) struct Driver {
-    protocol: &'static dyn Protocol,
+    pub(super) protocol: &'static dyn Protocol,
     fault: Option<u8>,
     pub(super) coverage: Coverage,
     /// Inputs consumed.
@@ -76,9 +76,9 @@ pub(super) struct Driver {
     pub(super) running: usize,
     /// Wavefronts that wait for the next kernel.
     pub(super) arrived: usize,
-    /// Whether the kernel ends next, or another begins.
-    pub(super) edge: Edge,
-    /// Private caches that are not done with that yet.
+    /// Who is told of the end of the kernel next, or of the beginning of another.
+    pub(super) notice: Notice,
+    /// How many of them are not done with that yet.
     pub(super) hearing: usize,
     /// How far the program's synchronisation reaches.
     pub(super) scopes: Scopes,
@@ -123,7 +123,7 @@ impl Driver {
             operations: Operations::default(),
             running: 0,
             arrived: 0,
-            edge: Edge::Begin,
+            notice: Notice::FIRST,
             hearing: 0,
             scopes: episode.program.scopes.clone(),
             shadow: Vec::new(),
@@ -166,7 +166,7 @@ impl Driver {
         let Episode { setup, program, schedule } = episode;
         (self.setup, self.kind, self.random) = (*setup, program.kind, Random::new(*schedule));
         (self.now, self.attempts, self.last_value) = (1, 0, 0);
-        (self.arrived, self.hearing, self.edge) = (0, 0, self.first_edge());
+        (self.arrived, self.hearing, self.notice) = (0, 0, self.first_notice());
         self.scopes.clone_from(&program.scopes);
         let (topology, build) = (setup.topology, setup.build_config(self.fault));
         let agents = topology.l1s + topology.l2s;
@@ -210,7 +210,7 @@ impl Driver {
         self.setup.topology.name(AgentId(agent))
     }
 
-    fn topology(&self) -> Topology {
+    pub(super) fn topology(&self) -> Topology {
         self.setup.topology
     }
 
@@ -400,31 +400,6 @@ impl Driver {
         };
         if self.controllers[usize::from(agent)].evictable(victim, self.now) {
             self.offer(agent, &Input::Evict(victim))?;
-        }
-        Ok(())
-    }
-
-    /// What is told first when all wavefronts have come to the end of a kernel. Within one module the end has nothing to do.
-    pub(super) fn first_edge(&self) -> Edge {
-        match self.protocol.reach() {
-            Reach::OneModule => Edge::Begin,
-            Reach::AnyMachine => Edge::End,
-        }
-    }
-
-    /// Tells every private cache that a kernel ends, or begins; its wavefronts go on when all have heard of that.
-    fn tell_of_kernel(&mut self) -> Result<(), Problem> {
-        let (op, order, input) = match self.edge {
-            Edge::End => (CoreOp::KernelEnd, Order::Release, "the end of a kernel"),
-            Edge::Begin => (CoreOp::KernelBegin, Order::Acquire, "the start of a kernel"),
-        };
-        self.hearing = usize::from(self.topology().l1s);
-        for cache in 0..self.topology().l1s {
-            let txn = self.operations.insert_kernel(cache);
-            let request = CoreRequest { order, ..lineless(op, Scope::System, 0, txn) };
-            if !self.offer(cache, &Input::Core(&request))? {
-                return Err(Problem::NotAtOnce { agent: self.name(cache), input });
-            }
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! every value read is known beforehand, or racy, and then the values of each word must fit one order of its writes. Afterwards nothing may be
 //! left over. Episode `i` depends on the seed and on `i` alone. What goes wrong is made small ([`shrink`]) and can be repeated exactly.
 
+mod boundary;
 mod coherence;
 pub mod coverage;
 pub mod draw;

@@ -29,7 +29,7 @@ enum Slot {
 pub(super) enum Ended {
     /// An operation of a wavefront.
     Operation(Operation),
-    /// A private cache has ended or begun a kernel.
+    /// A private cache has ended or begun a kernel, or a shared bank has done what it was told in between.
     Kernel(u16),
 }
 
@@ -71,7 +71,7 @@ impl Operations {
         self.insert_slot(Slot::Wave(operation))
     }
 
-    /// Adds the end or the beginning of a kernel at a private cache.
+    /// Adds the end or the beginning of a kernel at a private cache, or a command to a shared bank.
     pub(super) fn insert_kernel(&mut self, cache: u16) -> Txn {
         self.insert_slot(Slot::Kernel(cache))
     }

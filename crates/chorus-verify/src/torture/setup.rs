@@ -25,6 +25,9 @@ pub struct Delays {
     pub think: u32,
 }
 
+/// Lines of a page, for commands to shared banks that concern one.
+pub(super) const PAGE_LINES: u32 = 2;
+
 /// A machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
@@ -56,7 +59,7 @@ impl Setup {
     /// What a protocol needs to build the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
         let Setup { topology, l1, l2, directory, waves, fences, parameters, .. } = *self;
-        BuildConfig { topology, l1, l2, directory, waves, fences, parameters, fault }
+        BuildConfig { topology, l1, l2, directory, page_lines: PAGE_LINES, waves, fences, parameters, fault }
     }
 
     /// The machine in words.

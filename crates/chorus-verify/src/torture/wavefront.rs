@@ -14,7 +14,6 @@ use super::network::Event;
 use super::operations::{Ended, Operation};
 use super::problem::Problem;
 use super::program::{Kind, Seat, WORDS, Word};
-use crate::program::Edge;
 
 /// The longest wait between two looks at a lock or a flag, in ticks.
 const BACK_OFF_MAX: u32 = 256;
@@ -29,7 +28,7 @@ pub(super) struct Wavefront {
     /// Loads and atomics under way.
     loads: u32,
     /// It goes on when its fence is passed, its lock taken, or the kernel begun.
-    waits: bool,
+    pub(super) waits: bool,
     /// Its next attempt to issue is planned already.
     planned: bool,
     back_off: u32,
@@ -197,7 +196,7 @@ impl Driver {
     }
 
     /// A wavefront gets on.
-    fn advance(&mut self, number: u16) {
+    pub(super) fn advance(&mut self, number: u16) {
         self.attempts = 0;
         let wave = &mut self.waves[usize::from(number)];
         wave.next += 1;
@@ -267,24 +266,6 @@ impl Driver {
         wave.back_off = (back_off * 2).min(BACK_OFF_MAX);
         let delay = 1 + self.random.below(back_off);
         self.go_on_after(number, delay);
-    }
-
-    /// A private cache is done with the end or the beginning of a kernel.
-    fn heard(&mut self) {
-        self.hearing -= 1;
-        if self.hearing > 0 {
-            return;
-        }
-        if self.edge == Edge::End {
-            self.edge = Edge::Begin;
-            return;
-        }
-        self.edge = self.first_edge();
-        self.arrived = 0;
-        for number in 0..self.waves.len() as u16 {
-            self.waves[usize::from(number)].waits = false;
-            self.advance(number);
-        }
     }
 
     /// Compares an answer with what the driver knows.

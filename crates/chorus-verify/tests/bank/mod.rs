@@ -68,6 +68,7 @@ pub fn config(protocol: &dyn Protocol, l2_lines: u32, directory: DirectoryShape)
         l1: cache(1),
         l2: cache(l2_lines),
         directory,
+        page_lines: 1,
         waves: 1,
         fences: true,
         parameters: Parameters::defaults(protocol.parameters()),

@@ -8,6 +8,7 @@
 //! | `directory.kilobytes.S` | storage of a module's directory of such entries, in 1000 bytes |
 //! | `directory.kibibytes.S` | the same, in 1024 bytes |
 //! | `directory.share_of_l2.S` | the same, over the data of the module's L2 |
+//! | `directory.covered_lines.S` | lines that such a directory covers |
 //! | `directory.covered_megabytes.S` | data that such a directory covers, in 1024 x 1024 bytes |
 //! | `directory.Nx.kibibytes.S`, `directory.Nx.share_of_l2.S` | of one with N times the entries, for N of 6 and 12 |
 //! | `directory.entries_of_other_l2s.S` | lines of the L2 caches of all other modules |
@@ -58,6 +59,7 @@ pub fn count(config: &SystemConfig) -> Vec<(String, f64)> {
         ("kilobytes", bytes / 1e3),
         ("kibibytes", bytes / 1024.0),
         ("share_of_l2", bytes / l2_bytes),
+        ("covered_lines", lines),
         ("covered_megabytes", lines * f64::from(extent.line_bytes) / f64::from(1 << 20)),
         ("entries_of_other_l2s", other_lines),
         ("multiple_of_other_l2s", other_lines / f64::from(extent.entries)),
@@ -127,6 +129,7 @@ mod tests {
             ("entry_bits", 48.0 + 6.0 + 1.0),
             ("kilobytes", 12.0 * 1024.0 * 55.0 / 8.0 / 1000.0),
             ("share_of_l2", 12.0 * 1024.0 * 55.0 / 8.0 / (3.0 * 1024.0 * 1024.0)),
+            ("covered_lines", 12.0 * 1024.0 * 4.0),
             ("covered_megabytes", 12.0 * 1024.0 * 4.0 * 128.0 / 1024.0 / 1024.0),
         ];
         check("hmg", &expected);

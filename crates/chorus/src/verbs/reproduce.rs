@@ -30,6 +30,7 @@ const EXAMPLES: &str = "\
 Examples:
   chorus reproduce                            the headline figure of each paper
   chorus reproduce hmg                        everything about one paper
+  chorus reproduce rec cpelide                everything about two
   chorus reproduce tc --scale paper --jobs 8 --out paper-results
   chorus reproduce my-experiment.toml --json
 

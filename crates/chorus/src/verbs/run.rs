@@ -1,5 +1,6 @@
 //! `chorus run`: one simulation.
 
+use chorus_lab::annotate::Annotate;
 use chorus_lab::own_graph::GraphFile;
 use chorus_lab::run::{CheckResult, RunResult, RunSpec};
 use chorus_lab::setup;
@@ -20,7 +21,8 @@ Examples:
   chorus run --system tc --protocol ideal-coh --workload hsp --set l1.size_bytes=65536
   chorus run --system tc --protocol tc-weak-fixed --workload hsp --set lease.cycles=1600
   chorus run --system tc --protocol no-coh --workload dlb --allow-incoherent
-  chorus run --system tc --protocol gpu-vi --workload bfs --graph USA-road-d.FLA.gr";
+  chorus run --system tc --protocol gpu-vi --workload bfs --graph USA-road-d.FLA.gr
+  chorus run --system cpelide --protocol cpelide --workload square --annotate auto";
 
 /// Arguments of `chorus run`.
 #[derive(Debug, Args)]
@@ -51,6 +53,10 @@ pub struct Arguments {
     /// The format of the graph, where the ending of its file does not tell: dimacs, matrix-market or snap.
     #[arg(long, value_name = "FORMAT", requires = "graph")]
     graph_format: Option<String>,
+    /// Who says what kernels access, for protocols that rely on it: `hand` (the workload), `auto` (a recording of it on flat memory) or
+    /// `none` (nobody, so that every kernel may access anything).
+    #[arg(long, value_name = "hand|auto|none", default_value_t = Annotate::Hand)]
+    annotate: Annotate,
     /// Run a workload that needs coherence under a protocol without it, to see what goes wrong.
     #[arg(long)]
     allow_incoherent: bool,
@@ -68,6 +74,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         seed: arguments.seed,
         set: arguments.overrides.clone(),
         graph: arguments.graph.clone().map(|path| GraphFile { path, format: arguments.graph_format.clone() }),
+        annotate: arguments.annotate,
     };
     // Resolved here, so that a mistake in a system file is shown with its line.
     let setup = setup::resolve(&spec)?;
@@ -122,9 +129,24 @@ fn summary(result: &RunResult) -> Vec<(&'static str, String)> {
         ("took", took(result)),
         ("configuration", result.config_hash.clone()),
     ];
+    if result.metrics.contains_key("l3.hits") {
+        let fetches = metric("l3.hits") + metric("l3.misses");
+        summary
+            .push(("L3 hits", format!("{} of {} fetches", percent(metric("l3.hits"), fetches), count(fetches as u64))));
+    }
+    if result.metrics.contains_key("boundary.l2_releases") {
+        let keys = ["boundary.l2_acquires", "boundary.l2_releases", "boundary.l2_elided", "boundary.written_back"];
+        let [emptied, written, elided, lines] = keys.map(counter);
+        let done =
+            format!("{emptied} L2s emptied, {written} written back, {elided} operations elided, {lines} lines written");
+        summary.push(("between kernels", done));
+    }
     if let Some(graph) = &result.graph {
         let (nodes, arcs) = (count(graph.nodes.into()), count(graph.arcs.into()));
         summary.push(("graph", format!("{}: {nodes} nodes, {arcs} arcs, SHA-256 {:.16}…", graph.file, graph.sha256)));
+    }
+    if !result.spec.annotate.is_hand() {
+        summary.push(("annotations", result.spec.annotate.to_string()));
     }
     if !result.parameters.is_empty() {
         let values: Vec<String> = result.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();

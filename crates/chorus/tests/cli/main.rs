@@ -1,5 +1,6 @@
 //! What the command line promises, one subject per file, asked of the real binary.
 
+mod annotations;
 mod bad_input;
 mod checks;
 mod chorus;

@@ -102,7 +102,7 @@ fn a_parameter_is_swept_and_marked() {
     assert!(figure["workloads"][0]["bars"].as_array().is_some_and(|bars| bars.len() == 2), "{figure}");
     let rows = exported(&out);
     let sets: BTreeSet<&str> =
-        rows.iter().map(|row| row[6].as_str()).filter(|set| set.contains("lease.cycles")).collect();
+        rows.iter().map(|row| row[7].as_str()).filter(|set| set.contains("lease.cycles")).collect();
     assert_eq!(sets, BTreeSet::from(["lease.cycles=100 timestamp.bits=32", "lease.cycles=6400 timestamp.bits=32"]));
     let text = chorus(&format!("reproduce {} --out {}", sweep.display(), out.display())).expect_code(0).stdout;
     assert!(text.contains("average lease"), "{text}");

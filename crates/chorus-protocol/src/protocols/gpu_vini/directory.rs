@@ -83,6 +83,7 @@ mod tests {
             l1,
             l2: shape(1, 1),
             directory: DirectoryShape::SMALLEST,
+            page_lines: 1,
             waves: 1,
             fences: true,
             parameters,

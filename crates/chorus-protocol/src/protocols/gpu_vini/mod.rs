@@ -16,7 +16,8 @@ use crate::protocols::vi_protocols::{CACHE_FAULTS, MESSAGES, VIRTUAL_NETWORKS, p
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::L1Fault;
 use crate::registry::{
-    Build, BuildConfig, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach, Values,
+    Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach,
+    Values,
 };
 use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
 use directory::PARAMETERS;
@@ -61,6 +62,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::None,
     reach: Reach::OneModule,
+    commands: Commands::None,
     values: Values::Carried,
     parameters: &PARAMETERS,
     tallies: &[],

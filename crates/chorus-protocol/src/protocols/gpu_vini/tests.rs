@@ -28,6 +28,7 @@ impl Bank {
             l1: shape,
             l2: shape,
             directory: DirectoryShape::SMALLEST,
+            page_lines: 1,
             waves: 1,
             fences: true,
             parameters,

@@ -13,7 +13,7 @@ mod messages;
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::registry::{
-    Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
+    Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
 };
 use crate::seed::seeded;
 use faults::{FAULTS, SEEDS};
@@ -32,6 +32,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::AnyOrder,
     counters: Counters::None,
     reach: Reach::OneModule,
+    commands: Commands::None,
     values: Values::Carried,
     parameters: &[],
     tallies: &[],

@@ -17,7 +17,7 @@ use crate::address::AgentId;
 /// Who asked, and the name under which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Asker {
-    /// The private cache.
+    /// The private cache, or the bank itself where it got a command.
     pub agent: AgentId,
     /// Its name for what it asked.
     pub txn: Txn,
@@ -32,6 +32,8 @@ pub enum Purpose {
     KernelEnd,
     /// Acquires of this module's private caches.
     Acquire,
+    /// Commands to this bank.
+    Command,
 }
 
 /// The credit of a collection. Shares of it stay above zero for as many questions as the largest machine asks.

@@ -17,7 +17,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, REL, REL_END, ST};
-use crate::protocols::scoped::policy::RemoteGpus;
+use crate::protocols::scoped::policy::Cached;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -30,6 +30,19 @@ pub enum Acquire {
     DropsShared,
     /// Nothing: copies are never given up, and operations of any scope may hit.
     Nothing,
+}
+
+/// How a private cache behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L1Policy {
+    /// What an acquire of a thread does.
+    pub acquire: Acquire,
+    /// What the beginning of a kernel does.
+    pub kernel_acquire: Acquire,
+    /// Of whose memory it keeps copies.
+    pub cached: Cached,
+    /// A mistake to build in.
+    pub fault: Option<L1Fault>,
 }
 
 /// A mistake to build in.
@@ -120,10 +133,8 @@ enum Stage {
 pub struct ScopedL1<const W: usize> {
     me: AgentId,
     config: BuildConfig,
-    acquire: Acquire,
-    remote_gpus: RemoteGpus,
-    fault: Option<L1Fault>,
-    gpu: u16,
+    policy: L1Policy,
+    module: u16,
     /// The first bank of the module.
     first_bank: AgentId,
     /// Lines in V, and in I_V (whose place is reserved).
@@ -135,23 +146,15 @@ pub struct ScopedL1<const W: usize> {
 
 impl<const W: usize> ScopedL1<W> {
     /// An empty cache.
-    pub fn new(
-        index: u16,
-        config: &BuildConfig,
-        acquire: Acquire,
-        remote_gpus: RemoteGpus,
-        fault: Option<L1Fault>,
-    ) -> Self {
+    pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
         let topology = config.topology;
         let me = topology.l1(index);
         let module = topology.module_of(me);
         ScopedL1 {
             me,
             config: *config,
-            acquire,
-            remote_gpus,
-            fault,
-            gpu: topology.gpu_of(module),
+            policy,
+            module,
             first_bank: topology.l2(module * topology.banks_per_module()),
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
@@ -169,12 +172,12 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     fn faulty(&self, fault: L1Fault) -> bool {
-        self.fault == Some(fault)
+        self.policy.fault == Some(fault)
     }
 
     /// Who must see an operation in its place.
     fn scope_of(&self, request: &CoreRequest<W>) -> Scope {
-        match self.acquire {
+        match self.policy.acquire {
             Acquire::Nothing => Scope::WorkGroup,
             Acquire::DropsPrivate | Acquire::DropsShared => request.scope.of_order(request.order),
         }
@@ -206,7 +209,12 @@ impl<const W: usize> ScopedL1<W> {
     /// Whether copies of `line` may be kept here at all.
     fn may_keep(&self, line: LineAddr) -> bool {
         let topology = self.config.topology;
-        self.remote_gpus == RemoteGpus::Cached || topology.gpu_of(topology.home_module(line)) == self.gpu
+        let home = topology.home_module(line);
+        match self.policy.cached {
+            Cached::Everything => true,
+            Cached::ThisGpu => topology.gpu_of(home) == topology.gpu_of(self.module),
+            Cached::ThisModule => home == self.module,
+        }
     }
 
     /// The request that carries a core's operation to the L2.
@@ -316,13 +324,15 @@ impl<const W: usize> ScopedL1<W> {
             let kind = if request.op == CoreOp::KernelEnd { REL_END } else { REL };
             self.ask_banks(kind, txn, scope, Stage::Release { acquires }, out);
         } else {
-            self.acquired(acquires, txn, scope, out);
+            let begins = request.op == CoreOp::KernelBegin;
+            let acquire = if begins { self.policy.kernel_acquire } else { self.policy.acquire };
+            self.acquired(acquire, acquires, txn, scope, out);
         }
     }
 
     /// Goes on with a fence whose releases are done.
-    fn acquired(&mut self, acquires: bool, txn: Txn, scope: Scope, out: &mut Outbox<W>) {
-        match self.acquire {
+    fn acquired(&mut self, acquire: Acquire, acquires: bool, txn: Txn, scope: Scope, out: &mut Outbox<W>) {
+        match acquire {
             Acquire::DropsShared if acquires => self.ask_banks(ACQ, txn, scope, Stage::Acquire, out),
             Acquire::DropsPrivate | Acquire::DropsShared | Acquire::Nothing => {
                 if acquires {
@@ -346,7 +356,7 @@ impl<const W: usize> ScopedL1<W> {
 
     /// Drops every copy, and keeps those on their way from staying.
     fn drop_copies(&mut self) {
-        if self.acquire == Acquire::Nothing || self.faulty(L1Fault::KeptCopies) {
+        if self.policy.acquire == Acquire::Nothing || self.faulty(L1Fault::KeptCopies) {
             return;
         }
         let kept_misses = self.faulty(L1Fault::KeptMisses) || self.faulty(L1Fault::EarlyAcquire);
@@ -364,7 +374,7 @@ impl<const W: usize> ScopedL1<W> {
         match stage {
             Stage::Release { acquires } => {
                 let acquires = acquires && !self.faulty(L1Fault::EarlyAcquire);
-                self.acquired(acquires, txn, scope, out);
+                self.acquired(self.policy.acquire, acquires, txn, scope, out);
             }
             Stage::Acquire => {
                 self.drop_copies();

@@ -25,7 +25,7 @@ use crate::protocols::scoped::messages::{
     ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL,
     REL_END, REL_HOME, ST,
 };
-use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, RemoteGpus, Tallies};
+use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, L2Policy, Tallies};
 use crate::protocols::scoped::route::{Route, Station};
 use crate::registry::BuildConfig;
 use crate::tally::Tally;
@@ -73,6 +73,7 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) me: AgentId,
     memory: AgentId,
     pub(super) policy: L2Policy,
+    pub(super) page_lines: u32,
     pub(super) route: Route,
     pub(super) lines: CacheArray<Line, W>,
     /// The readers of a line that is on its way, and an atomic that waits to be performed on it.
@@ -99,6 +100,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             me: topology.l2(index),
             memory: topology.memory(index),
             policy,
+            page_lines: config.page_lines,
             route,
             lines: CacheArray::new(config.l2.bank_geometry(topology)),
             mshrs: Mshrs::new(config.l2.mshrs),
@@ -128,7 +130,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Whether copies of `line` may be kept here at all.
     pub(super) fn may_keep(&self, line: LineAddr) -> bool {
-        self.policy.remote_gpus == RemoteGpus::Cached || self.route.is_of_this_gpu(line)
+        match self.policy.cached {
+            Cached::Everything => true,
+            Cached::ThisGpu => self.route.is_of_this_gpu(line),
+            Cached::ThisModule => self.route.station(line) == Station::Home,
+        }
     }
 
     /// Whether a copy here may be shown to an operation of `scope`.
@@ -206,10 +212,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// The position that a sender takes among this bank's sharers, if its copies are tracked here.
     pub(super) fn sharer_of(&self, station: Station, sender: AgentId) -> Option<u16> {
-        let tracked = self.policy.coherence == Coherence::Directory
-            && station != Station::Local
-            && !self.route.is_local(sender)
-            && (self.policy.remote_gpus == RemoteGpus::Cached || self.route.is_neighbour(sender));
+        let keeps = match self.policy.cached {
+            Cached::Everything => true,
+            Cached::ThisGpu => self.route.is_neighbour(sender),
+            Cached::ThisModule => false,
+        };
+        let tracks = self.policy.coherence == Coherence::Directory && station != Station::Local;
+        let tracked = tracks && !self.route.is_local(sender) && keeps;
         tracked.then(|| self.route.position(sender))
     }
 
@@ -513,6 +522,7 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match input {
+            Input::Core(request) if self.command(request, out) => Ok(Outcome::Done),
             Input::Core(request) => {
                 let state = self.entry(request.line) as usize;
                 Err(VOCABULARY.unspecified(state, Event::Foreign as usize, request.line))

@@ -1,10 +1,11 @@
 //! The protocols of the HMG paper: caches of several modules and GPUs under a scoped memory model.
 //!
 //! Private caches are software-coherent ([`l1`]). A shared bank caches local and remote lines and keeps the directory of its own ([`l2`]); `kept` is what it
-//! keeps of a line, [`route`] knows the way to a line's home, `write` serves stores and atomics, `synchronise` releases and acquires. [`policy`] says in what
-//! the protocols differ, [`protocol`] makes one of it, and [`seeds`] lists what can be wrong with them.
+//! keeps of a line, [`route`] knows the way to a line's home, `write` serves stores and atomics, `synchronise` releases and acquires, `command` what a command
+//! processor asks for between kernels. [`policy`] says in what the protocols differ, [`protocol`] makes one of it, and [`seeds`] lists what can be wrong with them.
 
 pub mod collect;
+mod command;
 mod first_touch;
 mod kept;
 pub mod l1;

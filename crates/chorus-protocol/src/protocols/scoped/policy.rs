@@ -6,7 +6,7 @@ use crate::parameter::ParameterSpec;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
 use crate::protocols::scoped::route::{Hierarchy, Station};
-use crate::registry::{Counters, Declaration, Delivery, DirectoryShape, MemoryModel, Promise, Reach, Values};
+use crate::registry::{Commands, Counters, Declaration, Delivery, DirectoryShape, MemoryModel, Promise, Reach, Values};
 use crate::tally::{Tally, TallySpec};
 
 /// Who keeps the copies of shared banks coherent.
@@ -20,13 +20,15 @@ pub enum Coherence {
     None,
 }
 
-/// Whether a cache keeps copies of other GPUs' memory.
+/// Of whose memory a cache keeps copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RemoteGpus {
-    /// They do.
-    Cached,
-    /// They do not.
-    NotCached,
+pub enum Cached {
+    /// Of everybody's.
+    Everything,
+    /// Of its GPU's.
+    ThisGpu,
+    /// Of its module's.
+    ThisModule,
 }
 
 /// Which stores stay in a shared bank until they have to leave.
@@ -95,6 +97,20 @@ pub enum L2Fault {
     AcquireKeepsMisses,
     /// A system-wide acquire drops the copies of one bank only.
     AcquireOnlyHere,
+    /// A command to write back hands nothing on, and lines stay dirty.
+    CommandWritesNothing,
+    /// A command to write back takes dirty lines for clean without handing them on.
+    CommandForgetsDirty,
+    /// A command to empty a bank drops dirty lines without handing them on.
+    CommandLosesDirty,
+    /// A command to empty a bank keeps the copies.
+    CommandKeepsCopies,
+    /// A command is answered before the homes have what it handed on.
+    CommandDoesNotWait,
+    /// A command for a page concerns its first line only.
+    CommandFirstOfPage,
+    /// Stores to other modules' memory stay in the bank of their own.
+    RemoteStoresStay,
 }
 
 /// How a shared bank behaves.
@@ -110,8 +126,8 @@ pub struct L2Policy {
     pub replacement: Replacement,
     /// How directories are organised, where there are any.
     pub directory: DirectoryKind,
-    /// Whether other GPUs' memory is cached.
-    pub remote_gpus: RemoteGpus,
+    /// Of whose memory it keeps copies.
+    pub cached: Cached,
     /// Which stores stay.
     pub write_back: WriteBack,
     /// Whether a store takes a place for its bytes wherever it passes, and not only where there is a copy.
@@ -122,6 +138,8 @@ pub struct L2Policy {
     pub downgrades: bool,
     /// Whether an acquire spares lines of the bank's own memory.
     pub acquire_spares_home: bool,
+    /// Whether what is kept at the end of a kernel is up to a command processor, and the end of a kernel in private caches leaves it alone.
+    pub commanded: bool,
     /// A mistake to build in.
     pub fault: Option<L2Fault>,
 }
@@ -155,12 +173,13 @@ pub const PLAIN: L2Policy = L2Policy {
     lines_per_entry: None,
     replacement: Replacement::Lru,
     directory: DirectoryKind::LineGroups,
-    remote_gpus: RemoteGpus::Cached,
+    cached: Cached::Everything,
     write_back: WriteBack::Never,
     allocates_stores: false,
     release_cleans_home: false,
     downgrades: false,
     acquire_spares_home: false,
+    commanded: false,
     fault: None,
 };
 
@@ -171,11 +190,12 @@ pub const SCOPED: Declaration = Declaration {
     summary: "",
     citation: "",
     model: MemoryModel::Ptx,
-    promises: &[Promise::Communication],
+    promises: &[Promise::Progress, Promise::Communication],
     virtual_networks: NETWORKS,
     delivery: Delivery::InOrder,
     counters: Counters::None,
     reach: Reach::AnyMachine,
+    commands: Commands::None,
     values: Values::Carried,
     parameters: &[],
     tallies: &TALLIES,
@@ -184,7 +204,8 @@ pub const SCOPED: Declaration = Declaration {
 };
 
 /// What protocols with directories declare alike.
-pub const TRACKING: Declaration = Declaration { promises: &[Promise::Tracking, Promise::Communication], ..SCOPED };
+pub const TRACKING: Declaration =
+    Declaration { promises: &[Promise::Tracking, Promise::Progress, Promise::Communication], ..SCOPED };
 
 /// As [`TRACKING`], with options that the HMG paper leaves open.
 pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };
@@ -259,6 +280,51 @@ const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 0,
 }];
 
+/// Parameters of the CPElide paper's baseline.
+pub const BOUNDARY_PARAMETERS: [ParameterSpec; 2] = [
+    ParameterSpec {
+        key: "boundaries",
+        meaning: "what L2s do between kernels: 0 nothing, 1 write back at the end of each and empty at the beginning",
+        source: "1: CPElide sections II-C and IV-C; 0: section IV-D, the machine without flush overhead that reuse is measured on",
+        default: 1,
+        min: 0,
+        max: 1,
+        explored: 1,
+    },
+    REMOTE_READ_PARAMETERS[0],
+];
+
+/// The parameter of the protocols of the CPElide paper.
+pub const REMOTE_READ_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
+    key: "remote_reads",
+    meaning: "whether an L2 keeps the lines of other chiplets' memory that it reads: 0 no, 1 until the next acquire",
+    source: "0: CPElide section IV-C, remote requests are forwarded to the home; 1: sections III-B and III-C, where L2s hold what others write",
+    default: 0,
+    min: 0,
+    max: 1,
+    explored: 1,
+}];
+
+/// The parameter of NHCC with write-back L2s.
+pub const ELIDE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
+    key: "elide",
+    meaning: "when L2s hand dirty lines of other modules' memory to their homes at the latest: 0 when a kernel ends, 1 when the Chiplet Coherence Table asks for it",
+    source: "0: HMG sections II-D and IV-B, the end of a kernel is a release; 1: CPElide section VI, on top of HMG",
+    default: 0,
+    min: 0,
+    max: 1,
+    explored: 1,
+}];
+
+/// What the CPElide paper's own protocols declare alike.
+pub const WITH_COMMANDS: Declaration = Declaration {
+    virtual_networks: SOFTWARE_NETWORKS,
+    messages: &SOFTWARE_TABLE,
+    parameters: &REMOTE_READ_PARAMETERS,
+    tallies: &COMMAND_TALLIES,
+    ..SCOPED
+};
+
 /// The parameter of the ideal.
 pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     key: "keeps_private",
@@ -270,9 +336,25 @@ pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 1,
 }];
 
-/// What banks count; the order is that of [`TALLIES`].
+/// What banks count; the order is that of [`COMMAND_TALLIES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Tallies([Tally; TALLIES.len()]);
+pub struct Tallies([Tally; COMMAND_TALLIES.len()]);
+
+const OF_COMMANDS: [TallySpec; 2] = [
+    TallySpec { key: "written_back_by_command", meaning: "dirty lines that commands between kernels made L2s hand on" },
+    TallySpec { key: "lines_by_command", meaning: "lines that commands between kernels made L2s drop" },
+];
+
+/// What banks count that get commands: those of [`TALLIES`] and then those of commands.
+pub const COMMAND_TALLIES: [TallySpec; TALLIES.len() + OF_COMMANDS.len()] = {
+    let mut all = [OF_COMMANDS[0]; TALLIES.len() + OF_COMMANDS.len()];
+    let mut index = 0;
+    while index < all.len() {
+        all[index] = if index < TALLIES.len() { TALLIES[index] } else { OF_COMMANDS[index - TALLIES.len()] };
+        index += 1;
+    }
+    all
+};
 
 /// What banks count.
 pub const TALLIES: [TallySpec; 15] = [
@@ -307,6 +389,10 @@ impl Tallies {
     pub const RELEASES: usize = 11;
     /// See [`TALLIES`].
     pub const GROUPS_BY_REPLACEMENT: usize = 14;
+    /// See [`COMMAND_TALLIES`].
+    pub const WRITTEN_BACK_BY_COMMAND: usize = TALLIES.len();
+    /// See [`COMMAND_TALLIES`].
+    pub const LINES_BY_COMMAND: usize = TALLIES.len() + 1;
 
     /// Counts `amount` more.
     pub fn add(&mut self, index: usize, amount: u64) {

@@ -3,11 +3,12 @@
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::directory::{DirectoryKind, LineGroups, RangeEntries, Unbounded};
-use crate::protocols::scoped::l1::{Acquire, ScopedL1};
+use crate::parameter::Parameters;
+use crate::protocols::scoped::l1::{Acquire, L1Fault, L1Policy, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{L2Policy, Policy, RemoteGpus, WriteBack};
+use crate::protocols::scoped::policy::{Cached, L2Policy, Policy, WriteBack};
 use crate::protocols::scoped::seeds::ScopedSeed;
-use crate::registry::{Build, BuildConfig, Declaration, Protocol};
+use crate::registry::{Build, BuildConfig, Commands, Declaration, Protocol};
 use crate::seed::seeded;
 
 /// A protocol.
@@ -30,23 +31,28 @@ impl Protocol for ScopedProtocol {
     fn declaration(&self) -> &'static Declaration {
         self.declaration
     }
+
+    fn commands(&self, parameters: &Parameters) -> Commands {
+        let is_off = |key| self.parameter(key, parameters) == Some(0);
+        if is_off("boundaries") || is_off("elide") { Commands::None } else { self.declaration.commands }
+    }
+
+    fn keeps_remote(&self, parameters: &Parameters) -> bool {
+        self.l2_policy(parameters).cached != Cached::ThisModule
+    }
+
+    fn writes_through(&self, parameters: &Parameters) -> bool {
+        self.l2_policy(parameters).write_back == WriteBack::Never
+    }
 }
 
 impl<const W: usize> Build<W> for ScopedProtocol {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
         let (l1_fault, l2_fault) = seeded(self.seeds, config);
         match role {
-            Role::L1 => {
-                let drops = self.parameter("keeps_private", config) == Some(0);
-                let acquire = if drops { Acquire::DropsPrivate } else { self.policy.acquire };
-                let remote_gpus = match self.parameter("remote_caching", config) {
-                    Some(0) => RemoteGpus::NotCached,
-                    None | Some(1..) => RemoteGpus::Cached,
-                };
-                Some(Box::new(ScopedL1::new(index, config, acquire, remote_gpus, l1_fault)))
-            }
+            Role::L1 => Some(Box::new(ScopedL1::new(index, config, self.l1_policy(&config.parameters, l1_fault)))),
             Role::L2 => {
-                let policy = L2Policy { fault: l2_fault, ..self.l2_policy(config) };
+                let policy = L2Policy { fault: l2_fault, ..self.l2_policy(&config.parameters) };
                 let config = &BuildConfig { directory: policy.shape(config.directory), ..*config };
                 Some(match policy.directory {
                     DirectoryKind::LineGroups => Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)),
@@ -61,26 +67,43 @@ impl<const W: usize> Build<W> for ScopedProtocol {
 
 impl ScopedProtocol {
     /// The value of a parameter that the protocol has.
-    fn parameter(&self, key: &str, config: &BuildConfig) -> Option<u64> {
+    fn parameter(&self, key: &str, parameters: &Parameters) -> Option<u64> {
         let index = self.declaration.parameters.iter().position(|spec| spec.key == key)?;
-        Some(config.parameters.get(index))
+        Some(parameters.get(index))
     }
 
-    fn l2_policy(&self, config: &BuildConfig) -> L2Policy {
+    fn l1_policy(&self, parameters: &Parameters, fault: Option<L1Fault>) -> L1Policy {
+        let drops_private = self.parameter("keeps_private", parameters) == Some(0)
+            || self.parameter("remote_reads", parameters) == Some(0);
+        let acquire = if drops_private { Acquire::DropsPrivate } else { self.policy.acquire };
+        let kernel_acquire = match self.commands(parameters) {
+            Commands::None => acquire,
+            Commands::EveryKernel | Commands::Table | Commands::TableOfRanges => Acquire::DropsPrivate,
+        };
+        let cached = match self.parameter("remote_caching", parameters) {
+            Some(0) => Cached::ThisGpu,
+            None | Some(1..) => Cached::Everything,
+        };
+        L1Policy { acquire, kernel_acquire, cached, fault }
+    }
+
+    fn l2_policy(&self, parameters: &Parameters) -> L2Policy {
         let policy = self.policy.l2;
-        let flag = |key, otherwise| self.parameter(key, config).map_or(otherwise, |value| value != 0);
+        let flag = |key, otherwise| self.parameter(key, parameters).map_or(otherwise, |value| value != 0);
         L2Policy {
             directory: if flag("ranges", false) { DirectoryKind::Ranges } else { policy.directory },
-            write_back: match self.parameter("write_back", config) {
+            write_back: match self.parameter("write_back", parameters) {
                 None => policy.write_back,
                 Some(0) => WriteBack::Never,
                 Some(1) => WriteBack::AtHome,
                 Some(2..) => WriteBack::Everywhere,
             },
-            remote_gpus: match self.parameter("remote_caching", config) {
-                None | Some(2..) => policy.remote_gpus,
-                Some(0 | 1) => RemoteGpus::NotCached,
+            cached: match (self.parameter("remote_caching", parameters), self.parameter("remote_reads", parameters)) {
+                (Some(0 | 1), _) => Cached::ThisGpu,
+                (_, Some(0)) => Cached::ThisModule,
+                (None | Some(2..), None | Some(1..)) => policy.cached,
             },
+            commanded: self.commands(parameters) != Commands::None,
             downgrades: flag("downgrades", policy.downgrades),
             acquire_spares_home: flag("acquire_spares_home", policy.acquire_spares_home),
             ..policy

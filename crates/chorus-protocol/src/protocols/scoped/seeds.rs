@@ -105,3 +105,60 @@ pub const GPU_HOMES: [ScopedSeed; 2] = [
     ),
     in_l2(L2Fault::AtomicsAtGpuHome, "atomics-at-gpu-home", "system-wide atomics are performed at the GPU home"),
 ];
+
+/// Mistakes of commands that lose what is dirty.
+const OF_WRITE_BACK: [ScopedSeed; 2] = [
+    in_l2(
+        L2Fault::CommandForgetsDirty,
+        "command-forgets-dirty",
+        "a command to write back takes dirty lines for clean without handing them on",
+    ),
+    in_l2(
+        L2Fault::CommandLosesDirty,
+        "command-loses-dirty",
+        "a command to empty an L2 drops dirty lines without handing them on",
+    ),
+];
+
+/// Mistakes that fit L2s that nothing but acquires and commands keeps coherent. That a command leaves copies on their way to be kept is none of them: between kernels there are
+/// none.
+const OF_COMMANDS: [ScopedSeed; 2] = [
+    in_l2(L2Fault::CommandKeepsCopies, "command-keeps-copies", "a command to empty an L2 keeps the copies"),
+    in_l2(
+        L2Fault::RemoteStoresStay,
+        "remote-stores-stay",
+        "stores to another module's memory stay in the L2 of their own",
+    ),
+];
+
+const COMMANDED_ALONE: [ScopedSeed; OF_WRITE_BACK.len() + OF_COMMANDS.len()] = followed_by(OF_WRITE_BACK, OF_COMMANDS);
+
+/// Mistakes that fit the CPElide paper's own protocols.
+pub const COMMANDED: [ScopedSeed; SOFTWARE.len() + COMMANDED_ALONE.len()] = followed_by(SOFTWARE, COMMANDED_ALONE);
+
+const OF_PAGES: [ScopedSeed; 1] =
+    [in_l2(L2Fault::CommandFirstOfPage, "command-first-of-page", "a command for a page concerns its first line only")];
+
+/// Mistakes that fit commands for pages.
+pub const COMMANDED_BY_PAGE: [ScopedSeed; COMMANDED.len() + OF_PAGES.len()] = followed_by(COMMANDED, OF_PAGES);
+
+/// Mistakes of commands to write back to other homes.
+const OF_REMOTE_WRITE_BACK: [ScopedSeed; 2] = [
+    in_l2(
+        L2Fault::CommandWritesNothing,
+        "command-writes-nothing",
+        "a command to write back leaves dirty lines where they are",
+    ),
+    in_l2(
+        L2Fault::CommandDoesNotWait,
+        "command-does-not-wait",
+        "a command to write back is answered before the homes have what it handed on",
+    ),
+];
+
+const REMOTE_WRITE_BACK: [ScopedSeed; OF_WRITE_BACK.len() + OF_REMOTE_WRITE_BACK.len()] =
+    followed_by(OF_WRITE_BACK, OF_REMOTE_WRITE_BACK);
+
+/// Mistakes that fit directories under L2s that are written back by commands.
+pub const GROUPED_AND_COMMANDED: [ScopedSeed; GROUPED.len() + REMOTE_WRITE_BACK.len()] =
+    followed_by(GROUPED, REMOTE_WRITE_BACK);

@@ -42,7 +42,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.tallies.add(Tallies::RELEASES, 1);
             self.ask_for_module(Purpose::Release, message, out);
         } else {
-            self.clean_remote(out);
+            if self.policy.hierarchy == Hierarchy::GpuHomes {
+                // What it releases may have stayed here on its way.
+                self.clean_remote(out);
+            }
             let questions = self.release_here(message.scope);
             self.pass_on(message, &questions, out);
         }
@@ -129,11 +132,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Asks everybody who has to be asked, and answers when they have answered.
-    fn collect(&mut self, purpose: Purpose, scope: Scope, askers: Vec<Asker>, out: &mut Outbox<W>) {
+    pub(super) fn collect(&mut self, purpose: Purpose, scope: Scope, askers: Vec<Asker>, out: &mut Outbox<W>) {
         // Without GPU homes there is one home for every scope.
         let scope = if self.policy.hierarchy == Hierarchy::Flat { Scope::System } else { scope };
         let questions = match purpose {
             Purpose::Acquire => self.questions_of_acquire(scope),
+            Purpose::Command => self.questions_of_release(scope),
+            Purpose::KernelEnd if self.policy.commanded => self.questions_of_release(scope),
             Purpose::Release | Purpose::KernelEnd => {
                 self.clean_remote(out);
                 self.clean_home(out);
@@ -247,13 +252,17 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     fn finish(&mut self, collection: Collection, out: &mut Outbox<W>) {
         let Collection { purpose, askers, .. } = collection;
+        if purpose == Purpose::Command {
+            self.commands_done(&askers, out);
+            return;
+        }
         let kind = match purpose {
             Purpose::Acquire => {
                 // Not before: until the others had dropped their copies, stale ones could have come back from them.
                 self.drop_for_acquire(out);
                 ACQ_DONE
             }
-            Purpose::Release | Purpose::KernelEnd => DONE,
+            Purpose::Release | Purpose::KernelEnd | Purpose::Command => DONE,
         };
         for Asker { agent, txn } in askers {
             out.send(Message { txn, ..Message::control(kind, LineAddr(0), self.me, agent) });

@@ -11,13 +11,14 @@ use crate::protocols::scoped::collect::InvalidationChannel;
 use crate::protocols::scoped::kept::{Held, Line, Reader};
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ATOM_DATA, INV, INV_ASTRAY};
-use crate::protocols::scoped::policy::{Coherence, L2Fault, RemoteGpus, Tallies, WriteBack};
+use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, Tallies, WriteBack};
 use crate::protocols::scoped::route::{Route, Station};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Whether stores of `scope` stay here until something else makes them leave.
     pub(super) fn writes_back(&self, station: Station, scope: Scope) -> bool {
         match self.policy.write_back {
+            WriteBack::AtHome if self.faulty(L2Fault::RemoteStoresStay) => true,
             WriteBack::Never => false,
             WriteBack::AtHome => station == Station::Home,
             WriteBack::Everywhere => station == Station::Home || scope == Scope::WorkGroup,
@@ -74,7 +75,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let writes_back = self.writes_back(station, message.scope);
         // Whole lines are worth a place at their home; pieces only where they stay, or where the protocol says so.
         let whole_at_home = station == Station::Home && message.mask == ByteMask::full::<W>();
-        let keeps = self.may_keep(line) && (writes_back || self.policy.allocates_stores || whole_at_home);
+        let may_keep = self.may_keep(line) || self.faulty(L2Fault::RemoteStoresStay);
+        let keeps = may_keep && (writes_back || self.policy.allocates_stores || whole_at_home);
         let place = match held {
             Held::Copy(slot) => Some(slot),
             Held::Nothing if keeps => match self.lines.room_for(line, |other| !other.pending) {
@@ -155,10 +157,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Whether atomics of `scope` are performed here.
     fn may_perform(&self, station: Station, scope: Scope) -> bool {
-        let enough = match self.policy.remote_gpus {
-            RemoteGpus::NotCached => Station::Home,
-            RemoteGpus::Cached if self.faulty(L2Fault::AtomicsAtGpuHome) => self.route.point_of(Scope::Gpu),
-            RemoteGpus::Cached => self.route.point_of(scope.max(Scope::Gpu)),
+        let enough = match self.policy.cached {
+            Cached::ThisGpu | Cached::ThisModule => Station::Home,
+            Cached::Everything if self.faulty(L2Fault::AtomicsAtGpuHome) => self.route.point_of(Scope::Gpu),
+            Cached::Everything => self.route.point_of(scope.max(Scope::Gpu)),
         };
         station >= enough
     }

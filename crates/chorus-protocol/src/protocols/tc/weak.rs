@@ -19,7 +19,7 @@ use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
 use crate::registry::{
-    Build, BuildConfig, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
+    Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
 };
 use crate::seed::seeded;
 use crate::tally::TallySpec;
@@ -129,6 +129,7 @@ static DECLARATION: Declaration = Declaration {
     delivery: Delivery::InOrder,
     counters: Counters::Synchronised,
     reach: Reach::OneModule,
+    commands: Commands::None,
     values: Values::Carried,
     parameters: &PREDICTED,
     tallies: &TALLIES,

@@ -1,0 +1,27 @@
+//! CPElide: the baseline of its paper, whose L2s are written back and emptied only when the command processor's table says that somebody needs it (section III).
+//!
+//! Caches are those of [`viper_chiplet`](super::viper_chiplet). Before each kernel the [Chiplet Coherence Table](crate::chiplet_table) is asked which L2s have to be written back and which
+//! emptied; L2s keep the rest from kernel to kernel.
+
+use crate::protocols::scoped::policy::WITH_COMMANDS;
+use crate::protocols::scoped::protocol::ScopedProtocol;
+use crate::protocols::scoped::seeds::COMMANDED;
+use crate::protocols::viper_chiplet::POLICY;
+use crate::registry::{Commands, Declaration, FaultSpec};
+use crate::seed::specs;
+
+static FAULTS: [FaultSpec; COMMANDED.len()] = specs(&COMMANDED);
+
+static DECLARATION: Declaration = Declaration {
+    name: "cpelide",
+    title: "CPElide",
+    summary: "As VIPER for chiplets, with L2s written back and emptied only where the command processor's table asks for it.",
+    citation: "Dalmia et al., CPElide: Efficient Multi-Chiplet GPU Implicit Synchronization, section III",
+    commands: Commands::Table,
+    faults: &FAULTS,
+    ..WITH_COMMANDS
+};
+
+/// The protocol.
+pub static CPELIDE: ScopedProtocol =
+    ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &COMMANDED };

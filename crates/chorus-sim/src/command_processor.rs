@@ -1,0 +1,268 @@
+//! The global command processor: what the L2s have to do before a kernel begins, and when it knows (CPElide paper, sections III-C and IV-B).
+//!
+//! Kernels are queued before they can begin, as many of a stream as the Chiplet Coherence Table is sized for (section III-A), and worked on meanwhile. So the work on the table delays
+//! the first kernel, and others only where kernels are so short that as many of them take less time than the work on one.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use chorus_protocol::chiplet_table::ranges::Ranges;
+use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, RangeOperation};
+use chorus_protocol::parameter::Parameters;
+use chorus_protocol::registry::{Commands, Protocol};
+use chorus_system::{Holds, SystemConfig};
+
+use crate::clock::{ClockDomains, Ticks};
+use crate::frontend::{AccessMode, Kernel, Share};
+use crate::pages::Pages;
+
+/// Data structures of a kernel whose work takes `elide_ns` (section IV-B: four on average).
+const STRUCTURES: i64 = 4;
+
+/// What L2s have to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Orders {
+    /// Modules whose L2 is emptied, one bit each.
+    pub acquires: u64,
+    /// Modules whose L2 is written back.
+    pub releases: u64,
+    /// What is done to parts of L2s instead; addresses are virtual lines.
+    pub parts: Vec<RangeOperation>,
+}
+
+impl Orders {
+    /// Modules that have something to do, one bit each.
+    pub fn modules(&self) -> u64 {
+        let parts = self.parts.iter().fold(0, |modules, part| modules | 1 << part.chiplet);
+        self.acquires | self.releases | parts
+    }
+}
+
+/// What a kernel may access: what it declares, or anything.
+#[derive(Clone, Debug)]
+enum Declared {
+    Accesses(Vec<Access>),
+    Nothing,
+}
+
+/// The command processor.
+#[derive(Debug)]
+pub struct CommandProcessor {
+    commands: Commands,
+    modules: u16,
+    /// Words of a line. The table's addresses are lines, since L2s hold lines: chiplets that write different words of one are in each other's way.
+    line_words: u64,
+    table: ChipletTable,
+    holdings: Holdings,
+    /// The most rows of the table that were in use.
+    rows_max: usize,
+    /// Data structures that kernels declared, all of them together.
+    structures: usize,
+    /// The most that one of them declared.
+    structures_max: usize,
+    work: Work,
+    /// Kernels of a stream that are queued at the same time.
+    queue: usize,
+    /// When the last kernels of each stream could begin, as many as are queued.
+    began: Vec<VecDeque<Ticks>>,
+    /// What the kernel that each stream runs declares.
+    running: Vec<Option<Declared>>,
+}
+
+/// How long work on the table takes.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    base: Ticks,
+    /// For each data structure more or less than the usual number: a row is read and written.
+    per_structure: Ticks,
+}
+
+impl CommandProcessor {
+    /// The command processor of a machine whose L2s hold nothing.
+    pub fn new(
+        config: &SystemConfig,
+        clocks: &ClockDomains,
+        protocol: &(impl Protocol + ?Sized),
+        parameters: &Parameters,
+    ) -> CommandProcessor {
+        let modules = config.hierarchy.modules() as u16;
+        let processor = &config.command_processor;
+        let limits = Limits { rows: processor.rows as usize, per_kernel: processor.structures_per_kernel as usize };
+        let holdings = match processor.holds {
+            Holds::OwnMemory if !protocol.keeps_remote(parameters) => Holdings::OwnMemory,
+            Holds::OwnMemory | Holds::Accessed => Holdings::Copies,
+        };
+        let ticks = |ns: u64| ns * clocks.ticks_per_microsecond() / 1000;
+        let memory_ns = 1000 * u64::from(processor.memory_cycles) / u64::from(processor.mhz);
+        let work = Work { base: ticks(u64::from(processor.elide_ns)), per_structure: ticks(2 * memory_ns) };
+        CommandProcessor {
+            // One L2 is shared by all: there is nobody to synchronise it with.
+            commands: if modules == 1 { Commands::None } else { protocol.commands(parameters) },
+            modules,
+            line_words: u64::from(config.l1.line_bytes / 4),
+            table: ChipletTable::new(usize::from(modules), limits, holdings),
+            holdings,
+            rows_max: 0,
+            structures: 0,
+            structures_max: 0,
+            work,
+            queue: (processor.rows / processor.structures_per_kernel).max(1) as usize,
+            began: Vec::new(),
+            running: Vec::new(),
+        }
+    }
+
+    /// When and how it has banks do something.
+    pub fn commands(&self) -> Commands {
+        self.commands
+    }
+
+    /// Whether what it has several modules do depends on what kernels declare.
+    pub fn believes_kernels(&self) -> bool {
+        self.modules > 1 && matches!(self.commands, Commands::Table | Commands::TableOfRanges)
+    }
+
+    /// The most rows of the table that were in use.
+    pub fn rows_max(&self) -> usize {
+        self.rows_max
+    }
+
+    /// Data structures that kernels declared, all of them together and the most of one.
+    pub fn structures(&self) -> (usize, usize) {
+        (self.structures, self.structures_max)
+    }
+
+    /// What has to be done before the next kernel of a stream may begin on `modules`, and when that is known. The kernel may begin at `now`.
+    pub fn prepare(
+        &mut self,
+        stream: usize,
+        kernel: &Kernel,
+        modules: &Range<u16>,
+        pages: &Pages,
+        now: Ticks,
+    ) -> (Orders, Ticks) {
+        match self.commands {
+            Commands::None => (Orders::default(), now),
+            Commands::EveryKernel => (Orders { acquires: bits(modules), ..Orders::default() }, now),
+            Commands::Table | Commands::TableOfRanges => {
+                let declared = self.declared(kernel, modules);
+                self.structures += kernel.annotations.len();
+                self.structures_max = self.structures_max.max(kernel.annotations.len());
+                let known = self.work_on(stream, kernel.annotations.len(), now);
+                if self.holdings == Holdings::OwnMemory {
+                    self.table.forget(|module, lines| pages.in_memory_of(module as u16, lines).collect());
+                }
+                let orders = self.consult(&declared);
+                self.rows_max = self.rows_max.max(self.table.rows());
+                self.running.resize(self.running.len().max(stream + 1), None);
+                self.running[stream] = Some(declared);
+                self.remind(&orders, stream);
+                (orders, known)
+            }
+        }
+    }
+
+    /// The kernel of a stream is over.
+    pub fn over(&mut self, stream: usize) {
+        if let Some(declared) = self.running.get_mut(stream) {
+            *declared = None;
+        }
+    }
+
+    /// What has to be done when a kernel on `modules` has ended.
+    pub fn after(&self, modules: &Range<u16>) -> Orders {
+        let releases = if self.commands == Commands::EveryKernel { bits(modules) } else { 0 };
+        Orders { releases, ..Orders::default() }
+    }
+
+    /// What has to be done when all programs have ended (section V-B: all but the final operations can be left out).
+    pub fn finally(&self) -> Orders {
+        Orders { releases: self.table.dirty(), ..Orders::default() }
+    }
+
+    /// When the work on a kernel is done that has so many data structures and may begin at `now`.
+    fn work_on(&mut self, stream: usize, structures: usize, now: Ticks) -> Ticks {
+        self.began.resize(self.began.len().max(stream + 1), VecDeque::new());
+        let began = &mut self.began[stream];
+        let queued = began.front().copied().unwrap_or(now);
+        if began.len() == self.queue {
+            began.pop_front();
+        }
+        began.push_back(now);
+        let Work { base, per_structure } = self.work;
+        let work = base.saturating_add_signed((structures as i64 - STRUCTURES) * per_structure as i64);
+        now.max(queued + work)
+    }
+
+    /// Asks the table.
+    fn consult(&mut self, declared: &Declared) -> Orders {
+        match declared {
+            Declared::Accesses(accesses) if self.commands == Commands::TableOfRanges => {
+                Orders { parts: self.table.launch_by_ranges(accesses), ..Orders::default() }
+            }
+            Declared::Accesses(accesses) => {
+                let plan = self.table.launch(accesses);
+                Orders { acquires: plan.acquires, releases: plan.releases & !plan.acquires, parts: Vec::new() }
+            }
+            Declared::Nothing => {
+                let plan = self.table.launch_undeclared();
+                Orders { acquires: plan.acquires, releases: 0, parts: Vec::new() }
+            }
+        }
+    }
+
+    /// Kernels of other streams go on accessing what they declared after an L2 was written back or emptied.
+    fn remind(&mut self, orders: &Orders, stream: usize) {
+        if orders.modules() == 0 {
+            return;
+        }
+        for (_, declared) in self.running.iter().enumerate().filter(|(other, _)| *other != stream) {
+            match declared {
+                Some(Declared::Accesses(accesses)) => self.table.go_on(accesses),
+                Some(Declared::Nothing) => {
+                    self.table.launch_undeclared();
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// What a kernel on `modules` declares. Chiplets without work-groups access nothing.
+    fn declared(&self, kernel: &Kernel, modules: &Range<u16>) -> Declared {
+        if kernel.annotations.is_empty() {
+            return Declared::Nothing;
+        }
+        let share = |chiplet: u16| Share {
+            index: u32::from(chiplet - modules.start),
+            count: modules.len() as u32,
+            work_groups: kernel.work_groups,
+        };
+        let works = |chiplet: &u16| modules.contains(chiplet) && !share(*chiplet).groups().is_empty();
+        let accesses = kernel.annotations.iter().map(|annotation| Access {
+            structure: self.lines(&annotation.words),
+            mode: match annotation.mode {
+                AccessMode::Read => Mode::Read,
+                AccessMode::ReadWrite => Mode::ReadWrite,
+            },
+            by_chiplet: (0..self.modules)
+                .map(|chiplet| match Some(chiplet).filter(works) {
+                    Some(chiplet) => {
+                        annotation.words_of(share(chiplet)).iter().map(|words| self.lines(words)).collect()
+                    }
+                    None => Ranges::EMPTY,
+                })
+                .collect(),
+        });
+        Declared::Accesses(accesses.collect())
+    }
+
+    /// The lines that words lie in.
+    fn lines(&self, words: &Range<usize>) -> Range<u64> {
+        words.start as u64 / self.line_words..(words.end as u64).div_ceil(self.line_words)
+    }
+}
+
+/// A bit for each of `modules`.
+fn bits(modules: &Range<u16>) -> u64 {
+    modules.clone().fold(0, |bits, module| bits | 1 << module)
+}
