@@ -53,7 +53,6 @@ pub struct CommandProcessor {
     /// Words of a line. The table's addresses are lines, since L2s hold lines: chiplets that write different words of one are in each other's way.
     line_words: u64,
     table: ChipletTable,
-    holdings: Holdings,
     /// The most rows of the table that were in use.
     rows_max: usize,
     /// Data structures that kernels declared, all of them together.
@@ -101,7 +100,6 @@ impl CommandProcessor {
             modules,
             line_words: u64::from(config.l1.line_bytes / 4),
             table: ChipletTable::new(usize::from(modules), limits, holdings),
-            holdings,
             rows_max: 0,
             structures: 0,
             structures_max: 0,
@@ -119,7 +117,7 @@ impl CommandProcessor {
 
     /// Whether what it has several modules do depends on what kernels declare.
     pub fn believes_kernels(&self) -> bool {
-        self.modules > 1 && matches!(self.commands, Commands::Table | Commands::TableOfRanges)
+        matches!(self.commands, Commands::Table | Commands::TableOfRanges)
     }
 
     /// The most rows of the table that were in use.
@@ -149,9 +147,7 @@ impl CommandProcessor {
                 self.structures += kernel.annotations.len();
                 self.structures_max = self.structures_max.max(kernel.annotations.len());
                 let known = self.work_on(stream, kernel.annotations.len(), now);
-                if self.holdings == Holdings::OwnMemory {
-                    self.table.forget(|module, lines| pages.in_memory_of(module as u16, lines).collect());
-                }
+                self.table.forget(|module, lines| pages.in_memory_of(module as u16, lines).collect());
                 let orders = self.consult(&declared);
                 self.rows_max = self.rows_max.max(self.table.rows());
                 self.running.resize(self.running.len().max(stream + 1), None);

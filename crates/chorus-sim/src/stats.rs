@@ -238,8 +238,6 @@ impl Distance {
 pub struct Sent {
     /// Messages.
     pub messages: u64,
-    /// Flits, as long as those of the crossbars.
-    pub flits: u64,
     /// Bytes of headers and payloads.
     pub bytes: u64,
 }
@@ -279,10 +277,9 @@ impl Stats {
 
     /// Counts a message that leaves its module.
     #[inline]
-    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, flits: u64, bytes: u64) {
+    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, bytes: u64) {
         let sent = &mut self.distant[distance as usize][class as usize];
         sent.messages += 1;
-        sent.flits += flits;
         sent.bytes += bytes;
     }
 
@@ -296,7 +293,6 @@ impl Stats {
         let all = self.distant[distance as usize].iter();
         all.fold(Sent::default(), |sum, sent| Sent {
             messages: sum.messages + sent.messages,
-            flits: sum.flits + sent.flits,
             bytes: sum.bytes + sent.bytes,
         })
     }
@@ -326,7 +322,6 @@ impl Stats {
         }
         for (value, before) in difference.distant.iter_mut().flatten().zip(earlier.distant.iter().flatten()) {
             value.messages -= before.messages;
-            value.flits -= before.flits;
             value.bytes -= before.bytes;
         }
         difference

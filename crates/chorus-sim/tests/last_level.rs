@@ -1,10 +1,13 @@
 //! Is the L3 of a machine that has one as far, as large and as wide as configured, and do programs come out right before it?
 
+mod once;
+
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Reach};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Program};
+use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
+use once::Once;
 
 /// Words of a line.
 const LINE_WORDS: u32 = 16;
@@ -12,22 +15,6 @@ const LINE_WORDS: u32 = 16;
 const PAGE_WORDS: u32 = 1024;
 /// An L2 of one set in the only bank of each chiplet.
 const SMALL_L2: &str = "l2.bank_bytes=2048";
-
-/// A program of given kernels, last first, and a given check.
-struct Once<C> {
-    kernels: Vec<Kernel>,
-    check: C,
-}
-
-impl<C: Fn(&HostMemory) -> Result<(), Mismatch>> Program for Once<C> {
-    fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
-        self.kernels.pop()
-    }
-
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
-        (self.check)(memory)
-    }
-}
 
 fn config(system: &str, scale: Scale, set: &[&str]) -> SystemConfig {
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();

@@ -1,28 +1,15 @@
 //! Does the machine do what its configuration says, and does it say why when a program cannot go on?
 
+mod once;
+
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Program};
+use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch};
 use chorus_sim::machine::SimError;
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
-
-/// A program of given kernels and a given check.
-struct Once<C> {
-    kernels: Vec<Kernel>,
-    check: C,
-}
-
-impl<C: Fn(&HostMemory) -> Result<(), Mismatch>> Program for Once<C> {
-    fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
-        self.kernels.pop()
-    }
-
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
-        (self.check)(memory)
-    }
-}
+use once::Once;
 
 fn config(set: &[&str]) -> SystemConfig {
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();

@@ -1,32 +1,19 @@
 //! Does a machine of several modules place pages and work-groups as it says, and are its links as far and as wide as configured?
 
+mod once;
+
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Reach};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Program};
+use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
+use once::Once;
 
 /// Bytes of a page at quick scale, in words.
 const PAGE_WORDS: u32 = 16384 / 4;
 /// Modules of the machine.
 const MODULES: u32 = 16;
-
-/// A program of given kernels, last first, and a given check.
-struct Once<C> {
-    kernels: Vec<Kernel>,
-    check: C,
-}
-
-impl<C: Fn(&HostMemory) -> Result<(), Mismatch>> Program for Once<C> {
-    fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
-        self.kernels.pop()
-    }
-
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
-        (self.check)(memory)
-    }
-}
 
 fn config(scale: Scale, set: &[&str]) -> SystemConfig {
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();

@@ -4,6 +4,8 @@
 //! it, or neither, and does all of it: what it may write it reads first. Programs without races declare no write of what another chiplet accesses. Messages are delivered one after the other, and nothing is on
 //! its way between kernels. `chiplet_table.rs` shows the same of the table alone, for sequences of any length, on L2s that nothing else keeps coherent.
 
+mod race_free;
+
 use std::collections::VecDeque;
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
@@ -11,13 +13,14 @@ use chorus_protocol::address::{LineAddr, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::state::Operation;
-use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, RangeOperation};
+use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, RangeOperation};
 use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, memory};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Protocol, find};
 use chorus_verify::faults::find_fault;
+use race_free::{Declared, Kernel};
 
 const LINE_BYTES: u64 = 64;
 const PAGE_LINES: u64 = 2;
@@ -48,17 +51,6 @@ enum Skipped {
     Acquires,
 }
 
-/// What each chiplet declares of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Declared {
-    Nothing,
-    Read,
-    Write,
-}
-
-/// By line of all data structures, then by chiplet.
-type Kernel = Vec<Vec<Declared>>;
-
 impl Size {
     fn topology(self) -> Topology {
         let chiplets = self.chiplets;
@@ -71,46 +63,12 @@ impl Size {
 
     /// Every kernel without races.
     fn kernels(self) -> Vec<Kernel> {
-        let chiplets = u32::from(self.chiplets);
-        let of_line: Vec<Vec<Declared>> = (0..3_usize.pow(chiplets))
-            .map(|number| {
-                let kinds = [Declared::Nothing, Declared::Read, Declared::Write];
-                (0..chiplets).map(|chiplet| kinds[number / 3_usize.pow(chiplet) % 3]).collect::<Vec<_>>()
-            })
-            .filter(|declared| {
-                let accesses = declared.iter().filter(|declared| **declared != Declared::Nothing).count();
-                accesses <= 1 || !declared.contains(&Declared::Write)
-            })
-            .collect();
-        let mut kernels: Vec<Kernel> = vec![Vec::new()];
-        for _ in 0..self.all_lines() {
-            let longer = |kernel: &Kernel| {
-                let kernel = kernel.clone();
-                of_line.iter().map(move |line| [kernel.clone(), vec![line.clone()]].concat()).collect::<Vec<_>>()
-            };
-            kernels = kernels.iter().flat_map(longer).collect();
-        }
-        kernels
+        race_free::kernels(u32::from(self.chiplets), self.all_lines())
     }
 
     /// What the command processor is told.
     fn accesses(self, kernel: &Kernel) -> Vec<Access> {
-        let mut accesses = Vec::new();
-        for structure in 0..self.structures {
-            let first = structure * self.lines;
-            for (mode, wanted) in [(Mode::Read, Declared::Read), (Mode::ReadWrite, Declared::Write)] {
-                let of_chiplet = |chiplet: usize| -> Ranges {
-                    let lines = (first..first + self.lines).filter(|&line| kernel[line][chiplet] == wanted);
-                    lines.map(|line| line as u64 * LINE_BYTES..(line as u64 + 1) * LINE_BYTES).collect()
-                };
-                let by_chiplet: Vec<Ranges> = (0..usize::from(self.chiplets)).map(of_chiplet).collect();
-                if by_chiplet.iter().any(|ranges| !ranges.is_empty()) {
-                    let structure = first as u64 * LINE_BYTES..(first + self.lines) as u64 * LINE_BYTES;
-                    accesses.push(Access { structure, mode, by_chiplet });
-                }
-            }
-        }
-        accesses
+        race_free::accesses(kernel, self.lines, LINE_BYTES, |line| line as u64 * LINE_BYTES)
     }
 }
 

@@ -5,12 +5,15 @@
 //! cell of every data structure that it reads it, may write it, or neither; programs without races declare no write of what another chiplet accesses. What it then does
 //! with it is anything that the declaration allows, and lines leave L2s at any time.
 
+mod race_free;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::state::Operation;
 use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, Plan};
+use race_free::{Declared, Kernel};
 
 /// Bytes of a cell.
 const CELL: u64 = 64;
@@ -69,16 +72,6 @@ struct Account {
     outdated: bool,
 }
 
-/// What each chiplet declares of each cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Declared {
-    Nothing,
-    Read,
-    Write,
-}
-
-type Kernel = Vec<Vec<Declared>>;
-
 /// What is done before a kernel: for each cell of all data structures, a plan.
 type Plans = [Plan; CELLS_MAX];
 
@@ -114,51 +107,14 @@ impl Size {
         (cell / self.cells) as u64 * 1024 + (cell % self.cells) as u64 * CELL
     }
 
-    /// Every kernel without races: by cell of all data structures, then by chiplet.
+    /// Every kernel without races.
     fn kernels(self) -> Vec<Kernel> {
-        let of_cell: Vec<Vec<Declared>> = (0..3_usize.pow(self.chiplets as u32))
-            .map(|number| {
-                let declared = |chiplet: u32| match number / 3_usize.pow(chiplet) % 3 {
-                    0 => Declared::Nothing,
-                    1 => Declared::Read,
-                    _ => Declared::Write,
-                };
-                (0..self.chiplets as u32).map(declared).collect::<Vec<_>>()
-            })
-            .filter(|declared| {
-                let accesses = declared.iter().filter(|declared| **declared != Declared::Nothing).count();
-                accesses <= 1 || !declared.contains(&Declared::Write)
-            })
-            .collect();
-        let mut kernels: Vec<Kernel> = vec![Vec::new()];
-        for _ in 0..self.structures * self.cells {
-            let longer = |kernel: &Kernel| {
-                let kernel = kernel.clone();
-                of_cell.iter().map(move |cell| [kernel.clone(), vec![cell.clone()]].concat()).collect::<Vec<_>>()
-            };
-            kernels = kernels.iter().flat_map(longer).collect();
-        }
-        kernels
+        race_free::kernels(self.chiplets as u32, self.structures * self.cells)
     }
 
     /// What the command processor is told.
     fn accesses(self, kernel: &Kernel) -> Vec<Access> {
-        let mut accesses = Vec::new();
-        for structure in 0..self.structures {
-            let cells = structure * self.cells..(structure + 1) * self.cells;
-            for (mode, wanted) in [(Mode::Read, Declared::Read), (Mode::ReadWrite, Declared::Write)] {
-                let of_chiplet = |chiplet: usize| -> Ranges {
-                    let declared = cells.clone().filter(|&cell| kernel[cell][chiplet] == wanted);
-                    declared.map(|cell| self.address(cell)..self.address(cell) + CELL).collect()
-                };
-                let by_chiplet: Vec<Ranges> = (0..self.chiplets).map(of_chiplet).collect();
-                if by_chiplet.iter().any(|ranges| !ranges.is_empty()) {
-                    let start = self.address(cells.start);
-                    accesses.push(Access { structure: start..start + self.cells as u64 * CELL, mode, by_chiplet });
-                }
-            }
-        }
-        accesses
+        race_free::accesses(kernel, self.cells, CELL, |cell| self.address(cell))
     }
 
     /// What a table plans before a kernel, for each cell.

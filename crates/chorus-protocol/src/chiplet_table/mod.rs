@@ -212,8 +212,11 @@ impl ChipletTable {
         Plan { acquires: all, releases: all }
     }
 
-    /// Forgets what L2s cannot hold: `may_hold` says which addresses of a range may be in the L2 of a chiplet. Only rows that have grown since are looked at.
+    /// Forgets what L2s cannot hold that have nothing but their own memory: `may_hold` says which addresses of a range may be in the L2 of a chiplet. Only rows that have grown since are looked at.
     pub fn forget(&mut self, may_hold: impl Fn(usize, &Range<u64>) -> Vec<Range<u64>>) {
+        if self.holdings == Holdings::Copies {
+            return;
+        }
         for row in self.rows.iter_mut().filter(|row| row.has_grown) {
             row.has_grown = false;
             for (chiplet, held) in row.chiplets.iter_mut().enumerate() {

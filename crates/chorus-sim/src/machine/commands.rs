@@ -34,7 +34,7 @@ impl<const W: usize> Machine<'_, W> {
         let (kernel, modules) = (launch.kernel.clone(), launch.modules.clone());
         let (orders, known) = self.processor.prepare(stream, &kernel, &modules, &self.pages, self.wheel.now());
         // What the table asks for is done while the kernel is being launched.
-        let time = self.clocks.core.edge(known.max(self.wheel.now()));
+        let time = self.clocks.core.edge(known);
         launch.preparing_since = launch.starts;
         if self.processor.commands() != Commands::EveryKernel {
             let usual = 2 * modules.len() as u32;
@@ -136,7 +136,7 @@ impl<const W: usize> Machine<'_, W> {
             return Err(SimError::Unsupported(text));
         }
         self.launches[stream].commands_left += 1;
-        let done = self.hand_on(bank, operation, part)?;
+        let done = self.hand_on(bank, operation, part);
         if !self.outbox.completions.is_empty() {
             self.outbox.completions.clear();
             self.wheel.schedule(done, Event::CommandDone(stream as u8));
@@ -145,7 +145,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Sends what a command made a bank hand on, spread over its walk. Returns when the last of it has reached the next level.
-    fn hand_on(&mut self, bank: u16, operation: Operation, part: Part) -> Result<Ticks, SimError> {
+    fn hand_on(&mut self, bank: u16, operation: Operation, part: Part) -> Ticks {
         let messages = std::mem::take(&mut self.outbox.messages);
         let lines = messages.iter().filter(|message| self.goes_to_memory(message)).count() as u64;
         self.stats.add(Counter::LinesWrittenBack, lines);
@@ -163,7 +163,7 @@ impl<const W: usize> Machine<'_, W> {
         self.banks[usize::from(bank)].free = free + duration;
         self.schedule_serve(bank);
         let latency = if lines > 0 { self.config.l3.latency_cycles } else { 0 };
-        Ok(free + duration + self.clocks.core.cycles(u64::from(latency)))
+        free + duration + self.clocks.core.cycles(u64::from(latency))
     }
 
     fn goes_to_memory(&self, message: &Message<W>) -> bool {
@@ -172,10 +172,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Core cycles of a walk through a bank that finds so many dirty lines.
     fn walk_cycles(&self, operation: Operation, part: Part, lines: u64) -> u64 {
-        let per_line = match self.config.l3.bytes_per_cycle {
-            0 => 1,
-            bytes => u64::from(self.config.l1.line_bytes.div_ceil(bytes)),
-        };
+        let per_line = u64::from(self.config.l1.line_bytes.div_ceil(self.config.l3.bytes_per_cycle));
         let sets = match part {
             Part::Page(_) => u64::from(self.pages.page_lines().div_ceil(self.config.l2.banks)),
             // Without dirty lines an acquire clears all valid bits at once.

@@ -119,7 +119,7 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             way = self.way(message, from == to);
             if let Some(distance) = way.and_then(|way| way.distance) {
-                self.stats.add_distant(distance, spec.class, u64::from(flits), u64::from(bytes));
+                self.stats.add_distant(distance, spec.class, u64::from(bytes));
                 self.stats.add(Counter::RemoteFlits, short_flits::<W>(payload > 0));
             } else {
                 self.stats.add(Counter::L1L2Flits, short_flits::<W>(payload > 0));

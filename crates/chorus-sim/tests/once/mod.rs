@@ -1,0 +1,19 @@
+//! A program for tests.
+
+use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
+
+/// A program of given kernels, last first, and a given check.
+pub struct Once<C> {
+    pub kernels: Vec<Kernel>,
+    pub check: C,
+}
+
+impl<C: Fn(&HostMemory) -> Result<(), Mismatch>> Program for Once<C> {
+    fn next_kernel(&mut self, _: &HostMemory) -> Option<Kernel> {
+        self.kernels.pop()
+    }
+
+    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
+        (self.check)(memory)
+    }
+}
