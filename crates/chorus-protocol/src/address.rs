@@ -19,17 +19,27 @@ impl LineAddr {
     }
 }
 
-/// One controller, or the memory channel beside an L2 bank. Ids are dense: L1s first, then L2 banks, then memory channels.
+/// One controller, or the memory channel beside a bank of the last shared cache. Ids are dense: L1s first, those of CPU cores before those of compute
+/// units, then L2 banks, L3 banks, translation units and memory channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentId(pub u16);
+
+impl AgentId {
+    /// No agent.
+    pub const NOBODY: AgentId = AgentId(u16::MAX);
+}
 
 /// What an agent is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The private cache of a compute unit.
+    /// The private cache of a compute unit or a CPU core.
     L1,
     /// A bank of the shared cache.
     L2,
+    /// A bank of the cache that shared caches and CPU cores share, where it is coherent itself.
+    L3,
+    /// The translation unit between a cache and the network.
+    Tu,
     /// A memory channel.
     Memory,
 }
@@ -40,6 +50,8 @@ impl Role {
         match self {
             Role::L1 => "L1",
             Role::L2 => "L2",
+            Role::L3 => "L3",
+            Role::Tu => "TU",
             Role::Memory => "Memory",
         }
     }
@@ -57,8 +69,16 @@ pub struct Topology {
     pub gpms: u16,
     /// Private caches, in all.
     pub l1s: u16,
-    /// Shared banks, in all; each has a memory channel of its own.
+    /// How many of them are those of CPU cores: the first.
+    pub cpus: u16,
+    /// Shared banks, in all; each has a memory channel of its own, unless there is an L3.
     pub l2s: u16,
+    /// Banks of a coherent L3, each with a memory channel of its own; none where the L2 is the last shared cache.
+    pub l3s: u16,
+    /// The cache that the first translation unit belongs to; the others belong to those that follow.
+    pub first_translated: AgentId,
+    /// Translation units.
+    pub tus: u16,
     /// Lines in a row that one bank of a module serves.
     pub interleave: u32,
     /// Bits of a line number below those that name its home module.
@@ -68,7 +88,38 @@ pub struct Topology {
 impl Topology {
     /// One GPU of one module, whose banks are interleaved by line.
     pub const fn one_gpu(l1s: u16, l2s: u16) -> Topology {
-        Topology { gpus: 1, gpms: 1, l1s, l2s, interleave: 1, home_shift: 32 }
+        Topology {
+            gpus: 1,
+            gpms: 1,
+            l1s,
+            cpus: 0,
+            l2s,
+            l3s: 0,
+            first_translated: AgentId(0),
+            tus: 0,
+            interleave: 1,
+            home_shift: 32,
+        }
+    }
+
+    /// Controllers, in all.
+    pub fn controllers(self) -> u16 {
+        self.l1s + self.l2s + self.l3s + self.tus
+    }
+
+    /// Memory channels, in all: one beside each bank of the last shared cache.
+    pub fn channels(self) -> u16 {
+        if self.l3s > 0 { self.l3s } else { self.l2s }
+    }
+
+    /// Controllers and memory channels, in all.
+    pub fn agents(self) -> u16 {
+        self.controllers() + self.channels()
+    }
+
+    /// Whether private cache `index` is that of a CPU core.
+    pub fn is_cpu(self, index: u16) -> bool {
+        index < self.cpus
     }
 
     /// Modules, in all.
@@ -91,9 +142,59 @@ impl Topology {
         AgentId(self.l1s + index)
     }
 
+    /// The id of L3 bank `index`.
+    pub fn l3(self, index: u16) -> AgentId {
+        AgentId(self.l1s + self.l2s + index)
+    }
+
+    /// The id of translation unit `index`.
+    pub fn tu(self, index: u16) -> AgentId {
+        AgentId(self.l1s + self.l2s + self.l3s + index)
+    }
+
     /// The id of memory channel `index`.
     pub fn memory(self, index: u16) -> AgentId {
-        AgentId(self.l1s + self.l2s + index)
+        AgentId(self.controllers() + index)
+    }
+
+    /// The translation unit of a cache, if it has one.
+    pub fn tu_of(self, cache: AgentId) -> Option<AgentId> {
+        let index = cache.0.checked_sub(self.first_translated.0)?;
+        (index < self.tus).then(|| self.tu(index))
+    }
+
+    /// The cache that translation unit `index` belongs to.
+    pub fn translated(self, index: u16) -> AgentId {
+        AgentId(self.first_translated.0 + index)
+    }
+
+    /// The bank of the last shared cache that serves `line`.
+    pub fn llc(self, line: LineAddr) -> AgentId {
+        if self.l3s > 0 { self.l3(self.l3_bank_of(line)) } else { self.home(line) }
+    }
+
+    /// The bank of the L3 that serves `line`. On a mesh whose tiles have a bank each, row by row, it lies in the column of the line's L2 bank, in each of the rows
+    /// for a share of its lines: the bits of the line number that follow those of the bank change the row.
+    fn l3_bank_of(self, line: LineAddr) -> u16 {
+        let banks = u64::from(self.l3s);
+        let block = quotient(line.0, u64::from(self.interleave));
+        if !banks.is_power_of_two() {
+            return remainder(block, banks) as u16;
+        }
+        let rows = 1 << (banks.trailing_zeros() / 2);
+        let row = remainder(quotient(block, banks), rows);
+        remainder(block ^ (row * (banks / rows)), banks) as u16
+    }
+
+    /// Whom the network takes requests of private cache or shared bank `cache` for `line` to: compute units go to the L2, CPU cores and the L2 itself to the last
+    /// shared cache.
+    pub fn beyond(self, cache: AgentId, line: LineAddr) -> AgentId {
+        if cache.0 >= self.cpus && cache.0 < self.l1s { self.home(line) } else { self.llc(line) }
+    }
+
+    /// Whom private cache or shared bank `cache` sends its requests for `line` to: its translation unit, or whom the network takes them to.
+    pub fn upstream(self, cache: AgentId, line: LineAddr) -> AgentId {
+        self.tu_of(cache).unwrap_or_else(|| self.beyond(cache, line))
     }
 
     /// The module that an agent is part of.
@@ -101,6 +202,8 @@ impl Topology {
         match self.role(agent) {
             (Role::L1, index) => index / (self.l1s / self.modules()),
             (Role::L2 | Role::Memory, index) => index / self.banks_per_module(),
+            // Machines with these have one module.
+            (Role::L3 | Role::Tu, _) => 0,
         }
     }
 
@@ -164,23 +267,25 @@ impl Topology {
     pub fn stations(self, agent: AgentId, line: LineAddr) -> u8 {
         let module = self.module_of(agent);
         match self.role(agent).0 {
-            Role::Memory => 0,
+            Role::Memory | Role::L3 => 0,
+            Role::L2 if self.l3s > 0 => 1,
             Role::L2 if module == self.home_module(line) => 0,
             Role::L2 if module == self.gpu_home_module(self.gpu_of(module), line) => 1,
             Role::L2 => 2,
-            Role::L1 => Topology::STATIONS_MAX,
+            Role::L1 | Role::Tu => Topology::STATIONS_MAX,
         }
     }
 
     /// The role of `agent`, and its index within that role.
     pub fn role(self, agent: AgentId) -> (Role, u16) {
-        if agent.0 < self.l1s {
-            (Role::L1, agent.0)
-        } else if agent.0 < self.l1s + self.l2s {
-            (Role::L2, agent.0 - self.l1s)
-        } else {
-            (Role::Memory, agent.0 - self.l1s - self.l2s)
+        let mut index = agent.0;
+        for (role, count) in [(Role::L1, self.l1s), (Role::L2, self.l2s), (Role::L3, self.l3s), (Role::Tu, self.tus)] {
+            if index < count {
+                return (role, index);
+            }
+            index -= count;
         }
+        (Role::Memory, index)
     }
 
     /// A short name for people: `L1.0`, `L2.3`, `Memory.1`.
@@ -206,7 +311,7 @@ fn remainder(number: u64, divisor: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const FOUR_BY_FOUR: Topology = Topology { gpus: 4, gpms: 4, l1s: 32, l2s: 32, interleave: 4, home_shift: 32 };
+    const FOUR_BY_FOUR: Topology = Topology { gpus: 4, gpms: 4, interleave: 4, ..Topology::one_gpu(32, 32) };
 
     #[test]
     fn ids_are_dense_and_invertible() {
@@ -215,6 +320,35 @@ mod tests {
         assert_eq!(topology.role(topology.l2(1)), (Role::L2, 1));
         assert_eq!(topology.role(topology.memory(0)), (Role::Memory, 0));
         assert_eq!(topology.name(topology.home(LineAddr(5))), "L2.1");
+    }
+
+    #[test]
+    fn compute_units_reach_the_last_cache_through_the_l2_and_cpu_cores_do_not() {
+        let two = Topology { cpus: 1, ..Topology::one_gpu(2, 1) };
+        let three = Topology { l3s: 1, first_translated: AgentId(1), tus: 1, ..two };
+        let line = LineAddr(0);
+        assert_eq!([0, 1].map(|cache| two.upstream(AgentId(cache), line)), [two.l2(0); 2]);
+        assert_eq!(
+            [0, 1, 2].map(|cache| three.upstream(AgentId(cache), line)),
+            [three.l3(0), three.tu(0), three.l3(0)]
+        );
+        assert_eq!(three.beyond(AgentId(1), line), three.l2(0));
+        assert_eq!(three.translated(0), three.l1(1));
+        assert_eq!((three.role(three.tu(0)), three.agents()), ((Role::Tu, 0), 6));
+    }
+
+    #[test]
+    fn every_l3_bank_serves_one_of_as_many_lines_in_a_row_as_there_are_banks() {
+        let topology = Topology { l3s: 16, ..Topology::one_gpu(2, 16) };
+        for first in [0, 16, 48, 1024] {
+            let mut banks: Vec<AgentId> = (first..first + 16).map(|line| topology.llc(LineAddr(line))).collect();
+            banks.sort_unstable();
+            assert_eq!(banks, (0..16).map(|bank| topology.l3(bank)).collect::<Vec<_>>());
+        }
+        assert_eq!(
+            [0, 16, 32, 48].map(|line| topology.llc(LineAddr(line))),
+            [0, 4, 8, 12].map(|bank| topology.l3(bank))
+        );
     }
 
     #[test]

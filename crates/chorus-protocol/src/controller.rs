@@ -151,6 +151,8 @@ pub struct StateSpec {
 pub struct Vocabulary {
     /// The controller's role.
     pub role: Role,
+    /// The kind of device that it serves, where machines have several; empty for controllers that are never beside another kind.
+    pub device: &'static str,
     /// States; [`Classified::state`] indexes them.
     pub states: &'static [StateSpec],
     /// Events; [`Classified::event`] indexes them.

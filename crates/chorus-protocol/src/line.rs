@@ -1,5 +1,7 @@
 //! The contents of a line, and masks over its bytes.
 
+use std::ops::{BitAnd, BitOr};
+
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 4;
 
@@ -78,6 +80,11 @@ impl ByteMask {
         self.0 == 0
     }
 
+    /// The bytes that are not in `other`.
+    pub fn without(self, other: ByteMask) -> ByteMask {
+        ByteMask(self.0 & !other.0)
+    }
+
     /// The indices of words with at least one byte set, in ascending order.
     pub fn words(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
@@ -95,6 +102,22 @@ impl ByteMask {
     fn bits_of(self, index: usize) -> u32 {
         let nibble = (self.0 >> (index * WORD_BYTES)) as u32 & 0xF;
         (0..WORD_BYTES as u32).filter(|byte| nibble >> byte & 1 == 1).fold(0, |bits, byte| bits | 0xFF << (8 * byte))
+    }
+}
+
+impl BitAnd for ByteMask {
+    type Output = ByteMask;
+
+    fn bitand(self, other: ByteMask) -> ByteMask {
+        ByteMask(self.0 & other.0)
+    }
+}
+
+impl BitOr for ByteMask {
+    type Output = ByteMask;
+
+    fn bitor(self, other: ByteMask) -> ByteMask {
+        ByteMask(self.0 | other.0)
     }
 }
 

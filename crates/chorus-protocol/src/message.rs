@@ -5,7 +5,8 @@ use crate::address::{AgentId, LineAddr};
 use crate::controller::Time;
 use crate::line::{ByteMask, LineData};
 
-/// The classes by which traffic is counted, as in Figure 8 of the TC paper.
+/// The classes by which traffic is counted: by what messages carry, as in Figure 8 of the TC paper, or by the request that they serve, as in Figures 2 and 3 of
+/// the Spandex paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrafficClass {
     /// Data of loads.
@@ -20,17 +21,48 @@ pub enum TrafficClass {
     Invalidation,
     /// Recalls and their acknowledgements.
     Recall,
+    /// Self-invalidated reads and their answers.
+    ReqV,
+    /// Writer-invalidated reads and their answers.
+    ReqS,
+    /// Written-through stores and their answers.
+    ReqWt,
+    /// Requests for ownership without data and their answers.
+    ReqO,
+    /// Updates performed at the shared cache and their answers.
+    ReqWtData,
+    /// Requests for ownership with data and their answers.
+    ReqOData,
+    /// Write-backs and their answers.
+    ReqWb,
+    /// What the shared cache asks of private ones on its own, and their answers.
+    Probe,
 }
 
 impl TrafficClass {
-    /// Every class, in the order of the paper's legend.
-    pub const ALL: [TrafficClass; 6] = [
+    /// Every class.
+    pub const COUNT: usize = TrafficClass::BY_CONTENTS.len() + TrafficClass::BY_REQUEST.len();
+
+    /// The classes by contents, in the order of the TC paper's legend.
+    pub const BY_CONTENTS: [TrafficClass; 6] = [
         TrafficClass::Load,
         TrafficClass::Store,
         TrafficClass::Atomic,
         TrafficClass::Request,
         TrafficClass::Invalidation,
         TrafficClass::Recall,
+    ];
+
+    /// The classes by request, in the order of the Spandex paper's section III-A.
+    pub const BY_REQUEST: [TrafficClass; 8] = [
+        TrafficClass::ReqV,
+        TrafficClass::ReqS,
+        TrafficClass::ReqWt,
+        TrafficClass::ReqO,
+        TrafficClass::ReqWtData,
+        TrafficClass::ReqOData,
+        TrafficClass::ReqWb,
+        TrafficClass::Probe,
     ];
 
     /// What it holds.
@@ -42,7 +74,20 @@ impl TrafficClass {
             TrafficClass::Request => "control messages",
             TrafficClass::Invalidation => "invalidations and acknowledgements",
             TrafficClass::Recall => "recalls and acknowledgements",
+            TrafficClass::ReqV => "self-invalidated reads and their answers",
+            TrafficClass::ReqS => "writer-invalidated reads and their answers",
+            TrafficClass::ReqWt => "written-through stores and their answers",
+            TrafficClass::ReqO => "requests for ownership without data and their answers",
+            TrafficClass::ReqWtData => "updates at the shared cache and their answers",
+            TrafficClass::ReqOData => "requests for ownership with data and their answers",
+            TrafficClass::ReqWb => "write-backs and their answers",
+            TrafficClass::Probe => "invalidations and revocations with their answers",
         }
+    }
+
+    /// What the keys of its metrics end with.
+    pub fn key(self) -> String {
+        self.label().to_lowercase().replace('+', "_")
     }
 
     /// The paper's label.
@@ -54,6 +99,14 @@ impl TrafficClass {
             TrafficClass::Request => "REQ",
             TrafficClass::Invalidation => "INV",
             TrafficClass::Recall => "RCL",
+            TrafficClass::ReqV => "ReqV",
+            TrafficClass::ReqS => "ReqS",
+            TrafficClass::ReqWt => "ReqWT",
+            TrafficClass::ReqO => "ReqO",
+            TrafficClass::ReqWtData => "ReqWT+data",
+            TrafficClass::ReqOData => "ReqO+data",
+            TrafficClass::ReqWb => "ReqWB",
+            TrafficClass::Probe => "Probe",
         }
     }
 }
@@ -118,7 +171,8 @@ pub struct Message<const W: usize> {
     pub origin: AgentId,
     /// Who must see the operation it serves in its place, for protocols with scopes.
     pub scope: Scope,
-    /// A share of what the sender waits to get back, for protocols whose synchronisation is passed on.
+    /// A share of what somebody waits to get back: of a sender whose synchronisation is passed on, or of a requestor whom several may answer, where 1 says that the receiver alone
+    /// does.
     pub credit: u32,
     /// The read-modify-write to perform, for atomics.
     pub atomic: Option<AtomicOp>,
@@ -140,7 +194,7 @@ impl<const W: usize> Message<W> {
             dst,
             txn: Txn::default(),
             wave: 0,
-            origin: AgentId::default(),
+            origin: AgentId::NOBODY,
             scope: Scope::WorkGroup,
             credit: 0,
             atomic: None,
@@ -175,7 +229,7 @@ impl<const W: usize> Message<W> {
             dst,
             txn: request.txn,
             wave: request.wave,
-            origin: AgentId::default(),
+            origin: AgentId::NOBODY,
             scope: Scope::WorkGroup,
             credit: 0,
             atomic,

@@ -1,13 +1,13 @@
 //! What a protocol declares about itself, and the list of all protocols.
 
-use crate::address::{Role, Topology};
+use crate::address::{AgentId, Role, Topology};
 use crate::cache::{Geometry, Replacement};
 use crate::controller::Controller;
 use crate::message::MessageSpec;
 use crate::parameter::{ParameterSpec, Parameters};
 use crate::protocols::{
     cpelide, cpelide_range, dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, nhcc_wb,
-    nhcc_wt, no_coh, no_l1, no_remote, rec, sw_flat, sw_hier, tc, viper_chiplet,
+    nhcc_wt, no_coh, no_l1, no_remote, rec, spandex, sw_flat, sw_hier, tc, viper_chiplet,
 };
 use crate::tally::TallySpec;
 
@@ -20,6 +20,8 @@ pub enum MemoryModel {
     /// Release consistency, RCpc, without write atomicity: a write may be seen by some before others, and a fence makes the
     /// wavefront's own writes visible to everybody, not those that it has merely seen.
     Rcpc,
+    /// SC for programs without data races, and for others RCpc without write atomicity.
+    ScForDrf,
     /// The scoped model of PTX: not write-atomic, and an operation is ordered only for those in its scope.
     Ptx,
     /// Coherence of each location and nothing more: fences do not make another cache's stale copies disappear.
@@ -32,6 +34,7 @@ impl MemoryModel {
         match self {
             MemoryModel::WriteAtomicRc => "release consistency, write-atomic",
             MemoryModel::Rcpc => "release consistency (RCpc), not write-atomic",
+            MemoryModel::ScForDrf => "SC for data-race-free programs, otherwise release consistency (RCpc)",
             MemoryModel::Ptx => "PTX: scoped, not write-atomic",
             MemoryModel::PerLocation => "per-location coherence only",
         }
@@ -52,6 +55,9 @@ pub enum Promise {
     /// Once nothing is in flight, every readable copy in a shared bank is tracked by the directories between it and its home, and equals what its
     /// home holds.
     Tracking,
+    /// Once nothing is in flight, every word has one owner: at most one private cache owns it, exactly the words that some cache owns are not readable in
+    /// the shared cache that it asks, and copies that writers invalidate equal what that cache holds.
+    Ownership,
     /// Once nothing is in flight, loads of system scope find what was written last, released or not.
     Progress,
     /// Writes of one work-group reach others within a kernel; without it a workload that communicates so is refused.
@@ -123,6 +129,8 @@ pub struct BuildConfig {
     pub l1: CacheShape,
     /// Each shared bank.
     pub l2: CacheShape,
+    /// Each bank of a coherent L3, where there is one.
+    pub l3: CacheShape,
     /// The directory beside each shared bank, for protocols that have one.
     pub directory: DirectoryShape,
     /// Lines of a page: what a command to a shared bank that names a line concerns, see [`Commands`].
@@ -153,6 +161,43 @@ pub enum Reach {
     OneModule,
     /// Any number of GPUs and modules.
     AnyMachine,
+}
+
+/// How the caches of a protocol are stacked, and which of them have translation units between themselves and the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Structure {
+    /// Private caches and one shared cache, without translation units.
+    TwoLevels,
+    /// Private caches with translation units, and one shared cache.
+    Translated,
+    /// Compute units, whose caches have translation units, share an L2; it and the CPU cores share an L3.
+    ThreeLevels,
+    /// As that, and all caches have translation units but the L3.
+    ThreeLevelsTranslated,
+}
+
+impl Structure {
+    /// The machine with what this structure adds to its private caches and banks: as many banks of an L3 as the L2 has, and translation units.
+    pub fn complete(self, topology: Topology) -> Topology {
+        let Topology { l1s, l2s, cpus, .. } = topology;
+        let (l3s, first, tus) = match self {
+            Structure::TwoLevels => (0, 0, 0),
+            Structure::Translated => (0, 0, l1s),
+            Structure::ThreeLevels => (l2s, cpus, l1s - cpus),
+            Structure::ThreeLevelsTranslated => (l2s, 0, l1s + l2s),
+        };
+        Topology { l3s, first_translated: AgentId(first), tus, ..topology }
+    }
+
+    /// Whether there are translation units.
+    pub fn is_translated(self) -> bool {
+        self != Structure::TwoLevels
+    }
+
+    /// Whether there is a coherent L3.
+    pub fn has_l3(self) -> bool {
+        matches!(self, Structure::ThreeLevels | Structure::ThreeLevelsTranslated)
+    }
 }
 
 /// What the values of a measured run are.
@@ -297,6 +342,11 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         self.declaration().reach
     }
 
+    /// How its caches are stacked.
+    fn structure(&self) -> Structure {
+        Structure::TwoLevels
+    }
+
     /// What a command processor has the shared banks do between kernels, with these parameters.
     fn commands(&self, _parameters: &Parameters) -> Commands {
         self.declaration().commands
@@ -364,6 +414,18 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &cpelide_range::CPELIDE_RANGE,
     &nhcc_wt::NHCC_WT,
     &nhcc_wb::NHCC_WB,
+    &spandex::configurations::HMESI_GPU,
+    &spandex::configurations::HMESI_DENOVO,
+    &spandex::configurations::SMG,
+    &spandex::configurations::SMD,
+    &spandex::configurations::SDG,
+    &spandex::configurations::SDD,
+    &spandex::configurations::SPANDEX_MIXED,
+    &spandex::configurations::SPANDEX_ADAPTIVE,
+    &spandex::configurations::SMV,
+    &spandex::configurations::SPANDEX_HIER_MG,
+    &spandex::configurations::SPANDEX_HIER_MD,
+    &spandex::configurations::SPANDEX_HIER_DG,
 ];
 
 /// The protocol called `name`.

@@ -173,6 +173,7 @@ mod tests {
             topology: Topology { interleave: 64, ..Topology::one_gpu(1, 1) },
             l1: cache,
             l2: cache,
+            l3: cache,
             directory,
             page_lines: 1,
             waves: 1,

@@ -85,7 +85,7 @@ pub fn build_home<const W: usize>(
     match role {
         Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, l1))),
         Role::L2 => Some(Box::new(HomeL2::new(index, config, l2))),
-        Role::Memory => None,
+        Role::L3 | Role::Tu | Role::Memory => None,
     }
 }
 
@@ -123,6 +123,7 @@ impl Event {
 
 static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
+    device: "",
     states: &[
         StateSpec { name: "I", class: StateClass::Stable, meaning: "not resident" },
         StateSpec { name: "V", class: StateClass::Stable, meaning: "resident" },

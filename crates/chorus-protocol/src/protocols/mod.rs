@@ -6,9 +6,11 @@
 
 pub mod cpelide;
 pub mod cpelide_range;
+pub mod denovo;
 pub mod dir;
 pub mod dir_hmg;
 pub mod dir_ideal;
+pub mod gpu_coherence;
 pub mod gpu_vi;
 pub mod gpu_vini;
 pub mod hmg;
@@ -24,6 +26,7 @@ pub mod no_l1;
 pub mod no_remote;
 pub mod rec;
 pub mod scoped;
+pub mod spandex;
 pub mod sw_flat;
 pub mod sw_hier;
 pub mod tc;

@@ -28,6 +28,33 @@ pub const RCL: MsgKind = MsgKind(memory::FIRST_FREE + 8);
 /// The recalled copy is gone.
 pub const RCL_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 9);
 
+/// Where in a protocol's message table the messages of its write-through caches are: in their own place, or after those of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kinds(u8);
+
+impl Kinds {
+    /// Their own place.
+    pub const ALONE: Kinds = Kinds(0);
+
+    /// Behind a table of `rows` rows, which begins with those of memory itself.
+    pub const fn after(rows: usize) -> Kinds {
+        Kinds(rows as u8 - memory::FIRST_FREE)
+    }
+
+    /// What the table calls a message of write-through caches.
+    pub const fn named(self, kind: MsgKind) -> MsgKind {
+        MsgKind(kind.0 + self.0)
+    }
+
+    /// What write-through caches call a message of the table; nothing where it is not theirs.
+    pub const fn known(self, kind: MsgKind) -> Option<MsgKind> {
+        match kind.0.checked_sub(self.0) {
+            Some(known) => Some(MsgKind(known)),
+            None => None,
+        }
+    }
+}
+
 const COMMON: [MessageSpec; 6] = [
     MessageSpec { name: "GETS", class: TrafficClass::Request, channel: REQUEST, size: Size::Control },
     MessageSpec { name: "GETX", class: TrafficClass::Store, channel: REQUEST, size: Size::Masked },

@@ -4,8 +4,10 @@
 //! outstanding for that line (I_V); as soon as a write or an atomic is, every read sends its own request and its answer is used once
 //! and not cached (I_I, V_M). Since requests to one bank stay in order, such a read sees the core's own earlier writes, and since
 //! the L2 answers it only after those writes are performed, nobody sees a write before everybody does.
+//!
+//! Behind a translation unit of Spandex the unit stands for the L2, and stores whose order is not weak say so: they are exchanges to it.
 
-use crate::access::{CoreOp, CoreRequest, Txn};
+use crate::access::{AtomicOp, CoreOp, CoreRequest, Order, Txn};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -14,7 +16,7 @@ use crate::controller::{
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
+use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, Kinds, RCL, RCL_ACK};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::write_tracker::{FenceFault, WriteTracker};
@@ -133,6 +135,7 @@ enum Event {
 
 static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
+    device: "",
     states: &[
         StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy" },
         StateSpec { name: "V", class: StateClass::Stable, meaning: "valid copy" },
@@ -149,7 +152,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 /// The request that merged reads wait for carries this name instead of a reader's.
-const MERGED: Txn = Txn(u32::MAX);
+pub const MERGED: Txn = Txn(u32::MAX);
 
 /// A write-through private cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -157,6 +160,7 @@ pub struct WriteThroughL1<const W: usize> {
     me: AgentId,
     config: BuildConfig,
     policy: L1Policy,
+    kinds: Kinds,
     /// Lines in V, V_M, and I_V (whose place is reserved).
     lines: CacheArray<State, W>,
     /// Answers outstanding per line, and the merged readers of an I_V line.
@@ -172,10 +176,16 @@ impl<const W: usize> WriteThroughL1<W> {
             me: config.topology.l1(index),
             config: *config,
             policy,
+            kinds: Kinds::ALONE,
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
             writes: WriteTracker::new(config.waves, fence_fault),
         }
+    }
+
+    /// The same cache where its messages have another place in the table.
+    pub fn with_kinds(self, kinds: Kinds) -> Self {
+        WriteThroughL1 { kinds, ..self }
     }
 
     #[inline]
@@ -187,7 +197,7 @@ impl<const W: usize> WriteThroughL1<W> {
         }
     }
 
-    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+    fn event(&self, input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
             Input::Core(request) => {
                 let event = match request.op {
@@ -198,9 +208,21 @@ impl<const W: usize> WriteThroughL1<W> {
                 };
                 Some((request.line, event))
             }
-            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Message(message) => Some((message.line, self.event_of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
             Input::Time(_) => None,
+        }
+    }
+
+    /// The event that a message is.
+    fn event_of(&self, kind: MsgKind) -> Event {
+        match self.kinds.known(kind) {
+            Some(DATA) => Event::Data,
+            Some(ACK) => Event::Ack,
+            Some(ATOMIC_DATA) => Event::AtomicData,
+            Some(INV) => Event::Inv,
+            Some(RCL) => Event::Rcl,
+            Some(MsgKind(_)) | None => Event::Foreign,
         }
     }
 
@@ -209,7 +231,13 @@ impl<const W: usize> WriteThroughL1<W> {
     }
 
     fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
-        out.send(Message::request(kind, request, self.me, self.config.topology.home(request.line)));
+        let upstream = self.config.topology.upstream(self.me, request.line);
+        let mut message = Message::request(self.kinds.named(kind), request, self.me, upstream);
+        if request.op == CoreOp::Store && request.order != Order::Weak && self.config.topology.tu_of(self.me).is_some()
+        {
+            message.atomic = Some(AtomicOp::Exchange);
+        }
+        out.send(message);
     }
 
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
@@ -270,8 +298,9 @@ impl<const W: usize> WriteThroughL1<W> {
                 self.lines.insert(slot, request.line, State::IV);
                 let register = self.mshrs.insert(request.line, 1);
                 self.mshrs.push_target(register, request.txn);
-                let home = self.config.topology.home(request.line);
-                out.send(Message { txn: MERGED, ..Message::control(GETS, request.line, self.me, home) });
+                let upstream = self.config.topology.upstream(self.me, request.line);
+                let kind = self.kinds.named(GETS);
+                out.send(Message { txn: MERGED, ..Message::control(kind, request.line, self.me, upstream) });
                 Outcome::Done
             }
         }
@@ -325,7 +354,7 @@ impl<const W: usize> WriteThroughL1<W> {
 
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(message.line);
-        let event = Event::of(message.kind);
+        let event = self.event_of(message.kind);
         match (event, state) {
             (Event::Data, State::IV) => {
                 let old = slot.filter(|_| self.faulty(L1Fault::OldAnswer)).map(|slot| *self.lines.data(slot));
@@ -411,7 +440,8 @@ impl<const W: usize> WriteThroughL1<W> {
 
     fn acknowledge(&self, event: Event, message: &Message<W>, out: &mut Outbox<W>) {
         if self.policy.invalidation == Invalidation::Acknowledged {
-            out.send(message.reply(if event == Event::Inv { INV_ACK } else { RCL_ACK }));
+            let kind = if event == Event::Inv { INV_ACK } else { RCL_ACK };
+            out.send(message.reply(self.kinds.named(kind)));
         }
     }
 
@@ -427,19 +457,6 @@ impl<const W: usize> WriteThroughL1<W> {
     }
 }
 
-impl Event {
-    fn of(kind: MsgKind) -> Event {
-        match kind {
-            DATA => Event::Data,
-            ACK => Event::Ack,
-            ATOMIC_DATA => Event::AtomicData,
-            INV => Event::Inv,
-            RCL => Event::Rcl,
-            MsgKind(_) => Event::Foreign,
-        }
-    }
-}
-
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
     VOCABULARY.unspecified(state as usize, event as usize, line)
 }
@@ -450,7 +467,7 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
     }
 
     fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
-        let (line, event) = Self::event(input)?;
+        let (line, event) = self.event(input)?;
         Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
     }
 

@@ -99,6 +99,7 @@ impl Event {
 
 static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
+    device: "",
     states: &[
         StateSpec { name: "I", class: StateClass::Stable, meaning: "not resident" },
         StateSpec { name: "V", class: StateClass::Stable, meaning: "resident, no private copies" },

@@ -70,7 +70,7 @@ impl<const W: usize> Build<W> for GpuVi {
         match role {
             Role::L1 => Some(Box::new(private_cache(index, config, l1_fault))),
             Role::L2 => Some(Box::new(GpuViL2::new(index, config, l2_fault))),
-            Role::Memory => None,
+            Role::L3 | Role::Tu | Role::Memory => None,
         }
     }
 }

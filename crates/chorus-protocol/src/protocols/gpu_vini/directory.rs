@@ -82,6 +82,7 @@ mod tests {
             topology,
             l1,
             l2: shape(1, 1),
+            l3: shape(1, 1),
             directory: DirectoryShape::SMALLEST,
             page_lines: 1,
             waves: 1,

@@ -92,6 +92,7 @@ const fn transient_coherent(name: &'static str, meaning: &'static str) -> StateS
 /// The names, in the order of [`State`] and [`Event`].
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
+    device: "",
     states: &[
         stable("I", "neither data nor directory entry"),
         stable("V", "data, no directory entry"),

@@ -27,6 +27,7 @@ impl Bank {
             topology: TOPOLOGY,
             l1: shape,
             l2: shape,
+            l3: shape,
             directory: DirectoryShape::SMALLEST,
             page_lines: 1,
             waves: 1,

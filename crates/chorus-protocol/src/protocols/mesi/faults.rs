@@ -44,6 +44,10 @@ pub enum L1Fault {
     WholeLine,
     /// Only the first of merged loads is answered.
     LostMerge,
+    /// The only copy that a load gets through a translation unit counts as clean.
+    CleanGrant,
+    /// A translation unit that only looks at a line takes its ownership away.
+    PeekedAway,
     /// Fences wait for something else.
     Fence(FenceFault),
 }

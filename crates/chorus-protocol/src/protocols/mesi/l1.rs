@@ -2,6 +2,9 @@
 //!
 //! Whatever a line's pending request cannot serve yet waits behind it in the order issued, stores with their data. Messages are never
 //! made to wait, so the cache answers the L2 whatever it waits for itself.
+//!
+//! Behind a translation unit of Spandex (Spandex paper, section III-D) the unit stands for the L2. There an only copy counts as written from the beginning: the
+//! last-level cache keeps the owner's name where the data was, so whoever owns a line must give it back with its data.
 
 use crate::access::{CoreOp, CoreRequest};
 use crate::address::{AgentId, LineAddr, Topology};
@@ -16,6 +19,7 @@ use crate::protocols::mesi::messages::{
     EXCLUSIVE_UNBLOCK, FWD_ACK, FWD_DATA, GETS, GETX, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL_ACK, RCL_DATA, UPGRADE,
     WB_PENDING,
 };
+use crate::protocols::spandex::messages::{PEEK_DATA, PEEK_MISS};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::write_tracker::WriteTracker;
@@ -49,6 +53,8 @@ const TO_THE_L2: Surrender = Surrender { ack: RCL_ACK, data: RCL_DATA, ignored: 
 pub struct MesiL1<const W: usize> {
     me: AgentId,
     topology: Topology,
+    /// The state in which a load gets the only copy.
+    only_copy: State,
     fault: Option<L1Fault>,
     lines: CacheArray<State, W>,
     mshrs: Mshrs<Pending, CoreRequest<W>>,
@@ -60,9 +66,12 @@ impl<const W: usize> MesiL1<W> {
     /// An empty cache.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<L1Fault>) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
+        let me = config.topology.l1(index);
+        let translated = config.topology.tu_of(me).is_some() && fault != Some(L1Fault::CleanGrant);
         MesiL1 {
-            me: config.topology.l1(index),
+            me,
             topology: config.topology,
+            only_copy: if translated { State::M } else { State::E },
             fault,
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
@@ -104,9 +113,9 @@ impl<const W: usize> MesiL1<W> {
         self.fault == Some(fault)
     }
 
-    /// A message without data to the line's home.
+    /// A message without data to whoever serves this cache's requests for the line.
     fn message(&self, kind: MsgKind, line: LineAddr) -> Message<W> {
-        Message::control(kind, line, self.me, self.topology.home(line))
+        Message::control(kind, line, self.me, self.topology.upstream(self.me, line))
     }
 
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
@@ -246,6 +255,7 @@ impl<const W: usize> MesiL1<W> {
             Event::Inv => self.invalidate(&TO_A_WRITER, state, slot, message.line, out),
             Event::Rcl => self.invalidate(&TO_THE_L2, state, slot, message.line, out),
             Event::FwdGetS => self.share(state, slot, message.line, out),
+            Event::Peek => self.show(state, slot, message.line, out),
             Event::Load | Event::Store | Event::Atomic | Event::Evict | Event::Foreign => None,
         };
         match taken {
@@ -302,7 +312,7 @@ impl<const W: usize> MesiL1<W> {
         let (slot, register) = (slot?, self.mshrs.find(message.line)?);
         let next = match (event, state) {
             (Event::DataE, State::IsI) if self.faulty(L1Fault::MissingTransition) => return None,
-            (Event::DataE, State::IS | State::IsI) => State::E,
+            (Event::DataE, State::IS | State::IsI) => self.only_copy,
             (Event::DataM, State::IM) | (Event::UpgradeAck, State::SM) => State::M,
             (_, State::I | State::S | State::E | State::M | State::MI | State::SinkWbAck)
             | (_, State::IS | State::IsI | State::IM | State::SM) => return None,
@@ -383,6 +393,25 @@ impl<const W: usize> MesiL1<W> {
             }
             (State::MI, _) => answer.kind = self.refer_to_write_back(line, answer.kind)?,
             (State::S | State::SM | State::IsI | State::SinkWbAck, _) | (State::E | State::M, None) => return None,
+        }
+        out.send(answer);
+        Some(())
+    }
+
+    /// Shows a translation unit what the line holds, if this cache owns it. Nothing is outstanding for a line that the unit asks about.
+    fn show(&mut self, state: State, slot: Option<Slot>, line: LineAddr, out: &mut Outbox<W>) -> Option<()> {
+        let mut answer = self.message(PEEK_MISS, line);
+        match (state, slot) {
+            (State::I, _) | (State::S, Some(_)) => {}
+            (State::M, Some(slot)) => {
+                answer.kind = PEEK_DATA;
+                (answer.mask, answer.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
+                if self.faulty(L1Fault::PeekedAway) {
+                    *self.lines.meta_mut(slot) = State::S;
+                }
+            }
+            (State::E | State::IS | State::IM | State::SM | State::IsI | State::MI | State::SinkWbAck, _)
+            | (State::S | State::M, None) => return None,
         }
         out.send(answer);
         Some(())

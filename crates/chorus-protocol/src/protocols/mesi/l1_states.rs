@@ -4,6 +4,7 @@ use crate::address::{LineAddr, Role};
 use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
 use crate::message::MsgKind;
 use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, RCL, UPGRADE_ACK, WB_ACK};
+use crate::protocols::spandex::messages::PEEK;
 
 /// State of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,6 +47,8 @@ pub enum Event {
     Inv,
     FwdGetS,
     Rcl,
+    /// Only from a translation unit of Spandex.
+    Peek,
     /// A message that no L1 is ever sent; every state has a hole for it.
     Foreign,
 }
@@ -62,6 +65,7 @@ impl Event {
             INV => Event::Inv,
             FWD_GETS => Event::FwdGetS,
             RCL => Event::Rcl,
+            PEEK => Event::Peek,
             MsgKind(_) => Event::Foreign,
         }
     }
@@ -74,6 +78,7 @@ const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> S
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
+    device: "MESI",
     states: &[
         spec("I", StateClass::Stable, "no copy"),
         spec("S", StateClass::Stable, "shared copy"),
@@ -99,6 +104,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         "Inv",
         "FwdGETS",
         "Rcl",
+        "Peek",
         "Foreign",
     ],
     expiry: None,

@@ -1,17 +1,18 @@
-//! The shared bank of MESI: inclusive, with the sharers or the owner of each line in its tags.
+//! The shared bank of MESI: inclusive, with the sharers or the owner of each line in its tags. It is a bank of the L2, whose clients are private caches, or of an L3,
+//! whose clients are CPU cores and the banks of an L2.
 //!
 //! A line that other caches must be asked about is blocked: requests for it stay in the pool of those that wait, and the bank serves
 //! others. What it has asked is always answered, even by a cache that has written the line back meanwhile: the bank takes the answer and
 //! the write-back in any order (MT_IIB, MT_IB, MT_SB), so no question is ever on its way to a cache that the bank has finished with.
 
-use crate::address::{AgentId, LineAddr};
-use crate::cache::{CacheArray, Room, Slot};
+use crate::address::{AgentId, LineAddr, Role};
+use crate::cache::{CacheArray, Geometry, Room, Slot};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::mesi::faults::L2Fault;
-use crate::protocols::mesi::l2_states::{Event, State, VOCABULARY, unspecified};
+use crate::protocols::mesi::l2_states::{Event, L2, L3, State};
 use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, PUTX_CLEAN, RCL, UPGRADE_ACK, WB_ACK};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -62,6 +63,8 @@ enum Waiting<const W: usize> {
 /// A shared bank of MESI.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MesiL2<const W: usize> {
+    /// L2 or L3.
+    role: Role,
     me: AgentId,
     memory: AgentId,
     fault: Option<L2Fault>,
@@ -70,15 +73,32 @@ pub struct MesiL2<const W: usize> {
 }
 
 impl<const W: usize> MesiL2<W> {
-    /// An empty bank.
-    pub fn new(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
-        MesiL2 {
-            me: config.topology.l2(index),
-            memory: config.topology.memory(index),
+    /// An empty bank of the L2, which private caches share.
+    pub fn l2(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
+        let topology = config.topology;
+        MesiL2::new(
+            Role::L2,
+            [topology.l2(index), topology.memory(index)],
+            &config.l2.geometry(topology.l2s),
+            config.l2.mshrs,
             fault,
-            lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
-            mshrs: Mshrs::new(config.l2.mshrs),
-        }
+        )
+    }
+
+    /// An empty bank of the L3, which CPU cores and the banks of the L2 share. All of them must be among the [`Sharers::CAPACITY`] first agents.
+    pub fn l3(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
+        let topology = config.topology;
+        MesiL2::new(
+            Role::L3,
+            [topology.l3(index), topology.memory(index)],
+            &config.l3.geometry(topology.l3s),
+            config.l3.mshrs,
+            fault,
+        )
+    }
+
+    fn new(role: Role, [me, memory]: [AgentId; 2], lines: &Geometry, mshrs: u32, fault: Option<L2Fault>) -> Self {
+        MesiL2 { role, me, memory, fault, lines: CacheArray::new(*lines), mshrs: Mshrs::new(mshrs) }
     }
 
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
@@ -97,6 +117,11 @@ impl<const W: usize> MesiL2<W> {
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
         }
+    }
+
+    /// The hole in row `state` and column `event`.
+    fn unspecified(&self, state: State, event: Event, line: LineAddr) -> Unspecified {
+        self.vocabulary().unspecified(state as usize, event as usize, line)
     }
 
     fn faulty(&self, fault: L2Fault) -> bool {
@@ -119,7 +144,7 @@ impl<const W: usize> MesiL2<W> {
             Event::MemData => self.fill(state, slot, message, out),
             Event::Evict | Event::Foreign => None,
         };
-        outcome.ok_or_else(|| unspecified(state, event, message.line))
+        outcome.ok_or_else(|| self.unspecified(state, event, message.line))
     }
 
     fn request(
@@ -437,7 +462,9 @@ impl<const W: usize> MesiL2<W> {
             (State::MT, Some(slot)) => (Some((State::MtI, State::MctI)), slot),
             (State::Iss | State::IS | State::IM | State::II | State::SI | State::MtI | State::MctI, _)
             | (State::SsMb | State::MtMb | State::MtIib | State::MtIb | State::MtSb, _) => return Ok(Outcome::Stall),
-            (State::NP | State::M | State::SS | State::MT, _) => return Err(unspecified(state, Event::Evict, line)),
+            (State::NP | State::M | State::SS | State::MT, _) => {
+                return Err(self.unspecified(state, Event::Evict, line));
+            }
         };
         if leaving.is_some() && self.mshrs.is_full() {
             return Ok(Outcome::Stall);
@@ -458,7 +485,7 @@ impl<const W: usize> MesiL2<W> {
 
 impl<const W: usize> Controller<W> for MesiL2<W> {
     fn vocabulary(&self) -> &'static Vocabulary {
-        &VOCABULARY
+        if self.role == Role::L3 { &L3 } else { &L2 }
     }
 
     fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
@@ -468,7 +495,7 @@ impl<const W: usize> Controller<W> for MesiL2<W> {
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match input {
-            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
+            Input::Core(request) => Err(self.unspecified(self.state(request.line).0, Event::Foreign, request.line)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
             Input::Time(_) => Ok(Outcome::Done),

@@ -1,7 +1,7 @@
 //! The states and events of MESI's shared bank, with the names of gem5's two-level MESI protocol, which the TC paper uses (section 7).
 
-use crate::address::{LineAddr, Role};
-use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
+use crate::address::Role;
+use crate::controller::{StateClass, StateSpec, Vocabulary};
 use crate::message::{MsgKind, memory};
 use crate::protocols::mesi::messages::{
     EXCLUSIVE_UNBLOCK, FWD_ACK, FWD_DATA, GETS, GETX, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL_ACK, RCL_DATA, UPGRADE,
@@ -120,49 +120,49 @@ const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> S
     StateSpec { name, class, meaning }
 }
 
-/// The names that [`State`] and [`Event`] index.
-pub static VOCABULARY: Vocabulary = Vocabulary {
-    role: Role::L2,
-    states: &[
-        spec("NP", StateClass::Stable, "not resident"),
-        spec("SS", StateClass::Stable, "resident, shared copies recorded"),
-        spec("M", StateClass::Stable, "resident, no private copies"),
-        spec("MT", StateClass::Stable, "resident, one private cache has the only copy and may have written it"),
-        spec("ISS", StateClass::TransientCache, "read miss of one cache, waiting for memory"),
-        spec("IS", StateClass::TransientCache, "read miss of several caches, waiting for memory"),
-        spec("IM", StateClass::TransientCache, "write miss, waiting for memory"),
-        spec("I_I", StateClass::TransientCoherent, "clean line leaving, waiting for acknowledgements"),
-        spec("S_I", StateClass::TransientCoherent, "dirty line leaving, waiting for acknowledgements"),
-        spec("MT_I", StateClass::TransientCoherent, "dirty line leaving, waiting for its owner"),
-        spec("MCT_I", StateClass::TransientCoherent, "clean line leaving, waiting for its owner"),
-        spec("SS_MB", StateClass::TransientCoherent, "blocked: a writer waits for acknowledgements"),
-        spec("MT_MB", StateClass::TransientCoherent, "blocked until the new owner reports"),
-        spec("MT_IIB", StateClass::TransientCoherent, "blocked: waiting for the owner's answer and its data"),
-        spec("MT_IB", StateClass::TransientCoherent, "the owner has answered, waiting for its write-back"),
-        spec("MT_SB", StateClass::TransientCoherent, "blocked: the owner has written back, waiting for its answer"),
-    ],
-    events: &[
-        "GETS",
-        "GETX",
-        "UPGRADE",
-        "InvAck",
-        "InvData",
-        "FwdAck",
-        "FwdData",
-        "RclAck",
-        "RclData",
-        "WbPending",
-        "Unblock",
-        "PUTX",
-        "PUTX_CLEAN",
-        "Evict",
-        "MemData",
-        "Foreign",
-    ],
-    expiry: None,
-};
+/// The names that [`State`] and [`Event`] index, at the L2.
+pub static L2: Vocabulary = vocabulary(Role::L2);
+/// The same at an L3.
+pub static L3: Vocabulary = vocabulary(Role::L3);
 
-/// The hole in row `state` and column `event`.
-pub fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
-    VOCABULARY.unspecified(state as usize, event as usize, line)
+const fn vocabulary(role: Role) -> Vocabulary {
+    Vocabulary { role, device: "MESI", states: STATES, events: EVENTS, expiry: None }
 }
+
+const STATES: &[StateSpec] = &[
+    spec("NP", StateClass::Stable, "not resident"),
+    spec("SS", StateClass::Stable, "resident, shared copies recorded"),
+    spec("M", StateClass::Stable, "resident, no private copies"),
+    spec("MT", StateClass::Stable, "resident, one private cache has the only copy and may have written it"),
+    spec("ISS", StateClass::TransientCache, "read miss of one cache, waiting for memory"),
+    spec("IS", StateClass::TransientCache, "read miss of several caches, waiting for memory"),
+    spec("IM", StateClass::TransientCache, "write miss, waiting for memory"),
+    spec("I_I", StateClass::TransientCoherent, "clean line leaving, waiting for acknowledgements"),
+    spec("S_I", StateClass::TransientCoherent, "dirty line leaving, waiting for acknowledgements"),
+    spec("MT_I", StateClass::TransientCoherent, "dirty line leaving, waiting for its owner"),
+    spec("MCT_I", StateClass::TransientCoherent, "clean line leaving, waiting for its owner"),
+    spec("SS_MB", StateClass::TransientCoherent, "blocked: a writer waits for acknowledgements"),
+    spec("MT_MB", StateClass::TransientCoherent, "blocked until the new owner reports"),
+    spec("MT_IIB", StateClass::TransientCoherent, "blocked: waiting for the owner's answer and its data"),
+    spec("MT_IB", StateClass::TransientCoherent, "the owner has answered, waiting for its write-back"),
+    spec("MT_SB", StateClass::TransientCoherent, "blocked: the owner has written back, waiting for its answer"),
+];
+
+const EVENTS: &[&str] = &[
+    "GETS",
+    "GETX",
+    "UPGRADE",
+    "InvAck",
+    "InvData",
+    "FwdAck",
+    "FwdData",
+    "RclAck",
+    "RclData",
+    "WbPending",
+    "Unblock",
+    "PUTX",
+    "PUTX_CLEAN",
+    "Evict",
+    "MemData",
+    "Foreign",
+];

@@ -3,12 +3,12 @@
 //! The paper takes the protocol from gem5 (section 7); states carry the names of gem5's two-level MESI. Private caches are joined to the
 //! L2 only, so an owner's data reaches another cache by way of the L2. Nothing relies on the order of messages.
 
-mod faults;
-mod l1;
+pub(crate) mod faults;
+pub(crate) mod l1;
 mod l1_states;
-mod l2;
+pub(crate) mod l2;
 mod l2_states;
-mod messages;
+pub(crate) mod messages;
 
 use crate::address::Role;
 use crate::controller::Controller;
@@ -48,8 +48,8 @@ impl<const W: usize> Build<W> for Mesi {
         let (l1_fault, l2_fault) = seeded(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(MesiL1::new(index, config, l1_fault))),
-            Role::L2 => Some(Box::new(MesiL2::new(index, config, l2_fault))),
-            Role::Memory => None,
+            Role::L2 => Some(Box::new(MesiL2::l2(index, config, l2_fault))),
+            Role::L3 | Role::Tu | Role::Memory => None,
         }
     }
 }

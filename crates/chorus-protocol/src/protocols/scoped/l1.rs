@@ -97,6 +97,7 @@ enum Event {
 
 static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
+    device: "",
     states: &[
         StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy" },
         StateSpec { name: "V", class: StateClass::Stable, meaning: "valid copy" },

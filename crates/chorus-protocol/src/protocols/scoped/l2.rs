@@ -51,6 +51,7 @@ enum Event {
 
 static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
+    device: "",
     states: &[
         StateSpec { name: "I", class: StateClass::Stable, meaning: "nobody but this module may have a copy" },
         StateSpec { name: "V", class: StateClass::Stable, meaning: "the recorded sharers may have copies" },

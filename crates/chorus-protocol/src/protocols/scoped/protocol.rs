@@ -60,7 +60,7 @@ impl<const W: usize> Build<W> for ScopedProtocol {
                     DirectoryKind::Unbounded => Box::new(ScopedL2::<Unbounded, W>::new(index, config, policy)),
                 })
             }
-            Role::Memory => None,
+            Role::L3 | Role::Tu | Role::Memory => None,
         }
     }
 }

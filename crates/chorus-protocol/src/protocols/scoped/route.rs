@@ -210,7 +210,7 @@ impl Route {
 mod tests {
     use super::*;
 
-    const TWO_BY_TWO: Topology = Topology { gpus: 2, gpms: 2, l1s: 4, l2s: 4, interleave: 1, home_shift: 0 };
+    const TWO_BY_TWO: Topology = Topology { gpus: 2, gpms: 2, home_shift: 0, ..Topology::one_gpu(4, 4) };
 
     fn route(module: u16, hierarchy: Hierarchy) -> Route {
         Route::new(module, TWO_BY_TWO, hierarchy)

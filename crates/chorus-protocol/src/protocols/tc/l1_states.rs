@@ -43,6 +43,7 @@ impl Event {
 
 pub(super) static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
+    device: "",
     states: &[
         StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy, or one whose lease has ended" },
         StateSpec { name: "V", class: StateClass::Stable, meaning: "copy with a running lease" },

@@ -70,6 +70,7 @@ impl Event {
 
 static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
+    device: "",
     states: &[
         StateSpec { name: "I", class: StateClass::Stable, meaning: "not resident" },
         StateSpec { name: "P", class: StateClass::Stable, meaning: "one lease runs, or all but one are stale" },

@@ -64,7 +64,7 @@ impl<const W: usize> Build<W> for TcStrong {
         match role {
             Role::L1 => Some(Box::new(TcL1::new(index, config, Writes::Wait, bits, l1_fault))),
             Role::L2 => Some(Box::new(TcL2::new(index, config, Writes::Wait, bits, lifetime, l2_fault))),
-            Role::Memory => None,
+            Role::L3 | Role::Tu | Role::Memory => None,
         }
     }
 }

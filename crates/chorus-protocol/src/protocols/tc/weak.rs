@@ -163,7 +163,7 @@ fn build<const W: usize>(
     match role {
         Role::L1 => Some(Box::new(TcL1::new(index, config, Writes::GoOn, bits, l1_fault))),
         Role::L2 => Some(Box::new(TcL2::new(index, config, Writes::GoOn, bits, lifetime, l2_fault))),
-        Role::Memory => None,
+        Role::L3 | Role::Tu | Role::Memory => None,
     }
 }
 

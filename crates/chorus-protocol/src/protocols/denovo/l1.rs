@@ -1,0 +1,504 @@
+//! The DeNovo cache (Spandex paper, sections II-C and III).
+//!
+//! What a line cannot serve at once waits in the order issued, behind the line's register. An access that waits takes words as they come: a load reads and an atomic
+//! updates each word once, whatever becomes of it later, so that everything ends. A line has one ReqV outstanding at a time; what comes along with its answer is kept
+//! unless this cache has written the word since. Stores leave at once, with their data in the copy, and are performed when their words are owned.
+//!
+//! An acquire invalidates the valid words and marks reads that are on their way: their answers serve who waits already and are not kept. A line whose owned words are
+//! written back waits until each is taken, by the LLC or by a forwarded request; until then nothing of it can be accessed.
+
+use crate::access::{AtomicOp, CoreOp, CoreRequest, Order};
+use crate::address::{AgentId, LineAddr, Topology};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::{Mshrs, Register};
+use crate::protocols::denovo::faults::L1Fault;
+use crate::protocols::denovo::l1_states::{Event, State, VOCABULARY};
+use crate::protocols::denovo::predictor::Predictor;
+use crate::protocols::denovo::words::{Pending, Words};
+use crate::protocols::spandex::fences::Fences;
+use crate::protocols::spandex::llc::line::words_of;
+use crate::protocols::spandex::messages::{REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, REQ_WT_DATA, local};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+
+/// Stores that may be outstanding.
+const STORES: u32 = 1 << 12;
+
+/// Where ordered accesses are performed that find no owned word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Atomics {
+    /// In this cache, once it owns the word.
+    Here,
+    /// At the shared cache.
+    AtLlc,
+}
+
+/// How stores reach the shared cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stores {
+    /// Their words are owned.
+    Own,
+    /// Line by line, their words are owned or written through, as paid before.
+    Learn,
+}
+
+/// How a DeNovo cache behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct L1Options {
+    /// Where ordered accesses are performed.
+    pub atomics: Atomics,
+    /// How stores reach the shared cache.
+    pub stores: Stores,
+}
+
+/// A store whose words are not all owned or written yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Store {
+    pub(super) missing: u32,
+    pub(super) wave: u16,
+}
+
+/// A DeNovo cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeNovoL1<const W: usize> {
+    pub(super) me: AgentId,
+    topology: Topology,
+    atomics: Atomics,
+    fault: Option<L1Fault>,
+    pub(super) lines: CacheArray<Words, W>,
+    pub(super) mshrs: Mshrs<Pending<W>, CoreRequest<W>>,
+    /// By the names of their operations.
+    pub(super) stores: Mshrs<Store, ()>,
+    /// Stores, atomics and ordered loads that wait or are outstanding.
+    pub(super) fences: Fences,
+    pub(super) predictor: Option<Predictor>,
+}
+
+impl<const W: usize> DeNovoL1<W> {
+    /// An empty cache.
+    pub fn new(index: u16, config: &BuildConfig, options: L1Options, fault: Option<L1Fault>) -> Self {
+        let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
+        DeNovoL1 {
+            me: config.topology.l1(index),
+            topology: config.topology,
+            atomics: options.atomics,
+            fault,
+            lines: CacheArray::new(config.l1.geometry(1)),
+            mshrs: Mshrs::new(config.l1.mshrs),
+            stores: Mshrs::new(STORES),
+            fences: Fences::new(config.waves, fence_fault),
+            predictor: (options.stores == Stores::Learn).then(Predictor::new),
+        }
+    }
+
+    pub(super) fn faulty(&self, fault: L1Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    pub(super) fn words(&self, line: LineAddr) -> Words {
+        self.lines.find(line).map_or(Words::default(), |slot| *self.lines.meta(slot))
+    }
+
+    pub(super) fn state(&self, line: LineAddr) -> State {
+        let Words { valid, owned, .. } = self.words(line);
+        match self.mshrs.get(line) {
+            Some(pending) if pending.is_leaving() => State::WrittenBack,
+            Some(pending) if pending.fetching != 0 => State::Fetching,
+            Some(pending) if pending.lost != 0 => State::Lost,
+            Some(pending) if pending.owning != 0 => State::Owning,
+            Some(pending) if pending.reading != 0 && pending.is_stale => State::Stale,
+            Some(pending) if pending.reading != 0 => State::Reading,
+            Some(pending) if pending.through != 0 => State::Through,
+            Some(_) | None => match (valid != 0, owned != 0) {
+                (false, false) => State::I,
+                (true, false) => State::V,
+                (false, true) => State::O,
+                (true, true) => State::VO,
+            },
+        }
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(request) => Some((request.line, Event::of_operation(request)?)),
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+            Input::Time(_) => None,
+        }
+    }
+
+    pub(super) fn unspecified(&self, event: Event, line: LineAddr) -> Unspecified {
+        VOCABULARY.unspecified(self.state(line) as usize, event as usize, line)
+    }
+
+    /// A request for words, without data.
+    pub(super) fn ask(&self, kind: MsgKind, line: LineAddr, words: u32) -> Message<W> {
+        let message = Message::control(local(kind), line, self.me, self.topology.upstream(self.me, line));
+        Message { mask: ByteMask::of_words(words), ..message }
+    }
+
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        match request.op {
+            CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => return self.access(request, out),
+            CoreOp::Fence => {
+                if self.fences.fence(request, self.faulty(L1Fault::EarlyAcquire), out) {
+                    self.acquire();
+                }
+            }
+            CoreOp::KernelBegin => {
+                self.acquire();
+                out.complete_empty(request.txn);
+            }
+            CoreOp::KernelEnd => self.fences.end(request.txn, out),
+        }
+        Outcome::Done
+    }
+
+    fn access(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        let register = match self.mshrs.find(request.line) {
+            Some(register) if self.mshrs.payload(register).is_leaving() => return Outcome::Stall,
+            Some(register) => register,
+            None if self.hit(request, out) => return Outcome::Done,
+            None if self.mshrs.is_full() => return Outcome::Stall,
+            None => {
+                let slot = match self.lines.find(request.line) {
+                    Some(slot) => slot,
+                    None => match self.lines.room_for(request.line, |words| !words.is_pending) {
+                        Room::Busy => return Outcome::Stall,
+                        Room::Occupied(victim) => return Outcome::Evict(victim),
+                        Room::Free(slot) => {
+                            self.lines.insert(slot, request.line, Words::default());
+                            slot
+                        }
+                    },
+                };
+                self.lines.touch(slot);
+                self.lines.meta_mut(slot).is_pending = true;
+                self.mshrs.insert_with(request.line, Pending::new)
+            }
+        };
+        if request.op != CoreOp::Load || request.order != Order::Weak {
+            self.fences.sent(request.wave);
+        }
+        self.mshrs.push_target(register, *request);
+        let pending = self.mshrs.payload_mut(register);
+        pending.waiting += 1;
+        if pending.waiting == 1 {
+            self.proceed(register, request.line, out);
+        } else if request.order != Order::Weak || matches!(request.op, CoreOp::Atomic(_)) {
+            self.own_early(register, request, out);
+        }
+        Outcome::Done
+    }
+
+    /// Asks for the words of an ordered access that has to wait behind others of its line, so that they are here when its turn comes.
+    fn own_early(&mut self, register: Register, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+        let Some(slot) = self.lines.find(request.line).filter(|_| self.atomics == Atomics::Here) else { return };
+        let words = self.lines.meta_mut(slot);
+        let pending = self.mshrs.payload_mut(register);
+        let missing = words_of(request.mask) & !words.owned & !pending.unsettled();
+        if missing == 0 {
+            return;
+        }
+        pending.skip(missing);
+        pending.fetching |= missing;
+        words.valid &= !missing;
+        out.send(Message { txn: request.txn, wave: request.wave, ..self.ask(REQ_O_DATA, request.line, missing) });
+    }
+
+    /// Serves an access to a line for which nothing is outstanding, if its words let it.
+    fn hit(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        let Some(slot) = self.lines.find(request.line) else { return false };
+        let Words { valid, owned, .. } = *self.lines.meta(slot);
+        let is_weak_load = request.op == CoreOp::Load && request.order == Order::Weak;
+        let is_allowed = if is_weak_load { valid | owned } else { owned };
+        let words = words_of(request.mask);
+        if words & !is_allowed != 0 {
+            return false;
+        }
+        self.lines.touch(slot);
+        self.note_use(slot, words);
+        let mut values = request.data;
+        self.perform(slot, request, words, &mut values);
+        self.complete(request, &values, out);
+        true
+    }
+
+    /// Ends an access.
+    fn complete(&self, request: &CoreRequest<W>, values: &LineData<W>, out: &mut Outbox<W>) {
+        match request.op {
+            CoreOp::Load | CoreOp::Atomic(_) => out.complete(request.txn, values),
+            CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => out.complete_empty(request.txn),
+        }
+    }
+
+    /// Performs words of an access; `values` becomes what they were.
+    fn perform(&mut self, slot: Slot, request: &CoreRequest<W>, words: u32, values: &mut LineData<W>) {
+        let mask = ByteMask::of_words(words);
+        match request.op {
+            CoreOp::Load => values.merge(mask, self.lines.data(slot)),
+            CoreOp::Store => self.lines.data_mut(slot).merge(mask, &request.data),
+            CoreOp::Atomic(op) => {
+                values.merge(mask, &request.data);
+                op.perform(self.lines.data_mut(slot), mask, values);
+            }
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {}
+        }
+    }
+
+    /// Owned words have been used again.
+    fn note_use(&mut self, slot: Slot, words: u32) {
+        if self.predictor.is_some() {
+            let state = self.lines.meta_mut(slot);
+            state.is_reused |= words & state.owned != 0;
+        }
+    }
+
+    /// Serves the accesses that wait for a line, until one has to wait on.
+    pub(super) fn proceed(&mut self, register: Register, line: LineAddr, out: &mut Outbox<W>) {
+        let Some(slot) = self.lines.find(line) else { return };
+        while let Some(request) = self.mshrs.first_target(register).copied() {
+            let is_weak = request.order == Order::Weak;
+            let served = match request.op {
+                CoreOp::Load if is_weak => self.load(register, slot, &request, out),
+                CoreOp::Store if is_weak => self.store(register, slot, &request, out),
+                CoreOp::Load
+                | CoreOp::Store
+                | CoreOp::Atomic(_)
+                | CoreOp::Fence
+                | CoreOp::KernelBegin
+                | CoreOp::KernelEnd => self.order(register, slot, &request, out),
+            };
+            if !served {
+                break;
+            }
+            self.mshrs.pop_target(register);
+            let pending = self.mshrs.payload_mut(register);
+            pending.waiting -= 1;
+            pending.old = pending.old.saturating_sub(1);
+            (pending.done, pending.data) = (0, LineData::default());
+        }
+        if self.mshrs.payload(register).is_idle() {
+            self.mshrs.release(register);
+            let words = self.lines.meta_mut(slot);
+            words.is_pending = false;
+            if words.valid | words.owned == 0 {
+                self.lines.remove(slot);
+            }
+        }
+    }
+
+    fn load(&mut self, register: Register, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        let asked = words_of(request.mask);
+        let Words { valid, owned, .. } = *self.lines.meta(slot);
+        self.note_use(slot, asked);
+        let pending = self.mshrs.payload_mut(register);
+        let taken = asked & (valid | owned | (pending.owning & !pending.lost)) & !pending.done;
+        pending.data.merge(ByteMask::of_words(taken), self.lines.data(slot));
+        pending.done |= taken;
+        if pending.done == asked {
+            out.complete(request.txn, &pending.data);
+            return true;
+        }
+        let missing = asked & !pending.done & !pending.writing();
+        if missing != 0 && pending.reading == 0 {
+            (pending.reading, pending.skipped) = (missing, pending.writing());
+            out.send(self.ask(REQ_V, request.line, missing));
+        }
+        false
+    }
+
+    /// A store leaves at once with its data in the copy, unless something is outstanding for its words.
+    fn store(&mut self, register: Register, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        let asked = words_of(request.mask);
+        let owned = self.lines.meta(slot).owned;
+        let missing = asked & !owned;
+        if asked & self.mshrs.payload(register).unsettled() != 0 {
+            return false;
+        }
+        self.lines.data_mut(slot).merge(request.mask, &request.data);
+        self.note_use(slot, asked);
+        if missing == 0 {
+            out.complete_empty(request.txn);
+            self.acknowledged(request.wave, out);
+            return true;
+        }
+        let owns = self.predictor.as_mut().is_none_or(|predictor| predictor.owns(request.line));
+        let pending = self.mshrs.payload_mut(register);
+        pending.skip(missing);
+        let words = self.lines.meta_mut(slot);
+        if owns {
+            pending.owning |= missing;
+            words.valid &= !missing;
+        } else {
+            pending.through |= missing;
+            words.valid |= missing;
+        }
+        let (kind, data) = if owns { (REQ_O, LineData::default()) } else { (REQ_WT, request.data) };
+        let CoreRequest { txn, wave, .. } = *request;
+        out.send(Message { txn, wave, data, ..self.ask(kind, request.line, missing) });
+        if self.faulty(L1Fault::EarlyWrite) {
+            out.complete_empty(request.txn);
+            self.acknowledged(request.wave, out);
+        } else {
+            let store = Store { missing, wave: request.wave };
+            self.stores.insert(LineAddr(u64::from(request.txn.0)), store);
+        }
+        true
+    }
+
+    /// An atomic, or another access with an order.
+    fn order(&mut self, register: Register, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        let asked = words_of(request.mask);
+        let words = *self.lines.meta(slot);
+        let usable = if self.faulty(L1Fault::ValidAtomic) { words.owned | words.valid } else { words.owned };
+        let Pending { done, mut data, .. } = *self.mshrs.payload(register);
+        let performed = asked & usable & !done;
+        self.perform(slot, request, performed, &mut data);
+        self.note_use(slot, performed);
+        let pending = self.mshrs.payload_mut(register);
+        pending.data = data;
+        pending.done |= performed;
+        if pending.done == asked {
+            self.complete(request, &data, out);
+            self.acknowledged(request.wave, out);
+            return true;
+        }
+        let missing = asked & !pending.done & !pending.unsettled();
+        if missing == 0 {
+            return false;
+        }
+        pending.skip(missing);
+        self.lines.meta_mut(slot).valid &= !missing;
+        let unit = self.topology.upstream(self.me, request.line);
+        let mask = ByteMask::of_words(missing);
+        match self.atomics {
+            Atomics::Here => {
+                pending.fetching |= missing;
+                let CoreRequest { txn, wave, .. } = *request;
+                out.send(Message { txn, wave, ..self.ask(REQ_O_DATA, request.line, missing) });
+            }
+            Atomics::AtLlc => {
+                pending.through |= missing;
+                let mut message = Message { mask, ..Message::request(local(REQ_WT_DATA), request, self.me, unit) };
+                match request.op {
+                    CoreOp::Store => message.atomic = Some(AtomicOp::Exchange),
+                    CoreOp::Load => message.data = LineData::default(),
+                    CoreOp::Atomic(_) | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {}
+                }
+                out.send(message);
+            }
+        }
+        false
+    }
+
+    /// A store or an ordered access is performed.
+    pub(super) fn acknowledged(&mut self, wave: u16, out: &mut Outbox<W>) {
+        if self.fences.acknowledged(wave, out) {
+            self.acquire();
+        }
+    }
+
+    /// Invalidates the valid words, and marks the reads that are on their way.
+    fn acquire(&mut self) {
+        if self.faulty(L1Fault::KeptCopies) {
+            return;
+        }
+        let drops_owned = self.faulty(L1Fault::DroppedOwned);
+        self.lines.change_all(|words| {
+            words.valid = 0;
+            words.owned &= if drops_owned && !words.is_pending { 0 } else { u32::MAX };
+        });
+        self.lines.remove_where(|words| words.owned == 0 && !words.is_pending);
+        self.mshrs.change_payloads(|pending| {
+            if pending.reading != 0 && !pending.is_stale {
+                (pending.is_stale, pending.old) = (true, pending.waiting);
+            }
+        });
+    }
+
+    /// Replaces a line: valid words silently, owned ones with a write-back.
+    fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let Some(slot) = self.lines.find(line) else { return Err(self.unspecified(Event::Evict, line)) };
+        let Words { owned, is_pending, is_reused, .. } = *self.lines.meta(slot);
+        if is_pending || (owned != 0 && self.mshrs.is_full()) {
+            return Ok(Outcome::Stall);
+        }
+        let data = *self.lines.data(slot);
+        self.lines.remove(slot);
+        if owned == 0 || self.faulty(L1Fault::LostWriteBack) {
+            return Ok(Outcome::Done);
+        }
+        self.learn(line, is_reused);
+        out.send(Message { data, ..self.ask(REQ_WB, line, owned) });
+        self.mshrs.insert(line, Pending { written_back: owned, is_on_its_way: true, data, ..Pending::new() });
+        Ok(Outcome::Done)
+    }
+
+    /// Owned words of a line are gone.
+    pub(super) fn learn(&mut self, line: LineAddr, is_reused: bool) {
+        match &mut self.predictor {
+            Some(predictor) if is_reused => predictor.paid(line),
+            Some(predictor) => predictor.wasted(line),
+            None => {}
+        }
+    }
+}
+
+impl<const W: usize> Controller<W> for DeNovoL1<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.state(line) as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Ok(self.step_core(request, out)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let (words, pending) = (self.words(line), self.mshrs.get(line));
+        let ahead = pending.map_or(0, |pending| pending.owning & !pending.lost);
+        let written_back = pending.map_or(0, |pending| pending.written_back);
+        let data = match (self.lines.find(line), pending) {
+            (Some(slot), _) => *self.lines.data(slot),
+            (None, Some(pending)) if written_back != 0 => pending.data,
+            (None, _) => LineData::default(),
+        };
+        LineView {
+            state: self.state(line) as u8,
+            readable: ByteMask::of_words(words.valid | words.owned | ahead),
+            dirty: ByteMask::of_words(words.owned | written_back),
+            data,
+            sharers: Sharers::NONE,
+        }
+    }
+
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
+        self.lines.find(line).is_some_and(|slot| !self.lines.meta(slot).is_pending)
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty() && self.fences.is_idle()
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, words, data) in self.lines.iter().filter(|(_, words, _)| words.owned != 0) {
+            visit(line, ByteMask::of_words(words.owned), data);
+        }
+        for (line, pending) in self.mshrs.iter().filter(|(_, pending)| pending.written_back != 0) {
+            visit(line, ByteMask::of_words(pending.written_back), &pending.data);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The states and events of the DeNovo cache. Words are I, V or O (Spandex paper, section III-A); a line is called by what its words are and by what is outstanding
+//! for it.
+
+use crate::access::{CoreOp, CoreRequest, Order};
+use crate::address::Role;
+use crate::controller::{StateClass, StateSpec, Vocabulary};
+use crate::message::MsgKind;
+use crate::protocols::spandex::messages::{
+    FWD_REQ_O, FWD_REQ_O_DATA, FWD_REQ_S, FWD_REQ_V, RSP_O, RSP_O_DATA, RSP_V, RSP_WB, RSP_WT, RSP_WT_DATA, RVK_O,
+    local,
+};
+
+/// State of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    I,
+    V,
+    O,
+    VO,
+    Reading,
+    Stale,
+    Owning,
+    Lost,
+    Fetching,
+    Through,
+    WrittenBack,
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Load,
+    OrderedLoad,
+    Store,
+    OrderedStore,
+    Atomic,
+    Evict,
+    RspV,
+    RspWt,
+    RspO,
+    RspWtData,
+    RspOData,
+    RspWb,
+    FwdReqV,
+    FwdReqS,
+    FwdReqO,
+    FwdReqOData,
+    RvkO,
+    /// A message that this cache is never sent; every state has a hole for it.
+    Foreign,
+}
+
+const KINDS: [(MsgKind, Event); 11] = [
+    (local(RSP_V), Event::RspV),
+    (local(RSP_WT), Event::RspWt),
+    (local(RSP_O), Event::RspO),
+    (local(RSP_WT_DATA), Event::RspWtData),
+    (local(RSP_O_DATA), Event::RspOData),
+    (local(RSP_WB), Event::RspWb),
+    (local(FWD_REQ_V), Event::FwdReqV),
+    (local(FWD_REQ_S), Event::FwdReqS),
+    (local(FWD_REQ_O), Event::FwdReqO),
+    (local(FWD_REQ_O_DATA), Event::FwdReqOData),
+    (local(RVK_O), Event::RvkO),
+];
+
+/// The event of every kind of message.
+const EVENTS: [Event; 256] = {
+    let mut events = [Event::Foreign; 256];
+    let mut row = 0;
+    while row < KINDS.len() {
+        events[KINDS[row].0.0 as usize] = KINDS[row].1;
+        row += 1;
+    }
+    events
+};
+
+impl Event {
+    /// The event that a message is.
+    pub fn of(kind: MsgKind) -> Event {
+        EVENTS[usize::from(kind.0)]
+    }
+
+    /// The event that an operation is, if it concerns a line.
+    pub fn of_operation<const W: usize>(request: &CoreRequest<W>) -> Option<Event> {
+        let is_weak = request.order == Order::Weak;
+        match request.op {
+            CoreOp::Load if is_weak => Some(Event::Load),
+            CoreOp::Load => Some(Event::OrderedLoad),
+            CoreOp::Store if is_weak => Some(Event::Store),
+            CoreOp::Store => Some(Event::OrderedStore),
+            CoreOp::Atomic(_) => Some(Event::Atomic),
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => None,
+        }
+    }
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L1,
+    device: "DeNovo",
+    states: &[
+        spec("I", StateClass::Stable, "no valid or owned word"),
+        spec("V", StateClass::Stable, "valid words, none owned"),
+        spec("O", StateClass::Stable, "owned words, none valid"),
+        spec("VO", StateClass::Stable, "valid words and owned ones"),
+        spec("R", StateClass::TransientCache, "ReqV outstanding"),
+        spec("R_I", StateClass::TransientCoherent, "ReqV outstanding, acquired meanwhile"),
+        spec("XO", StateClass::TransientCoherent, "ReqO outstanding, the data is here"),
+        spec("XO_I", StateClass::TransientCoherent, "as XO, and words have been given away already"),
+        spec("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
+        spec("XW", StateClass::TransientCache, "ReqWT or ReqWT+data outstanding"),
+        spec("O_I", StateClass::TransientCoherent, "given up, write-back not answered"),
+    ],
+    events: &[
+        "Load",
+        "OrderedLoad",
+        "Store",
+        "OrderedStore",
+        "Atomic",
+        "Evict",
+        "RspV",
+        "RspWT",
+        "RspO",
+        "RspWT+data",
+        "RspO+data",
+        "RspWB",
+        "FwdReqV",
+        "FwdReqS",
+        "FwdReqO",
+        "FwdReqO+data",
+        "RvkO",
+        "Foreign",
+    ],
+    expiry: None,
+};

@@ -1,0 +1,423 @@
+//! The GPU coherence cache (Spandex paper, sections II-B and III-A).
+//!
+//! What a line cannot serve at once waits in the order issued, behind the line's register: loads for the one read that is outstanding, writes for earlier writes of
+//! the same words, which the network might let them overtake, and everything behind what waits already. Reads bring whole lines, but no word with a write
+//! outstanding when they were sent: the shared cache may have answered before the write. An acquire invalidates every word and marks the reads that are on
+//! their way; their answers serve who waits already and are not kept. Words are given up silently, whenever a place is needed.
+
+use crate::access::{AtomicOp, CoreOp, CoreRequest, Order};
+use crate::address::{AgentId, LineAddr, Topology};
+use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::{Mshrs, Register};
+use crate::protocols::gpu_coherence::faults::L1Fault;
+use crate::protocols::gpu_coherence::l1_states::{Event, State, VOCABULARY};
+use crate::protocols::spandex::fences::Fences;
+use crate::protocols::spandex::llc::line::{all_words, words_of};
+use crate::protocols::spandex::messages::{REQ_V, REQ_WT, REQ_WT_DATA, local};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+
+/// What is outstanding for a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Pending {
+    /// Accesses that wait.
+    waiting: u32,
+    /// Whether a read is outstanding.
+    reading: bool,
+    /// Whether an acquire came after the read was sent.
+    stale: bool,
+    /// Of a stale read: how many of the accesses that wait, the first ones, did so when the acquire came.
+    old: u32,
+    /// Words that had writes outstanding when the read was sent.
+    skipped: u32,
+    /// Words with a weak store outstanding.
+    stores: u32,
+    /// Words with atomics or ordered accesses outstanding, and how many of those there are.
+    ordered: u32,
+    ordered_count: u16,
+}
+
+impl Pending {
+    fn is_idle(&self) -> bool {
+        self.waiting == 0 && !self.reading && self.stores == 0 && self.ordered_count == 0
+    }
+}
+
+/// A GPU coherence cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GpuCoherenceL1<const W: usize> {
+    me: AgentId,
+    topology: Topology,
+    fault: Option<L1Fault>,
+    /// The valid words of each line.
+    lines: CacheArray<u32, W>,
+    mshrs: Mshrs<Pending, CoreRequest<W>>,
+    /// Stores, atomics and ordered loads that wait or are outstanding.
+    fences: Fences,
+    /// Ordered accesses outstanding of each wavefront slot.
+    ordered: Vec<u16>,
+}
+
+impl<const W: usize> GpuCoherenceL1<W> {
+    /// An empty cache.
+    pub fn new(index: u16, config: &BuildConfig, fault: Option<L1Fault>) -> Self {
+        let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
+        GpuCoherenceL1 {
+            me: config.topology.l1(index),
+            topology: config.topology,
+            fault,
+            lines: CacheArray::new(config.l1.geometry(1)),
+            mshrs: Mshrs::new(config.l1.mshrs),
+            fences: Fences::new(config.waves, fence_fault),
+            ordered: vec![0; usize::from(config.waves)],
+        }
+    }
+
+    fn faulty(&self, fault: L1Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn valid(&self, slot: Option<Slot>) -> u32 {
+        slot.map_or(0, |slot| *self.lines.meta(slot))
+    }
+
+    fn state(&self, line: LineAddr) -> State {
+        let valid = self.valid(self.lines.find(line)) != 0;
+        match (self.mshrs.get(line), valid) {
+            (Some(pending), _) if pending.reading && pending.stale => State::II,
+            (Some(pending), false) if pending.reading => State::IV,
+            (Some(pending), true) if pending.reading => State::VV,
+            (Some(_), false) => State::IW,
+            (Some(_), true) => State::VW,
+            (None, false) => State::I,
+            (None, true) => State::V,
+        }
+    }
+
+    fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
+        match input {
+            Input::Core(request) => Some((request.line, Event::of_operation(request)?)),
+            Input::Message(message) => Some((message.line, Event::of(message.kind))),
+            Input::Evict(line) => Some((*line, Event::Evict)),
+            Input::Time(_) => None,
+        }
+    }
+
+    fn request(&self, kind: MsgKind, request: &CoreRequest<W>) -> Message<W> {
+        Message::request(local(kind), request, self.me, self.topology.upstream(self.me, request.line))
+    }
+
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        match request.op {
+            CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => return self.access(request, out),
+            CoreOp::Fence => {
+                if self.fences.fence(request, self.faulty(L1Fault::EarlyAcquire), out) {
+                    self.acquire();
+                }
+            }
+            CoreOp::KernelBegin => {
+                self.acquire();
+                out.complete_empty(request.txn);
+            }
+            CoreOp::KernelEnd => self.fences.end(request.txn, out),
+        }
+        Outcome::Done
+    }
+
+    fn access(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        let is_weak_load = request.op == CoreOp::Load && request.order == Order::Weak;
+        let register = match self.mshrs.find(request.line) {
+            Some(register) => register,
+            None if is_weak_load && self.hit(request, out) => return Outcome::Done,
+            None if self.mshrs.is_full() => return Outcome::Stall,
+            None => self.mshrs.insert(request.line, Pending::default()),
+        };
+        if !is_weak_load {
+            self.fences.sent(request.wave);
+        }
+        self.mshrs.push_target(register, *request);
+        let pending = self.mshrs.payload_mut(register);
+        pending.waiting += 1;
+        if pending.waiting == 1 {
+            self.proceed(register, out);
+        }
+        Outcome::Done
+    }
+
+    /// Serves a load whose words are all valid.
+    fn hit(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        let Some(slot) = self.lines.find(request.line) else { return false };
+        if words_of(request.mask) & !*self.lines.meta(slot) != 0 {
+            return false;
+        }
+        self.lines.touch(slot);
+        out.complete(request.txn, self.lines.data(slot));
+        true
+    }
+
+    /// Serves the accesses that wait for a line, until one has to wait on.
+    fn proceed(&mut self, register: Register, out: &mut Outbox<W>) {
+        while let Some(request) = self.mshrs.first_target(register).copied() {
+            let is_weak = request.order == Order::Weak;
+            let served = match request.op {
+                CoreOp::Load if is_weak => self.load(register, &request, out),
+                CoreOp::Store if is_weak => self.store(register, &request, out),
+                CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => self.order(register, &request, out),
+                CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => true,
+            };
+            if !served {
+                break;
+            }
+            self.leave(register);
+        }
+        if self.mshrs.payload(register).is_idle() {
+            self.mshrs.release(register);
+        }
+    }
+
+    /// The access that has waited longest no longer waits.
+    fn leave(&mut self, register: Register) {
+        self.mshrs.pop_target(register);
+        let pending = self.mshrs.payload_mut(register);
+        pending.waiting -= 1;
+        pending.old = pending.old.saturating_sub(1);
+    }
+
+    fn load(&mut self, register: Register, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        if self.hit(request, out) {
+            return true;
+        }
+        let pending = self.mshrs.payload_mut(register);
+        let written = pending.stores | pending.ordered;
+        if !pending.reading && words_of(request.mask) & written == 0 {
+            (pending.reading, pending.stale, pending.old, pending.skipped) = (true, false, 0, written);
+            let unit = self.topology.upstream(self.me, request.line);
+            let read = Message::control(local(REQ_V), request.line, self.me, unit);
+            out.send(Message { mask: ByteMask::full::<W>(), ..read });
+        }
+        false
+    }
+
+    fn store(&mut self, register: Register, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        let overtakes = self.faulty(L1Fault::OvertakenWrite);
+        let words = words_of(request.mask);
+        let pending = self.mshrs.payload_mut(register);
+        if pending.reading || (words & (pending.stores | pending.ordered) != 0 && !overtakes) {
+            return false;
+        }
+        pending.stores |= words;
+        let slot = self.place(request.line);
+        self.lines.touch(slot);
+        self.lines.data_mut(slot).merge(request.mask, &request.data);
+        *self.lines.meta_mut(slot) |= if self.faulty(L1Fault::WholeLine) { all_words::<W>() } else { words };
+        out.send(self.request(REQ_WT, request));
+        true
+    }
+
+    /// An atomic, or another access with an order: it is performed at the shared cache. Those of different wavefronts need not keep their order.
+    fn order(&mut self, register: Register, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
+        if self.faulty(L1Fault::OrderedHit) && request.op == CoreOp::Load && self.hit(request, out) {
+            self.acknowledged(request.wave, out);
+            return true;
+        }
+        let overtakes = self.faulty(L1Fault::OvertakenWrite);
+        let words = words_of(request.mask);
+        let has_others = self.ordered[usize::from(request.wave)] > 0;
+        let pending = self.mshrs.payload_mut(register);
+        let earlier = pending.stores | if has_others { pending.ordered } else { 0 };
+        if pending.reading || (words & earlier != 0 && !overtakes) {
+            return false;
+        }
+        pending.ordered |= words;
+        pending.ordered_count += 1;
+        self.ordered[usize::from(request.wave)] += 1;
+        self.downgrade(request.line, words);
+        let mut message = self.request(REQ_WT_DATA, request);
+        match request.op {
+            CoreOp::Store => message.atomic = Some(AtomicOp::Exchange),
+            CoreOp::Load => message.data = LineData::default(),
+            CoreOp::Atomic(_) | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {}
+        }
+        out.send(message);
+        true
+    }
+
+    /// Words that the shared cache is about to change, or has changed, are no longer valid.
+    fn downgrade(&mut self, line: LineAddr, words: u32) {
+        let Some(slot) = self.lines.find(line).filter(|_| !self.faulty(L1Fault::StaleAtomic)) else { return };
+        let valid = self.lines.meta_mut(slot);
+        *valid &= !words;
+        if *valid == 0 {
+            self.lines.remove(slot);
+        }
+    }
+
+    /// The place of a line, taken from another line if need be.
+    fn place(&mut self, line: LineAddr) -> Slot {
+        if let Some(slot) = self.lines.find(line) {
+            return slot;
+        }
+        loop {
+            match self.lines.room_for(line, |_| true) {
+                Room::Free(slot) => {
+                    self.lines.insert(slot, line, 0);
+                    return slot;
+                }
+                Room::Occupied(victim) => self.drop_line(victim),
+                Room::Busy => unreachable!("every line can be replaced"),
+            }
+        }
+    }
+
+    fn drop_line(&mut self, line: LineAddr) {
+        if let Some(slot) = self.lines.find(line) {
+            self.lines.remove(slot);
+        }
+    }
+
+    /// A write or an ordered access is performed.
+    fn acknowledged(&mut self, wave: u16, out: &mut Outbox<W>) {
+        if self.fences.acknowledged(wave, out) {
+            self.acquire();
+        }
+    }
+
+    /// Invalidates every word, and marks the reads that are on their way.
+    fn acquire(&mut self) {
+        if self.faulty(L1Fault::KeptCopies) {
+            return;
+        }
+        self.lines.remove_where(|_| true);
+        self.mshrs.change_payloads(|pending| {
+            if pending.reading && !pending.stale {
+                (pending.stale, pending.old) = (true, pending.waiting);
+            }
+        });
+    }
+
+    /// A line has come.
+    fn filled(&mut self, register: Register, message: &Message<W>, out: &mut Outbox<W>) {
+        let pending = *self.mshrs.payload(register);
+        let keeps = !pending.stale || self.faulty(L1Fault::KeptRead);
+        let skipped = if self.faulty(L1Fault::OldRefill) { 0 } else { pending.skipped };
+        let valid = self.valid(self.lines.find(message.line));
+        let brought = all_words::<W>() & !skipped & !valid;
+        let mut data = message.data;
+        if let Some(slot) = self.lines.find(message.line) {
+            data.merge(ByteMask::of_words(valid), self.lines.data(slot));
+        }
+        if keeps && brought != 0 {
+            let slot = self.place(message.line);
+            self.lines.data_mut(slot).merge(ByteMask::of_words(brought), &data);
+            *self.lines.meta_mut(slot) |= brought;
+        }
+        let mut answered = 0;
+        while let Some(load) = self.mshrs.first_target(register).copied() {
+            let in_time = !pending.stale
+                || self.mshrs.payload(register).old > 0
+                || self.faulty(L1Fault::KeptRead)
+                || self.faulty(L1Fault::LateJoin);
+            let is_weak_load = load.op == CoreOp::Load && load.order == Order::Weak;
+            if !in_time || !is_weak_load || words_of(load.mask) & !(brought | valid) != 0 {
+                break;
+            }
+            if answered == 0 || !self.faulty(L1Fault::LostLoad) {
+                out.complete(load.txn, &data);
+            }
+            answered += 1;
+            self.leave(register);
+        }
+        let pending = self.mshrs.payload_mut(register);
+        (pending.reading, pending.stale, pending.old, pending.skipped) = (false, false, 0, 0);
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let event = Event::of(message.kind);
+        let hole = || VOCABULARY.unspecified(self.state(message.line) as usize, event as usize, message.line);
+        let Some(register) = self.mshrs.find(message.line) else { return Err(hole()) };
+        let words = words_of(message.mask);
+        let pending = *self.mshrs.payload(register);
+        match event {
+            Event::RspV if pending.reading => self.filled(register, message, out),
+            Event::RspWt if words & !pending.stores == 0 => {
+                self.mshrs.payload_mut(register).stores &= !words;
+                out.complete_empty(message.txn);
+                self.acknowledged(message.wave, out);
+            }
+            Event::RspWt if self.faulty(L1Fault::OvertakenWrite) => {
+                out.complete_empty(message.txn);
+                self.acknowledged(message.wave, out);
+            }
+            Event::RspWtData if pending.ordered_count > 0 => {
+                let pending = self.mshrs.payload_mut(register);
+                pending.ordered_count -= 1;
+                if pending.ordered_count == 0 {
+                    pending.ordered = 0;
+                }
+                self.ordered[usize::from(message.wave)] -= 1;
+                self.downgrade(message.line, words);
+                out.complete(message.txn, &message.data);
+                self.acknowledged(message.wave, out);
+            }
+            Event::RspV
+            | Event::RspWt
+            | Event::RspWtData
+            | Event::Load
+            | Event::OrderedLoad
+            | Event::Store
+            | Event::OrderedStore
+            | Event::Atomic
+            | Event::Evict
+            | Event::Foreign => return Err(hole()),
+        }
+        self.proceed(register, out);
+        Ok(Outcome::Done)
+    }
+}
+
+impl<const W: usize> Controller<W> for GpuCoherenceL1<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let (line, event) = Self::event(input)?;
+        Some(Classified { line, state: self.state(line) as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Ok(self.step_core(request, out)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => {
+                self.drop_line(*line);
+                Ok(Outcome::Done)
+            }
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let slot = self.lines.find(line);
+        LineView {
+            state: self.state(line) as u8,
+            readable: ByteMask::of_words(self.valid(slot)),
+            dirty: ByteMask::EMPTY,
+            data: slot.map_or(LineData::default(), |slot| *self.lines.data(slot)),
+            sharers: Sharers::NONE,
+        }
+    }
+
+    fn evictable(&self, line: LineAddr, _: Time) -> bool {
+        self.lines.find(line).is_some()
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty() && self.fences.is_idle()
+    }
+
+    fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
+}

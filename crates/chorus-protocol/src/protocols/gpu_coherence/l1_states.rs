@@ -1,0 +1,97 @@
+//! The states and events of the GPU coherence cache. Words are I or V (Spandex paper, section III-A); a line is called by what its words are and by what is
+//! outstanding for it.
+
+use crate::access::{CoreOp, CoreRequest, Order};
+use crate::address::Role;
+use crate::controller::{StateClass, StateSpec, Vocabulary};
+use crate::message::MsgKind;
+use crate::protocols::spandex::messages::{RSP_V, RSP_WT, RSP_WT_DATA, local};
+
+/// State of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    I,
+    V,
+    IV,
+    VV,
+    II,
+    IW,
+    VW,
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Load,
+    OrderedLoad,
+    Store,
+    OrderedStore,
+    Atomic,
+    Evict,
+    RspV,
+    RspWt,
+    RspWtData,
+    /// A message that this cache is never sent; every state has a hole for it.
+    Foreign,
+}
+
+impl Event {
+    /// The event that a message is.
+    pub fn of(kind: MsgKind) -> Event {
+        if kind == local(RSP_V) {
+            Event::RspV
+        } else if kind == local(RSP_WT) {
+            Event::RspWt
+        } else if kind == local(RSP_WT_DATA) {
+            Event::RspWtData
+        } else {
+            Event::Foreign
+        }
+    }
+
+    /// The event that an operation is, if it concerns a line.
+    pub fn of_operation<const W: usize>(request: &CoreRequest<W>) -> Option<Event> {
+        let is_weak = request.order == Order::Weak;
+        match request.op {
+            CoreOp::Load if is_weak => Some(Event::Load),
+            CoreOp::Load => Some(Event::OrderedLoad),
+            CoreOp::Store if is_weak => Some(Event::Store),
+            CoreOp::Store => Some(Event::OrderedStore),
+            CoreOp::Atomic(_) => Some(Event::Atomic),
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => None,
+        }
+    }
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::L1,
+    device: "GPU coherence",
+    states: &[
+        spec("I", StateClass::Stable, "no valid word"),
+        spec("V", StateClass::Stable, "valid words"),
+        spec("I_V", StateClass::TransientCache, "no valid word, read outstanding"),
+        spec("V_V", StateClass::TransientCache, "valid words, read outstanding for others"),
+        spec("I_I", StateClass::TransientCoherent, "read outstanding, invalidated meanwhile"),
+        spec("I_W", StateClass::TransientCache, "no valid word, writes outstanding"),
+        spec("V_W", StateClass::TransientCache, "valid words, writes outstanding"),
+    ],
+    events: &[
+        "Load",
+        "OrderedLoad",
+        "Store",
+        "OrderedStore",
+        "Atomic",
+        "Evict",
+        "RspV",
+        "RspWT",
+        "RspWT+data",
+        "Foreign",
+    ],
+    expiry: None,
+};

@@ -1,0 +1,9 @@
+//! GPU coherence (Spandex paper, section II-B): self-invalidation, and stores that write through.
+//!
+//! Reads ask for whole lines, writes and atomics for the words that they concern; atomics are performed at the shared cache. Words are Invalid or Valid.
+
+pub mod faults;
+pub mod l1;
+mod l1_states;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The states and events of the Spandex LLC (Spandex paper, section III-B and Table III).
+//!
+//! A line is Invalid, Valid or Shared, and each word of a Valid line may be Owned. What a request meets is the state of the words that it asks for: Owned if one of
+//! them is.
+
+use crate::address::{LineAddr, Role};
+use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
+
+/// State of a line, as a request for some of its words sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    I,
+    V,
+    S,
+    O,
+    Fetching,
+    Blocked,
+    Recalled,
+    ReadOnce,
+    Upgrading,
+    Leaving,
+    LeavingAnswered,
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    ReqV,
+    ReqS1,
+    ReqS2,
+    ReqS3,
+    ReqWt,
+    ReqO,
+    ReqWtData,
+    ReqOData,
+    ReqWbOwner,
+    ReqWbOther,
+    RspRvkO,
+    RspRvkOReferred,
+    Ack,
+    Data,
+    Evict,
+    DataE,
+    DataM,
+    UpgradeAck,
+    WbAck,
+    Inv,
+    Rcl,
+    FwdGetS,
+    Peek,
+    /// A message that no LLC is ever sent; every state has a hole for it.
+    Foreign,
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index, at the L2.
+pub static L2: Vocabulary = vocabulary(Role::L2);
+/// The same at an L3.
+pub static L3: Vocabulary = vocabulary(Role::L3);
+
+const fn vocabulary(role: Role) -> Vocabulary {
+    Vocabulary { role, device: "Spandex", states: STATES, events: EVENTS, expiry: None }
+}
+
+const STATES: &[StateSpec] = &[
+    spec("I", StateClass::Stable, "not here: memory has it"),
+    spec("V", StateClass::Stable, "up to date, nobody's"),
+    spec("S", StateClass::Stable, "up to date, and sharers are to be told of writes"),
+    spec("O", StateClass::Stable, "owned by a device, whose number stands where the data was"),
+    spec("I_V", StateClass::TransientCache, "on its way from memory"),
+    spec("tr", StateClass::TransientCoherent, "blocked until devices have answered"),
+    spec("tr_I", StateClass::TransientCoherent, "replaced, until devices have answered"),
+    spec("I_V_I", StateClass::TransientCoherent, "on its way from the L3, invalidated meanwhile"),
+    spec("S_O", StateClass::TransientCoherent, "permission of the L3 to write outstanding"),
+    spec("O_I", StateClass::TransientCoherent, "given up, not acknowledged by the L3"),
+    spec("O_I_I", StateClass::TransientCoherent, "as O_I, and the L3 has been referred to the write-back"),
+];
+
+const EVENTS: &[&str] = &[
+    "ReqV",
+    "ReqS (1)",
+    "ReqS (2)",
+    "ReqS (3)",
+    "ReqWT",
+    "ReqO",
+    "ReqWT+data",
+    "ReqO+data",
+    "ReqWB from owner",
+    "ReqWB from non-owner",
+    "RspRvkO",
+    "RspRvkO without data",
+    "Ack",
+    "Data",
+    "Evict",
+    "DataE",
+    "DataM",
+    "UpgradeAck",
+    "WbAck",
+    "Inv",
+    "Rcl",
+    "FwdGETS",
+    "Peek",
+    "Foreign",
+];
+
+/// The hole in row `state` and column `event`.
+pub fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
+    L2.unspecified(state as usize, event as usize, line)
+}

@@ -1,0 +1,182 @@
+//! A protocol of a machine with several kinds of devices: what it declares, and the controllers that its devices and parameters make.
+
+use crate::address::{Role, Topology};
+use crate::controller::Controller;
+use crate::parameter::{ParameterSpec, Parameters};
+use crate::protocols::denovo::l1::{Atomics, DeNovoL1, L1Options, Stores};
+use crate::protocols::gpu_coherence::l1::GpuCoherenceL1;
+use crate::protocols::mesi::l1::MesiL1;
+use crate::protocols::mesi::l2::MesiL2;
+use crate::protocols::spandex::device::{Device, Fleet};
+use crate::protocols::spandex::llc::SpandexLlc;
+use crate::protocols::spandex::llc::policy::{Devices, ReadShared};
+use crate::protocols::spandex::messages::{HIERARCHICAL, HIERARCHICAL_NETWORKS, TRANSLATED, TRANSLATED_NETWORKS};
+use crate::protocols::spandex::seeds::{Fault, Group, built_in};
+use crate::protocols::spandex::tu::denovo::DeNovoTu;
+use crate::protocols::spandex::tu::gpu::GpuTu;
+use crate::protocols::spandex::tu::gpu_vi::GpuViTu;
+use crate::protocols::spandex::tu::gpu_vi::messages::KINDS;
+use crate::protocols::spandex::tu::mesi::MesiTu;
+use crate::protocols::vi_protocols::private_cache as gpu_vi_cache;
+use crate::registry::{
+    Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Structure,
+    Values,
+};
+
+/// What failed reads and reads for sharing come to.
+pub const PARAMETERS: [ParameterSpec; 2] = [
+    ParameterSpec {
+        key: "reqv.retries",
+        meaning: "failed ReqV requests before a request that cannot fail takes their place; 0: never",
+        source: "Spandex paper, section III-C",
+        default: 1,
+        min: 0,
+        max: 255,
+        explored: 1,
+    },
+    ParameterSpec {
+        key: "reqs.option",
+        meaning: "the option of Table III that serves ReqS; 0: (1) if the line is Shared or owned by a MESI cache, else (3)",
+        source: "Spandex paper, section III-B",
+        default: 0,
+        min: 0,
+        max: 3,
+        explored: 0,
+    },
+];
+
+/// What all declare that have a Spandex LLC and translation units for every device.
+pub const FLAT: Declaration = Declaration {
+    name: "",
+    title: "",
+    summary: "",
+    citation: "Alsop et al., Spandex: A Flexible Interface for Efficient Heterogeneous Coherence, ISCA 2018, section III",
+    model: MemoryModel::ScForDrf,
+    promises: &[Promise::Ownership, Promise::Communication],
+    virtual_networks: TRANSLATED_NETWORKS,
+    delivery: Delivery::AnyOrder,
+    counters: Counters::None,
+    reach: Reach::OneModule,
+    commands: Commands::None,
+    values: Values::Carried,
+    parameters: &PARAMETERS,
+    tallies: &[],
+    messages: &TRANSLATED,
+    faults: &[],
+};
+
+/// What both declare that put a GPU's L2 behind a MESI L3.
+pub const HIERARCHICAL_MESI: Declaration = Declaration {
+    citation: "Alsop et al., Spandex: A Flexible Interface for Efficient Heterogeneous Coherence, ISCA 2018, section IV-A",
+    virtual_networks: HIERARCHICAL_NETWORKS,
+    messages: &HIERARCHICAL,
+    ..FLAT
+};
+
+/// A protocol.
+pub struct SpandexProtocol {
+    /// What it declares.
+    pub declaration: &'static Declaration,
+    /// How its caches are stacked.
+    pub structure: Structure,
+    /// What its private caches are.
+    pub fleet: Fleet,
+    /// The mistakes that can be built in, in the order in which they are declared.
+    pub seeds: &'static [Group],
+}
+
+impl Protocol for SpandexProtocol {
+    fn declaration(&self) -> &'static Declaration {
+        self.declaration
+    }
+
+    fn structure(&self) -> Structure {
+        self.structure
+    }
+}
+
+impl SpandexProtocol {
+    fn retries(parameters: &Parameters) -> u8 {
+        parameters.get(0) as u8
+    }
+
+    fn read_shared(parameters: &Parameters) -> ReadShared {
+        ReadShared::of_number(parameters.get(1))
+    }
+
+    /// What an LLC knows of the devices before it.
+    fn devices(&self, topology: Topology) -> Devices {
+        Devices {
+            first: topology.tu(0),
+            share: self.fleet.units(topology, Device::shares),
+            never_own: self.fleet.units(topology, |device| !device.owns()),
+        }
+    }
+
+    fn llc<const W: usize>(
+        &self,
+        role: Role,
+        index: u16,
+        config: &BuildConfig,
+        fault: Option<Fault>,
+    ) -> Box<dyn Controller<W>> {
+        let read_shared = Self::read_shared(&config.parameters);
+        let fault = fault.and_then(Fault::of_llc);
+        Box::new(SpandexLlc::new(role, index, config, self.devices(config.topology), read_shared, fault))
+    }
+}
+
+impl<const W: usize> Build<W> for SpandexProtocol {
+    fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
+        let fault = built_in(self.seeds, config);
+        match role {
+            Role::L1 => Some(private_cache(self.fleet.of_cache(config.topology, index), index, config, fault)),
+            Role::L2 => Some(self.llc(role, index, config, fault)),
+            Role::L3 if self.structure == Structure::ThreeLevels => Some(Box::new(MesiL2::l3(index, config, None))),
+            Role::L3 => Some(self.llc(role, index, config, fault)),
+            Role::Tu => Some(translation_unit(self.fleet.of_unit(config.topology, index), index, config, fault)),
+            Role::Memory => None,
+        }
+    }
+}
+
+fn private_cache<const W: usize>(
+    device: Device,
+    index: u16,
+    config: &BuildConfig,
+    fault: Option<Fault>,
+) -> Box<dyn Controller<W>> {
+    match device {
+        Device::Mesi => Box::new(MesiL1::new(index, config, fault.and_then(Fault::of_mesi))),
+        Device::GpuCoherence => Box::new(GpuCoherenceL1::new(index, config, fault.and_then(Fault::of_gpu))),
+        Device::DeNovo | Device::DeNovoAtLlc | Device::Adaptive => {
+            let options = L1Options {
+                atomics: if device == Device::DeNovoAtLlc { Atomics::AtLlc } else { Atomics::Here },
+                stores: if device == Device::Adaptive { Stores::Learn } else { Stores::Own },
+            };
+            Box::new(DeNovoL1::new(index, config, options, fault.and_then(Fault::of_denovo)))
+        }
+        Device::GpuVi => Box::new(gpu_vi_cache(index, config, None).with_kinds(KINDS)),
+    }
+}
+
+fn translation_unit<const W: usize>(
+    device: Device,
+    index: u16,
+    config: &BuildConfig,
+    fault: Option<Fault>,
+) -> Box<dyn Controller<W>> {
+    let retries = SpandexProtocol::retries(&config.parameters);
+    match device {
+        Device::Mesi => {
+            let unit = MesiTu::new(index, config, fault.and_then(Fault::of_mesi_unit));
+            let reads_once = SpandexProtocol::read_shared(&config.parameters) == ReadShared::Two;
+            Box::new(if reads_once { unit.reading_once() } else { unit })
+        }
+        Device::GpuCoherence => Box::new(GpuTu::new(index, config, retries, fault.and_then(Fault::of_gpu_unit))),
+        Device::DeNovo | Device::DeNovoAtLlc | Device::Adaptive => {
+            Box::new(DeNovoTu::new(index, config, retries, fault.and_then(Fault::of_denovo_unit)))
+        }
+        Device::GpuVi => Box::new(GpuViTu::new(index, config, fault.and_then(Fault::of_gpu_vi_unit))),
+    }
+}

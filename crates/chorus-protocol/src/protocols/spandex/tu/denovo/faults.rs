@@ -1,0 +1,40 @@
+//! The seeded faults of the translation unit of a DeNovo cache.
+
+use crate::registry::FaultSpec;
+
+/// A mistake to build into the translation unit of a DeNovo cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TuFault {
+    /// A Nack is dropped.
+    LostNack,
+    /// A Nack passes for data.
+    NackAsData,
+    /// A forwarded request for data that is still on its way is answered at once.
+    EarlyAnswer,
+    /// A word that was given away before its data came stays owned.
+    KeptLost,
+    /// A forwarded ReqO for words that are still on their way is dropped.
+    LostForward,
+    /// Nobody waits for the words of a Nacked read that are asked for with ownership.
+    UnnotedConversion,
+}
+
+const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
+    FaultSpec { name, breaks }
+}
+
+/// Each with its name and what it breaks.
+pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
+    (spec("denovo-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
+    (spec("denovo-tu-nack-as-data", "a Nack passes for data"), TuFault::NackAsData),
+    (
+        spec("denovo-tu-early-answer", "a request for data that is still on its way is answered at once"),
+        TuFault::EarlyAnswer,
+    ),
+    (spec("denovo-tu-kept-lost", "a word given away before its data came stays owned"), TuFault::KeptLost),
+    (spec("denovo-tu-lost-forward", "a ReqO for words still on their way is dropped"), TuFault::LostForward),
+    (
+        spec("denovo-tu-unnoted-conversion", "requests do not wait for words that a Nacked read asks to own"),
+        TuFault::UnnotedConversion,
+    ),
+];

@@ -1,0 +1,287 @@
+//! The translation unit of a DeNovo cache (Spandex paper, section III-D).
+//!
+//! The cache speaks Spandex by words itself, so the unit passes on what is said either way. It asks again for words of a ReqV that a supposed owner no longer had:
+//! after `retries` attempts as ReqO+data. And it stands in for the cache, which never lets a message wait, where data is still on its way (section III-C): forwarded
+//! requests that need it are delayed, and a ReqO is answered at once; what has been given away so is taken from the cache as soon as the data has passed.
+//!
+//! Of one line, Nacked words are asked for with ReqV in one request at a time, and of what answers it only those words are passed on.
+
+pub mod faults;
+mod states;
+
+use crate::address::{AgentId, LineAddr, Topology};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::Mshrs;
+use crate::protocols::spandex::llc::line::words_of;
+use crate::protocols::spandex::messages::{
+    FWD_REQ_O, REQ_O_DATA, REQ_V, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_S, RSP_V, local, networked,
+};
+use crate::registry::BuildConfig;
+use faults::TuFault;
+use states::{Event, State, VOCABULARY};
+
+/// What the unit has to know of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Line {
+    /// Words whose ReqO+data is outstanding.
+    fetching: u32,
+    /// Those of them that have been given away.
+    lost: u32,
+    /// Nacked words that have been asked for again with ReqV.
+    retried: u32,
+    /// Nacked words that are to be asked for after those.
+    nacked: u32,
+    /// Attempts that failed.
+    failures: u8,
+}
+
+/// The translation unit of a DeNovo cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeNovoTu<const W: usize> {
+    me: AgentId,
+    cache: AgentId,
+    topology: Topology,
+    retries: u8,
+    fault: Option<TuFault>,
+    lines: Mshrs<Line, ()>,
+}
+
+impl<const W: usize> DeNovoTu<W> {
+    /// Unit `index`. Words that were Nacked `retries` times are asked for as ReqO+data; 0 is never.
+    pub fn new(index: u16, config: &BuildConfig, retries: u8, fault: Option<TuFault>) -> Self {
+        DeNovoTu {
+            me: config.topology.tu(index),
+            cache: config.topology.translated(index),
+            topology: config.topology,
+            retries,
+            fault,
+            lines: Mshrs::new(config.l1.mshrs),
+        }
+    }
+
+    fn faulty(&self, fault: TuFault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn line(&self, line: LineAddr) -> Line {
+        self.lines.get(line).copied().unwrap_or_default()
+    }
+
+    /// Changes what is known of a line, and forgets it once there is nothing to know.
+    fn change(&mut self, line: LineAddr, change: impl FnOnce(&mut Line)) {
+        let register = match self.lines.find(line) {
+            Some(register) => register,
+            None => self.lines.insert(line, Line::default()),
+        };
+        let known = self.lines.payload_mut(register);
+        change(known);
+        if known.fetching | known.retried | known.nacked == 0 {
+            self.lines.release(register);
+        }
+    }
+
+    fn state(&self, line: LineAddr) -> State {
+        match self.line(line) {
+            Line { lost, .. } if lost != 0 => State::Lost,
+            Line { fetching, .. } if fetching != 0 => State::Fetching,
+            Line { retried, nacked, .. } if retried | nacked != 0 => State::Retry,
+            Line { .. } => State::Idle,
+        }
+    }
+
+    fn llc(&self, line: LineAddr) -> AgentId {
+        self.topology.beyond(self.cache, line)
+    }
+
+    /// Passes a message of the cache on.
+    fn to_network(&self, message: &Message<W>, dst: AgentId, out: &mut Outbox<W>) {
+        let mut passed = *message;
+        (passed.kind, passed.src, passed.dst) = (networked(message.kind), self.me, dst);
+        out.send(passed);
+    }
+
+    /// Passes words of a message on to the cache.
+    fn to_cache(&self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
+        let mut passed = *message;
+        (passed.kind, passed.src, passed.dst) = (local(message.kind), self.me, self.cache);
+        passed.mask = ByteMask::of_words(words);
+        out.send(passed);
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let (event, words) = (Event::of(message.kind), words_of(message.mask));
+        match event {
+            Event::ReqV | Event::ReqWt | Event::ReqO | Event::ReqWtData | Event::ReqWb | Event::Revoked => {
+                self.to_network(message, self.llc(message.line), out);
+            }
+            Event::ReqOData => {
+                self.change(message.line, |line| line.fetching |= words);
+                self.to_network(message, self.llc(message.line), out);
+            }
+            Event::Answer => self.to_network(message, message.origin, out),
+            Event::RspV => self.read(message, words, out),
+            Event::RspWt | Event::RspO | Event::RspWtData | Event::RspWb => self.to_cache(message, words, out),
+            Event::RspOData => self.fetched(message, words, out),
+            Event::Nack if self.faulty(TuFault::LostNack) => {}
+            Event::Nack if self.faulty(TuFault::NackAsData) => {
+                self.to_cache(&Message { kind: RSP_V, ..*message }, words, out);
+            }
+            Event::Nack => {
+                self.change(message.line, |line| {
+                    line.retried &= !words;
+                    line.nacked |= words;
+                });
+                self.retry(message.line, out);
+            }
+            Event::FwdReqO => self.give(message, words, out),
+            Event::FwdReqV | Event::FwdReqS | Event::FwdReqOData | Event::RvkO => {
+                let late = words & self.line(message.line).fetching;
+                if late != 0 && !self.faulty(TuFault::EarlyAnswer) {
+                    return Some(Outcome::Stall);
+                }
+                self.answer_early(event, message, late, out);
+                if words & !late != 0 {
+                    self.to_cache(message, words & !late, out);
+                }
+            }
+            Event::Foreign => return None,
+        }
+        Some(Outcome::Done)
+    }
+
+    /// Words of a read have come.
+    fn read(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
+        let Line { retried, .. } = self.line(message.line);
+        if words & retried == 0 {
+            self.to_cache(message, words, out);
+            return;
+        }
+        self.change(message.line, |line| line.retried &= !words);
+        self.to_cache(message, words & retried, out);
+        self.retry(message.line, out);
+    }
+
+    /// Asks for the Nacked words of a line, unless others are being asked for.
+    fn retry(&mut self, line: LineAddr, out: &mut Outbox<W>) {
+        let Line { retried, nacked, failures, .. } = self.line(line);
+        if retried != 0 || nacked == 0 {
+            return;
+        }
+        let failures = failures.saturating_add(1).min(self.retries);
+        let converts = self.retries > 0 && failures == self.retries;
+        let notes = !self.faulty(TuFault::UnnotedConversion);
+        self.change(line, |line| {
+            (line.nacked, line.failures) = (0, failures);
+            if !converts {
+                line.retried = nacked;
+            } else if notes {
+                line.fetching |= nacked;
+            }
+        });
+        let kind = if converts { REQ_O_DATA } else { REQ_V };
+        let request = Message::control(kind, line, self.me, self.llc(line));
+        out.send(Message { mask: ByteMask::of_words(nacked), ..request });
+    }
+
+    /// Owned words have come. Those that have been given away meanwhile are the cache's only for what waits for them.
+    fn fetched(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
+        let lost = words & self.line(message.line).lost;
+        self.change(message.line, |line| {
+            line.fetching &= !words;
+            line.lost &= !words;
+        });
+        self.to_cache(message, words, out);
+        if lost != 0 && !self.faulty(TuFault::KeptLost) {
+            self.to_cache(&Message::control(FWD_REQ_O, message.line, self.me, self.cache), lost, out);
+        }
+    }
+
+    /// Gives words away whose data nobody needs.
+    fn give(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
+        let late = words & self.line(message.line).fetching;
+        if late != 0 {
+            self.change(message.line, |line| line.lost |= late);
+            if !self.faulty(TuFault::LostForward) {
+                self.answer(RSP_O, message.origin, message, late, out);
+            }
+        }
+        if words & !late != 0 {
+            self.to_cache(message, words & !late, out);
+        }
+    }
+
+    /// Answers a request that the cache does not see.
+    fn answer(&self, kind: MsgKind, dst: AgentId, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
+        out.send(Message { dst, mask: ByteMask::of_words(words), ..message.reply(kind) });
+    }
+
+    /// The fault that answers for data that has not come.
+    fn answer_early(&self, event: Event, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
+        if words == 0 {
+            return;
+        }
+        let (kind, dst) = match event {
+            Event::FwdReqV => (RSP_V, message.origin),
+            Event::FwdReqS => (RSP_S, message.origin),
+            Event::FwdReqOData => (RSP_O_DATA, message.origin),
+            Event::ReqV
+            | Event::ReqWt
+            | Event::ReqO
+            | Event::ReqWtData
+            | Event::ReqOData
+            | Event::ReqWb
+            | Event::Answer
+            | Event::Revoked
+            | Event::RspV
+            | Event::RspWt
+            | Event::RspO
+            | Event::RspWtData
+            | Event::RspOData
+            | Event::RspWb
+            | Event::Nack
+            | Event::FwdReqO
+            | Event::RvkO
+            | Event::Foreign => (RSP_RVK_O, message.src),
+        };
+        self.answer(kind, dst, message, words, out);
+    }
+}
+
+impl<const W: usize> Controller<W> for DeNovoTu<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let Input::Message(message) = input else { return None };
+        let (line, event) = (message.line, Event::of(message.kind));
+        Some(Classified { line, state: self.state(line) as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let Input::Message(message) = input else { return Ok(Outcome::Done) };
+        match self.step_message(message, out) {
+            Some(outcome) => Ok(outcome),
+            None => {
+                let (state, event) = (self.state(message.line), Event::of(message.kind));
+                Err(VOCABULARY.unspecified(state as usize, event as usize, message.line))
+            }
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        LineView { state: self.state(line) as u8, ..LineView::default() }
+    }
+
+    fn evictable(&self, _: LineAddr, _: Time) -> bool {
+        false
+    }
+
+    fn quiescent(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
+}

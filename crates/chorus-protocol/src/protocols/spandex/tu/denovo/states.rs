@@ -1,0 +1,134 @@
+//! The states and events of a DeNovo cache's translation unit.
+
+use crate::address::Role;
+use crate::controller::{StateClass, StateSpec, Vocabulary};
+use crate::message::MsgKind;
+use crate::protocols::spandex::messages::{
+    FWD_REQ_O, FWD_REQ_O_DATA, FWD_REQ_S, FWD_REQ_V, NACK, REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, REQ_WT_DATA,
+    RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_RVK_O_REFERRED, RSP_S, RSP_V, RSP_WB, RSP_WT, RSP_WT_DATA, RVK_O, local,
+};
+
+/// What the unit knows of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    Idle,
+    Fetching,
+    Lost,
+    Retry,
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    ReqV,
+    ReqWt,
+    ReqO,
+    ReqWtData,
+    ReqOData,
+    ReqWb,
+    /// An answer of the cache to whom it concerns.
+    Answer,
+    /// An answer of the cache to the LLC.
+    Revoked,
+    RspV,
+    RspWt,
+    RspO,
+    RspWtData,
+    RspOData,
+    RspWb,
+    Nack,
+    FwdReqV,
+    FwdReqS,
+    FwdReqO,
+    FwdReqOData,
+    RvkO,
+    /// Anything that this unit is never given; every state has a hole for it.
+    Foreign,
+}
+
+const KINDS: [(MsgKind, Event); 25] = [
+    (local(REQ_V), Event::ReqV),
+    (local(REQ_WT), Event::ReqWt),
+    (local(REQ_O), Event::ReqO),
+    (local(REQ_WT_DATA), Event::ReqWtData),
+    (local(REQ_O_DATA), Event::ReqOData),
+    (local(REQ_WB), Event::ReqWb),
+    (local(RSP_V), Event::Answer),
+    (local(RSP_S), Event::Answer),
+    (local(RSP_O), Event::Answer),
+    (local(RSP_O_DATA), Event::Answer),
+    (local(NACK), Event::Answer),
+    (local(RSP_RVK_O), Event::Revoked),
+    (local(RSP_RVK_O_REFERRED), Event::Revoked),
+    (RSP_V, Event::RspV),
+    (RSP_WT, Event::RspWt),
+    (RSP_O, Event::RspO),
+    (RSP_WT_DATA, Event::RspWtData),
+    (RSP_O_DATA, Event::RspOData),
+    (RSP_WB, Event::RspWb),
+    (NACK, Event::Nack),
+    (FWD_REQ_V, Event::FwdReqV),
+    (FWD_REQ_S, Event::FwdReqS),
+    (FWD_REQ_O, Event::FwdReqO),
+    (FWD_REQ_O_DATA, Event::FwdReqOData),
+    (RVK_O, Event::RvkO),
+];
+
+/// The event of every kind of message.
+const EVENTS: [Event; 256] = {
+    let mut events = [Event::Foreign; 256];
+    let mut row = 0;
+    while row < KINDS.len() {
+        events[KINDS[row].0.0 as usize] = KINDS[row].1;
+        row += 1;
+    }
+    events
+};
+
+impl Event {
+    /// The event that a message is.
+    pub fn of(kind: MsgKind) -> Event {
+        EVENTS[usize::from(kind.0)]
+    }
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::Tu,
+    device: "DeNovo",
+    states: &[
+        spec("Idle", StateClass::Stable, "nothing that the unit has to know"),
+        spec("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
+        spec("XOD_I", StateClass::TransientCoherent, "as XOD, and words have been given away already"),
+        spec("V_N", StateClass::TransientCoherent, "Nacked words have been asked for again"),
+    ],
+    events: &[
+        "ReqV",
+        "ReqWT",
+        "ReqO",
+        "ReqWT+data",
+        "ReqO+data",
+        "ReqWB",
+        "Answer",
+        "Revoked",
+        "RspV",
+        "RspWT",
+        "RspO",
+        "RspWT+data",
+        "RspO+data",
+        "RspWB",
+        "Nack",
+        "FwdReqV",
+        "FwdReqS",
+        "FwdReqO",
+        "FwdReqO+data",
+        "RvkO",
+        "Foreign",
+    ],
+    expiry: None,
+};

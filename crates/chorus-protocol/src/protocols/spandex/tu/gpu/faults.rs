@@ -1,0 +1,34 @@
+//! The seeded faults of the translation unit of a GPU coherence cache.
+
+use crate::registry::FaultSpec;
+
+/// A mistake to build into the translation unit of a GPU coherence cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TuFault {
+    /// The first part of a read's answer passes for the whole line.
+    HastyFill,
+    /// A write is done with the first part of its answer.
+    HastyWrite,
+    /// An owner's answer to a write is not counted.
+    UncountedOwner,
+    /// A Nack is dropped.
+    LostNack,
+    /// A Nacked word passes for data.
+    NackAsData,
+    /// A Nacked read asks for the whole line again, though the rest is on its way.
+    WholeRetry,
+}
+
+const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
+    FaultSpec { name, breaks }
+}
+
+/// Each with its name and what it breaks.
+pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
+    (spec("gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"), TuFault::HastyFill),
+    (spec("gpu-tu-hasty-write", "a write is done with the first part of its answer"), TuFault::HastyWrite),
+    (spec("gpu-tu-uncounted-owner", "an owner's answer to a write is not counted"), TuFault::UncountedOwner),
+    (spec("gpu-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
+    (spec("gpu-tu-nack-as-data", "a Nacked word passes for data"), TuFault::NackAsData),
+    (spec("gpu-tu-whole-retry", "a Nacked read asks for the whole line again"), TuFault::WholeRetry),
+];

@@ -1,0 +1,248 @@
+//! The translation unit of a GPU coherence cache (Spandex paper, section III-D).
+//!
+//! The cache takes whole lines and whole acknowledgements; the unit collects the parts that the LLC and owners of words answer with. It asks again for words
+//! that a supposed owner no longer had: after `retries` attempts as ReqWT+data without an operation, which is ordered with the requests of owners and so
+//! succeeds.
+//!
+//! Of one line, Nacked words are asked for again in one request at a time. What answers it may bring more of the line, also words whose own answers are still on
+//! their way; since the unit counts only the words that it asked for, no answer is left over when the line is complete.
+
+pub mod faults;
+mod states;
+
+use crate::access::Txn;
+use crate::address::{AgentId, LineAddr, Topology};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::Mshrs;
+use crate::protocols::spandex::llc::line::{all_words, words_of};
+use crate::protocols::spandex::messages::{REQ_V, REQ_WT, REQ_WT_DATA, RSP_V, RSP_WT, RSP_WT_DATA, local};
+use crate::registry::BuildConfig;
+use faults::TuFault;
+use states::{Event, State, VOCABULARY};
+
+/// The name under which Nacked words are asked for.
+const CONVERTED: Txn = Txn(u32::MAX);
+/// Writes that may be outstanding.
+const WRITES: u32 = 1 << 12;
+
+/// A read of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Read<const W: usize> {
+    /// The words that have come.
+    come: u32,
+    /// Nacked words that have been asked for again.
+    retried: u32,
+    /// Nacked words that are to be asked for after those.
+    nacked: u32,
+    /// Attempts that failed.
+    failures: u8,
+    data: LineData<W>,
+}
+
+/// A write or an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Write<const W: usize> {
+    line: LineAddr,
+    wave: u16,
+    /// The words written, and those that are not answered yet.
+    words: u32,
+    missing: u32,
+    /// How the cache is answered.
+    answer: MsgKind,
+    data: LineData<W>,
+}
+
+/// The translation unit of a GPU coherence cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GpuTu<const W: usize> {
+    me: AgentId,
+    cache: AgentId,
+    topology: Topology,
+    retries: u8,
+    fault: Option<TuFault>,
+    reads: Mshrs<Read<W>, ()>,
+    /// By the names of the operations that they serve.
+    writes: Mshrs<Write<W>, ()>,
+}
+
+impl<const W: usize> GpuTu<W> {
+    /// Unit `index`. Words that were Nacked `retries` times are asked for as ReqWT+data; 0 is never.
+    pub fn new(index: u16, config: &BuildConfig, retries: u8, fault: Option<TuFault>) -> Self {
+        GpuTu {
+            me: config.topology.tu(index),
+            cache: config.topology.translated(index),
+            topology: config.topology,
+            retries,
+            fault,
+            reads: Mshrs::new(config.l1.mshrs),
+            writes: Mshrs::new(WRITES),
+        }
+    }
+
+    fn faulty(&self, fault: TuFault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn state(&self, line: LineAddr) -> State {
+        match self.reads.get(line) {
+            Some(read) if read.retried != 0 => State::Retry,
+            Some(_) => State::Read,
+            None if self.writes.iter().any(|(_, write)| write.line == line) => State::Write,
+            None => State::Idle,
+        }
+    }
+
+    fn to_llc(&self, kind: MsgKind, message: &Message<W>) -> Message<W> {
+        Message { kind, src: self.me, dst: self.topology.beyond(self.cache, message.line), ..*message }
+    }
+
+    fn to_cache(&self, kind: MsgKind, line: LineAddr) -> Message<W> {
+        Message::control(local(kind), line, self.me, self.cache)
+    }
+
+    fn write(&mut self, kind: MsgKind, answer: MsgKind, message: &Message<W>, out: &mut Outbox<W>) {
+        let (words, data) = (words_of(message.mask), LineData::default());
+        let write = Write { line: message.line, wave: message.wave, words, missing: words, answer, data };
+        self.writes.insert(LineAddr(u64::from(message.txn.0)), write);
+        out.send(self.to_llc(kind, message));
+    }
+
+    /// Words of a write are done.
+    fn written(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        let register = self.writes.find(LineAddr(u64::from(message.txn.0)))?;
+        let hasty = self.faulty(TuFault::HastyWrite);
+        let write = self.writes.payload_mut(register);
+        write.missing &= !words_of(message.mask);
+        if write.answer == RSP_WT_DATA {
+            write.data.merge(message.mask, &message.data);
+        }
+        if write.missing == 0 || hasty {
+            let Write { line, wave, words, answer, data, .. } = *write;
+            self.writes.release(register);
+            let (txn, mask) = (message.txn, ByteMask::of_words(words));
+            out.send(Message { txn, wave, mask, data, ..self.to_cache(answer, line) });
+        }
+        Some(())
+    }
+
+    /// Words of a read have come.
+    fn read(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        let register = self.reads.find(message.line)?;
+        let hasty = self.faulty(TuFault::HastyFill);
+        let words = words_of(message.mask);
+        let read = self.reads.payload_mut(register);
+        let asked = if words & read.retried != 0 { read.retried } else { !(read.retried | read.nacked) };
+        let brought = words & asked & !read.come;
+        read.data.merge(ByteMask::of_words(brought), &message.data);
+        read.come |= brought;
+        read.retried &= !brought;
+        if read.come == all_words::<W>() || hasty {
+            let data = read.data;
+            self.reads.release(register);
+            out.send(Message { mask: ByteMask::full::<W>(), data, ..self.to_cache(RSP_V, message.line) });
+        } else if read.retried == 0 && read.nacked != 0 {
+            self.retry(message.line, out);
+        }
+        Some(())
+    }
+
+    /// A supposed owner does not have the words.
+    fn nacked(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        let register = self.reads.find(message.line)?;
+        if self.faulty(TuFault::NackAsData) {
+            return self.read(message, out);
+        }
+        if self.faulty(TuFault::LostNack) {
+            return Some(());
+        }
+        let words = if self.faulty(TuFault::WholeRetry) { all_words::<W>() } else { words_of(message.mask) };
+        let read = self.reads.payload_mut(register);
+        read.retried &= !words;
+        read.nacked |= words & !read.come;
+        if read.retried == 0 {
+            self.retry(message.line, out);
+        }
+        Some(())
+    }
+
+    /// Asks for the Nacked words of a line.
+    fn retry(&mut self, line: LineAddr, out: &mut Outbox<W>) {
+        let Some(register) = self.reads.find(line) else { return };
+        let retries = self.retries;
+        let read = self.reads.payload_mut(register);
+        read.retried = std::mem::take(&mut read.nacked);
+        read.failures = read.failures.saturating_add(1).min(retries);
+        let converts = retries > 0 && read.failures == retries;
+        let (kind, txn) = if converts { (REQ_WT_DATA, CONVERTED) } else { (REQ_V, Txn::default()) };
+        let mask = ByteMask::of_words(read.retried);
+        let llc = self.topology.beyond(self.cache, line);
+        out.send(Message { txn, mask, ..Message::control(kind, line, self.me, llc) });
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        match Event::of(message.kind) {
+            Event::ReqV => {
+                if self.reads.find(message.line).is_some() {
+                    return None;
+                }
+                let data = LineData::default();
+                self.reads.insert(message.line, Read { come: 0, retried: 0, nacked: 0, failures: 0, data });
+                out.send(self.to_llc(REQ_V, message));
+                Some(())
+            }
+            Event::ReqWt => {
+                self.write(REQ_WT, RSP_WT, message, out);
+                Some(())
+            }
+            Event::ReqWtData => {
+                self.write(REQ_WT_DATA, RSP_WT_DATA, message, out);
+                Some(())
+            }
+            Event::RspV => self.read(message, out),
+            Event::RspWtData if message.txn == CONVERTED => self.read(message, out),
+            Event::RspO if self.faulty(TuFault::UncountedOwner) => Some(()),
+            Event::RspWt | Event::RspO | Event::RspWtData => self.written(message, out),
+            Event::Nack => self.nacked(message, out),
+            Event::Foreign => None,
+        }
+    }
+}
+
+impl<const W: usize> Controller<W> for GpuTu<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let Input::Message(message) = input else { return None };
+        let (line, event) = (message.line, Event::of(message.kind));
+        Some(Classified { line, state: self.state(line) as u8, event: event as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let Input::Message(message) = input else { return Ok(Outcome::Done) };
+        match self.step_message(message, out) {
+            Some(()) => Ok(Outcome::Done),
+            None => {
+                let (state, event) = (self.state(message.line), Event::of(message.kind));
+                Err(VOCABULARY.unspecified(state as usize, event as usize, message.line))
+            }
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        LineView { state: self.state(line) as u8, ..LineView::default() }
+    }
+
+    fn evictable(&self, _: LineAddr, _: Time) -> bool {
+        false
+    }
+
+    fn quiescent(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
+}

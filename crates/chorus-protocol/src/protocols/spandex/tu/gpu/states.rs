@@ -1,0 +1,69 @@
+//! The states and events of a GPU coherence cache's translation unit.
+
+use crate::address::Role;
+use crate::controller::{StateClass, StateSpec, Vocabulary};
+use crate::message::MsgKind;
+use crate::protocols::spandex::messages::{NACK, REQ_V, REQ_WT, REQ_WT_DATA, RSP_O, RSP_V, RSP_WT, RSP_WT_DATA, local};
+
+/// What is outstanding for a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    Idle,
+    Read,
+    Retry,
+    Write,
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    ReqV,
+    ReqWt,
+    ReqWtData,
+    RspV,
+    RspWt,
+    RspO,
+    RspWtData,
+    Nack,
+    /// Anything that this unit is never given; every state has a hole for it.
+    Foreign,
+}
+
+impl Event {
+    /// The event that a message is.
+    pub fn of(kind: MsgKind) -> Event {
+        const READ: MsgKind = local(REQ_V);
+        const WRITE: MsgKind = local(REQ_WT);
+        const UPDATE: MsgKind = local(REQ_WT_DATA);
+        match kind {
+            READ => Event::ReqV,
+            WRITE => Event::ReqWt,
+            UPDATE => Event::ReqWtData,
+            RSP_V => Event::RspV,
+            RSP_WT => Event::RspWt,
+            RSP_O => Event::RspO,
+            RSP_WT_DATA => Event::RspWtData,
+            NACK => Event::Nack,
+            MsgKind(_) => Event::Foreign,
+        }
+    }
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::Tu,
+    device: "GPU coherence",
+    states: &[
+        spec("Idle", StateClass::Stable, "nothing outstanding"),
+        spec("V", StateClass::TransientCache, "ReqV outstanding, parts of the line may have come"),
+        spec("V_N", StateClass::TransientCoherent, "as V, and Nacked words have been asked for again"),
+        spec("WT", StateClass::TransientCache, "writes outstanding"),
+    ],
+    events: &["ReqV", "ReqWT", "ReqWT+data", "RspV", "RspWT", "RspO", "RspWT+data", "Nack", "Foreign"],
+    expiry: None,
+};

@@ -1,0 +1,40 @@
+//! The seeded faults of the translation unit of a GPU-VI cache.
+
+use crate::registry::FaultSpec;
+
+/// A mistake to build in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TuFault {
+    /// The first part of an answer passes for the whole line.
+    HastyFill,
+    /// What an owner answers to a store is not counted.
+    LostRspO,
+    /// An invalidation is acknowledged and not passed on.
+    UnforwardedInv,
+    /// An invalidation is passed on and not acknowledged.
+    LostAck,
+    /// A request does not wait for those of its wavefront before it.
+    Overtaking,
+    /// A request that has waited for others is never sent.
+    ForgottenRequest,
+    /// A store whose order matters is sent without its operation.
+    LostStore,
+    /// An atomic is sent without its operation.
+    LostOperation,
+}
+
+const fn seed(fault: TuFault, name: &'static str, breaks: &'static str) -> (TuFault, FaultSpec) {
+    (fault, FaultSpec { name, breaks })
+}
+
+/// What is wrong in the unit.
+pub const SEEDS: [(TuFault, FaultSpec); 8] = [
+    seed(TuFault::HastyFill, "vi-hasty-fill", "the first part of an answer passes for the whole line"),
+    seed(TuFault::LostRspO, "vi-lost-rspo", "what an owner answers to a store is not counted"),
+    seed(TuFault::UnforwardedInv, "vi-unforwarded-inv", "an invalidation is acknowledged and not passed on"),
+    seed(TuFault::LostAck, "vi-lost-ack", "an invalidation is passed on and not acknowledged"),
+    seed(TuFault::Overtaking, "vi-overtaking", "a request does not wait for those of its wavefront before it"),
+    seed(TuFault::ForgottenRequest, "vi-forgotten-request", "a request that has waited for others is never sent"),
+    seed(TuFault::LostStore, "vi-lost-store", "a store whose order matters is sent as a read"),
+    seed(TuFault::LostOperation, "vi-lost-operation", "an atomic is sent without its operation and only reads"),
+];

@@ -1,0 +1,256 @@
+//! The translation unit of a GPU-VI cache: the write-through private cache of the TC paper (section 4.2) as a device of Spandex (Spandex paper, section III).
+//!
+//! Reads are ReqS for the whole line, which the LLC serves with Shared state since the device cannot own; stores are ReqWT, or ReqWT+data where their order matters
+//! (an update is performed only when no other copy is left, so everybody sees it at once); atomics are ReqWT+data. Invalidations are passed on.
+//!
+//! The cache relies on the order of its messages, and the network keeps none: requests of one wavefront for the same words are sent one after the other. So is
+//! whatever meets the read that several wavefronts wait for.
+
+pub mod faults;
+pub mod messages;
+mod states;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use crate::access::{AtomicOp, Txn};
+use crate::address::{AgentId, LineAddr, Topology};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::protocols::spandex::messages::{ACK, REQ_S, REQ_WT, REQ_WT_DATA};
+use crate::protocols::write_through as vi;
+use crate::protocols::write_through_l1::MERGED;
+use crate::registry::BuildConfig;
+use faults::TuFault;
+use messages::KINDS;
+use states::{Event, State, VOCABULARY};
+
+/// What the cache asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Wanted {
+    Read,
+    Write,
+    /// A store whose order matters.
+    OrderedWrite,
+    Atomic,
+}
+
+/// A request of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Request<const W: usize> {
+    line: LineAddr,
+    txn: Txn,
+    wave: u16,
+    wanted: Wanted,
+    is_sent: bool,
+    words: ByteMask,
+    /// Words that are not answered yet.
+    left: ByteMask,
+    operation: Option<AtomicOp>,
+    /// What is to be written, until it is sent; then what was read.
+    data: LineData<W>,
+}
+
+impl<const W: usize> Request<W> {
+    /// Whether this one must be over before a later one is sent.
+    fn precedes(&self, later: &Request<W>) -> bool {
+        let ordered = self.wave == later.wave || self.txn == MERGED || later.txn == MERGED;
+        ordered && !(self.words & later.words).is_empty()
+    }
+}
+
+/// The translation unit of a GPU-VI cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct GpuViTu<const W: usize> {
+    me: AgentId,
+    client: AgentId,
+    topology: Topology,
+    fault: Option<TuFault>,
+    /// Those that are not answered, by line, and in the order made for each line.
+    requests: Vec<Request<W>>,
+}
+
+impl<const W: usize> GpuViTu<W> {
+    /// The unit of the cache that unit `index` belongs to.
+    pub fn new(index: u16, config: &BuildConfig, fault: Option<TuFault>) -> Self {
+        let topology = config.topology;
+        let requests = Vec::with_capacity(config.l1.mshrs as usize);
+        GpuViTu { me: topology.tu(index), client: topology.translated(index), topology, fault, requests }
+    }
+
+    /// Where the requests for a line are.
+    fn of_line(&self, line: LineAddr) -> Range<usize> {
+        let first = self.requests.partition_point(|request| request.line < line);
+        let count = self.requests[first..].partition_point(|request| request.line == line);
+        first..first + count
+    }
+
+    fn state(&self, line: LineAddr) -> State {
+        let requests = &self.requests[self.of_line(line)];
+        if requests.is_empty() {
+            State::Idle
+        } else if requests.iter().all(|request| request.is_sent) {
+            State::Sent
+        } else {
+            State::Queued
+        }
+    }
+
+    fn unspecified(&self, event: Event, line: LineAddr) -> Unspecified {
+        VOCABULARY.unspecified(self.state(line) as usize, event as usize, line)
+    }
+
+    fn faulty(&self, fault: TuFault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn to_client(&self, kind: MsgKind, line: LineAddr) -> Message<W> {
+        Message::control(KINDS.named(kind), line, self.me, self.client)
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let event = Event::of(message.kind);
+        let taken = match event {
+            Event::GetS => self.begin(Wanted::Read, message, out),
+            Event::GetX if message.atomic.is_some() => self.begin(Wanted::OrderedWrite, message, out),
+            Event::GetX => self.begin(Wanted::Write, message, out),
+            Event::Atomic => self.begin(Wanted::Atomic, message, out),
+            // The LLC has been told.
+            Event::InvAck => Some(()),
+            Event::RspS | Event::RspWt | Event::RspO | Event::RspWtData => self.part(event, message, out),
+            Event::Inv => self.invalidate(message, out),
+            Event::Foreign => None,
+        };
+        match taken {
+            Some(()) => Ok(Outcome::Done),
+            None => Err(self.unspecified(event, message.line)),
+        }
+    }
+
+    /// The cache asks for something.
+    fn begin(&mut self, wanted: Wanted, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        let Message { line, txn, wave, mask, data, .. } = *message;
+        let words = if wanted == Wanted::Read { ByteMask::full::<W>() } else { mask };
+        let data = if wanted == Wanted::Read { LineData::default() } else { data };
+        let operation = message.atomic.filter(|_| wanted != Wanted::Atomic || !self.faulty(TuFault::LostOperation));
+        let request = Request { line, txn, wave, wanted, is_sent: false, words, left: words, operation, data };
+        let last = self.of_line(line).end;
+        self.requests.insert(last, request);
+        self.send_if_first(last, out);
+        Some(())
+    }
+
+    /// Sends a request unless one before it must be over first.
+    fn send_if_first(&mut self, place: usize, out: &mut Outbox<W>) {
+        let Request { line, txn, wave, wanted, words, operation, data, .. } = self.requests[place];
+        let before = self.of_line(line).start..place;
+        let waits = self.requests[before].iter().any(|earlier| earlier.precedes(&self.requests[place]));
+        if waits && !self.faulty(TuFault::Overtaking) {
+            return;
+        }
+        let (kind, atomic) = match wanted {
+            Wanted::Read => (REQ_S, None),
+            Wanted::Write => (REQ_WT, None),
+            Wanted::OrderedWrite if self.faulty(TuFault::LostStore) => (REQ_WT_DATA, None),
+            Wanted::OrderedWrite | Wanted::Atomic => (REQ_WT_DATA, operation),
+        };
+        let llc = self.topology.beyond(self.client, line);
+        let sent = Message::control(kind, line, self.me, llc);
+        out.send(Message { txn, wave, mask: words, data, atomic, ..sent });
+        let request = &mut self.requests[place];
+        (request.is_sent, request.data) = (true, LineData::default());
+    }
+
+    /// Words of a request have been answered, by the LLC or by whoever owned them.
+    fn part(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        let mut line = self.of_line(message.line);
+        let place = line.find(|&place| self.requests[place].is_sent && self.requests[place].txn == message.txn)?;
+        let request = &mut self.requests[place];
+        match (event, request.wanted) {
+            (Event::RspS, Wanted::Read)
+            | (Event::RspWt | Event::RspO, Wanted::Write)
+            | (Event::RspWtData, Wanted::Atomic | Wanted::OrderedWrite) => {}
+            (_, Wanted::Read | Wanted::Write | Wanted::OrderedWrite | Wanted::Atomic) => return None,
+        }
+        if matches!(event, Event::RspS | Event::RspWtData) {
+            request.data.merge(message.mask, &message.data);
+        }
+        if event != Event::RspO || self.fault != Some(TuFault::LostRspO) {
+            request.left = request.left.without(message.mask);
+        }
+        let hasty = event == Event::RspS && self.fault == Some(TuFault::HastyFill);
+        if request.left.is_empty() || hasty {
+            self.answered(place, out);
+        }
+        Some(())
+    }
+
+    /// A request is answered: the cache learns it, and those that have waited are sent.
+    fn answered(&mut self, place: usize, out: &mut Outbox<W>) {
+        let Request { line, txn, wave, wanted, words, data, .. } = self.requests.remove(place);
+        let kind = match wanted {
+            Wanted::Read => vi::DATA,
+            Wanted::Write | Wanted::OrderedWrite => vi::ACK,
+            Wanted::Atomic => vi::ATOMIC_DATA,
+        };
+        let carries = matches!(wanted, Wanted::Read | Wanted::Atomic);
+        let (mask, data) = if carries { (words, data) } else { (ByteMask::EMPTY, LineData::default()) };
+        out.send(Message { txn, wave, mask, data, ..self.to_client(kind, line) });
+        if self.faulty(TuFault::ForgottenRequest) {
+            return;
+        }
+        for place in self.of_line(line) {
+            if !self.requests[place].is_sent {
+                self.send_if_first(place, out);
+            }
+        }
+    }
+
+    /// The LLC wants a shared line dropped.
+    fn invalidate(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
+        if !self.faulty(TuFault::UnforwardedInv) {
+            out.send(self.to_client(vi::INV, message.line));
+        }
+        if !self.faulty(TuFault::LostAck) {
+            out.send(message.reply(ACK));
+        }
+        Some(())
+    }
+}
+
+impl<const W: usize> Controller<W> for GpuViTu<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let Input::Message(message) = input else { return None };
+        let Message { line, kind, .. } = **message;
+        Some(Classified { line, state: self.state(line) as u8, event: Event::of(kind) as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Message(message) => self.step_message(message, out),
+            Input::Core(request) => Err(self.unspecified(Event::Foreign, request.line)),
+            Input::Evict(line) => Err(self.unspecified(Event::Foreign, *line)),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        LineView { state: self.state(line) as u8, ..LineView::default() }
+    }
+
+    fn evictable(&self, _: LineAddr, _: Time) -> bool {
+        false
+    }
+
+    fn quiescent(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    fn dirty_lines(&self, _visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
+}

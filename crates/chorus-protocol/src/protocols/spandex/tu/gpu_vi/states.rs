@@ -1,0 +1,71 @@
+//! The states and events of the translation unit of a GPU-VI cache.
+
+use crate::address::Role;
+use crate::controller::{StateClass, StateSpec, Vocabulary};
+use crate::message::MsgKind;
+use crate::protocols::spandex::messages as spandex;
+use crate::protocols::spandex::tu::gpu_vi::messages::KINDS;
+use crate::protocols::write_through as vi;
+
+/// What is outstanding for a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    #[default]
+    Idle,
+    Sent,
+    Queued,
+}
+
+/// What happens to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    GetS,
+    GetX,
+    Atomic,
+    InvAck,
+    RspS,
+    RspWt,
+    RspO,
+    RspWtData,
+    Inv,
+    /// Anything that this unit is never given; every state has a hole for it.
+    Foreign,
+}
+
+impl Event {
+    /// The event that a message is.
+    pub fn of(kind: MsgKind) -> Event {
+        match kind {
+            spandex::RSP_S => return Event::RspS,
+            spandex::RSP_WT => return Event::RspWt,
+            spandex::RSP_O => return Event::RspO,
+            spandex::RSP_WT_DATA => return Event::RspWtData,
+            spandex::INV => return Event::Inv,
+            MsgKind(_) => {}
+        }
+        match KINDS.known(kind) {
+            Some(vi::GETS) => Event::GetS,
+            Some(vi::GETX) => Event::GetX,
+            Some(vi::ATOMIC) => Event::Atomic,
+            Some(vi::INV_ACK) => Event::InvAck,
+            Some(MsgKind(_)) | None => Event::Foreign,
+        }
+    }
+}
+
+const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+    StateSpec { name, class, meaning }
+}
+
+/// The names that [`State`] and [`Event`] index.
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    role: Role::Tu,
+    device: "GPU-VI",
+    states: &[
+        spec("Idle", StateClass::Stable, "nothing is outstanding"),
+        spec("Sent", StateClass::TransientCache, "requests outstanding"),
+        spec("Queued", StateClass::TransientCoherent, "requests outstanding, and others wait for them"),
+    ],
+    events: &["GETS", "GETX", "ATOMIC", "InvAck", "RspS", "RspWT", "RspO", "RspWT+data", "Inv", "Foreign"],
+    expiry: None,
+};

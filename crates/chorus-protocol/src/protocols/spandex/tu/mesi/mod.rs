@@ -1,0 +1,598 @@
+//! The translation unit of a MESI cache (Spandex paper, sections III-C and III-D).
+//!
+//! Towards its cache the unit is the shared bank of MESI, at once and without stalls; towards the network it is a device of Spandex. It asks for whole lines and puts the
+//! parts of an answer together. Requests of others come for words: the unit takes the line out of the cache, answers for the words and writes the others
+//! back. Whatever the cache has given up stays here until the LLC, or a request for it, has taken it.
+//!
+//! The client may also be a bank of an L2 that speaks MESI towards the network (hierarchical Spandex). Such a bank answers `PEEK` at once, but may take its time to give
+//! a line up or to share it, while requests of others wait. If the line leaves the bank meanwhile, its write-back is the answer.
+
+pub mod faults;
+mod states;
+#[cfg(test)]
+mod tests;
+
+use crate::access::Txn;
+use crate::address::{AgentId, LineAddr, Role, Topology};
+use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::line::{ByteMask, LineData};
+use crate::message::{Message, MsgKind};
+use crate::mshr::{Mshrs, Register};
+use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV as MESI_INV, UPGRADE_ACK, WB_ACK};
+use crate::protocols::spandex::messages::{
+    ACK, NACK, PEEK, REQ_O_DATA, REQ_S, REQ_WB, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_RVK_O_REFERRED, RSP_S, RSP_V,
+};
+use crate::registry::BuildConfig;
+use crate::sharers::Sharers;
+use faults::TuFault;
+use states::{Event, State, VOCABULARY};
+
+/// What the cache asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Wanted {
+    /// A copy.
+    Read,
+    /// The only copy.
+    Write,
+    /// Permission to write the shared copy that it has.
+    Upgrade,
+}
+
+/// A request of the cache, on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Request<const W: usize> {
+    wanted: Wanted,
+    /// Words that have come.
+    got: ByteMask,
+    /// Words that must be asked for again.
+    nacked: ByteMask,
+    /// Words that were asked back before the line was complete.
+    lost: ByteMask,
+    /// Whether what has come is owned.
+    owned: bool,
+    data: LineData<W>,
+}
+
+/// What another device, or the LLC itself, wants of words that the cache owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Want {
+    /// Their values.
+    Read,
+    /// Their values; the line is shared then.
+    Share,
+    /// Ownership.
+    Own,
+    /// Their values and ownership.
+    OwnWithData,
+    /// That the LLC has them.
+    Revoke,
+    /// Nothing: they were given away while they were on their way.
+    Lost,
+}
+
+/// A request of another device, or a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Question {
+    want: Want,
+    words: ByteMask,
+    /// Whether the requestor gets no other answer.
+    alone: bool,
+    llc: AgentId,
+    requestor: AgentId,
+    txn: Txn,
+    wave: u16,
+}
+
+impl Question {
+    fn new<const W: usize>(want: Want, message: &Message<W>) -> Question {
+        let Message { mask, src, origin, txn, wave, credit, .. } = *message;
+        Question { want, words: mask, alone: credit == 1, llc: src, requestor: origin, txn, wave }
+    }
+}
+
+/// Words that the cache has given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct WriteBack<const W: usize> {
+    /// Those that nobody has taken yet.
+    left: ByteMask,
+    /// Whether the LLC has not seen the write-back yet.
+    on_its_way: bool,
+    data: LineData<W>,
+    /// Whether the cache waits for the end of this.
+    evicted: bool,
+    /// What the cache wants next of the line.
+    then: Option<Wanted>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Pending<const W: usize> {
+    Request(Request<W>),
+    Question(Question),
+    WriteBack(WriteBack<W>),
+}
+
+impl<const W: usize> Pending<W> {
+    /// Whether this is about a line that the cache has given up or been asked about, and does not wait for.
+    fn is_settling(&self) -> bool {
+        match self {
+            Pending::Request(_) => false,
+            Pending::Question(_) => true,
+            Pending::WriteBack(held) => !held.evicted && held.then.is_none(),
+        }
+    }
+
+    /// Whether the cache will have to give up a line as soon as it has it.
+    fn has_losses(&self) -> bool {
+        match self {
+            Pending::Request(request) => !request.lost.is_empty(),
+            Pending::Question(_) | Pending::WriteBack(_) => false,
+        }
+    }
+}
+
+/// The translation unit of a MESI cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MesiTu<const W: usize> {
+    me: AgentId,
+    client: AgentId,
+    topology: Topology,
+    fault: Option<TuFault>,
+    /// A third of the registers: as many as the cache has, for what it waits for. Twice as many are for what is asked of it.
+    registers: u32,
+    reads_once: bool,
+    mshrs: Mshrs<Pending<W>, ()>,
+}
+
+impl<const W: usize> MesiTu<W> {
+    /// The unit of the cache that unit `index` belongs to.
+    pub fn new(index: u16, config: &BuildConfig, fault: Option<TuFault>) -> Self {
+        let topology = config.topology;
+        let client = topology.translated(index);
+        let registers = if topology.role(client).0 == Role::L1 { config.l1.mshrs } else { config.l2.mshrs };
+        let mshrs = Mshrs::new(3 * registers);
+        MesiTu { me: topology.tu(index), client, topology, fault, registers, reads_once: false, mshrs }
+    }
+
+    /// The same where the LLC serves reads without any state (option 2 of section III-B): the cache uses what it reads once.
+    pub fn reading_once(self) -> Self {
+        MesiTu { reads_once: true, ..self }
+    }
+
+    fn state(&self, line: LineAddr) -> State {
+        match self.mshrs.get(line) {
+            None => State::Idle,
+            Some(Pending::Request(request)) if !request.lost.is_empty() => State::IoI,
+            Some(Pending::Request(request)) => match request.wanted {
+                Wanted::Read => State::IS,
+                Wanted::Write => State::IO,
+                Wanted::Upgrade => State::SO,
+            },
+            Some(Pending::Question(_)) => State::Ask,
+            Some(Pending::WriteBack(WriteBack { then: Some(_), .. })) => State::WbReq,
+            Some(Pending::WriteBack(_)) => State::WB,
+        }
+    }
+
+    fn unspecified(&self, event: Event, line: LineAddr) -> Unspecified {
+        VOCABULARY.unspecified(self.state(line) as usize, event as usize, line)
+    }
+
+    fn faulty(&self, fault: TuFault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn to_client(&self, kind: MsgKind, line: LineAddr) -> Message<W> {
+        Message::control(kind, line, self.me, self.client)
+    }
+
+    fn line_to_client(&self, kind: MsgKind, line: LineAddr, data: &LineData<W>) -> Message<W> {
+        Message { mask: ByteMask::full::<W>(), data: *data, ..self.to_client(kind, line) }
+    }
+
+    /// A message to the LLC about `words`, with their data.
+    fn to_llc(&self, kind: MsgKind, line: LineAddr, words: ByteMask, data: &LineData<W>) -> Message<W> {
+        let dst = self.topology.beyond(self.client, line);
+        Message { mask: words, data: only(words, data), ..Message::control(kind, line, self.me, dst) }
+    }
+
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let event = Event::of(message.kind);
+        let taken = match event {
+            Event::GetS => self.begin(Wanted::Read, message.line, out),
+            Event::GetX => self.begin(Wanted::Write, message.line, out),
+            Event::Upgrade => self.begin(Wanted::Upgrade, message.line, out),
+            Event::PutX => self.evicted(message, out),
+            // The unit lets nobody wait for the one, and has had the write-back that the other refers to.
+            Event::ExclusiveUnblock | Event::WbPending => Some(Outcome::Done),
+            Event::InvAck => self.invalidated(message.line),
+            Event::InvData | Event::FwdData | Event::PeekData | Event::PeekMiss => self.told(event, message, out),
+            Event::RspV | Event::RspS | Event::RspOData | Event::Nack => self.part(event, message, out),
+            Event::RspWb => self.written_back(message, out),
+            Event::FwdReqV => self.asked(Want::Read, message, out),
+            Event::FwdReqS => self.asked(Want::Share, message, out),
+            Event::FwdReqO => self.asked(Want::Own, message, out),
+            Event::FwdReqOData => self.asked(Want::OwnWithData, message, out),
+            Event::RvkO => self.asked(Want::Revoke, message, out),
+            Event::Inv => self.invalidate(message, out),
+            Event::Foreign => None,
+        };
+        taken.ok_or_else(|| self.unspecified(event, message.line))
+    }
+
+    /// The cache asks for a line.
+    fn begin(&mut self, wanted: Wanted, line: LineAddr, out: &mut Outbox<W>) -> Option<Outcome> {
+        match self.mshrs.find(line) {
+            None => {
+                let request = self.request(wanted, line, out);
+                self.mshrs.insert(line, request);
+            }
+            Some(register) => match self.mshrs.payload_mut(register) {
+                Pending::WriteBack(WriteBack { then: then @ None, .. }) => *then = Some(wanted),
+                Pending::WriteBack(_) | Pending::Request(_) | Pending::Question(_) => return None,
+            },
+        }
+        Some(Outcome::Done)
+    }
+
+    /// Sends a request for a line to the LLC; what to remember of it.
+    fn request(&self, wanted: Wanted, line: LineAddr, out: &mut Outbox<W>) -> Pending<W> {
+        let kind = if wanted == Wanted::Read { REQ_S } else { REQ_O_DATA };
+        let data = LineData::default();
+        out.send(self.to_llc(kind, line, ByteMask::full::<W>(), &data));
+        if wanted == Wanted::Read && self.reads_once {
+            // Nobody may join a read whose answer no invalidation would make old.
+            out.send(self.to_client(MESI_INV, line));
+        }
+        let none = ByteMask::EMPTY;
+        Pending::Request(Request { wanted, got: none, nacked: none, lost: none, owned: false, data })
+    }
+
+    /// The cache gives a line up.
+    fn evicted(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let Some(register) = self.mshrs.find(message.line) else {
+            let left = ByteMask::full::<W>();
+            let held = WriteBack { left, on_its_way: true, data: message.data, evicted: true, then: None };
+            self.mshrs.insert(message.line, Pending::WriteBack(held));
+            out.send(self.to_llc(REQ_WB, message.line, left, &message.data));
+            return Some(Outcome::Done);
+        };
+        let Pending::Question(question) = *self.mshrs.payload(register) else { return None };
+        if question.want == Want::Read {
+            return None;
+        }
+        self.surrendered(register, message.line, &question, &message.data, true, out);
+        Some(Outcome::Done)
+    }
+
+    /// The cache has dropped what it had of a line that it did not own: the LLC has been told.
+    fn invalidated(&self, line: LineAddr) -> Option<Outcome> {
+        match self.mshrs.get(line) {
+            None | Some(Pending::Request(_)) => Some(Outcome::Done),
+            Some(Pending::Question(_) | Pending::WriteBack(_)) => None,
+        }
+    }
+
+    /// The LLC wants a shared line dropped. A line that has been given up is not in the cache, and what it waits for has not come.
+    fn invalidate(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let register = self.mshrs.find(message.line);
+        let keeps = self.faulty(TuFault::UnforwardedInv);
+        let stale_upgrade = self.faulty(TuFault::StaleUpgrade);
+        match register.map(|register| self.mshrs.payload_mut(register)) {
+            None | Some(Pending::Request(_)) if keeps => {}
+            None => out.send(self.to_client(MESI_INV, message.line)),
+            Some(Pending::Request(request)) => {
+                if request.wanted == Wanted::Upgrade && !stale_upgrade {
+                    request.wanted = Wanted::Write;
+                }
+                out.send(self.to_client(MESI_INV, message.line));
+            }
+            Some(Pending::WriteBack(_)) => {}
+            Some(Pending::Question(_)) => return None,
+        }
+        if !self.faulty(TuFault::LostAck) {
+            out.send(message.reply(ACK));
+        }
+        Some(Outcome::Done)
+    }
+
+    /// Whether somebody's question about another line must wait for a register. What has those for questions is over without other devices' help.
+    fn is_busy_settling(&self) -> bool {
+        let settling = self.mshrs.iter().filter(|(_, pending)| pending.is_settling());
+        settling.count() >= self.registers as usize
+    }
+
+    /// Whether no more words of lines on their way can be given away: such lines need registers after the cache has got them. They are answered for in their order,
+    /// then, like requests for data.
+    fn is_full_of_losses(&self) -> bool {
+        let unawaited = self.mshrs.iter().filter(|(_, pending)| pending.is_settling() || pending.has_losses());
+        unawaited.count() >= 2 * self.registers as usize
+    }
+
+    /// Whether the client is a bank, whose devices lose words only after it has been asked for them: who is to own them next must not be told before.
+    fn answers_late(&self) -> bool {
+        self.topology.role(self.client).0 != Role::L1
+    }
+
+    /// Somebody wants words that the LLC takes the cache to own.
+    fn asked(&mut self, want: Want, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let question = Question::new(want, message);
+        let early = self.faulty(TuFault::EarlyAnswer) && want == Want::OwnWithData;
+        let Some(register) = self.mshrs.find(message.line) else {
+            if self.is_busy_settling() {
+                return Some(Outcome::Stall);
+            }
+            let asks = match want {
+                Want::Read => PEEK,
+                Want::Share if question.words == ByteMask::full::<W>() => FWD_GETS,
+                Want::Share | Want::Own | Want::OwnWithData | Want::Revoke | Want::Lost => MESI_INV,
+            };
+            self.mshrs.insert(message.line, Pending::Question(question));
+            out.send(self.to_client(asks, message.line));
+            return Some(Outcome::Done);
+        };
+        match *self.mshrs.payload(register) {
+            Pending::Request(request) if request.lost.is_empty() && self.is_full_of_losses() => Some(Outcome::Stall),
+            Pending::Request(mut request) if (want == Want::Own && !self.answers_late()) || early => {
+                request.lost = request.lost | question.words;
+                *self.mshrs.payload_mut(register) = Pending::Request(request);
+                self.answer(message.line, &question, &request.data, false, out);
+                Some(Outcome::Done)
+            }
+            Pending::Request(_) | Pending::Question(_) => Some(Outcome::Stall),
+            Pending::WriteBack(held) => self.asked_of_write_back(register, message.line, question, &held, out),
+        }
+    }
+
+    /// Somebody wants words of a line that the cache has given up; whoever downgrades them takes them.
+    fn asked_of_write_back(
+        &mut self,
+        register: Register,
+        line: LineAddr,
+        question: Question,
+        held: &WriteBack<W>,
+        out: &mut Outbox<W>,
+    ) -> Option<Outcome> {
+        let gone = question.words.without(held.left);
+        if question.want == Want::Read {
+            let here = Question { words: question.words & held.left, ..question };
+            if !here.words.is_empty() {
+                self.answer(line, &here, &held.data, true, out);
+            }
+            if !gone.is_empty() {
+                self.refuse(line, &Question { words: gone, ..question }, out);
+            }
+        } else if gone.is_empty() {
+            self.answer(line, &question, &held.data, true, out);
+            if !self.faulty(TuFault::UnfinishedWriteBack) {
+                self.taken(register, line, question.words, out);
+            }
+        } else {
+            return None;
+        }
+        Some(Outcome::Done)
+    }
+
+    /// Answers for words that are here. Where they are also on their way to the LLC, it gets no second copy.
+    fn answer(&self, line: LineAddr, question: &Question, data: &LineData<W>, sent: bool, out: &mut Outbox<W>) {
+        let Question { want, words, llc, requestor, txn, wave, .. } = *question;
+        let words = if self.faulty(TuFault::WidenedAnswer) { ByteMask::full::<W>() } else { words };
+        let without_data = |kind, dst| Message {
+            mask: words,
+            txn,
+            wave,
+            origin: requestor,
+            ..Message::control(kind, line, self.me, dst)
+        };
+        let with_data = |kind, dst| Message { data: only(words, data), ..without_data(kind, dst) };
+        match want {
+            Want::Read => out.send(with_data(RSP_V, requestor)),
+            Want::Share => out.send(with_data(RSP_S, requestor)),
+            Want::Own => out.send(without_data(RSP_O, requestor)),
+            Want::OwnWithData => out.send(with_data(RSP_O_DATA, requestor)),
+            Want::Revoke | Want::Lost => {}
+        }
+        match want {
+            Want::Share if self.faulty(TuFault::OneSidedShare) => {}
+            Want::Share | Want::Revoke if sent => out.send(without_data(RSP_RVK_O_REFERRED, llc)),
+            Want::Share | Want::Revoke => out.send(with_data(RSP_RVK_O, llc)),
+            Want::Read | Want::Own | Want::OwnWithData | Want::Lost => {}
+        }
+    }
+
+    /// Tells a reader that the words are no longer owned here.
+    fn refuse(&self, line: LineAddr, question: &Question, out: &mut Outbox<W>) {
+        let Question { words, requestor, txn, wave, .. } = *question;
+        let nack = Message::control(NACK, line, self.me, requestor);
+        out.send(Message { mask: words, txn, wave, origin: requestor, ..nack });
+    }
+
+    /// The cache has answered what it was asked.
+    fn told(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let line = message.line;
+        let register = self.mshrs.find(line)?;
+        let Pending::Question(question) = *self.mshrs.payload(register) else { return None };
+        let full = ByteMask::full::<W>();
+        match (event, question.want) {
+            (Event::PeekMiss, Want::Read) => {
+                self.refuse(line, &question, out);
+                self.mshrs.release(register);
+            }
+            (Event::PeekData, Want::Read) => {
+                // The whole line is up to date, so all of it comes along (Table II, footnote).
+                let words = if question.alone { full } else { question.words };
+                self.answer(line, &Question { words, ..question }, &message.data, false, out);
+                self.mshrs.release(register);
+            }
+            (Event::FwdData, Want::Share) if question.words == full => {
+                self.answer(line, &question, &message.data, false, out);
+                self.mshrs.release(register);
+            }
+            (Event::InvData, Want::Share | Want::Own | Want::OwnWithData | Want::Revoke | Want::Lost) => {
+                self.surrendered(register, line, &question, &message.data, false, out);
+            }
+            (_, Want::Read | Want::Share | Want::Own | Want::OwnWithData | Want::Revoke | Want::Lost) => return None,
+        }
+        Some(Outcome::Done)
+    }
+
+    /// The cache has given up a line of which somebody wants words: the others are written back.
+    fn surrendered(
+        &mut self,
+        register: Register,
+        line: LineAddr,
+        question: &Question,
+        data: &LineData<W>,
+        evicted: bool,
+        out: &mut Outbox<W>,
+    ) {
+        self.answer(line, question, data, false, out);
+        let left = ByteMask::full::<W>().without(question.words);
+        let stranded = self.faulty(TuFault::StrandedWords);
+        let left = if stranded { ByteMask::EMPTY } else { left };
+        let held = WriteBack { left, on_its_way: !left.is_empty(), data: *data, evicted, then: None };
+        *self.mshrs.payload_mut(register) = Pending::WriteBack(held);
+        if held.on_its_way {
+            out.send(self.to_llc(REQ_WB, line, left, data));
+        }
+        self.taken(register, line, question.words, out);
+    }
+
+    /// Part of a line has come, or cannot come.
+    fn part(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let register = self.mshrs.find(message.line)?;
+        let reads_once = self.reads_once;
+        let hasty = self.faulty(TuFault::HastyFill);
+        let Pending::Request(request) = self.mshrs.payload_mut(register) else { return None };
+        match (event, request.wanted) {
+            (Event::RspS, Wanted::Read) if !request.owned => {}
+            (Event::RspV | Event::Nack, Wanted::Read) if reads_once && !request.owned => {}
+            (Event::RspOData, _) if request.owned || request.got.is_empty() => request.owned = true,
+            (_, Wanted::Read | Wanted::Write | Wanted::Upgrade) => return None,
+        }
+        if event == Event::Nack {
+            request.nacked = request.nacked | message.mask;
+        } else {
+            request.got = request.got | message.mask;
+            request.data.merge(message.mask, &message.data);
+        }
+        let complete = request.got | request.nacked == ByteMask::full::<W>();
+        if complete && !request.nacked.is_empty() {
+            // A read that found nobody becomes one that cannot fail.
+            (request.got, request.nacked) = (ByteMask::EMPTY, ByteMask::EMPTY);
+            request.data = LineData::default();
+            out.send(self.to_llc(REQ_O_DATA, message.line, ByteMask::full::<W>(), &LineData::default()));
+        } else if complete || hasty {
+            let request = *request;
+            self.arrived(register, message.line, &request, out);
+        }
+        Some(Outcome::Done)
+    }
+
+    /// A line is complete: the cache gets it and does what it has waited for. If words have been asked back meanwhile, it gives the line up at once.
+    fn arrived(&mut self, register: Register, line: LineAddr, request: &Request<W>, out: &mut Outbox<W>) {
+        let shared = !request.owned || self.faulty(TuFault::OwnedAsShared);
+        match request.wanted {
+            Wanted::Read if shared => out.send(self.line_to_client(DATA, line, &request.data)),
+            Wanted::Read => out.send(self.line_to_client(DATA_E, line, &request.data)),
+            Wanted::Write => out.send(self.line_to_client(DATA_M, line, &request.data)),
+            Wanted::Upgrade => out.send(self.to_client(UPGRADE_ACK, line)),
+        }
+        if request.lost.is_empty() || self.faulty(TuFault::KeptLine) {
+            self.mshrs.release(register);
+            return;
+        }
+        let nobody = AgentId::NOBODY;
+        let (words, txn) = (request.lost, Txn::default());
+        let question = Question { want: Want::Lost, words, alone: false, llc: nobody, requestor: nobody, txn, wave: 0 };
+        *self.mshrs.payload_mut(register) = Pending::Question(question);
+        out.send(self.to_client(MESI_INV, line));
+    }
+
+    /// The LLC has taken words of a write-back.
+    fn written_back(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        let register = self.mshrs.find(message.line)?;
+        let Pending::WriteBack(WriteBack { left, .. }) = *self.mshrs.payload(register) else { return None };
+        if !message.mask.without(left).is_empty() {
+            return None;
+        }
+        let words = if self.faulty(TuFault::EarlyRelease) { left } else { message.mask };
+        if let Pending::WriteBack(held) = self.mshrs.payload_mut(register) {
+            held.on_its_way = false;
+        }
+        self.taken(register, message.line, words, out);
+        Some(Outcome::Done)
+    }
+
+    /// Somebody has taken words of a write-back. With the last of them it ends, once the LLC has seen it: the network keeps no order, and the LLC must not find it
+    /// after the next request of this cache.
+    fn taken(&mut self, register: Register, line: LineAddr, words: ByteMask, out: &mut Outbox<W>) {
+        let Pending::WriteBack(held) = self.mshrs.payload_mut(register) else { return };
+        held.left = held.left.without(words);
+        held.data = only(held.left, &held.data);
+        let WriteBack { left, on_its_way, evicted, then, .. } = *held;
+        if !left.is_empty() || on_its_way {
+            return;
+        }
+        if evicted {
+            out.send(self.to_client(WB_ACK, line));
+        }
+        match then {
+            Some(wanted) if !self.faulty(TuFault::ForgottenRequest) => {
+                *self.mshrs.payload_mut(register) = self.request(wanted, line, out);
+            }
+            Some(_) | None => self.mshrs.release(register),
+        }
+    }
+}
+
+/// `data` reduced to `words`, so that nothing shows of the others.
+fn only<const W: usize>(words: ByteMask, data: &LineData<W>) -> LineData<W> {
+    let mut kept = LineData::default();
+    kept.merge(words, data);
+    kept
+}
+
+impl<const W: usize> Controller<W> for MesiTu<W> {
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &VOCABULARY
+    }
+
+    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
+        let Input::Message(message) = input else { return None };
+        let Message { line, kind, .. } = **message;
+        Some(Classified { line, state: self.state(line) as u8, event: Event::of(kind) as u8 })
+    }
+
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Message(message) => self.step_message(message, out),
+            Input::Core(request) => Err(self.unspecified(Event::Foreign, request.line)),
+            Input::Evict(line) => Err(self.unspecified(Event::Foreign, *line)),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
+
+    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
+        let (dirty, data) = match self.mshrs.get(line) {
+            Some(Pending::WriteBack(WriteBack { left, data, .. })) => (*left, *data),
+            Some(Pending::Request(_) | Pending::Question(_)) | None => (ByteMask::EMPTY, LineData::default()),
+        };
+        LineView { state: self.state(line) as u8, readable: ByteMask::EMPTY, dirty, data, sharers: Sharers::NONE }
+    }
+
+    fn evictable(&self, _: LineAddr, _: Time) -> bool {
+        false
+    }
+
+    fn quiescent(&self) -> bool {
+        self.mshrs.is_empty()
+    }
+
+    fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
+        for (line, pending) in self.mshrs.iter() {
+            if let Pending::WriteBack(WriteBack { left, data, .. }) = pending {
+                visit(line, *left, data);
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Translation units (Spandex paper, section III-D): what stands between a cache and the network, and does what the cache does not do itself.
+
+#[cfg(test)]
+mod bench;
+pub mod denovo;
+pub mod gpu;
+pub mod gpu_vi;
+pub mod mesi;
