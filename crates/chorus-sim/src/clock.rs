@@ -2,7 +2,7 @@
 //!
 //! Picoseconds would not do: 1.4 GHz has no whole number of them.
 
-use chorus_system::Clocks;
+use chorus_system::{Clocks, SystemConfig};
 
 /// A point in time or a duration, in ticks.
 pub type Ticks = u64;
@@ -46,6 +46,8 @@ impl Clock {
 pub struct ClockDomains {
     /// Compute units and private caches.
     pub core: Clock,
+    /// CPU cores and their private caches; that of compute units where there are none.
+    pub cpu: Clock,
     /// Crossbars.
     pub network: Clock,
     /// Shared banks.
@@ -56,13 +58,24 @@ pub struct ClockDomains {
 }
 
 impl ClockDomains {
-    /// The domains of a configuration.
+    /// The domains of a machine.
+    pub fn of(config: &SystemConfig) -> ClockDomains {
+        let SystemConfig { clocks, cpu, .. } = config;
+        ClockDomains::with_cpu(clocks, if cpu.count > 0 { cpu.clock_mhz } else { clocks.core_mhz })
+    }
+
+    /// The domains of a machine without CPU cores.
     pub fn new(clocks: &Clocks) -> ClockDomains {
-        let all = [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz].map(u64::from);
+        ClockDomains::with_cpu(clocks, clocks.core_mhz)
+    }
+
+    fn with_cpu(clocks: &Clocks, cpu_mhz: u32) -> ClockDomains {
+        let all = [clocks.core_mhz, cpu_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz].map(u64::from);
         let ticks_mhz = all.into_iter().fold(1, lcm);
         let clock = |mhz: u32| Clock { period: ticks_mhz / u64::from(mhz) };
         ClockDomains {
             core: clock(clocks.core_mhz),
+            cpu: clock(cpu_mhz),
             network: clock(clocks.network_mhz),
             l2: clock(clocks.l2_mhz),
             dram: clock(clocks.dram_mhz),

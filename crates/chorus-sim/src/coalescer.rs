@@ -21,6 +21,13 @@ pub enum AccessKind {
     Fence(Order, Scope),
     /// The release at the end of a wavefront.
     End,
+    /// A line that leaves the store buffer.
+    Drain,
+    /// The part of a fence that waits for lines that have left the store buffer.
+    Follow {
+        /// The fence.
+        fence: u32,
+    },
 }
 
 /// One line access of a memory instruction, from the coalescer until its completion.
@@ -42,12 +49,19 @@ pub struct Access {
     pub issued: Ticks,
     /// Whether it has not completed; names of completed accesses are used again.
     pub outstanding: bool,
+    /// Completions that it takes.
+    pub answers: u8,
 }
 
 impl Access {
+    /// An access that serves no lane.
+    pub fn new(kind: AccessKind, wave: u16, line: u64, now: Ticks) -> Access {
+        Access { kind, wave, slot: 0, lanes: 0, line, whole_line: false, issued: now, outstanding: true, answers: 1 }
+    }
+
     /// Whether it concerns a line.
     pub fn touches_line(&self) -> bool {
-        matches!(self.kind, AccessKind::Load | AccessKind::Store | AccessKind::Atomic)
+        matches!(self.kind, AccessKind::Load | AccessKind::Store | AccessKind::Atomic | AccessKind::Drain)
     }
 }
 
@@ -84,6 +98,16 @@ impl AccessQueue {
         self.accesses.get(id)
     }
 
+    /// An outstanding access, to change.
+    pub fn get_mut(&mut self, id: u32) -> &mut Access {
+        self.accesses.get_mut(id)
+    }
+
+    /// An access that does not wait for its turn; its name.
+    pub fn add(&mut self, access: Access) -> u32 {
+        self.accesses.insert(access)
+    }
+
     /// An access has completed.
     pub fn remove(&mut self, id: u32) {
         self.accesses.get_mut(id).outstanding = false;
@@ -110,16 +134,8 @@ impl AccessQueue {
             MemoryOpKind::Atomic(_) => AccessKind::Atomic,
         };
         if let Some(line) = whole_line(op, line_words) {
-            self.push(Access {
-                kind,
-                wave,
-                slot,
-                lanes: u32::MAX,
-                line,
-                whole_line: true,
-                issued: now,
-                outstanding: true,
-            });
+            let access = Access::new(kind, wave, line, now);
+            self.push(Access { slot, lanes: u32::MAX, whole_line: true, ..access });
             return 1;
         }
         let shift = line_words.trailing_zeros();
@@ -136,8 +152,8 @@ impl AccessQueue {
                     MemoryOpKind::Atomic(_) => first_of_each_word(lanes, op, line_words),
                 };
                 lanes &= !group;
-                let (lanes, line) = (group, u64::from(line));
-                self.push(Access { kind, wave, slot, lanes, line, whole_line: false, issued: now, outstanding: true });
+                let access = Access::new(kind, wave, u64::from(line), now);
+                self.push(Access { slot, lanes: group, ..access });
                 count += 1;
             }
         }

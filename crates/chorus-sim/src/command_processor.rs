@@ -144,9 +144,9 @@ impl CommandProcessor {
             Commands::EveryKernel => (Orders { acquires: bits(modules), ..Orders::default() }, now),
             Commands::Table | Commands::TableOfRanges => {
                 let declared = self.declared(kernel, modules);
-                self.structures += kernel.annotations.len();
-                self.structures_max = self.structures_max.max(kernel.annotations.len());
-                let known = self.work_on(stream, kernel.annotations.len(), now);
+                self.structures += kernel.declares().len();
+                self.structures_max = self.structures_max.max(kernel.declares().len());
+                let known = self.work_on(stream, kernel.declares().len(), now);
                 self.table.forget(|module, lines| pages.in_memory_of(module as u16, lines).collect());
                 let orders = self.consult(&declared);
                 self.rows_max = self.rows_max.max(self.table.rows());
@@ -225,7 +225,7 @@ impl CommandProcessor {
 
     /// What a kernel on `modules` declares. Chiplets without work-groups access nothing.
     fn declared(&self, kernel: &Kernel, modules: &Range<u16>) -> Declared {
-        if kernel.annotations.is_empty() {
+        if kernel.declares().is_empty() {
             return Declared::Nothing;
         }
         let share = |chiplet: u16| Share {
@@ -234,7 +234,7 @@ impl CommandProcessor {
             work_groups: kernel.work_groups,
         };
         let works = |chiplet: &u16| modules.contains(chiplet) && !share(*chiplet).groups().is_empty();
-        let accesses = kernel.annotations.iter().map(|annotation| Access {
+        let accesses = kernel.declares().iter().map(|annotation| Access {
             structure: self.lines(&annotation.words),
             mode: match annotation.mode {
                 AccessMode::Read => Mode::Read,

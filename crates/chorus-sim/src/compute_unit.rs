@@ -1,10 +1,10 @@
-//! A compute unit: wavefront slots, work-groups, and the queue of line accesses before its private cache.
+//! A compute unit, or a CPU core, which is one with a clock of its own and blocking loads: wavefront slots, work-groups, and the queue of line accesses before its private cache.
 
-use chorus_system::SystemConfig;
+use chorus_system::{Core, SystemConfig};
 
-use crate::clock::{ClockDomains, Ticks};
+use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::coalescer::AccessQueue;
-use crate::frontend::{Kernel, WaveId, WaveTask};
+use crate::frontend::{Kernel, LANES, WaveId, WaveTask};
 use crate::issue::IssueSlots;
 use crate::slab::Slab;
 
@@ -14,6 +14,8 @@ pub struct WaveSlot {
     pub task: WaveTask,
     /// Which it is.
     pub id: WaveId,
+    /// Whether it is a CPU thread.
+    pub cpu: bool,
     /// The stream whose kernel it belongs to.
     pub stream: u8,
     /// Its work-group, as a name in [`ComputeUnit::groups`].
@@ -32,13 +34,55 @@ pub struct WaveSlot {
     pub last_line: Option<u64>,
 }
 
-/// A resident work-group.
+impl WaveSlot {
+    /// A wavefront that has not run yet.
+    pub fn new(task: WaveTask, id: WaveId, cpu: bool, stream: u8, group: u32) -> WaveSlot {
+        WaveSlot {
+            task,
+            id,
+            cpu,
+            stream,
+            group,
+            loads_in_flight: 0,
+            ended: false,
+            idle: false,
+            at_barrier: false,
+            last_operation: "start",
+            last_line: None,
+        }
+    }
+}
+
+/// What a work-group holds of a compute unit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs {
+    /// Wavefront slots.
+    pub waves: u32,
+    /// Registers.
+    pub registers: u32,
+    /// Local data share.
+    pub lds_bytes: u32,
+}
+
+impl Needs {
+    /// A CPU thread takes a wavefront of 16 registers per lane.
+    pub const CPU_THREAD: Needs = Needs { waves: 1, registers: 16 * LANES as u32, lds_bytes: 0 };
+
+    /// What a work-group of `kernel` takes.
+    pub fn of_group(kernel: &Kernel) -> Needs {
+        Needs { waves: kernel.waves_per_group, registers: kernel.registers_per_group(), lds_bytes: kernel.lds_bytes }
+    }
+}
+
+/// A resident work-group, or a CPU thread that counts as one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Group {
     /// Wavefronts that have not finished.
     pub running: u32,
     /// Wavefronts that wait at the barrier.
     pub at_barrier: u32,
+    /// What it holds.
+    pub needs: Needs,
 }
 
 /// What holds up the head of an access queue.
@@ -50,8 +94,14 @@ pub enum Stalled {
     Port,
 }
 
-/// A compute unit.
+/// A compute unit or a CPU core.
 pub struct ComputeUnit {
+    /// Whether it is a CPU core.
+    pub is_cpu: bool,
+    /// Its clock, and that of its private cache.
+    pub clock: Clock,
+    /// Loads and atomics that a wavefront may have in flight.
+    pub loads_in_flight_max: u32,
     /// Wavefront slots.
     pub waves: Vec<Option<WaveSlot>>,
     /// Wavefronts of the resident work-groups, finished ones included.
@@ -72,8 +122,8 @@ pub struct ComputeUnit {
     pub accesses: AccessQueue,
     /// An event will serve the access queue.
     pub access_scheduled: bool,
-    /// When the private cache can take the next access.
-    pub access_free: Ticks,
+    /// When each bank of the private cache can take the next access.
+    pub bank_free: Vec<Ticks>,
     /// Since when the head of the access queue cannot be accepted, and why.
     pub stalled: Option<(Ticks, Stalled)>,
     /// Wavefronts that wait for room in the access queue.
@@ -83,40 +133,70 @@ pub struct ComputeUnit {
 }
 
 impl ComputeUnit {
-    /// An idle compute unit.
-    pub fn new(config: &SystemConfig, clocks: &ClockDomains) -> ComputeUnit {
+    /// An idle compute unit or CPU core.
+    pub fn new(config: &SystemConfig, clocks: &ClockDomains, is_cpu: bool) -> ComputeUnit {
+        let clock = if is_cpu { clocks.cpu } else { clocks.core };
         ComputeUnit {
+            is_cpu,
+            clock,
+            loads_in_flight_max: if is_cpu { 1 } else { config.core.loads_in_flight },
             waves: (0..config.core.wavefronts).map(|_| None).collect(),
             running: 0,
             groups: Slab::default(),
             resident: 0,
             registers: 0,
             lds_bytes: 0,
-            slots: IssueSlots::new(config.core.scheduler, clocks.core),
+            slots: IssueSlots::new(config.core.scheduler, clock),
             next_issue: None,
             accesses: AccessQueue::default(),
             access_scheduled: false,
-            access_free: 0,
+            bank_free: vec![0; config.l1.banks as usize],
             stalled: None,
             waiting_for_queue: 0,
             waiting_for_loads: 0,
         }
     }
 
-    /// A work-group of `kernel` becomes resident.
-    pub fn hold(&mut self, kernel: &Kernel) {
-        self.resident += 1;
-        self.running += kernel.waves_per_group;
-        self.registers += kernel.registers_per_group();
-        self.lds_bytes += kernel.lds_bytes;
+    /// Whether a work-group finds room. A CPU core has wavefront slots for its threads and needs nothing else.
+    pub fn fits(&self, core: &Core, needs: Needs) -> bool {
+        if self.is_cpu {
+            return self.running + needs.waves <= core.wavefronts;
+        }
+        self.resident < core.work_groups
+            && self.running + needs.waves <= core.wavefronts
+            && self.registers + needs.registers <= core.registers
+            && self.lds_bytes + needs.lds_bytes <= core.lds_bytes
     }
 
-    /// A work-group of `kernel` gives up what it held.
-    pub fn free(&mut self, kernel: &Kernel) {
+    /// A work-group becomes resident; its name in [`ComputeUnit::groups`].
+    pub fn hold(&mut self, needs: Needs) -> u32 {
+        self.resident += 1;
+        self.running += needs.waves;
+        self.registers += needs.registers;
+        self.lds_bytes += needs.lds_bytes;
+        self.groups.insert(Group { running: needs.waves, at_barrier: 0, needs })
+    }
+
+    /// A work-group gives up what it held.
+    pub fn free(&mut self, group: u32) {
+        let needs = self.groups.get(group).needs;
         self.resident -= 1;
-        self.running -= kernel.waves_per_group;
-        self.registers -= kernel.registers_per_group();
-        self.lds_bytes -= kernel.lds_bytes;
+        self.running -= needs.waves;
+        self.registers -= needs.registers;
+        self.lds_bytes -= needs.lds_bytes;
+        self.groups.remove(group);
+    }
+
+    /// The bank of the private cache that a line lies in.
+    pub fn bank_of(&self, line: u64) -> usize {
+        let banks = self.bank_free.len() as u64;
+        (if banks.is_power_of_two() { line & (banks - 1) } else { line % banks }) as usize
+    }
+
+    /// When the private cache can take the head of the access queue.
+    pub fn head_free(&self) -> Ticks {
+        let head = self.accesses.front().map_or(0, |id| self.accesses.get(id).line);
+        self.bank_free[self.bank_of(head)]
     }
 
     /// The head of the access queue cannot be accepted.

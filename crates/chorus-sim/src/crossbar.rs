@@ -10,6 +10,10 @@ use std::collections::VecDeque;
 use chorus_system::Network;
 
 use crate::clock::{Clock, Ticks};
+use crate::mesh::Mesh;
+
+/// A window that never fills.
+const UNLIMITED: u32 = u32::MAX / 2;
 
 /// A message as the crossbar sees it.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +63,8 @@ pub struct Crossbar {
     output_free: Vec<Ticks>,
     clock: Clock,
     latency: Ticks,
+    /// The latency from each input port to each output port, where they differ.
+    legs: Vec<Ticks>,
     window: u32,
 }
 
@@ -78,8 +84,29 @@ impl Crossbar {
             output_free: vec![0; usize::from(outputs)],
             clock,
             latency: clock.cycles(u64::from(config.latency_cycles)),
+            legs: Vec::new(),
             window,
         }
+    }
+
+    /// The same without back-pressure, and with the distances of a mesh whose controllers are its ports.
+    pub fn connecting_all(mut self, mesh: Option<&Mesh>) -> Crossbar {
+        self.window = UNLIMITED;
+        self.inputs.iter_mut().flat_map(|port| &mut port.channels).for_each(|channel| channel.window = UNLIMITED);
+        if let Some(mesh) = mesh {
+            let ports = 0..mesh.controllers();
+            self.legs = ports.clone().flat_map(|from| ports.clone().map(move |to| mesh.leg(from, to))).collect();
+        }
+        self
+    }
+
+    /// How long a message takes from an input port to an output port, without serialisation and queueing.
+    #[inline]
+    pub fn latency(&self, from: u16, to: u16) -> Ticks {
+        if self.legs.is_empty() {
+            return self.latency;
+        }
+        self.legs[usize::from(from) * self.output_free.len() + usize::from(to)]
     }
 
     /// Queues a message at an input port.
@@ -164,8 +191,9 @@ impl Crossbar {
         port.last = network;
         let length = self.clock.cycles(u64::from(parcel.flits));
         port.free = start + length;
+        let latency = self.latency(from, parcel.to);
         let output = &mut self.output_free[usize::from(parcel.to)];
-        *output = (start + self.latency).max(*output) + length;
+        *output = (start + latency).max(*output) + length;
         Flight { id: parcel.id, arrives: *output }
     }
 }
@@ -178,14 +206,15 @@ fn has_room(window: u32, parcel: &Parcel, whole: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use chorus_system::Clocks;
+    use chorus_system::{Clocks, NetworkTopology};
 
     use super::*;
     use crate::clock::ClockDomains;
 
     fn crossbar(latency_cycles: u32) -> Crossbar {
         let clocks = Clocks { core_mhz: 700, network_mhz: 700, l2_mhz: 700, dram_mhz: 700 };
-        let config = Network { flit_bytes: 32, header_bytes: 8, latency_cycles, vc_buffer_flits: 8 };
+        let topology = NetworkTopology::Crossbar;
+        let config = Network { topology, flit_bytes: 32, header_bytes: 8, latency_cycles, vc_buffer_flits: 8 };
         Crossbar::new(2, 2, 2, &config, ClockDomains::new(&clocks).network)
     }
 
@@ -229,6 +258,15 @@ mod tests {
         assert_eq!(crossbar.busy_until(0, 1), Some(5));
         assert_eq!(crossbar.busy_until(0, 5), None);
         assert_eq!(arrival(crossbar.send(0, 5)), 16);
+    }
+
+    #[test]
+    fn what_connects_all_never_holds_anybody_up() {
+        let mut crossbar = crossbar(0).connecting_all(None);
+        for id in 0..100 {
+            crossbar.enqueue(0, parcel(id, 0, 0, 1));
+            assert_eq!(arrival(crossbar.send(0, u64::from(id))), u64::from(id) + 1);
+        }
     }
 
     #[test]

@@ -11,7 +11,16 @@ use crate::stats::{COUNTERS, Distance, Machines, Unit};
 const SEVERAL_MODULES: &str = "; only on machines of several modules";
 
 /// The same, of those of machines with an L3.
-const WITH_L3: &str = "; only on machines with an L3";
+const WITH_L3: &str = "; only on machines with a memory-side L3";
+
+/// The same, of those of machines with another one.
+const WITH_COHERENT_L3: &str = "; only on machines with a coherent L3";
+
+/// The same, of those of translation units.
+const WITH_TRANSLATION: &str = "; only under protocols with translation units";
+
+/// The same, of those of meshes.
+const MESH: &str = "; only on machines whose network is a mesh";
 
 /// The same for what shared banks do between kernels.
 const WITH_COMMANDS: &str =
@@ -50,6 +59,8 @@ pub fn definitions() -> Vec<Definition> {
         Machines::All => "",
         Machines::OfSeveralModules => SEVERAL_MODULES,
         Machines::WithL3 => WITH_L3,
+        Machines::WithCoherentL3 => WITH_COHERENT_L3,
+        Machines::WithTranslation => WITH_TRANSLATION,
         Machines::WithCommands => WITH_COMMANDS,
     };
     let mut definitions: Vec<Definition> = COUNTERS
@@ -60,15 +71,15 @@ pub fn definitions() -> Vec<Definition> {
         })
         .collect();
     let totals = [
-        ("flits", "flits", "flits sent through the crossbars of modules"),
-        ("bytes", "bytes", "bytes of headers and payloads sent through the crossbars of modules"),
+        ("flits", "flits", "flits sent through the networks of modules", ""),
+        ("bytes", "bytes", "bytes of headers and payloads sent through the networks of modules", ""),
+        ("flit_hops", "flits", "sum over flits of the routers that they pass, one more than hops", MESH),
     ];
-    for (measure, unit, meaning) in totals {
-        definitions.push(Definition::new(&format!("traffic.{measure}"), unit, meaning));
-        for class in TrafficClass::ALL {
-            let label = class.label();
-            let key = format!("traffic.{measure}.{}", label.to_lowercase());
-            definitions.push(Definition::new(&key, unit, &format!("the same of class {label}: {}", class.contents())));
+    for (measure, unit, meaning, machines) in totals {
+        definitions.push(Definition::new(&format!("traffic.{measure}"), unit, &format!("{meaning}{machines}")));
+        for class in TrafficClass::BY_CONTENTS.into_iter().chain(TrafficClass::BY_REQUEST) {
+            let meaning = format!("the same of class {}: {}{machines}", class.label(), class.contents());
+            definitions.push(Definition::new(&format!("traffic.{measure}.{}", class.key()), unit, &meaning));
         }
     }
     Distance::ALL.into_iter().for_each(|distance| definitions.extend(of_distance(distance)));
@@ -106,7 +117,7 @@ fn of_distance(distance: Distance) -> Vec<Definition> {
     {
         let meaning = format!("{what} {between}{SEVERAL_MODULES}");
         definitions.push(Definition::new(&format!("{key}.{measure}"), unit, &meaning));
-        for class in TrafficClass::ALL {
+        for class in TrafficClass::BY_CONTENTS {
             let label = class.label();
             let meaning = format!("the same of class {label}: {}", class.contents());
             definitions.push(Definition::new(&format!("{key}.{measure}.{}", label.to_lowercase()), unit, &meaning));

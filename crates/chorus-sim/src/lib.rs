@@ -16,6 +16,8 @@ pub mod frontend;
 pub mod issue;
 pub mod l3;
 pub mod machine;
+pub mod mesh;
+pub mod network;
 pub mod pages;
 pub mod port;
 pub mod prefetch;
@@ -23,6 +25,7 @@ pub mod sharing;
 pub mod simulate;
 pub mod slab;
 pub mod stats;
+pub mod store_buffer;
 pub mod synthetic;
 pub mod wheel;
 

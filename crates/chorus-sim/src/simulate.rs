@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use chorus_protocol::message::TrafficClass;
+use chorus_protocol::message::{MessageSpec, TrafficClass};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, Commands, Protocol};
-use chorus_system::SystemConfig;
+use chorus_system::{NetworkTopology, SystemConfig};
 
 use crate::clock::ClockDomains;
 use crate::energy::access_energies;
@@ -239,11 +239,12 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
-    let with_l3 = config.l3.bank_bytes > 0;
     let has = |machines: Machines| match machines {
         Machines::All => true,
         Machines::OfSeveralModules => several,
-        Machines::WithL3 => with_l3,
+        Machines::WithL3 => config.l3.is_memory_side(),
+        Machines::WithCoherentL3 => config.l3.is_coherent(),
+        Machines::WithTranslation => protocol.structure().is_translated(),
         Machines::WithCommands => several && protocol.declaration().commands != Commands::None,
     };
     for spec in COUNTERS.iter().filter(|spec| has(spec.machines)) {
@@ -253,30 +254,38 @@ fn metrics(
         };
         metrics.insert(spec.key.to_string(), value as f64);
     }
-    for class in TrafficClass::ALL {
-        let (label, traffic) = (class.label().to_lowercase(), stats.traffic(class));
-        metrics.insert(format!("traffic.flits.{label}"), traffic.flits as f64);
-        metrics.insert(format!("traffic.bytes.{label}"), traffic.bytes as f64);
+    let (total, is_mesh) = (stats.total_traffic(), config.network.topology == NetworkTopology::Mesh);
+    let classes = traffic_classes(protocol).iter().map(|&class| (format!(".{}", class.key()), stats.traffic(class)));
+    for (suffix, traffic) in classes.chain([(String::new(), total)]) {
+        metrics.insert(format!("traffic.flits{suffix}"), traffic.flits as f64);
+        metrics.insert(format!("traffic.bytes{suffix}"), traffic.bytes as f64);
+        if is_mesh {
+            metrics.insert(format!("traffic.flit_hops{suffix}"), traffic.flit_hops as f64);
+        }
     }
-    let total = stats.total_traffic();
-    metrics.insert("traffic.flits".to_string(), total.flits as f64);
-    metrics.insert("traffic.bytes".to_string(), total.bytes as f64);
     if several {
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
     }
     metrics.extend(access_energies(stats, config));
-    let (dynamic, fixed) = energy_nj(total.flits, elapsed_ns, config, protocol);
+    let passed = if is_mesh { total.flit_hops } else { total.flits };
+    let (dynamic, fixed) = energy_nj(passed, elapsed_ns, config, protocol);
     metrics.insert("energy.dynamic_nj".to_string(), dynamic);
     metrics.insert("energy.static_nj".to_string(), fixed);
     metrics.insert("energy.nj".to_string(), dynamic + fixed);
     metrics
 }
 
+/// The classes by which a protocol's messages are counted.
+fn traffic_classes(protocol: &dyn Protocol) -> &'static [TrafficClass] {
+    let by_request = |spec: &MessageSpec| TrafficClass::BY_REQUEST.contains(&spec.class);
+    if protocol.messages().iter().any(by_request) { &TrafficClass::BY_REQUEST } else { &TrafficClass::BY_CONTENTS }
+}
+
 /// Messages that go so far, and how much of the links they used.
 fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &SystemConfig) -> Metrics {
     let key = distance.key();
     let mut metrics = Metrics::new();
-    for class in TrafficClass::ALL {
+    for class in TrafficClass::BY_CONTENTS {
         let (label, sent) = (class.label().to_lowercase(), stats.distant(distance, class));
         metrics.insert(format!("{key}.messages.{label}"), sent.messages as f64);
         metrics.insert(format!("{key}.bytes.{label}"), sent.bytes as f64);
@@ -297,10 +306,11 @@ fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &Syst
     metrics
 }
 
-/// Interconnect energy: dynamic per flit, static per virtual-channel buffer. Every virtual network has its buffers at every port, so a
+/// Interconnect energy: dynamic per flit, on a mesh at every router, static per virtual-channel buffer. Every virtual network has its buffers at every port, so a
 /// protocol with more virtual networks costs more (TC paper, section 8.2).
 fn energy_nj(flits: u64, elapsed_ns: f64, config: &SystemConfig, protocol: &dyn Protocol) -> (f64, f64) {
-    let ports = (config.core.count + config.l2.banks) * config.hierarchy.modules();
+    let l3_banks = if config.l3.is_coherent() { config.l2.banks } else { 0 };
+    let ports = config.cpu.count + (config.core.count + config.l2.banks) * config.hierarchy.modules() + l3_banks;
     let buffers = u32::from(protocol.virtual_networks()) * config.energy.vcs_per_network * ports;
     let dynamic_pj = flits as f64 * config.energy.flit_pj;
     // Microwatts times nanoseconds are femtojoules.

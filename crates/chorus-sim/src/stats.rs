@@ -47,6 +47,10 @@ pub enum Counter {
     L2OperationsElided,
     LinesWrittenBack,
     BoundaryTicks,
+    L3Inputs,
+    L3StallTicks,
+    TuInputs,
+    TuStallTicks,
 }
 
 /// The declaration of a counter.
@@ -71,8 +75,12 @@ pub enum Machines {
     All,
     /// Those of several modules.
     OfSeveralModules,
-    /// Those with an L3.
+    /// Those with a memory-side L3.
     WithL3,
+    /// Those with a coherent L3.
+    WithCoherentL3,
+    /// Those whose protocol has translation units.
+    WithTranslation,
     /// Those whose protocol has a command processor tell shared banks what to do between kernels.
     WithCommands,
 }
@@ -99,9 +107,19 @@ const fn several(spec: CounterSpec) -> CounterSpec {
     CounterSpec { machines: Machines::OfSeveralModules, ..spec }
 }
 
-/// A counter of machines with an L3.
+/// A counter of machines with a memory-side L3.
 const fn with_l3(spec: CounterSpec) -> CounterSpec {
     CounterSpec { machines: Machines::WithL3, ..spec }
+}
+
+/// A counter of machines with a coherent L3.
+const fn coherent_l3(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { machines: Machines::WithCoherentL3, ..spec }
+}
+
+/// A counter of translation units.
+const fn translated(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { machines: Machines::WithTranslation, ..spec }
 }
 
 /// A counter of what shared banks do between kernels.
@@ -192,6 +210,18 @@ pub const COUNTERS: &[CounterSpec] = &[
         "boundary.cycles",
         "time that kernels waited, after their launch latency or their last work-group, for the command processor and the L2s",
     )),
+    coherent_l3(count(Counter::L3Inputs, "l3.inputs", "messages consumed by banks of the L3")),
+    coherent_l3(cycles(
+        Counter::L3StallTicks,
+        "l3.stall_cycles",
+        "time the requests of a bank of the L3 waited behind one it could not serve",
+    )),
+    translated(count(Counter::TuInputs, "tu.inputs", "messages that translation units took from the network")),
+    translated(cycles(
+        Counter::TuStallTicks,
+        "tu.stall_cycles",
+        "sum over messages of the time that translation units could not take them",
+    )),
 ];
 
 /// Messages, flits and bytes of one traffic class.
@@ -201,6 +231,8 @@ pub struct Traffic {
     pub flits: u64,
     /// Bytes of headers and payloads.
     pub bytes: u64,
+    /// Flits times the routers that each passes, on a mesh.
+    pub flit_hops: u64,
 }
 
 /// How far a message goes that leaves its module.
@@ -246,8 +278,8 @@ pub struct Sent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
     counters: [u64; COUNTERS.len()],
-    traffic: [Traffic; TrafficClass::ALL.len()],
-    distant: [[Sent; TrafficClass::ALL.len()]; Distance::ALL.len()],
+    traffic: [Traffic; TrafficClass::COUNT],
+    distant: [[Sent; TrafficClass::COUNT]; Distance::ALL.len()],
 }
 
 impl Default for Stats {
@@ -273,6 +305,11 @@ impl Stats {
         let traffic = &mut self.traffic[class as usize];
         traffic.flits += flits;
         traffic.bytes += bytes;
+    }
+
+    /// Counts the way of a message on a mesh.
+    pub fn add_flit_hops(&mut self, class: TrafficClass, flit_hops: u64) {
+        self.traffic[class as usize].flit_hops += flit_hops;
     }
 
     /// Counts a message that leaves its module.
@@ -307,6 +344,7 @@ impl Stats {
         self.traffic.iter().fold(Traffic::default(), |sum, traffic| Traffic {
             flits: sum.flits + traffic.flits,
             bytes: sum.bytes + traffic.bytes,
+            flit_hops: sum.flit_hops + traffic.flit_hops,
         })
     }
 
@@ -319,6 +357,7 @@ impl Stats {
         for (value, before) in difference.traffic.iter_mut().zip(&earlier.traffic) {
             value.flits -= before.flits;
             value.bytes -= before.bytes;
+            value.flit_hops -= before.flit_hops;
         }
         for (value, before) in difference.distant.iter_mut().flatten().zip(earlier.distant.iter().flatten()) {
             value.messages -= before.messages;

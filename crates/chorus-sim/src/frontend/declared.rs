@@ -89,13 +89,13 @@ fn listed(ranges: &[Range<usize>]) -> String {
 impl Declared {
     /// What `kernel` declares where so many chiplets share it; nothing if it declares nothing, since then it may touch anything.
     pub fn of(kernel: &Kernel, chiplets: u32) -> Option<Declared> {
-        if kernel.annotations.is_empty() {
+        if kernel.declares().is_empty() {
             return None;
         }
         let of_chiplet = |index: u32| {
             let share = Share { index, count: chiplets, work_groups: kernel.work_groups };
             let mut words = Words::default();
-            for said in &kernel.annotations {
+            for said in kernel.declares() {
                 let part = said.words_of(share);
                 if said.mode == AccessMode::ReadWrite {
                     words.writable.extend_from_slice(&part);
@@ -107,7 +107,7 @@ impl Declared {
         Some(Declared {
             kernel: kernel.name.clone(),
             work_groups: kernel.work_groups,
-            recorded: kernel.annotations.iter().any(|said| said.is_recorded()),
+            recorded: kernel.declares().iter().any(|said| said.is_recorded()),
             by_chiplet: (0..chiplets).map(of_chiplet).collect(),
         })
     }

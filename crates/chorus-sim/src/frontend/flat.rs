@@ -17,7 +17,8 @@ const ROUNDS_MAX: u64 = 50_000_000;
 
 struct FlatWave {
     task: WaveTask,
-    group: usize,
+    /// Its work-group; none for a CPU thread.
+    group: Option<usize>,
     /// The wavefronts of its work-group, itself among them.
     siblings: Range<usize>,
     finished: bool,
@@ -112,9 +113,14 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
             let gpu = part_of(work_group, work_groups, gpus);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             let task = WaveTask::start(kernel, id, Rc::clone(&lds));
-            let (group, siblings) = (work_group as usize, siblings.clone());
+            let (group, siblings) = (Some(work_group as usize), siblings.clone());
             waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false });
         }
+    }
+    for thread in 0..kernel.cpu_threads() {
+        let (task, _) = WaveTask::start_cpu(kernel, thread);
+        let siblings = waves.len()..waves.len() + 1;
+        waves.push(FlatWave { task, group: None, siblings, finished: false, at_barrier: false });
     }
     waves
 }
@@ -140,7 +146,9 @@ fn issue_one(
         Operation::Alu(_) | Operation::Lds(_) => {}
         Operation::Memory(slot) => {
             let op = state.memory_op_mut(slot);
-            observer(wave.group, op, memory)?;
+            if let Some(group) = wave.group {
+                observer(group, op, memory)?;
+            }
             perform(op, memory.words_mut());
             state.complete_memory(slot);
         }

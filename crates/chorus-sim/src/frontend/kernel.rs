@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::pin::Pin;
 
 use super::annotation::{AccessMode, Annotation, Share};
+use super::cpu::Cpu;
 use super::lanes::LANES;
 use super::memory::{Buf, HostMemory};
 use super::wave::Wave;
@@ -28,8 +29,9 @@ pub struct WaveId {
 }
 
 type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>>;
+type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn Future<Output = ()>>>;
 
-/// One launch: a grid of work-groups that all run the same async function.
+/// One launch: a grid of work-groups that all run the same async function, and CPU threads that run another one beside them.
 pub struct Kernel {
     /// For statistics and messages.
     pub name: String,
@@ -44,6 +46,9 @@ pub struct Kernel {
     /// What is said of the buffers that it accesses; nothing where it may access any.
     pub annotations: Vec<Annotation>,
     body: Box<Body>,
+    /// CPU threads that start together with the work-groups.
+    cpu_threads: u32,
+    cpu_body: Option<Box<CpuBody>>,
 }
 
 impl Kernel {
@@ -62,6 +67,8 @@ impl Kernel {
             lds_bytes: 0,
             annotations: Vec::new(),
             body: Box::new(move |wave| Box::pin(body(wave))),
+            cpu_threads: 0,
+            cpu_body: None,
         }
     }
 
@@ -94,6 +101,27 @@ impl Kernel {
         self
     }
 
+    /// With CPU threads that start together with the work-groups. The launch is over when they have ended too.
+    pub fn with_cpu<F: Future<Output = ()> + 'static>(
+        mut self,
+        threads: u32,
+        body: impl Fn(Cpu) -> F + 'static,
+    ) -> Kernel {
+        self.cpu_threads = threads;
+        self.cpu_body = Some(Box::new(move |cpu| Box::pin(body(cpu))));
+        self
+    }
+
+    /// CPU threads that start together with the work-groups.
+    pub fn cpu_threads(&self) -> u32 {
+        self.cpu_threads
+    }
+
+    /// What can be believed of the annotations: nothing where CPU threads may access anything besides.
+    pub fn declares(&self) -> &[Annotation] {
+        if self.cpu_threads > 0 { &[] } else { &self.annotations }
+    }
+
     /// Registers of a work-group.
     pub fn registers_per_group(&self) -> u32 {
         self.waves_per_group * LANES as u32 * self.registers_per_item
@@ -102,6 +130,14 @@ impl Kernel {
     /// The future of one wavefront.
     pub(crate) fn start(&self, wave: Wave) -> Pin<Box<dyn Future<Output = ()>>> {
         (self.body)(wave)
+    }
+
+    /// The future of one CPU thread.
+    pub(crate) fn start_cpu(&self, cpu: Cpu) -> Pin<Box<dyn Future<Output = ()>>> {
+        match &self.cpu_body {
+            Some(body) => body(cpu),
+            None => Box::pin(std::future::ready(())),
+        }
     }
 }
 

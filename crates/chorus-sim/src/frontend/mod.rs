@@ -4,6 +4,7 @@
 //! until the compute unit issues them. Values are real: what a load returns is what the caches hold.
 
 pub mod annotation;
+pub mod cpu;
 pub mod declared;
 pub mod flat;
 pub mod kernel;
@@ -16,6 +17,7 @@ mod wave_state;
 mod word_set;
 
 pub use annotation::{AccessMode, Annotation, Share};
+pub use cpu::Cpu;
 pub use declared::{Declared, Undeclared};
 pub use kernel::{Kernel, Mismatch, Program, WaveId};
 pub use lanes::{LANES, Lanes, Mask, Word};

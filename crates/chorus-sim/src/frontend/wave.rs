@@ -124,6 +124,11 @@ impl Wave {
         posted.forget();
     }
 
+    /// Waits until the wavefront's earlier operations are performed for everybody in `scope`; later ones may see old values.
+    pub fn fence_release(&self, scope: Scope) -> Passed<'_> {
+        self.wait_for(Operation::Fence { order: Order::Release, scope })
+    }
+
     /// Stores one element per lane of `mask` for everybody in `scope`; orders nothing else.
     pub fn store_relaxed<T: Word>(&self, scope: Scope, mask: Mask, buf: Buf<T>, index: Lanes<u32>, value: Lanes<T>) {
         let posted: Load<'_, T> =
@@ -174,10 +179,14 @@ impl Wave {
 
     /// Spends the issue slots of `count` arithmetic instructions.
     pub fn alu(&self, count: u32) -> Ready<()> {
+        self.push_alu(count);
+        ready(())
+    }
+
+    pub(super) fn push_alu(&self, count: u32) {
         if count > 0 {
             self.state.borrow_mut().push(Operation::Alu(count));
         }
-        ready(())
     }
 
     /// Reads the work-group's local data share, one word per lane of `mask`.
@@ -214,13 +223,13 @@ impl Wave {
         JoinAll { loads }
     }
 
-    fn wait_for(&self, operation: Operation) -> Passed<'_> {
+    pub(super) fn wait_for(&self, operation: Operation) -> Passed<'_> {
         let ticket = self.state.borrow_mut().request(operation);
         Passed { state: &self.state, ticket }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one instruction")]
-    fn access<T: Word>(
+    pub(super) fn access<T: Word>(
         &self,
         kind: MemoryOpKind,
         order: Order,
@@ -264,7 +273,7 @@ pub struct Load<'a, T> {
 
 impl<T> Load<'_, T> {
     /// Nobody waits for it, and the queue frees its slot.
-    fn forget(mut self) {
+    pub(super) fn forget(mut self) {
         self.taken = true;
     }
 }

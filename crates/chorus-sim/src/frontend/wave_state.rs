@@ -9,6 +9,7 @@ use std::task::{Context, Waker};
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
+use super::cpu::Cpu;
 use super::kernel::{Kernel, WaveId};
 use super::lanes::{LANES, Mask};
 use super::wave::Wave;
@@ -252,6 +253,15 @@ impl WaveTask {
         let state = Rc::new(RefCell::new(WaveState::default()));
         let wave = Wave::new(id, Rc::clone(&state), lds);
         WaveTask { future: kernel.start(wave), state, ended: false }
+    }
+
+    /// Starts a CPU thread of `kernel`, and says which wavefront it counts as: the only one of work-group `thread`, of as many as there are threads.
+    pub fn start_cpu(kernel: &Kernel, thread: u32) -> (WaveTask, WaveId) {
+        let state = Rc::new(RefCell::new(WaveState::default()));
+        let work_groups = kernel.cpu_threads();
+        let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups, gpu: 0, gpus: 1 };
+        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), Rc::default()));
+        (WaveTask { future: kernel.start_cpu(cpu), state, ended: false }, id)
     }
 
     /// Runs the future until it waits or ends; returns whether it has ended. Operations may still be queued then.

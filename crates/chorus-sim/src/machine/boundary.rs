@@ -66,10 +66,10 @@ impl<const W: usize> Machine<'_, W> {
         Ok(self.over.pop_front())
     }
 
-    /// Notes whether all work-groups have finished.
+    /// Notes whether all work-groups and CPU threads have finished.
     pub(super) fn count_finished(&mut self, stream: usize) {
         let launch = &mut self.launches[stream];
-        if launch.finished_groups == launch.kernel.work_groups {
+        if launch.finished == launch.kernel.work_groups + launch.kernel.cpu_threads() {
             launch.phase = Phase::Finished;
             self.launches_changed = true;
         }

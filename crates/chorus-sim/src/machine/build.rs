@@ -5,21 +5,21 @@ use std::collections::VecDeque;
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
-use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach};
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach, Structure};
 use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, SystemConfig};
 
 use super::between_modules::SIDES;
 use super::flights::Flights;
-use super::{Bank, Latencies, Machine, PrivateCache, SimError};
+use super::{Bank, Latencies, Machine, PrivateCache, SimError, TranslationUnit};
 use crate::clock::ClockDomains;
 use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
-use crate::crossbar::Crossbar;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
 use crate::frontend::HostMemory;
 use crate::l3::Slice;
+use crate::network::Interconnect;
 use crate::pages::{HOME_SHIFT, Pages};
 use crate::sharing::Sharing;
 use crate::simulate::Settings;
@@ -37,26 +37,16 @@ impl<'a, const W: usize> Machine<'a, W> {
     where
         P: Protocol + Build<W> + ?Sized,
     {
-        let clocks = ClockDomains::new(&config.clocks);
-        let topology = topology(config);
+        let clocks = ClockDomains::of(config);
+        check_structure(config, protocol.structure(), protocol.title())?;
+        let topology = protocol.structure().complete(topology(config));
         check_reach(topology, protocol.reach(), protocol.title(), &config.name)?;
         let several = topology.modules() > 1;
         let build = build_config(config, topology, settings);
         let networks = usize::from(protocol.virtual_networks());
-        let bank_queues = networks * if several { SIDES } else { 1 };
-        let controller = |role: Role, index: u16| {
-            protocol
-                .build(role, index, &build)
-                .ok_or_else(|| SimError::Unsupported(format!("{} has no {} controller", protocol.title(), role.name())))
-        };
-        let caches = (0..topology.l1s).map(|index| Ok(PrivateCache::new(controller(Role::L1, index)?, networks)));
-        let caches = caches.collect::<Result<Vec<_>, SimError>>()?;
-        let banks = (0..topology.l2s).map(|index| Ok(Bank::new(controller(Role::L2, index)?, bank_queues)));
-        let banks = banks.collect::<Result<Vec<_>, SimError>>()?;
-        let crossbar = |inputs, outputs| {
-            Crossbar::new(inputs, outputs, protocol.virtual_networks(), &config.network, clocks.network)
-        };
-        let agents = usize::from(topology.l1s + topology.l2s);
+        let Controllers { caches, banks, tus } = Controllers::new(config, protocol, &build)?;
+        let network = Interconnect::new(config, topology, protocol.virtual_networks(), &clocks);
+        let agents = usize::from(topology.controllers());
         Ok(Machine {
             config,
             clocks,
@@ -68,15 +58,16 @@ impl<'a, const W: usize> Machine<'a, W> {
             pages: Pages::new(&config.memory, config.hierarchy.modules(), memory.buffers(), config.l1.line_bytes),
             memory,
             wheel: Wheel::default(),
-            units: (0..topology.l1s).map(|_| ComputeUnit::new(config, &clocks)).collect(),
+            units: (0..topology.l1s).map(|unit| ComputeUnit::new(config, &clocks, topology.is_cpu(unit))).collect(),
+            channels: banks.iter().map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes)).collect(),
+            channel_scheduled: vec![false; banks.len()],
+            memory_legs: (0..banks.len()).map(|bank| network.memory_leg(bank as u16)).collect(),
             caches,
             banks,
-            requests: crossbar(topology.l1s, topology.l2s),
-            responses: crossbar(topology.l2s, topology.l1s),
+            tus,
+            network,
             fabric: several.then(|| Fabric::new(config, &clocks)),
             slices: slices(config, topology, &clocks, protocol.writes_through(&settings.parameters)),
-            channels: channels(config, topology, &clocks),
-            channel_scheduled: vec![false; usize::from(topology.l2s)],
             in_flight: Flights::default(),
             outbox: Outbox::default(),
             instant: VecDeque::new(),
@@ -99,9 +90,44 @@ impl<'a, const W: usize> Machine<'a, W> {
     }
 }
 
-/// The memory channels, one beside every shared bank.
-fn channels(config: &SystemConfig, topology: Topology, clocks: &ClockDomains) -> Vec<Channel> {
-    (0..topology.l2s).map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes)).collect()
+/// All controllers, with the queues before them.
+struct Controllers<const W: usize> {
+    caches: Vec<PrivateCache<W>>,
+    banks: Vec<Bank<W>>,
+    tus: Vec<TranslationUnit<W>>,
+}
+
+impl<const W: usize> Controllers<W> {
+    /// Those that a protocol builds for a machine.
+    fn new<P>(config: &SystemConfig, protocol: &P, build: &BuildConfig) -> Result<Self, SimError>
+    where
+        P: Protocol + Build<W> + ?Sized,
+    {
+        let topology = build.topology;
+        let networks = usize::from(protocol.virtual_networks());
+        let bank_queues = networks * if topology.modules() > 1 { SIDES } else { 1 };
+        let controller = |role: Role, index: u16| {
+            protocol
+                .build(role, index, build)
+                .ok_or_else(|| SimError::Unsupported(format!("{} has no {} controller", protocol.title(), role.name())))
+        };
+        let stores = |index| {
+            if topology.is_cpu(index) { config.cpu.store_buffer_entries } else { config.core.store_buffer_entries }
+        };
+        let of = |role, count| (0..count).map(move |index| (role, index));
+        let caches = of(Role::L1, topology.l1s)
+            .map(|(role, index)| Ok(PrivateCache::new(controller(role, index)?, networks, stores(index))));
+        let banks = of(Role::L2, topology.l2s)
+            .chain(of(Role::L3, topology.l3s))
+            .map(|(role, index)| Ok(Bank::new(controller(role, index)?, bank_queues)));
+        let tus = of(Role::Tu, topology.tus)
+            .map(|(role, index)| Ok(TranslationUnit::new(controller(role, index)?, networks)));
+        Ok(Controllers {
+            caches: caches.collect::<Result<_, SimError>>()?,
+            banks: banks.collect::<Result<_, SimError>>()?,
+            tus: tus.collect::<Result<_, SimError>>()?,
+        })
+    }
 }
 
 /// The agents of a configuration.
@@ -110,25 +136,41 @@ fn topology(config: &SystemConfig) -> Topology {
     Topology {
         gpus: config.hierarchy.gpus as u16,
         gpms: config.hierarchy.gpms as u16,
-        l1s: (config.core.count * modules) as u16,
-        l2s: (config.l2.banks * modules) as u16,
         interleave: config.l2.interleave_lines,
         home_shift: HOME_SHIFT,
+        cpus: config.cpu.count as u16,
+        ..Topology::one_gpu((config.cpu.count + config.core.count * modules) as u16, (config.l2.banks * modules) as u16)
     }
 }
 
-/// The slices of the L3, or none.
+/// The slices of a memory-side L3, or none.
 fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains, writes_through: bool) -> Vec<Slice> {
-    let count = if config.l3.bank_bytes == 0 { 0 } else { topology.l2s };
+    let count = if config.l3.is_memory_side() { topology.l2s } else { 0 };
     let slice = || Slice::new(&config.l3, &config.dram, clocks.core, config.l1.line_bytes, writes_through);
     (0..count).map(|_| slice()).collect()
 }
 
-/// Module and GPU of every private cache, bank and memory channel.
+/// Module and GPU of every agent.
 fn places(topology: Topology) -> Vec<(u8, u8)> {
-    let agents = (0..topology.l1s + 2 * topology.l2s).map(AgentId);
+    let agents = (0..topology.agents()).map(AgentId);
     let modules = agents.map(|agent| topology.module_of(agent));
     modules.map(|module| (module as u8, topology.gpu_of(module) as u8)).collect()
+}
+
+/// Refuses machines with more or fewer levels of coherent caches than the protocol has.
+fn check_structure(config: &SystemConfig, structure: Structure, protocol: &str) -> Result<(), SimError> {
+    let system = &config.name;
+    match (structure.has_l3(), config.l3.is_coherent()) {
+        (true, false) => Err(SimError::Unsupported(format!(
+            "{protocol} is a protocol for three levels of caches; the system {system} has no coherent L3 (l3.kind and l3.bank_bytes)\n\
+             hint: the system spandex-hier has one"
+        ))),
+        (false, true) => Err(SimError::Unsupported(format!(
+            "{protocol} is a protocol for two levels of caches; the system {system} has a coherent L3 behind them (l3.kind and l3.bank_bytes)\n\
+             hint: --set l3.bank_bytes=0 leaves it out, and the system spandex has none"
+        ))),
+        (true, true) | (false, false) => Ok(()),
+    }
 }
 
 /// Refuses machines that are too large for protocols of one module: those of several, and those with more private caches than such protocols tell apart.
@@ -152,6 +194,10 @@ fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -
     Ok(())
 }
 
+fn has_store_buffers(config: &SystemConfig) -> bool {
+    config.core.store_buffer_entries > 0 || config.cpu.count > 0 && config.cpu.store_buffer_entries > 0
+}
+
 fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -> BuildConfig {
     let policy = |replacement| match replacement {
         chorus_system::Replacement::Lru => Replacement::Lru,
@@ -172,6 +218,12 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
             mshrs: config.l2.mshrs,
             replacement: policy(config.l2.replacement),
         },
+        l3: CacheShape {
+            sets: (config.l3.bank_bytes / line / config.l3.ways).max(1),
+            ways: config.l3.ways,
+            mshrs: config.l2.mshrs,
+            replacement: policy(config.l2.replacement),
+        },
         directory: DirectoryShape {
             sets: config.directory.entries / config.l2.banks / config.directory.ways,
             ways: config.directory.ways,
@@ -184,7 +236,8 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
             },
         },
         page_lines: (config.memory.page_bytes / line).max(1),
-        waves: config.core.wavefronts as u16,
+        // What leaves store buffers has a number of its own.
+        waves: config.core.wavefronts as u16 + u16::from(has_store_buffers(config)),
         fences: settings.fences,
         parameters: settings.parameters,
         fault: settings.fault,

@@ -76,7 +76,7 @@ impl<const W: usize> Machine<'_, W> {
         let mut state = running.task.state().borrow_mut();
         let op = state.memory_op(slot);
         let returns = op.kind != MemoryOpKind::Store;
-        if returns && running.loads_in_flight >= self.config.core.loads_in_flight {
+        if returns && running.loads_in_flight >= cu.loads_in_flight_max {
             cu.waiting_for_loads |= 1 << wave;
             return Ok(false);
         }
@@ -127,17 +127,7 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             running.last_operation = "end of kernel";
         }
-        let wave_number = wave as u16;
-        cu.accesses.push(Access {
-            kind,
-            wave: wave_number,
-            slot: 0,
-            lanes: 0,
-            line: 0,
-            whole_line: false,
-            issued: now,
-            outstanding: true,
-        });
+        cu.accesses.push(Access::new(kind, wave as u16, 0, now));
         cu.slots.block(wave);
         self.schedule_access(unit);
         true
@@ -165,7 +155,7 @@ impl<const W: usize> Machine<'_, W> {
         state.pop();
         drop(state);
         self.stats.add(Counter::LdsAccesses, u64::from(count));
-        let latency = self.clocks.core.cycles(u64::from(count * self.config.core.lds_latency_cycles));
+        let latency = cu.clock.cycles(u64::from(count * self.config.core.lds_latency_cycles));
         self.wheel.schedule(self.wheel.now() + latency, Event::LdsDone { unit, wave: wave as u16 });
     }
 
@@ -243,7 +233,7 @@ impl<const W: usize> Machine<'_, W> {
         let cu = &mut self.units[usize::from(unit)];
         if !cu.access_scheduled && !cu.accesses.is_empty() {
             cu.access_scheduled = true;
-            let time = self.clocks.core.edge(self.wheel.now()).max(cu.access_free);
+            let time = cu.clock.edge(self.wheel.now()).max(cu.head_free());
             self.wheel.schedule(time, Event::Access(unit));
         }
     }
@@ -253,7 +243,8 @@ impl<const W: usize> Machine<'_, W> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         cu.access_scheduled = false;
-        let Some(id) = cu.accesses.front() else { return Ok(()) };
+        let Some(first) = cu.accesses.front() else { return Ok(()) };
+        let Some(id) = self.next_past_buffer(unit, first) else { return Ok(()) };
         if self.port_is_full(Role::L1, unit) {
             self.units[usize::from(unit)].stall(now, Stalled::Port);
             return Ok(());
@@ -286,7 +277,7 @@ impl<const W: usize> Machine<'_, W> {
             return Ok(());
         }
         let now = self.wheel.now();
-        if self.clocks.core.edge(now).max(cu.access_free) == now {
+        if cu.clock.edge(now).max(cu.head_free()) == now {
             return self.serve_accesses(unit);
         }
         self.schedule_access(unit);
@@ -303,36 +294,25 @@ impl<const W: usize> Machine<'_, W> {
     /// Bookkeeping for an access that the private cache has accepted. Operations that it completes at once take its latency.
     fn accepted(&mut self, unit: u16, id: u32) {
         let now = self.wheel.now();
-        let cu = &mut self.units[usize::from(unit)];
-        cu.accesses.accept();
-        cu.access_free = now + self.clocks.core.cycles(1);
-        if let Some((since, _)) = cu.stalled.take() {
-            self.stats.add(Counter::L1StallTicks, now - since);
-        }
-        let access = *cu.accesses.get(id);
+        let access = *self.units[usize::from(unit)].accesses.get(id);
+        self.leave_queue(unit, &access);
         self.count_access(access.kind);
         if self.fabric.is_some() && access.touches_line() {
             let misses = access.kind == AccessKind::Load && self.outbox.completions.is_empty();
             self.count_remote_access(unit, access.line, misses);
         }
-        let cu = &mut self.units[usize::from(unit)];
-        let waiting = cu.waiting_for_queue != 0;
-        if access.kind == AccessKind::Store {
+        if matches!(access.kind, AccessKind::Store | AccessKind::Drain) {
             self.progress = now;
             if self.values == Values::Decreed {
                 let head = &self.caches[usize::from(unit)].head;
                 write_line(self.memory.words_mut(), LineAddr(access.line), head.mask, &head.data);
             }
-            let running = cu.wave(usize::from(access.wave));
-            let mut state = running.task.state().borrow_mut();
-            let op = state.memory_op_mut(access.slot);
-            op.accesses -= 1;
-            if op.accesses == 0 {
-                state.complete_memory(access.slot);
-            }
+        }
+        if access.kind == AccessKind::Store {
+            self.store_posted(unit, &access);
         }
         if !self.outbox.completions.is_empty() {
-            let done = now + self.latencies.l1;
+            let done = now + self.latencies.of_l1(self.units[usize::from(unit)].is_cpu);
             let mut completions = std::mem::take(&mut self.outbox.completions);
             for completion in &completions {
                 self.record_values(unit, completion);
@@ -341,10 +321,54 @@ impl<const W: usize> Machine<'_, W> {
             completions.clear();
             self.outbox.completions = completions;
         }
-        if waiting {
+        self.use_queue_room(unit);
+    }
+
+    /// An access has had its turn: the head of the queue, or something of the store buffer's own before it.
+    pub(super) fn leave_queue(&mut self, unit: u16, access: &Access) {
+        let now = self.wheel.now();
+        let cu = &mut self.units[usize::from(unit)];
+        let bank = cu.bank_of(access.line);
+        cu.bank_free[bank] = now + cu.clock.cycles(1);
+        if let Some((since, _)) = cu.stalled.take() {
+            self.stats.add(Counter::L1StallTicks, now - since);
+        }
+        let buffer = self.caches[usize::from(unit)].store_buffer.as_mut();
+        match (access.kind, buffer) {
+            (AccessKind::Drain, Some(buffer)) => {
+                buffer.leaving = None;
+                buffer.remove(access.line);
+            }
+            (AccessKind::Follow { .. }, Some(buffer)) => {
+                buffer.leaving = None;
+                buffer.followed = true;
+            }
+            (_, buffer) => {
+                cu.accesses.accept();
+                if let Some(buffer) = buffer {
+                    buffer.followed = false;
+                }
+            }
+        }
+    }
+
+    /// Lets a wavefront that waits for room in the access queue go on.
+    pub(super) fn use_queue_room(&mut self, unit: u16) {
+        if self.units[usize::from(unit)].waiting_for_queue != 0 {
             self.settle(unit);
             self.wake_for_queue(unit);
             self.plan_issue(unit);
+        }
+    }
+
+    /// One access of a store has been taken; with the last, the instruction is over for its wavefront.
+    pub(super) fn store_posted(&mut self, unit: u16, access: &Access) {
+        let running = self.units[usize::from(unit)].wave(usize::from(access.wave));
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op_mut(access.slot);
+        op.accesses -= 1;
+        if op.accesses == 0 {
+            state.complete_memory(access.slot);
         }
     }
 
@@ -355,15 +379,15 @@ impl<const W: usize> Machine<'_, W> {
                 self.stats.add(Counter::L1Loads, 1);
                 self.stats.add(if hit { Counter::L1LoadHits } else { Counter::L1LoadMisses }, 1);
             }
-            AccessKind::Store => self.stats.add(Counter::L1Stores, 1),
+            AccessKind::Store | AccessKind::Drain => self.stats.add(Counter::L1Stores, 1),
             AccessKind::Atomic => self.stats.add(Counter::L1Atomics, 1),
-            AccessKind::Fence(..) | AccessKind::End => return,
+            AccessKind::Fence(..) | AccessKind::End | AccessKind::Follow { .. } => return,
         }
         self.stats.add(Counter::L1Accesses, 1);
     }
 
     /// Writes down what the access at the head of the queue asks of the private cache.
-    fn describe_head(&mut self, unit: u16, id: u32) {
+    pub(super) fn describe_head(&mut self, unit: u16, id: u32) {
         let module = self.module_of_unit(unit);
         let cu = &mut self.units[usize::from(unit)];
         let head = &mut self.caches[usize::from(unit)].head;
@@ -373,7 +397,11 @@ impl<const W: usize> Machine<'_, W> {
             AccessKind::Fence(order, scope) => Some((order, scope)),
             // What a wavefront wrote reaches the others when its kernel ends; until then it only leaves in order.
             AccessKind::End => Some((Order::Release, Scope::WorkGroup)),
-            AccessKind::Load | AccessKind::Store | AccessKind::Atomic => None,
+            AccessKind::Load
+            | AccessKind::Store
+            | AccessKind::Atomic
+            | AccessKind::Drain
+            | AccessKind::Follow { .. } => None,
         };
         if let Some((order, scope)) = fence {
             *head = lineless_request(CoreOp::Fence, order, scope, access.wave, Txn(id));
@@ -450,6 +478,10 @@ impl<const W: usize> Machine<'_, W> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         let access = *cu.accesses.get(id);
+        if access.answers > 1 {
+            cu.accesses.get_mut(id).answers -= 1;
+            return;
+        }
         cu.accesses.remove(id);
         let wave = usize::from(access.wave);
         match access.kind {
@@ -460,7 +492,8 @@ impl<const W: usize> Machine<'_, W> {
                 }
                 self.values_returned(unit, wave, access.slot);
             }
-            AccessKind::Store => {}
+            AccessKind::Store | AccessKind::Drain => {}
+            AccessKind::Follow { fence } => self.access_done(unit, fence),
             AccessKind::Fence(..) => {
                 self.stats.add(Counter::FenceWaitTicks, now - access.issued);
                 cu.wave(wave).task.state().borrow_mut().pass();

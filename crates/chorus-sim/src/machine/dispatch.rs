@@ -8,7 +8,7 @@ use chorus_system::Core;
 
 use super::launch::{Launch, Phase};
 use super::{Machine, SimError};
-use crate::compute_unit::{ComputeUnit, Group, WaveSlot};
+use crate::compute_unit::{Needs, WaveSlot};
 use crate::frontend::{Kernel, WaveId, WaveTask};
 use crate::stats::Counter;
 
@@ -29,6 +29,17 @@ impl<const W: usize> Machine<'_, W> {
                 return Err(SimError::Unsupported(text));
             }
         }
+        let (cpus, threads) = (self.config.cpu.count, kernel.cpu_threads());
+        let (runners, capacity) = match cpus {
+            0 => ("compute units", cpu_threads_of_unit(core) * core.count * self.config.hierarchy.modules()),
+            cores => ("CPU cores", cores * core.wavefronts),
+        };
+        if threads > capacity {
+            let (name, system) = (&kernel.name, &self.config.name);
+            return Err(SimError::Unsupported(format!(
+                "kernel {name} has {threads} CPU threads; the {runners} of the system {system} have room for {capacity}"
+            )));
+        }
         Ok(())
     }
 
@@ -39,62 +50,80 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Places the work-groups of a module in order, one per compute unit in turn, until none fits.
+    /// Places what starts on a module in order, one per compute unit in turn, until something does not fit. CPU threads come first: what waits for one
+    /// must not keep it from starting.
     fn dispatch_module(&mut self, stream: usize, module: u16) {
-        let units = self.config.core.count as usize;
-        let mut refused = 0;
-        while refused < units {
-            let launch = &mut self.launches[stream];
-            let block = launch.block(module);
-            if block.next_group == block.end_group {
-                return;
-            }
-            let unit = usize::from(module) * units + block.next_unit;
-            block.next_unit = (block.next_unit + 1) % units;
-            if fits(&self.units[unit], &self.config.core, &launch.kernel) {
-                self.start_group(stream, module, unit as u16);
-                refused = 0;
+        loop {
+            let Launch { kernel, .. } = &self.launches[stream];
+            let kernel = Rc::clone(kernel);
+            let block = *self.launches[stream].block(module);
+            if block.next_thread < block.end_thread {
+                let Some(unit) = self.find_thread_room(stream, module) else { return };
+                self.launches[stream].block(module).next_thread += 1;
+                self.start_thread(stream, &kernel, block.next_thread, unit);
+            } else if block.next_group < block.end_group {
+                let Some(unit) = self.find_room(stream, module, Needs::of_group(&kernel)) else { return };
+                self.launches[stream].block(module).next_group += 1;
+                self.start_group(stream, &kernel, block.next_group, unit);
             } else {
-                refused += 1;
+                return;
             }
         }
     }
 
-    fn start_group(&mut self, stream: usize, module: u16, unit: u16) {
-        let launch = &mut self.launches[stream];
-        let kernel = Rc::clone(&launch.kernel);
-        let block = launch.block(module);
-        let work_group = block.next_group;
-        block.next_group += 1;
+    /// Where the next CPU thread of a module runs, if there is room: thread `i` on CPU core `i` modulo their number, or in turn on compute units
+    /// where there are none.
+    fn find_thread_room(&mut self, stream: usize, module: u16) -> Option<u16> {
+        let needs = Needs::CPU_THREAD;
+        if self.topology.cpus == 0 {
+            return self.find_room(stream, module, needs);
+        }
+        let thread = self.launches[stream].block(module).next_thread;
+        let core = thread % u32::from(self.topology.cpus);
+        self.units[core as usize].fits(&self.config.core, needs).then_some(core as u16)
+    }
+
+    /// The next compute unit of a module, in turn, that has room.
+    fn find_room(&mut self, stream: usize, module: u16, needs: Needs) -> Option<u16> {
+        let units = self.config.core.count as usize;
+        for _ in 0..units {
+            let block = self.launches[stream].block(module);
+            let unit = usize::from(self.topology.cpus) + usize::from(module) * units + block.next_unit;
+            block.next_unit = (block.next_unit + 1) % units;
+            if self.units[unit].fits(&self.config.core, needs) {
+                return Some(unit as u16);
+            }
+        }
+        None
+    }
+
+    fn start_group(&mut self, stream: usize, kernel: &Kernel, work_group: u32, unit: u16) {
+        let module = self.module_of_unit(unit);
         let (gpu, gpus) = (u32::from(self.topology.gpu_of(module)), u32::from(self.topology.gpus));
         let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
-        let cu = &mut self.units[usize::from(unit)];
-        cu.hold(&kernel);
-        let group = cu.groups.insert(Group { running: kernel.waves_per_group, at_barrier: 0 });
-        let mut slot = 0;
+        let group = self.units[usize::from(unit)].hold(Needs::of_group(kernel));
+        let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
         for wave in 0..kernel.waves_per_group {
-            let cu = &mut self.units[usize::from(unit)];
-            while cu.waves[slot].is_some() {
-                slot += 1;
-            }
-            let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            cu.waves[slot] = Some(WaveSlot {
-                task: WaveTask::start(&kernel, id, Rc::clone(&lds)),
-                id,
-                stream: stream as u8,
-                group,
-                loads_in_flight: 0,
-                ended: false,
-                idle: false,
-                at_barrier: false,
-                last_operation: "start",
-                last_line: None,
-            });
-            cu.slots.set_age(slot, self.waves_started);
-            self.waves_started += 1;
-            self.advance_wave(unit, slot);
+            let task = WaveTask::start(kernel, id, Rc::clone(&lds));
+            self.start_wave(unit, WaveSlot::new(task, id, false, stream as u8, group));
         }
+    }
+
+    fn start_thread(&mut self, stream: usize, kernel: &Kernel, thread: u32, unit: u16) {
+        let group = self.units[usize::from(unit)].hold(Needs::CPU_THREAD);
+        let (task, id) = WaveTask::start_cpu(kernel, thread);
+        self.start_wave(unit, WaveSlot::new(task, id, true, stream as u8, group));
+    }
+
+    /// A wavefront begins in a free slot, of which there is one.
+    fn start_wave(&mut self, unit: u16, wave: WaveSlot) {
+        let cu = &mut self.units[usize::from(unit)];
+        let Some(slot) = cu.waves.iter().position(Option::is_none) else { return };
+        cu.waves[slot] = Some(wave);
+        cu.slots.set_age(slot, self.waves_started);
+        self.waves_started += 1;
+        self.advance_wave(unit, slot);
     }
 
     /// A wavefront has passed its final release.
@@ -110,12 +139,12 @@ impl<const W: usize> Machine<'_, W> {
             return;
         }
         // What a work-group holds is free for another when all of it has finished.
-        cu.groups.remove(retired.group);
+        cu.free(retired.group);
         let stream = usize::from(retired.stream);
-        let launch = &mut self.launches[stream];
-        cu.free(&launch.kernel);
-        launch.finished_groups += 1;
-        self.stats.add(Counter::WorkGroups, 1);
+        self.launches[stream].finished += 1;
+        if !retired.cpu {
+            self.stats.add(Counter::WorkGroups, 1);
+        }
         self.count_finished(stream);
         self.use_room(stream, self.module_of_unit(unit));
     }
@@ -132,10 +161,8 @@ impl<const W: usize> Machine<'_, W> {
     }
 }
 
-/// Whether a compute unit has room for a work-group.
-fn fits(unit: &ComputeUnit, core: &Core, kernel: &Kernel) -> bool {
-    unit.resident < core.work_groups
-        && unit.running + kernel.waves_per_group <= core.wavefronts
-        && unit.registers + kernel.registers_per_group() <= core.registers
-        && unit.lds_bytes + kernel.lds_bytes <= core.lds_bytes
+/// CPU threads that a compute unit has room for.
+fn cpu_threads_of_unit(core: &Core) -> u32 {
+    let Needs { waves, registers, .. } = Needs::CPU_THREAD;
+    core.work_groups.min(core.wavefronts / waves).min(core.registers / registers)
 }

@@ -16,7 +16,7 @@ pub(super) struct Flight {
     pub(super) flits: u16,
     /// Its length, where it goes between modules.
     pub(super) bytes: u16,
-    /// The roles of its source and destination, and which of these roles they are.
+    /// The roles of its source and destination, and which of these roles they are. Banks of an L3 are further banks of the L2 here.
     pub(super) source: u16,
     pub(super) destination: u16,
     pub(super) from: Role,

@@ -27,13 +27,17 @@ pub(super) enum Phase {
     Over,
 }
 
-/// The work-groups of one module.
+/// What starts on one module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     /// The first that has not been started.
     pub(super) next_group: u32,
     /// The first of the next module.
     pub(super) end_group: u32,
+    /// The first CPU thread that has not been started.
+    pub(super) next_thread: u32,
+    /// The first CPU thread of the next module.
+    pub(super) end_thread: u32,
     /// The compute unit of the module that is tried next.
     pub(super) next_unit: usize,
 }
@@ -48,7 +52,8 @@ pub(super) struct Launch {
     pub(super) modules: Range<u16>,
     /// Contiguous blocks of work-groups, one for each of them.
     pub(super) blocks: Vec<Block>,
-    pub(super) finished_groups: u32,
+    /// Work-groups and CPU threads that have finished.
+    pub(super) finished: u32,
     /// When work-groups may start.
     pub(super) starts: Ticks,
     /// Private caches that have not answered the beginning or the end.
@@ -69,7 +74,9 @@ impl Launch {
         let shares = modules.len() as u32;
         let blocks = (0..shares).map(|share| {
             let Range { start, end } = groups_of(share, kernel.work_groups, shares);
-            Block { next_group: start, end_group: end, next_unit: 0 }
+            let threads = groups_of(share, kernel.cpu_threads(), shares);
+            let (next_thread, end_thread) = (threads.start, threads.end);
+            Block { next_group: start, end_group: end, next_thread, end_thread, next_unit: 0 }
         });
         let blocks = blocks.collect();
         Launch {
@@ -78,7 +85,7 @@ impl Launch {
             phase: Phase::Preparing,
             modules,
             blocks,
-            finished_groups: 0,
+            finished: 0,
             starts,
             unanswered: 0,
             orders: Orders::default(),
@@ -93,8 +100,8 @@ impl Launch {
         &mut self.blocks[usize::from(module - self.modules.start)]
     }
 
-    /// Work-groups that have not found room on a compute unit.
+    /// Work-groups, and CPU threads that count as such, that have not found room on a compute unit.
     pub(super) fn not_started(&self) -> u32 {
-        self.blocks.iter().map(|block| block.end_group - block.next_group).sum()
+        self.blocks.iter().map(|block| block.end_group - block.next_group + block.end_thread - block.next_thread).sum()
     }
 }

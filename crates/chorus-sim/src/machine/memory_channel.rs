@@ -61,7 +61,7 @@ impl<const W: usize> Machine<'_, W> {
         if decision.write {
             self.in_flight.remove(decision.id);
         } else {
-            self.wheel.schedule(decision.done, Event::Fetched(decision.id));
+            self.wheel.schedule(decision.done + self.memory_legs[index], Event::Fetched(decision.id));
         }
         self.schedule_decision(channel, decision.next);
         if self.memory_room(channel) >= MEMORY_REQUESTS_PER_STEP {

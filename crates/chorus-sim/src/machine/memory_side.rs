@@ -1,4 +1,4 @@
-//! Messages on their way: from controllers through the crossbars to controllers.
+//! Messages on their way: from controllers through the network to controllers.
 
 use std::collections::VecDeque;
 
@@ -11,22 +11,14 @@ use super::between_modules::SIDES;
 use super::boundary::stream_of;
 use super::flights::Flight;
 use super::memory_channel::MEMORY_REQUESTS_PER_STEP;
-use super::{Bank, Event, Held, Machine, SimError, controller_of, write_line};
+use super::{Bank, Event, Held, Machine, SimError, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
-use crate::crossbar::{Crossbar, Parcel};
+use crate::crossbar::Parcel;
 use crate::stats::Counter;
 
 /// Marks a message between a bank and its memory channel.
 const TO_MEMORY: u8 = u8::MAX;
-
-/// The crossbar that carries what `from` sends.
-fn crossbar_from<'m>(from: Role, requests: &'m mut Crossbar, responses: &'m mut Crossbar) -> &'m mut Crossbar {
-    match from {
-        Role::L1 => requests,
-        Role::L2 | Role::Memory => responses,
-    }
-}
 
 /// Flits of 16 bytes of a message, as gem5's network counts them: one, and those of a whole line if it carries data, however little.
 pub(super) fn short_flits<const W: usize>(carries_data: bool) -> u64 {
@@ -34,7 +26,7 @@ pub(super) fn short_flits<const W: usize>(carries_data: bool) -> u64 {
 }
 
 /// Bytes of data that a message carries.
-fn payload_bytes<const W: usize>(message: &Message<W>, spec: &MessageSpec) -> u32 {
+pub(super) fn payload_bytes<const W: usize>(message: &Message<W>, spec: &MessageSpec) -> u32 {
     match spec.size {
         Size::Control => 0,
         Size::Line => W as u32 * 4,
@@ -70,10 +62,14 @@ impl<const W: usize> Machine<'_, W> {
     /// Delivers the messages that take no time, and those that they cause, in the order sent.
     fn deliver_instant(&mut self) -> Result<(), SimError> {
         while let Some(message) = self.instant.pop_front() {
-            let controller = controller_of(&mut self.caches, &mut self.banks, self.topology, message.dst);
-            controller.step_making_room(&Input::Message(&message), &mut self.outbox)?;
+            let mut outbox = std::mem::take(&mut self.outbox);
+            let outcome = self.controller(message.dst).step_making_room(&Input::Message(&message), &mut outbox);
+            self.outbox = outbox;
+            let outcome = outcome?;
+            debug_assert_eq!(outcome, Outcome::Done, "a message that takes no time cannot wait: {message:?}");
             self.finish_completions(message.dst);
-            self.route(message.dst, true)?;
+            self.route(message.dst, !self.comes_from_l3(&message))?;
+            self.changed(message.dst);
         }
         Ok(())
     }
@@ -81,11 +77,13 @@ impl<const W: usize> Machine<'_, W> {
     /// Puts a message on its way, after the latency of its sender.
     fn post(&mut self, from: Role, message: &Message<W>, spec: &MessageSpec, network: u8, lookup: bool) {
         let delay = match from {
-            Role::L1 => self.latencies.l1,
-            Role::L2 | Role::Memory => {
+            Role::L1 => self.latencies.of_l1(self.topology.is_cpu(message.src.0)),
+            Role::Tu => self.translation_delay(message, spec),
+            Role::L2 | Role::L3 | Role::Memory => {
                 let tag = if lookup { self.latencies.l2_tag } else { 0 };
-                let data = if payload_bytes(message, spec) > 0 { self.latencies.l2_data } else { 0 };
-                tag + data
+                let passed_on = !lookup && from == Role::L2;
+                let data = if passed_on { self.latencies.l2_fill } else { self.latencies.l2_data };
+                tag + if payload_bytes(message, spec) > 0 { data } else { 0 }
             }
         };
         self.post_at(message, spec, network, self.wheel.now() + delay);
@@ -102,15 +100,16 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Puts a message on its way at `time`. Messages of one agent on one network leave in the order sent.
-    fn post_at(&mut self, message: &Message<W>, spec: &MessageSpec, network: u8, time: Ticks) {
-        let (from, source) = self.topology.role(message.src);
+    fn post_at(&mut self, message: &Message<W>, spec: &MessageSpec, network: u8, mut time: Ticks) {
+        let (from, source) = self.seat(message.src);
         let payload = payload_bytes(message, spec);
         let flits = self.flits[payload as usize];
         let bytes = self.config.network.header_bytes + payload;
-        let (to, destination) = self.topology.role(message.dst);
+        let (to, destination) = self.seat(message.dst);
         let mut way = None;
         if network == TO_MEMORY {
             self.banks[usize::from(source)].to_memory += 1;
+            time += self.memory_legs[usize::from(source)];
             // Later fetches are behind a write-back on the same channel, so they may find it in memory already.
             if message.kind == memory::WB && self.values == Values::Carried {
                 let line = self.pages.virtual_line(message.line);
@@ -125,6 +124,9 @@ impl<const W: usize> Machine<'_, W> {
                 self.stats.add(Counter::L1L2Flits, short_flits::<W>(payload > 0));
                 self.stats.add(Counter::NetworkMessages, 1);
                 self.stats.add_traffic(spec.class, u64::from(flits), u64::from(bytes));
+                if let Some(routers) = self.network.routers((from, source), (to, destination)) {
+                    self.stats.add_flit_hops(spec.class, u64::from(flits) * routers);
+                }
             }
         }
         let time = self.in_order(message.src, network, time);
@@ -155,7 +157,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message leaves its controller, or comes to the next port on its way to another module.
     pub(super) fn inject(&mut self, id: u32) {
-        let &Flight { flits, network, from, source, destination, hop, .. } = self.in_flight.get(id);
+        let &Flight { flits, network, from, source, to, destination, hop, .. } = self.in_flight.get(id);
         if let Some(hop) = hop {
             self.travel(id, hop);
             return;
@@ -169,52 +171,59 @@ impl<const W: usize> Machine<'_, W> {
             return;
         }
         let now = self.wheel.now();
-        let parcel = Parcel { id, to: destination, network, flits: u32::from(flits) };
-        let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
-        if let Some(flight) = crossbar.pass(source, parcel, now) {
+        let parcel = Parcel { id, to: self.network.port(to, destination), network, flits: u32::from(flits) };
+        let port = self.network.port(from, source);
+        let crossbar = self.network.crossbar_mut(from);
+        if let Some(flight) = crossbar.pass(port, parcel, now) {
             self.depart(id, flight.arrives);
             return;
         }
-        crossbar.enqueue(source, parcel);
+        crossbar.enqueue(port, parcel);
         self.send(from, source);
     }
 
     /// A port that was busy is free.
-    pub(super) fn wake_port(&mut self, from: Role, port: u16) {
-        crossbar_from(from, &mut self.requests, &mut self.responses).woken(port);
-        self.send(from, port);
+    pub(super) fn wake_port(&mut self, from: Role, index: u16) {
+        let port = self.network.port(from, index);
+        self.network.crossbar_mut(from).woken(port);
+        self.send(from, index);
     }
 
-    /// Lets the port of a compute unit or a bank send what it can, now or when it is free.
-    fn send(&mut self, from: Role, port: u16) {
+    /// Lets the port of a private cache, a bank or a translation unit send what it can, now or when it is free.
+    fn send(&mut self, from: Role, index: u16) {
         let now = self.wheel.now();
+        let port = self.network.port(from, index);
         loop {
-            let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
+            let crossbar = self.network.crossbar_mut(from);
             if crossbar.waiting(port) == 0 {
                 break;
             }
             if let Some(free) = crossbar.busy_until(port, now) {
                 if crossbar.ask_to_wake(port) {
-                    self.wheel.schedule(free, Event::Send { from, port });
+                    self.wheel.schedule(free, Event::Send { from, port: index });
                 }
                 break;
             }
             let Some(flight) = crossbar.send(port, now) else { break };
             self.depart(flight.id, flight.arrives);
         }
-        if self.port_is_full(from, port) {
+        if self.port_is_full(from, index) {
             return;
         }
         match from {
-            Role::L1 => self.retry_access(port, Stalled::Port),
-            Role::L2 | Role::Memory => self.retry_bank(port, Held::Port),
+            Role::L1 => self.retry_access(index, Stalled::Port),
+            Role::Tu => self.retry_client(index),
+            Role::L2 | Role::L3 | Role::Memory => self.retry_bank(index, Held::Port),
         }
     }
 
     /// Whether so many messages wait at a port that the controller behind it takes no more inputs that could add to them.
-    pub(super) fn port_is_full(&mut self, from: Role, port: u16) -> bool {
-        let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
-        crossbar.waiting(port) >= self.config.network.vc_buffer_flits
+    pub(super) fn port_is_full(&mut self, from: Role, index: u16) -> bool {
+        let port = match from {
+            Role::L1 if !self.tus.is_empty() => self.port_of_cache(index),
+            Role::L1 | Role::L2 | Role::L3 | Role::Tu | Role::Memory => self.network.port(from, index),
+        };
+        self.network.crossbar(from).waiting(port) >= self.config.network.vc_buffer_flits
     }
 
     /// Serves a bank again if what held it up may have changed.
@@ -225,8 +234,10 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     fn depart(&mut self, id: u32, arrives: Ticks) {
-        let &Flight { flits, enqueued, .. } = self.in_flight.get(id);
-        let unloaded = self.latencies.network + self.clocks.network.cycles(u64::from(flits));
+        let &Flight { flits, enqueued, from, source, to, destination, .. } = self.in_flight.get(id);
+        let ports = (self.network.port(from, source), self.network.port(to, destination));
+        let latency = self.network.crossbar(from).latency(ports.0, ports.1);
+        let unloaded = latency + self.clocks.network.cycles(u64::from(flits));
         self.stats.add(Counter::NetworkQueueTicks, (arrives - enqueued).saturating_sub(unloaded));
         self.wheel.schedule(arrives, Event::Arrive(id));
     }
@@ -266,17 +277,24 @@ impl<const W: usize> Machine<'_, W> {
         }
         *planned = None;
         self.tell_time();
-        let controller = controller_of(&mut self.caches, &mut self.banks, self.topology, agent);
-        controller.step_making_room(&Input::Time(Passage::Wake), &mut self.outbox)?;
+        let mut outbox = std::mem::take(&mut self.outbox);
+        let outcome = self.controller(agent).step_making_room(&Input::Time(Passage::Wake), &mut outbox);
+        self.outbox = outbox;
+        outcome?;
         self.plan_wake(agent);
-        match self.topology.role(agent) {
+        match self.seat(agent) {
             (Role::L1, unit) => {
                 self.finish_completions(agent);
                 self.route(agent, true)?;
                 self.retry_boundary(unit)?;
                 self.retry_access_now(unit)
             }
-            (Role::L2 | Role::Memory, bank) => {
+            (Role::Tu, _) => {
+                self.route(agent, true)?;
+                self.changed(agent);
+                Ok(())
+            }
+            (Role::L2 | Role::L3 | Role::Memory, bank) => {
                 self.route(agent, false)?;
                 self.retry_bank(bank, Held::Lines);
                 Ok(())
@@ -299,7 +317,8 @@ impl<const W: usize> Machine<'_, W> {
                 self.retry_boundary(destination)?;
                 self.retry_access_now(destination)
             }
-            Role::L2 | Role::Memory => {
+            Role::Tu => self.look_up_translation(destination, id),
+            Role::L2 | Role::L3 | Role::Memory => {
                 let idle = self.banks[usize::from(destination)].is_idle() && self.is_free(destination);
                 if idle && self.serve_at_once(destination, id, side)? {
                     return Ok(());
@@ -343,7 +362,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// The message at a place of a queue, if a controller may take it from there: the head, or any where order does not matter.
-    fn selectable<'q>(&self, queue: &'q VecDeque<u32>, place: usize) -> Option<&'q u32> {
+    pub(super) fn selectable<'q>(&self, queue: &'q VecDeque<u32>, place: usize) -> Option<&'q u32> {
         queue.get(place).filter(|_| place == 0 || self.delivery == Delivery::AnyOrder)
     }
 
@@ -384,17 +403,18 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// A message has been taken by its destination: its source may send more.
-    fn consume(&mut self, id: u32) {
+    pub(super) fn consume(&mut self, id: u32) {
         let &Flight { flits, network, from, source, hop, .. } = self.in_flight.get(id);
         self.in_flight.remove(id);
         if hop.is_some() {
             return;
         }
         let now = self.wheel.now();
-        let crossbar = crossbar_from(from, &mut self.requests, &mut self.responses);
-        crossbar.consumed(source, network, u32::from(flits));
+        let port = self.network.port(from, source);
+        let crossbar = self.network.crossbar_mut(from);
+        crossbar.consumed(port, network, u32::from(flits));
         // A busy port sends when it is free.
-        if crossbar.waiting(source) > 0 && crossbar.busy_until(source, now).is_none() {
+        if crossbar.waiting(port) > 0 && crossbar.busy_until(port, now).is_none() {
             self.send(from, source);
         }
     }
@@ -538,20 +558,23 @@ impl<const W: usize> Machine<'_, W> {
         let input = Input::Message(self.in_flight.message(id));
         let controller = &mut self.banks[usize::from(bank)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
-        self.plan_wake(self.topology.l2(bank));
+        // Banks of an L3 follow those of the L2.
+        let agent = self.topology.l2(bank);
+        self.plan_wake(agent);
         self.finish_commands();
-        self.route(self.topology.l2(bank), lookup)?;
+        self.route(agent, lookup && !self.comes_from_l3(self.in_flight.message(id)))?;
         Ok(outcome == Outcome::Done)
     }
 
     fn served(&mut self, bank: u16) {
         let now = self.wheel.now();
-        self.stats.add(Counter::L2Inputs, 1);
+        let of_l2 = bank < self.topology.l2s;
+        self.stats.add(if of_l2 { Counter::L2Inputs } else { Counter::L3Inputs }, 1);
         let state = &mut self.banks[usize::from(bank)];
         state.held = Held::No;
         state.free = now + self.clocks.l2.cycles(1);
         if let Some(since) = state.stalled_since.take() {
-            self.stats.add(Counter::L2StallTicks, now - since);
+            self.stats.add(if of_l2 { Counter::L2StallTicks } else { Counter::L3StallTicks }, now - since);
         }
         self.schedule_serve(bank);
     }

@@ -2,7 +2,8 @@
 //!
 //! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
 //! accesses to private caches, [`memory_side`] moves messages, [`last_level`] and [`memory_channel`] move lines behind the banks, [`between_modules`]
-//! moves messages from module to module, [`dispatch`] places work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`commands`] has
+//! moves messages from module to module, [`translation`] past translation units, [`store_buffering`] keeps stores from private caches, [`dispatch`] places
+//! work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`commands`] has
 //! shared banks do what is to be done between them, [`stuck`] explains runs that hang.
 
 mod between_modules;
@@ -16,7 +17,9 @@ mod last_level;
 mod launch;
 mod memory_channel;
 mod memory_side;
+mod store_buffering;
 mod stuck;
+mod translation;
 
 use std::collections::VecDeque;
 
@@ -24,27 +27,29 @@ use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
-use chorus_protocol::message::{Message, MessageSpec};
+use chorus_protocol::message::{Message, MessageSpec, Size};
 use chorus_protocol::registry::{Delivery, Protocol, Values};
-use chorus_system::SystemConfig;
+use chorus_system::{NetworkTopology, SystemConfig};
 use flights::Flights;
 use launch::Launch;
 
-use crate::clock::{ClockDomains, Ticks};
+use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
-use crate::crossbar::Crossbar;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
 use crate::frontend::{HostMemory, Undeclared};
 use crate::l3::Slice;
+use crate::network::Interconnect;
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::stats::Stats;
+use crate::store_buffer::StoreBuffer;
 use crate::wheel::Wheel;
 pub(crate) use boundary::STREAMS_MAX;
 pub use stuck::{StuckReport, StuckWave};
+use translation::TranslationUnit;
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +64,14 @@ enum Event {
     LdsDone { unit: u16, wave: u16 },
     /// A message leaves its controller, or comes to the next port on its way to another module.
     Inject(u32),
-    /// The port of a compute unit or a bank is free to send.
+    /// The port of a private cache, a bank or a translation unit is free to send.
     Send { from: Role, port: u16 },
     /// A message is at its destination.
     Arrive(u32),
+    /// A translation unit has looked a message up.
+    Translate(u32),
+    /// Something has changed at a translation unit or its cache, for which others may wait there.
+    RetryTranslation(u16),
     /// A bank serves its next input.
     Serve(u16),
     /// A bank that could not take requests because of a crowded port to other modules tries again.
@@ -183,19 +192,22 @@ struct PrivateCache<const W: usize> {
     head: CoreRequest<W>,
     /// Whether `head` is that access's.
     head_is_current: bool,
+    /// The stores before it, where units have a store buffer.
+    store_buffer: Option<StoreBuffer<W>>,
     /// Streams whose kernel's beginning or end could not be accepted yet, one bit each.
     boundaries_waiting: u64,
 }
 
 impl<const W: usize> PrivateCache<W> {
     /// An idle cache.
-    fn new(controller: Box<dyn Controller<W>>, networks: usize) -> Self {
+    fn new(controller: Box<dyn Controller<W>>, networks: usize, store_buffer_entries: u32) -> Self {
         PrivateCache {
             controller,
             queues: vec![VecDeque::new(); networks],
             waiting: 0,
             head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn(0)),
             head_is_current: false,
+            store_buffer: StoreBuffer::new(store_buffer_entries),
             boundaries_waiting: 0,
         }
     }
@@ -232,18 +244,22 @@ pub(crate) struct Machine<'a, const W: usize> {
     wheel: Wheel<Event>,
     units: Vec<ComputeUnit>,
     caches: Vec<PrivateCache<W>>,
+    /// The banks of the L2, and after them those of an L3.
     banks: Vec<Bank<W>>,
-    requests: Crossbar,
-    responses: Crossbar,
+    tus: Vec<TranslationUnit<W>>,
+    network: Interconnect,
     /// The links between modules, where there are several.
     fabric: Option<Fabric>,
     pages: Pages,
     sharing: Sharing,
     /// Module and GPU of every agent.
     places: Vec<(u8, u8)>,
-    /// The slices of the L3, one beside each bank; none where there is no L3.
+    /// The slices of a memory-side L3, one beside each bank; none where there is no such L3.
     slices: Vec<Slice>,
+    /// One for each bank, those that have none to send to included.
     channels: Vec<Channel>,
+    /// How long it takes from each bank to the memory controller.
+    memory_legs: Vec<Ticks>,
     channel_scheduled: Vec<bool>,
     in_flight: Flights<W>,
     outbox: Outbox<W>,
@@ -274,21 +290,38 @@ pub(crate) struct Machine<'a, const W: usize> {
 /// What the configuration says about time, in ticks.
 struct Latencies {
     l1: Ticks,
+    /// The same of a CPU core's private cache.
+    cpu_l1: Ticks,
     l2_tag: Ticks,
     l2_data: Ticks,
-    network: Ticks,
+    /// What an L2 bank adds to data that has come from the next level and is passed on.
+    l2_fill: Ticks,
+    tu: Ticks,
     l3: Ticks,
 }
 
 impl Latencies {
     fn new(config: &SystemConfig, clocks: &ClockDomains) -> Latencies {
+        let data = clocks.l2.cycles(u64::from(config.l2.data_latency_cycles));
+        let l1_clock = |own: Clock| match config.network.topology {
+            NetworkTopology::Crossbar => own,
+            NetworkTopology::Mesh => clocks.network,
+        };
         Latencies {
-            l1: clocks.core.cycles(u64::from(config.l1.latency_cycles)),
+            l1: l1_clock(clocks.core).cycles(u64::from(config.l1.latency_cycles)),
+            cpu_l1: l1_clock(clocks.cpu).cycles(u64::from(config.l1.latency_cycles)),
             l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
-            l2_data: clocks.l2.cycles(u64::from(config.l2.data_latency_cycles)),
-            network: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+            l2_data: data,
+            // What comes from an L3 is passed on as it arrives.
+            l2_fill: if config.l3.is_coherent() { 0 } else { data },
+            tu: clocks.network.cycles(u64::from(config.tu.latency_cycles)),
             l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
         }
+    }
+
+    /// The lookup of a private cache: that of a CPU core, or of a compute unit.
+    fn of_l1(&self, is_cpu: bool) -> Ticks {
+        if is_cpu { self.cpu_l1 } else { self.l1 }
     }
 }
 
@@ -349,6 +382,8 @@ impl<'a, const W: usize> Machine<'a, W> {
             Event::Inject(id) => self.inject(id),
             Event::Send { from, port } => self.wake_port(from, port),
             Event::Arrive(id) => self.arrive(id)?,
+            Event::Translate(id) => self.translate(id)?,
+            Event::RetryTranslation(unit) => self.retry_translation(unit)?,
             Event::Serve(bank) => self.serve_bank(bank)?,
             Event::Retry(bank) => self.retry_crowded(bank),
             Event::Decide(channel) => self.decide_memory(channel),
@@ -367,7 +402,8 @@ impl<'a, const W: usize> Machine<'a, W> {
     /// What the controllers have counted about themselves, under the keys of metrics.
     pub(crate) fn tallies(&self, protocol: &dyn Protocol) -> Vec<(String, f64)> {
         let banks = self.banks.iter().map(|bank| &bank.controller);
-        let controllers: Vec<_> = banks.chain(self.caches.iter().map(|cache| &cache.controller)).collect();
+        let units = self.tus.iter().map(|unit| &unit.controller);
+        let controllers: Vec<_> = banks.chain(self.caches.iter().map(|cache| &cache.controller)).chain(units).collect();
         let total = |index: usize| -> u64 {
             controllers.iter().filter_map(|controller| controller.tallies().get(index)).map(|tally| tally.get()).sum()
         };
@@ -375,30 +411,62 @@ impl<'a, const W: usize> Machine<'a, W> {
         specs.map(|(index, spec)| (metric_key(spec), total(index) as f64)).collect()
     }
 
-    /// Makes memory hold what the caches would answer, for the host to read. Costs no simulated time.
+    /// Makes memory hold what the caches would answer, for the host to read: what lies nearer to a core is newer. Costs no simulated time.
     fn write_back_for_host(&mut self) {
-        let (words, pages) = (self.memory.words_mut(), &self.pages);
+        let (words, pages, topology, specs) = (self.memory.words_mut(), &self.pages, self.topology, self.specs);
         let mut write = |line, mask, data: &LineData<W>| write_line(words, pages.virtual_line(line), mask, data);
+        let sent = |from: Role| {
+            let with_data = |message: &Message<W>| specs[usize::from(message.kind.0)].size != Size::Control;
+            let live = self.in_flight.live().filter(move |(flight, message)| flight.from == from && with_data(message));
+            live.map(|(flight, message)| (flight.to, flight.destination, message))
+        };
+        let over = self.launches.iter().all(|launch| launch.phase == launch::Phase::Over);
+        // What a translation unit gives back is still owned by its cache, as far as the shared cache knows, or there already.
+        if over && !self.tus.is_empty() {
+            self.tus.iter().for_each(|unit| unit.controller.dirty_lines(&mut write));
+            sent(Role::Tu).for_each(|(_, _, message)| write(message.line, message.mask, &message.data));
+        }
+        let (l2, l3) = self.banks.split_at(usize::from(topology.l2s));
+        l3.iter().for_each(|bank| bank.controller.dirty_lines(&mut write));
+        if !l3.is_empty() {
+            let to_l3 = sent(Role::L2).filter(|&(to, bank, _)| to == Role::L2 && bank >= topology.l2s);
+            to_l3.for_each(|(_, _, message)| write(message.line, message.mask, &message.data));
+        }
         // What another module has written of a line is newer than what its home has.
         for at_home in [true, false] {
-            for (bank, module) in self.banks.iter().zip((0..).map(|bank| bank / self.topology.banks_per_module())) {
+            for (bank, module) in l2.iter().zip((0..).map(|bank| bank / topology.banks_per_module())) {
                 bank.controller.dirty_lines(&mut |line, mask, data| {
-                    if (self.topology.home_module(line) == module) == at_home {
+                    if (topology.home_module(line) == module) == at_home {
                         write(line, mask, data);
                     }
                 });
             }
         }
-        if self.launches.iter().any(|launch| launch.phase != launch::Phase::Over) {
+        if !over {
             return;
         }
         // Every wavefront has finished, so data on its way to a bank is what a private cache gave up: newer than the bank's.
-        for (_, message) in self.in_flight.live().filter(|(flight, _)| flight.from == Role::L1) {
-            let Message { line, mask, ref data, .. } = *message;
-            write(line, mask, data);
-        }
+        sent(Role::L1).for_each(|(_, _, message)| write(message.line, message.mask, &message.data));
         for cache in &self.caches {
             cache.controller.dirty_lines(&mut write);
+        }
+    }
+
+    /// The role and number of an agent; a bank of an L3 is a further bank of the L2 here.
+    #[inline]
+    fn seat(&self, agent: AgentId) -> (Role, u16) {
+        match self.topology.role(agent) {
+            (Role::L3, index) => (Role::L2, self.topology.l2s + index),
+            seat => seat,
+        }
+    }
+
+    /// The controller that an agent id names.
+    fn controller(&mut self, agent: AgentId) -> &mut Box<dyn Controller<W>> {
+        match self.seat(agent) {
+            (Role::L1, index) => &mut self.caches[usize::from(index)].controller,
+            (Role::Tu, index) => &mut self.tus[usize::from(index)].controller,
+            (Role::L2 | Role::L3 | Role::Memory, index) => &mut self.banks[usize::from(index)].controller,
         }
     }
 }
@@ -428,17 +496,4 @@ fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
 /// A request that concerns no line.
 fn lineless_request<const W: usize>(op: CoreOp, order: Order, scope: Scope, wave: u16, txn: Txn) -> CoreRequest<W> {
     CoreRequest { op, order, scope, line: LineAddr(0), mask: ByteMask::EMPTY, data: LineData::default(), wave, txn }
-}
-
-/// The controller that an agent id names.
-fn controller_of<'m, const W: usize>(
-    caches: &'m mut [PrivateCache<W>],
-    banks: &'m mut [Bank<W>],
-    topology: Topology,
-    agent: AgentId,
-) -> &'m mut Box<dyn Controller<W>> {
-    match topology.role(agent) {
-        (Role::L1, index) => &mut caches[usize::from(index)].controller,
-        (Role::L2 | Role::Memory, index) => &mut banks[usize::from(index)].controller,
-    }
 }

@@ -23,10 +23,14 @@ pub enum Cause {
 /// One wavefront that has not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StuckWave {
-    /// Compute unit.
+    /// Compute unit, or CPU core.
     pub unit: usize,
+    /// Whether it is a CPU core.
+    pub on_cpu: bool,
     /// Wavefront slot.
     pub slot: usize,
+    /// Whether it is a CPU thread, whose number is that of its work-group.
+    pub cpu: bool,
     /// Work-group.
     pub work_group: u32,
     /// Wavefront of the work-group.
@@ -84,11 +88,13 @@ impl fmt::Display for StuckReport {
         }
         write!(f, "; {unfinished} wavefronts are unfinished:")?;
         for wave in waves {
-            write!(
-                f,
-                "\n  work-group {} wavefront {} (compute unit {}, slot {}): last operation {}",
-                wave.work_group, wave.wave, wave.unit, wave.slot, wave.last_operation
-            )?;
+            match wave.cpu {
+                true => write!(f, "\n  CPU thread {}", wave.work_group)?,
+                false => write!(f, "\n  work-group {} wavefront {}", wave.work_group, wave.wave)?,
+            }
+            let StuckWave { unit, slot, last_operation, .. } = wave;
+            let place = if wave.on_cpu { "CPU core" } else { "compute unit" };
+            write!(f, " ({place} {unit}, slot {slot}): last operation {last_operation}")?;
             if let Some(line) = wave.last_line {
                 write!(f, ", last line {:#x}", line * self.line_bytes)?;
             }
@@ -126,8 +132,10 @@ impl<const W: usize> Machine<'_, W> {
                 waits_for.sort_unstable();
                 waits_for.dedup();
                 waves.push(StuckWave {
-                    unit,
+                    unit: if cu.is_cpu { unit } else { unit - usize::from(self.topology.cpus) },
+                    on_cpu: cu.is_cpu,
                     slot,
+                    cpu: running.cpu,
                     work_group: running.id.work_group,
                     wave: running.id.wave,
                     last_operation: running.last_operation,

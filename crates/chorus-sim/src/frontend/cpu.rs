@@ -1,0 +1,112 @@
+//! What a CPU thread sees of its core: memory, fences and arithmetic, for everybody in the system.
+//!
+//! CPU threads run beside the work-groups of a launch and share its memory (Spandex paper, section IV-B). A thread is a wavefront of which one lane
+//! works: an in-order core whose loads block and whose stores are posted. On machines without CPU cores a compute unit runs it.
+
+use chorus_protocol::access::{AtomicOp, Order, Scope};
+
+use super::lanes::{LANES, Lanes, Mask, Word};
+use super::memory::Buf;
+use super::wave::{Load, Wave};
+use super::wave_state::{MemoryOpKind, Operation};
+
+/// A CPU thread, as its program sees it.
+pub struct Cpu {
+    wave: Wave,
+}
+
+impl Cpu {
+    pub(super) fn new(wave: Wave) -> Cpu {
+        Cpu { wave }
+    }
+
+    /// Which thread of the launch this is.
+    pub fn id(&self) -> u32 {
+        self.wave.work_group()
+    }
+
+    /// CPU threads of the launch.
+    pub fn threads(&self) -> u32 {
+        self.wave.id().work_groups
+    }
+
+    /// Loads one element.
+    pub async fn load<T: Word>(&self, buf: Buf<T>, index: u32) -> T {
+        self.access(MemoryOpKind::Load, Order::Weak, buf, index, None).await[0]
+    }
+
+    /// Loads adjacent elements in one instruction; up to as many as a wavefront has lanes.
+    pub async fn load_vec<T: Word, const N: usize>(&self, buf: Buf<T>, first: u32) -> [T; N] {
+        const { assert!(N <= LANES, "an instruction has one element per lane") };
+        let index = Lanes::from_fn(|lane| first + lane.min(N.saturating_sub(1)) as u32);
+        let mask = Mask::first(N);
+        let loaded = self.wave.access(MemoryOpKind::Load, Order::Weak, Scope::System, mask, buf, index, None).await;
+        std::array::from_fn(|element| loaded[element])
+    }
+
+    /// Stores one element. Posted: later fences and the end of the kernel order it.
+    pub fn store<T: Word>(&self, buf: Buf<T>, index: u32, value: T) {
+        self.access(MemoryOpKind::Store, Order::Weak, buf, index, Some(value)).forget();
+    }
+
+    /// Stores adjacent elements in one instruction; up to as many as a wavefront has lanes.
+    pub fn store_vec<T: Word, const N: usize>(&self, buf: Buf<T>, first: u32, values: [T; N]) {
+        const { assert!(0 < N && N <= LANES, "an instruction has one element per lane") };
+        let index = Lanes::from_fn(|lane| first + lane.min(N - 1) as u32);
+        let values = Lanes::from_fn(|lane| values[lane.min(N - 1)]);
+        let mask = Mask::first(N);
+        self.wave.access(MemoryOpKind::Store, Order::Weak, Scope::System, mask, buf, index, Some(values)).forget();
+    }
+
+    /// Stores one element, as it is for everybody; orders nothing else.
+    pub fn store_relaxed<T: Word>(&self, buf: Buf<T>, index: u32, value: T) {
+        self.access(MemoryOpKind::Store, Order::Relaxed, buf, index, Some(value)).forget();
+    }
+
+    /// Loads one element, as it is for everybody; orders nothing else.
+    pub async fn load_relaxed<T: Word>(&self, buf: Buf<T>, index: u32) -> T {
+        self.access(MemoryOpKind::Load, Order::Relaxed, buf, index, None).await[0]
+    }
+
+    /// Loads one element and orders what follows behind it.
+    pub async fn load_acquire<T: Word>(&self, buf: Buf<T>, index: u32) -> T {
+        self.wave.load_acquire(buf, index, Scope::System).await
+    }
+
+    /// Stores one element once everything before it is performed.
+    pub async fn store_release<T: Word>(&self, buf: Buf<T>, index: u32, value: T) {
+        self.wave.store_release(buf, index, value, Scope::System).await;
+    }
+
+    /// One read-modify-write, which orders nothing else; gives the old value.
+    pub async fn atomic<T: Word>(&self, op: AtomicOp, buf: Buf<T>, index: u32, operand: T) -> T {
+        self.access(MemoryOpKind::Atomic(op), Order::Relaxed, buf, index, Some(operand)).await[0]
+    }
+
+    /// Waits until the thread's earlier operations are performed for everybody; later ones stay behind it.
+    pub async fn fence(&self) {
+        self.wave.wait_for(Operation::Fence { order: Order::AcqRel, scope: Scope::System }).await;
+    }
+
+    /// Waits until the thread's earlier operations are performed for everybody; later ones may see old values.
+    pub async fn fence_release(&self) {
+        self.wave.fence_release(Scope::System).await;
+    }
+
+    /// Spends the issue slots of `count` arithmetic instructions.
+    pub fn alu(&self, count: u32) {
+        self.wave.push_alu(count);
+    }
+
+    fn access<T: Word>(
+        &self,
+        kind: MemoryOpKind,
+        order: Order,
+        buf: Buf<T>,
+        index: u32,
+        value: Option<T>,
+    ) -> Load<'_, T> {
+        let (mask, at) = (Mask::lane(0), Lanes::splat(index));
+        self.wave.access(kind, order, Scope::System, mask, buf, at, value.map(Lanes::splat))
+    }
+}
