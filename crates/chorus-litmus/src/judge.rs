@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use chorus_protocol::access::{Order, Scope};
 use thiserror::Error;
 
 use crate::execution::path::{Path, paths};
@@ -11,9 +12,9 @@ use crate::model::Model;
 use crate::ordered;
 use crate::ptx;
 use crate::ptx::rules::Rules;
-use crate::race::Race;
+use crate::race::{Race, unordered};
 use crate::search::{Search, Stop};
-use crate::test::{Condition, LitmusTest, Outcome, Program, Quantifier};
+use crate::test::{Condition, Instruction, LitmusTest, Outcome, Program, Quantifier, Thread};
 
 /// Steps after which a search gives up: a second or two.
 pub const BUDGET: u64 = 1 << 21;
@@ -83,7 +84,7 @@ pub enum Verdict {
 /// Registers, locations and targets that the program names must be there, as they are in programs that were parsed.
 pub fn allowed(program: &Program, model: Model) -> Result<Allowed, TooLarge> {
     let mut search = Search::new(program, None);
-    run(program, model, &mut search)?;
+    run(program, judged_by(program, model)?, &mut search)?;
     Ok(Allowed { outcomes: search.outcomes, race: search.race, executions: search.executions })
 }
 
@@ -97,7 +98,7 @@ pub fn decide(test: &LitmusTest, model: Model) -> Result<Verdict, TooLarge> {
     };
     let mut search = Search::new(&test.program, Some(goal));
     search.exhaustive = model.needs_race_freedom();
-    run(&test.program, model, &mut search)?;
+    run(&test.program, judged_by(&test.program, model)?, &mut search)?;
     if let Some(race) = search.race {
         return Ok(Verdict::Racy(race));
     }
@@ -105,17 +106,62 @@ pub fn decide(test: &LitmusTest, model: Model) -> Result<Verdict, TooLarge> {
     Ok(if holds { Verdict::Holds } else { Verdict::Fails })
 }
 
+/// The model that judges a program: for the one that tells programs with races from others, this one or that.
+fn judged_by(program: &Program, model: Model) -> Result<Model, TooLarge> {
+    if model != Model::ScForDrfOrRc {
+        return Ok(model);
+    }
+    let mut search = Search::new(program, None);
+    run(program, Model::ScForHrfIndirect, &mut search)?;
+    let mut keeps_order = true;
+    each_skeleton(program, &mut search, &mut |skeleton, _| {
+        keeps_order &= unordered(skeleton).is_none();
+        Ok(())
+    })?;
+    Ok(match search.race.is_none() && keeps_order {
+        true => Model::Sc,
+        // Release consistency knows no scopes, and what is ordered for a work-group is not for others.
+        false if is_narrow(program) => Model::PerLocation,
+        false => Model::RcPcNonAtomic,
+    })
+}
+
+/// Whether something is ordered for a work-group only, where there are several.
+fn is_narrow(program: &Program) -> bool {
+    let seat = |thread: &Thread| (thread.gpu, thread.cta);
+    let is_spread = program.threads.iter().any(|thread| seat(thread) != seat(&program.threads[0]));
+    let is_narrow = |instruction: &Instruction| match *instruction {
+        Instruction::Load { order, scope, .. }
+        | Instruction::Store { order, scope, .. }
+        | Instruction::Atomic { order, scope, .. } => order != Order::Weak && scope == Scope::WorkGroup,
+        Instruction::Fence { scope, .. } => scope == Scope::WorkGroup,
+        Instruction::Barrier { .. }
+        | Instruction::Add { .. }
+        | Instruction::Branch { .. }
+        | Instruction::Jump { .. } => false,
+    };
+    is_spread && program.threads.iter().flat_map(|thread| &thread.code).any(is_narrow)
+}
+
 /// Searches the executions of every combination of paths.
 fn run(program: &Program, model: Model, search: &mut Search) -> Result<(), TooLarge> {
+    each_skeleton(program, search, &mut |skeleton, search| match model {
+        Model::Ptx => ptx::search(skeleton, &Rules::default(), search),
+        _ => ordered::search(skeleton, model, search),
+    })
+}
+
+/// Calls `visit` with every combination of paths.
+fn each_skeleton(
+    program: &Program,
+    search: &mut Search,
+    visit: &mut dyn FnMut(&Skeleton, &mut Search) -> Result<(), Stop>,
+) -> Result<(), TooLarge> {
     let ways: Vec<Vec<Path>> = program.threads.iter().map(paths).collect::<Result<_, _>>()?;
     let result = for_each_combination(&ways, &mut Vec::new(), &mut |chosen| {
         let skeleton =
             search.spend(COMBINATION_STEPS).and_then(|()| Skeleton::new(program, chosen).map_err(Stop::TooLarge));
-        let result = skeleton.and_then(|skeleton| match model {
-            Model::Ptx => ptx::search(&skeleton, &Rules::default(), search),
-            _ => ordered::search(&skeleton, model, search),
-        });
-        match result {
+        match skeleton.and_then(|skeleton| visit(&skeleton, search)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(stop) => ControlFlow::Break(stop),
         }

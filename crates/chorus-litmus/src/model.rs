@@ -28,13 +28,18 @@ pub enum Model {
     ScForHrfDirect,
     /// SC for programs without heterogeneous races, where a chain may change its scope (Hower et al. 2014).
     ScForHrfIndirect,
+    /// SC for programs without data races in which every thread keeps the order of its synchronisation, and [`Model::RcPcNonAtomic`] for
+    /// all others: what Spandex provides (Spandex paper, section III-E). Releases and acquires order data; two synchronising accesses of a thread are kept
+    /// in order by a fence between them, by the first if it acquires, and by the second if it releases. Where others order something for a work-group only, they are
+    /// promised coherence of each location.
+    ScForDrfOrRc,
     /// The scoped model of PTX 7.5 (PTX ISA, "Memory Consistency Model"; Lustig et al. 2019).
     Ptx,
 }
 
 impl Model {
     /// All of them.
-    pub const ALL: [Model; 11] = [
+    pub const ALL: [Model; 12] = [
         Model::Sc,
         Model::Tso,
         Model::RcSc,
@@ -45,6 +50,7 @@ impl Model {
         Model::ScForDrf,
         Model::ScForHrfDirect,
         Model::ScForHrfIndirect,
+        Model::ScForDrfOrRc,
         Model::Ptx,
     ];
 
@@ -61,6 +67,7 @@ impl Model {
             Model::ScForDrf => "sc-for-drf",
             Model::ScForHrfDirect => "sc-for-hrf-direct",
             Model::ScForHrfIndirect => "sc-for-hrf-indirect",
+            Model::ScForDrfOrRc => "sc-for-drf-or-rc",
             Model::Ptx => "ptx",
         }
     }
@@ -78,6 +85,7 @@ impl Model {
             Model::ScForDrf => "SC for programs without data races",
             Model::ScForHrfDirect => "SC for programs without heterogeneous races, direct",
             Model::ScForHrfIndirect => "SC for programs without heterogeneous races, indirect",
+            Model::ScForDrfOrRc => "SC for programs without data races, otherwise RCpc",
             Model::Ptx => "PTX",
         }
     }
@@ -118,6 +126,10 @@ impl Model {
             Model::ScForHrfIndirect => {
                 "A program that synchronises every conflict, through chains of scopes if need be, behaves as if threads took turns; \
                  others are promised nothing."
+            }
+            Model::ScForDrfOrRc => {
+                "A program without data races whose threads keep the order of their synchronisation behaves as if threads took turns; \
+                 others are promised release consistency, in which threads may see a write at different times."
             }
             Model::Ptx => {
                 "Synchronisation at scopes that include each other's threads orders what is before it and what is after it; racing \

@@ -176,6 +176,29 @@ impl<'a> Happened<'a> {
     }
 }
 
+/// Two accesses of a thread that synchronise and that nothing keeps in order.
+pub(crate) fn unordered(skeleton: &Skeleton) -> Option<Race> {
+    let synchronises = |event: &Event| event.is_memory() && event.order != Order::Weak;
+    for thread in 0..skeleton.paths.len() {
+        let events = skeleton.of_thread(thread);
+        for from in events.clone().filter(|&from| synchronises(&skeleton.events[from])) {
+            let a = &skeleton.events[from];
+            let later = skeleton.events[from + 1..events.end].iter();
+            let later = later.take_while(|event| !matches!(event.kind, Kind::Fence(_) | Kind::Barrier(_)));
+            let overtakes = |b: &&Event| {
+                let same_place = a.at == b.at && !(a.is_write() && b.is_read());
+                let kept = a.acquires() || b.releases() || same_place || a.place == b.place;
+                synchronises(b) && !kept
+            };
+            if let Some(b) = later.into_iter().find(overtakes) {
+                let access = |event: &Event| Access { thread, instruction: usize::from(event.place) };
+                return Some(Race { first: access(a), second: access(b) });
+            }
+        }
+    }
+    None
+}
+
 /// A race of the kind that the model forbids.
 pub(crate) fn race(happened: &Happened, model: Model) -> Option<Race> {
     let scoped = model != Model::ScForDrf;

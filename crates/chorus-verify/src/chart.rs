@@ -154,9 +154,9 @@ fn lanes(row: &Row, columns: usize, width: usize) -> String {
 fn columns(machine: &Machine) -> Vec<String> {
     let topology = machine.config().topology;
     let threads = (0..machine.config().threads.len()).map(|thread| format!("T{thread}"));
-    let caches = (0..topology.l1s + topology.l2s).map(|agent| topology.name(AgentId(agent)));
-    let memory = |bank: u16| if topology.l2s == 1 { "Memory".to_owned() } else { format!("Mem.{bank}") };
-    threads.chain(caches).chain((0..topology.l2s).map(memory)).collect()
+    let caches = (0..topology.controllers()).map(|agent| topology.name(AgentId(agent)));
+    let memory = |bank: u16| if topology.channels() == 1 { "Memory".to_owned() } else { format!("Mem.{bank}") };
+    threads.chain(caches).chain((0..topology.channels()).map(memory)).collect()
 }
 
 fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {

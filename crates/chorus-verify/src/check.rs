@@ -12,6 +12,7 @@ use chorus_protocol::registry::{Counters, Delivery, Protocol, Reach};
 use crate::chart::Chart;
 use crate::config::{Evictions, Loads, MachineConfig, one_set};
 use crate::explore::{End, Exploration, OnForbidden};
+use crate::heterogeneous;
 use crate::program::{Location, Op, Step};
 use crate::replay::Replay;
 use crate::scoped;
@@ -109,6 +110,9 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
 /// The configurations that `protocol` is checked in, cheapest first. Where time counts, every machine has several times as many states,
 /// so programs are shorter there.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    if heterogeneous::applies(protocol) {
+        return heterogeneous::configurations(protocol);
+    }
     match (protocol.reach(), protocol.counters()) {
         (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations(protocol)].concat(),
         (Reach::OneModule, Counters::None) => untimed_configurations(protocol.delivery()),
@@ -118,6 +122,9 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
 
 /// The configurations that take a moment each.
 pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    if heterogeneous::applies(protocol) {
+        return heterogeneous::quick_configurations(protocol);
+    }
     match protocol.reach() {
         Reach::OneModule => smoke_configurations(),
         Reach::AnyMachine => [smoke_configurations(), scoped::quick_configurations(protocol)].concat(),
@@ -203,6 +210,9 @@ pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckCo
 /// The configurations that a transition table is filled from: small, and together they meet every cell that the larger ones do.
 pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let config = |name, machine| CheckConfig { name, description: "for the transition table", machine };
+    if heterogeneous::applies(protocol) {
+        return heterogeneous::table_configurations(protocol);
+    }
     if protocol.reach() == Reach::AnyMachine {
         return quick_configurations(protocol);
     }

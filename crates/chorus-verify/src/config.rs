@@ -73,6 +73,8 @@ pub struct ThreadSpec {
     pub steps: Vec<Step>,
     /// What it does issue, where that follows from its code; without code it chooses freely.
     pub code: Option<Code>,
+    /// Whether it begins anew once everything is answered, for ever.
+    pub repeats: bool,
 }
 
 /// A machine to explore.
@@ -121,7 +123,7 @@ pub fn place_threads(caches: &[u16], steps: impl IntoIterator<Item = Vec<Step>>)
     let place = |(thread, steps): (usize, Vec<Step>)| {
         let cache = caches[thread];
         let wave = caches[..thread].iter().filter(|&&earlier| earlier == cache).count() as u16;
-        ThreadSpec { cache, wave, steps, code: None }
+        ThreadSpec { cache, wave, steps, code: None, repeats: false }
     };
     steps.into_iter().enumerate().map(place).collect()
 }
@@ -179,13 +181,21 @@ impl MachineConfig {
     }
 
     /// The machine that a litmus test runs on when it is placed: with several modules there is one bank in each, which has room for every line, and a
-    /// directory with room for one. In one module lines leave at any time, in two those of banks do, and entries; larger ones have too many states for that.
+    /// directory with room for one. Beside CPU cores and compute units they leave two private caches at any time, and more when they must. In one module lines leave at any time, in two those of banks do, and entries; larger ones have too many states for that.
     pub fn for_placed(program: &Program, placement: Placement) -> Result<MachineConfig, NotRunnable> {
         if placement == Placement::OneModule {
             return MachineConfig::for_program(program);
         }
         let places = Places::new(program, placement);
         let config = MachineConfig::for_code(program, &places.caches, &places.lines)?;
+        if let Placement::Devices(devices) = placement {
+            let l1s = config.topology.l1s.max(devices.cpus());
+            return Ok(MachineConfig {
+                topology: Topology { cpus: devices.cpus(), l1s, ..config.topology },
+                evictions: if l1s > 2 { Evictions::WhenNeeded } else { Evictions::PrivateAnytime },
+                ..config
+            });
+        }
         let lines = places.lines.len() as u32;
         let evictions = match places.modules[0] * places.modules[1] {
             1 => Evictions::Anytime,
@@ -221,6 +231,7 @@ impl MachineConfig {
             topology: self.topology,
             l1: self.l1,
             l2: self.l2,
+            l3: self.l2,
             directory: self.directory,
             page_lines: u32::from(PAGE_LINES),
             waves,
@@ -239,6 +250,11 @@ impl MachineConfig {
             }
         }
         parameters
+    }
+
+    /// The same with the levels and translation units of a protocol.
+    pub(crate) fn completed(&self, protocol: &dyn Protocol) -> MachineConfig {
+        MachineConfig { topology: protocol.structure().complete(self.topology), ..self.clone() }
     }
 
     /// The same with commands to shared banks between kernels, where the protocol has any. When the private caches have ended the kernel every bank writes back or empties itself, and where no
@@ -276,7 +292,7 @@ impl MachineConfig {
     /// memory of module `i >> home_shift`, counted round.
     pub fn on_modules(self, [gpus, gpms]: [u16; 2], l1s: u16, home_shift: u8) -> MachineConfig {
         let modules = gpus * gpms;
-        let topology = Topology { gpus, gpms, l1s: modules * l1s, l2s: modules, interleave: 1, home_shift };
+        let topology = Topology { gpus, gpms, home_shift, ..Topology::one_gpu(modules * l1s, modules) };
         MachineConfig { topology, ..self }
     }
 

@@ -211,7 +211,7 @@ impl Expansion {
             self.next.clone_from(&self.state);
             let moved = match machine.attempt(action, &mut self.next) {
                 Ok(moved) => moved,
-                Err(Halt::Wrong(_)) => {
+                Err(Halt::Wrong(_) | Halt::NoRoom) => {
                     (stuck, wrong) = (false, true);
                     continue;
                 }

@@ -471,7 +471,7 @@ impl Checker<'_> {
         let settled = if self.machine.has_counters() {
             match self.machine.attempt(Action::Time(Passage::Tick), &mut state.clone()) {
                 Ok(moved) => !moved,
-                Err(Halt::Wrong(_)) => return Some(false),
+                Err(Halt::Wrong(_) | Halt::NoRoom) => return Some(false),
                 Err(Halt::Unknown(_)) => return None,
             }
         } else {

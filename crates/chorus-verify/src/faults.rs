@@ -12,7 +12,8 @@ use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict, check_bounded, configurations, quick_configurations};
 use crate::config::{Evictions, Loads, MachineConfig};
 use crate::explore::STATE_LIMIT;
-use crate::litmus::{Placement, tests};
+use crate::heterogeneous;
+use crate::litmus::{Placement, SuiteTest, device_tests, tests};
 use crate::program::{Location, Op, Step, lines_of};
 use crate::replay::Replay;
 use crate::scoped;
@@ -96,6 +97,18 @@ const LOOKS: [(usize, usize); 9] = [
     (CONFIGURATIONS, STATE_LIMIT),
 ];
 
+/// The same for protocols with several kinds of devices: what chooses freely finds most of their faults soon, and there are very many placements of litmus tests.
+const LOOKS_AT_DEVICES: [(usize, usize); 8] = [
+    (CONFIGURATIONS, 10_000),
+    (PROGRAMS, 20_000),
+    (CONFIGURATIONS, 100_000),
+    (PROGRAMS, 200_000),
+    (LITMUS, 10_000),
+    (CONFIGURATIONS, 1_000_000),
+    (PROGRAMS, 1_000_000),
+    (CONFIGURATIONS, STATE_LIMIT),
+];
+
 /// A place to look for a fault in.
 struct Place {
     by: Catcher,
@@ -106,8 +119,9 @@ struct Place {
 /// the larger configurations. Nothing if none of them finds it.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
     let mut places = places(protocol);
-    let found = LOOKS.iter().find_map(|&(kind, limit)| look(protocol, fault, &mut places[kind], limit));
-    if found.is_some() {
+    let looks = if heterogeneous::applies(protocol) { &LOOKS_AT_DEVICES[..] } else { &LOOKS };
+    let found = looks.iter().find_map(|&(kind, limit)| look(protocol, fault, &mut places[kind], limit));
+    if found.is_some() || heterogeneous::applies(protocol) {
         return found;
     }
     let mut places: Vec<Place> = configurations(protocol).into_iter().map(of_configuration).collect();
@@ -139,9 +153,15 @@ fn of_configuration(config: CheckConfig) -> Place {
 fn places(protocol: &dyn Protocol) -> [Vec<Place>; 3] {
     let place = |config: CheckConfig| Place { by: Catcher::Program(config.name), config };
     let programs = programs_of(protocol).into_iter().map(place).collect();
+    if heterogeneous::applies(protocol) {
+        let mut suite = device_tests();
+        suite.retain(|test| test.test.program.threads.len() <= 3);
+        let configurations = configurations(protocol).into_iter().map(of_configuration).collect();
+        return [configurations, programs, placed(protocol, suite)];
+    }
     let litmus_tests = match protocol.reach() {
         Reach::OneModule => litmus_tests(),
-        Reach::AnyMachine => placed_litmus_tests(protocol),
+        Reach::AnyMachine => placed(protocol, tests()),
     };
     [quick_configurations(protocol).into_iter().map(of_configuration).collect(), programs, litmus_tests]
 }
@@ -149,6 +169,7 @@ fn places(protocol: &dyn Protocol) -> [Vec<Place>; 3] {
 /// The programs made for faults that are run on a protocol.
 pub fn programs_of(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     match protocol.reach() {
+        _ if heterogeneous::applies(protocol) => heterogeneous::programs(),
         Reach::OneModule => programs(),
         Reach::AnyMachine => scoped::programs(),
     }
@@ -159,13 +180,12 @@ fn of_litmus(name: String, machine: MachineConfig) -> Place {
     Place { by: Catcher::Litmus(name), config }
 }
 
-/// The litmus tests in every placement, from few threads to many.
-fn placed_litmus_tests(protocol: &dyn Protocol) -> Vec<Place> {
-    let mut suite = tests();
+/// Litmus tests in every placement, from few threads to many.
+fn placed(protocol: &dyn Protocol, mut suite: Vec<SuiteTest>) -> Vec<Place> {
     suite.sort_by_key(|test| test.test.program.threads.len());
     let placed = suite.iter().flat_map(|test| {
-        let placements = Placement::of_protocol(protocol).iter();
-        placements.filter_map(|&placement| {
+        let placements = Placement::all(protocol, &test.test.program).into_iter();
+        placements.filter_map(|placement| {
             let machine = MachineConfig::for_placed(&test.test.program, placement).ok()?;
             Some(of_litmus(placement.name_of(test.name()), machine))
         })
@@ -175,7 +195,7 @@ fn placed_litmus_tests(protocol: &dyn Protocol) -> Vec<Place> {
 
 /// The litmus tests: those of at most two private caches while shared lines stay, and then all as they are, from few private caches to many.
 fn litmus_tests() -> Vec<Place> {
-    let machine = |test: &crate::litmus::SuiteTest| MachineConfig::for_program(&test.test.program).ok();
+    let machine = |test: &SuiteTest| MachineConfig::for_program(&test.test.program).ok();
     let suite = tests();
     let mut machines: Vec<_> = suite.iter().filter_map(|test| Some((test.name(), machine(test)?))).collect();
     // The last tests are those that the others leave something to find for.

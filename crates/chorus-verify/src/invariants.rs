@@ -6,6 +6,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::registry::Promise;
 
 use crate::machine::Machine;
+use crate::ownership;
 use crate::program::{Location, WORDS};
 use crate::violation::Violation;
 
@@ -16,6 +17,7 @@ pub struct Promised {
     single_owner: bool,
     inclusion: bool,
     tracking: bool,
+    ownership: bool,
 }
 
 impl Promised {
@@ -26,6 +28,7 @@ impl Promised {
             single_owner: promises.contains(&Promise::SingleOwner),
             inclusion: promises.contains(&Promise::Inclusion),
             tracking: promises.contains(&Promise::Tracking),
+            ownership: promises.contains(&Promise::Ownership),
         }
     }
 
@@ -33,6 +36,9 @@ impl Promised {
     pub fn check(self, machine: &Machine, state: &[u32]) -> Result<(), Violation> {
         if self.tracking && machine.network(state).is_empty() {
             all_tracked(machine, state)?;
+        }
+        if self.ownership && machine.network(state).is_empty() {
+            ownership::check(machine, state)?;
         }
         if !self.single_writer && !self.single_owner && !self.inclusion {
             return Ok(());
@@ -91,7 +97,7 @@ fn tracked(machine: &Machine, state: &[u32], bank: AgentId, line: u8) -> Result<
 /// A readable private copy is resident at its home, which knows of it.
 fn included(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
     let topology = machine.config().topology;
-    let home = topology.home(LineAddr(u64::from(line)));
+    let home = topology.beyond(AgentId(cache), LineAddr(u64::from(line)));
     let view = &machine.node(state, home.0).views[usize::from(line)];
     let reason = if view.readable.is_empty() {
         "does not hold it"
@@ -104,9 +110,9 @@ fn included(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<()
     Err(Violation::NotInclusive { cache, line, home, reason })
 }
 
-/// What the home of a line holds: the shared bank, or memory with the write-backs on their way to it.
-fn home_line(machine: &Machine, state: &[u32], line: u8) -> LineData<WORDS> {
-    let home = machine.config().topology.home(LineAddr(u64::from(line)));
+/// What the home of a line holds, as a cache sees it: the shared bank that it asks, or memory with the write-backs on their way to it.
+fn home_line(machine: &Machine, state: &[u32], cache: u16, line: u8) -> LineData<WORDS> {
+    let home = machine.config().topology.beyond(AgentId(cache), LineAddr(u64::from(line)));
     let view = &machine.node(state, home.0).views[usize::from(line)];
     if view.readable == ByteMask::full::<WORDS>() {
         return view.data;
@@ -117,8 +123,8 @@ fn home_line(machine: &Machine, state: &[u32], line: u8) -> LineData<WORDS> {
 }
 
 /// A readable copy equals what its home holds.
-fn equals_home(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
-    equals(machine, state, cache, line, &home_line(machine, state, line))
+pub(crate) fn equals_home(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
+    equals(machine, state, cache, line, &home_line(machine, state, cache, line))
 }
 
 /// A readable private copy that has been written is the only one; any other equals what its home will hold once everything that private
@@ -132,7 +138,7 @@ fn owned_alone(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result
         let [owner, other] = [cache, other].map(|cache| topology.name(topology.l1(cache)));
         return Err(Violation::NotSingleOwner { owner, other, line });
     }
-    let mut data = home_line(machine, state, line);
+    let mut data = home_line(machine, state, cache, line);
     for &number in machine.network(state) {
         let message = machine.nodes().message(number);
         if message.line.0 == u64::from(line) && topology.role(message.src).0 == Role::L1 {
@@ -158,7 +164,7 @@ fn equals(machine: &Machine, state: &[u32], cache: u16, line: u8, home: &LineDat
 /// With everything answered and delivered, nothing may be left over in any controller.
 pub fn clean(machine: &Machine, state: &[u32]) -> Result<(), Violation> {
     let topology = machine.config().topology;
-    for agent in 0..topology.l1s + topology.l2s {
+    for agent in 0..topology.controllers() {
         let node = machine.node(state, agent);
         let not_clean = |reason| Violation::NotClean { agent: topology.name(AgentId(agent)), reason };
         if !node.quiescent {

@@ -21,6 +21,7 @@ pub fn provided(protocol: MemoryModel, config: &MachineConfig) -> Model {
         MemoryModel::WriteAtomicRc if config.loads == Loads::Blocking && config.stores == Stores::Blocking => Model::Sc,
         MemoryModel::WriteAtomicRc => Model::RcPc,
         MemoryModel::Rcpc => Model::RcPcNonAtomic,
+        MemoryModel::ScForDrf => Model::ScForDrfOrRc,
         MemoryModel::Ptx => Model::Ptx,
         MemoryModel::PerLocation => Model::PerLocation,
     }

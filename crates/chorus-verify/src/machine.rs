@@ -4,20 +4,24 @@
 //! its next operation, the oldest message of any channel may be delivered (or any message, for protocols that do not need their order), any line
 //! may be evicted, and time may pass for protocols that know it, in any order.
 
+mod deliver;
 mod enabled;
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use chorus_protocol::access::{Order, Scope, Txn};
-use chorus_protocol::address::{AgentId, LineAddr, Role};
-use chorus_protocol::controller::{Outcome as StepOutcome, Passage};
+use chorus_protocol::address::{AgentId, LineAddr};
+use chorus_protocol::controller::Passage;
 use chorus_protocol::line::LineData;
-use chorus_protocol::message::{Channel, Message, memory};
+use chorus_protocol::message::{Channel, memory};
 use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
+use self::deliver::Offer;
 use crate::config::{MachineConfig, ThreadSpec};
 use crate::issue::{index_of, request, txn_of};
 use crate::mirror::Mirrors;
+use crate::networks::Networks;
 use crate::node::{Nodes, StepInput, Victim};
 use crate::program::{Edge, Location, Op, WORDS};
 use crate::state::{Progress, State};
@@ -77,6 +81,8 @@ pub(crate) enum Halt {
     Wrong(Violation),
     /// It needs something that was never asked before.
     Unknown(Unknown),
+    /// A message that takes no time made its receiver send something that there is no room for.
+    NoRoom,
 }
 
 impl From<Violation> for Halt {
@@ -96,16 +102,10 @@ pub(crate) enum Unknown {
     Aged(u32, Passage),
 }
 
-enum Offer {
-    Consumed,
-    EvictedOnly,
-    Refused,
-}
-
 /// All controllers, those nearer to the memory of a line first.
 fn from_home(config: &MachineConfig, line: u8) -> Vec<u16> {
     let topology = config.topology;
-    let mut agents: Vec<u16> = (0..topology.l1s + topology.l2s).rev().collect();
+    let mut agents: Vec<u16> = (0..topology.controllers()).rev().collect();
     agents.sort_by_key(|&agent| topology.stations(AgentId(agent), LineAddr(u64::from(line))));
     agents
 }
@@ -157,7 +157,7 @@ pub struct Machine {
 impl Machine {
     /// A machine with empty caches and zeroed memory. `fault` indexes the protocol's faults.
     pub fn new(protocol: &'static dyn Protocol, fault: Option<u8>, config: &MachineConfig) -> Machine {
-        let config = &config.with_commands(protocol);
+        let config = &config.with_commands(protocol).completed(protocol);
         let topology = config.topology;
         let (mut requests, mut first_request) = (Vec::new(), Vec::new());
         let slots = config.longest();
@@ -177,7 +177,7 @@ impl Machine {
         let mut nodes = Nodes::new(config.lines, requests);
         let build = config.build_config(protocol, fault);
         let (mut start, mut missing) = (State::new(), None);
-        for agent in 0..topology.l1s + topology.l2s {
+        for agent in 0..topology.controllers() {
             let (role, index) = topology.role(AgentId(agent));
             match Build::<WORDS>::build(protocol, role, index, &build) {
                 Some(controller) => start.push(nodes.add_controller(agent, controller)),
@@ -300,6 +300,7 @@ impl Machine {
                 Ok(answer) => return Ok(answer),
                 Err(Halt::Wrong(violation)) => return Err(violation),
                 Err(Halt::Unknown(unknown)) => self.learn(unknown),
+                Err(Halt::NoRoom) => return Err(Violation::Deadlock("the networks are too small".to_owned())),
             }
             state.clone_from(&before);
             self.take_journal();
@@ -321,6 +322,20 @@ impl Machine {
 
     /// Makes a move, if everything that it needs is known already. What is left of the state where it is not is of no use.
     pub(crate) fn attempt(&self, action: Action, state: &mut State) -> Result<bool, Halt> {
+        if self.config.networks == Networks::Unbounded {
+            return self.try_move(action, state);
+        }
+        let before = state.clone();
+        match self.try_move(action, state) {
+            Err(Halt::NoRoom) => {
+                *state = before;
+                Ok(false)
+            }
+            result => result,
+        }
+    }
+
+    fn try_move(&self, action: Action, state: &mut State) -> Result<bool, Halt> {
         match action {
             Action::Issue { thread, choice } => {
                 let thread = usize::from(thread);
@@ -347,7 +362,10 @@ impl Machine {
             }
             Action::Evict { agent, victim } => {
                 let result = self.step(state[usize::from(agent)], StepInput::Evict(victim))?;
-                self.commit_if_done(state, u16::from(agent), result)
+                let mut instants = VecDeque::new();
+                let done = self.commit_if_done(state, u16::from(agent), result, &mut instants)?;
+                self.deliver_instants(state, instants)?;
+                Ok(done)
             }
             Action::Time(passage) => self.pass_time(passage, state),
         }
@@ -363,7 +381,9 @@ impl Machine {
         state[self.network_at..].sort_by_key(|&number| self.channel(number));
         for agent in 0..self.controllers as u16 {
             let result = self.step(state[usize::from(agent)], StepInput::Time(passage))?;
-            self.commit_if_done(state, agent, result)?;
+            let mut instants = VecDeque::new();
+            self.commit_if_done(state, agent, result, &mut instants)?;
+            self.deliver_instants(state, instants)?;
         }
         Ok(*state != before)
     }
@@ -373,173 +393,14 @@ impl Machine {
         self.protocol.counters() == Counters::Synchronised
     }
 
-    fn deliver(&self, state: &mut State, number: u32) -> Result<bool, Halt> {
-        let message = self.nodes.message(number);
-        let (role, _) = self.config.topology.role(message.dst);
-        let offer = if role == Role::Memory {
-            self.memory_takes(state, number, message)?;
-            Offer::Consumed
-        } else {
-            self.offer(state, message.dst.0, StepInput::Message(number))?
-        };
-        match offer {
-            Offer::Consumed => {
-                let head = self.network(state).iter().position(|&other| other == number);
-                if let Some(head) = head {
-                    state.remove(self.network_at + head);
-                }
-                Ok(true)
-            }
-            Offer::EvictedOnly => Ok(true),
-            Offer::Refused => Ok(false),
-        }
-    }
-
-    fn memory_takes(&self, state: &mut State, number: u32, message: &Message<WORDS>) -> Result<(), Halt> {
-        self.note(Happening::Memory(number));
-        let mut data = self.memory_line(state, message.line.0 as usize);
-        match message.kind {
-            memory::WB => {
-                data.merge(message.mask, &message.data);
-                let at = self.controllers + message.line.0 as usize * WORDS;
-                state[at..at + WORDS].copy_from_slice(&data.0);
-                Ok(())
-            }
-            _ => {
-                let answer = self.nodes.known_message(&message.reply_line(memory::MEM_DATA, &data));
-                self.send(state, answer.ok_or(Halt::Unknown(Unknown::Answer(number, data)))?)
-            }
-        }
-    }
-
-    /// Gives an input to a controller, first making room if it asks for that.
-    fn offer(&self, state: &mut State, agent: u16, input: StepInput) -> Result<Offer, Halt> {
-        let mut evicted = false;
-        loop {
-            let result = self.step(state[usize::from(agent)], input)?;
-            if self.commit_if_done(state, agent, result)? {
-                return Ok(Offer::Consumed);
-            }
-            let victim = match self.nodes.result(result).outcome {
-                Ok(StepOutcome::Evict(victim)) => victim,
-                Ok(StepOutcome::Done | StepOutcome::Stall) | Err(_) => {
-                    return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
-                }
-            };
-            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(Victim::of(victim)))?;
-            if !self.commit_if_done(state, agent, eviction)? {
-                return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
-            }
-            evicted = true;
-        }
-    }
-
-    fn step(&self, node: u32, input: StepInput) -> Result<u32, Halt> {
-        self.nodes.known_step(node, input).ok_or(Halt::Unknown(Unknown::Step(node, input)))
-    }
-
-    /// Takes over what a step did, unless its input was refused.
-    fn commit_if_done(&self, state: &mut State, agent: u16, result: u32) -> Result<bool, Halt> {
-        if !self.has_room(state, result) {
-            return Ok(false);
-        }
-        let effect = self.nodes.effect(result);
-        if !effect.done {
-            return self.refused(agent, result);
-        }
-        self.note(Happening::Step(result));
-        state[usize::from(agent)] = effect.after;
-        for completion in self.nodes.completions(effect) {
-            self.answer(state, completion.txn, &completion.data)?;
-        }
-        for &number in self.nodes.sent(effect) {
-            self.send(state, number)?;
-        }
-        Ok(true)
-    }
-
-    /// What it means that a step did not consume its input.
-    fn refused(&self, agent: u16, result: u32) -> Result<bool, Halt> {
-        let step = self.nodes.result(result);
-        if step.outcome != Ok(StepOutcome::Stall) {
-            self.note(Happening::Step(result));
-        }
-        if !step.honest {
-            return Err(Violation::RefusalWithEffects { agent: self.config.topology.name(AgentId(agent)) }.into());
-        }
-        step.outcome.map_err(Violation::from)?;
-        Ok(false)
-    }
-
-    fn note(&self, happening: Happening) {
-        if self.replaying
-            && let Ok(mut journal) = self.journal.lock()
-        {
-            journal.push(happening);
-        }
-    }
-
     fn take_journal(&self) -> Vec<Happening> {
         self.journal.lock().map(|mut journal| std::mem::take(&mut *journal)).unwrap_or_default()
-    }
-
-    fn answer(&self, state: &mut State, txn: Txn, data: &LineData<WORDS>) -> Result<(), Violation> {
-        if txn == WARMING {
-            return Ok(());
-        }
-        let index = index_of(txn).unwrap_or(usize::MAX / 2);
-        let thread = index / self.slots.max(1);
-        let unexpected = |op: String| Violation::UnexpectedAnswer { thread, op };
-        let Some(word) = state[..self.network_at].get_mut(self.ops_at + index) else {
-            return Err(unexpected(format!("operation {index}")));
-        };
-        let steps = &self.config.threads[thread].steps;
-        let op = |choice: u8| steps[index % self.slots].alternatives[usize::from(choice)];
-        match Progress::unpack(*word) {
-            Progress::Outstanding(choice) => {
-                let value = match op(choice) {
-                    Op::Load { at, .. } | Op::Atomic { at, .. } => data.0[usize::from(at.word)],
-                    Op::Store { .. }
-                    | Op::Fence { .. }
-                    | Op::Barrier { .. }
-                    | Op::Kernel(_)
-                    | Op::Command { .. }
-                    | Op::Settle => 0,
-                };
-                *word = Progress::Answered(choice, value).pack();
-                Ok(())
-            }
-            Progress::Answered(choice, _) => Err(unexpected(op(choice).to_string())),
-            Progress::Waiting => Err(unexpected(format!("operation {}", index % self.slots))),
-        }
-    }
-
-    fn send(&self, state: &mut State, number: u32) -> Result<(), Halt> {
-        let message = self.nodes.message(number);
-        let dst = message.dst;
-        let name = || self.protocol.messages()[usize::from(message.kind.0)].name;
-        match self.routes[number as usize] {
-            Route::Queue(_) | Route::Pool(_) => {
-                let channel = self.channel(number);
-                let behind = |&other: &u32| self.channel(other) > channel;
-                let position = self.network(state).iter().position(behind).unwrap_or(state.len() - self.network_at);
-                state.insert(self.network_at + position, number);
-                Ok(())
-            }
-            Route::Instant => match self.offer(state, dst.0, StepInput::Message(number))? {
-                Offer::Consumed => Ok(()),
-                Offer::EvictedOnly | Offer::Refused => {
-                    Err(Violation::InstantStalled { agent: self.config.topology.name(dst), message: name() }.into())
-                }
-            },
-            Route::Nowhere => Err(Violation::NoSuchAgent { message: name(), agent: dst.0 }.into()),
-        }
     }
 
     /// Finds the channels of messages that were never seen before.
     fn route_new_messages(&mut self) {
         let topology = self.config.topology;
-        let agents = u32::from(topology.l1s + 2 * topology.l2s);
+        let agents = u32::from(topology.agents());
         let networks = u32::from(self.protocol.virtual_networks());
         while let Some(message) = self.nodes.all_messages().get(self.routes.len()) {
             let (src, dst) = (u32::from(message.src.0), u32::from(message.dst.0));

@@ -24,6 +24,7 @@ use crate::chart::Chart;
 use crate::check::CheckConfig;
 use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden};
+use crate::heterogeneous;
 use crate::machine::Machine;
 use crate::node::{StepInput, Victim};
 use crate::pressure::configurations_of;
@@ -265,12 +266,17 @@ pub fn assignments(networks: u8, pools: u8) -> Vec<Vec<u8>> {
     all
 }
 
-/// Tries every assignment of a protocol's virtual networks to pools, fewest pools first, until some are free of deadlock.
+/// So many virtual networks are not merged: there are too many ways.
+const MERGED_MAX: u8 = 5;
+
+/// Tries every assignment of a protocol's virtual networks to pools, fewest pools first, until some are free of deadlock; where there are too many, only that in
+/// which none share.
 pub fn smallest(protocol: &'static dyn Protocol) -> NetworkReport {
     let declared = protocol.virtual_networks();
     let mut report = NetworkReport { protocol: protocol.name(), declared, smallest: None, attempts: Vec::new() };
     let attempt = |pools: Vec<u8>| Attempt { sharing: try_sharing(protocol, &pools), pools };
-    for pools in 1..=declared {
+    let fewest = if declared > MERGED_MAX { declared } else { 1 };
+    for pools in fewest..=declared {
         report.attempts.extend(assignments(declared, pools).into_iter().map(attempt));
         report.smallest = Some(pools);
         if report.free().next().is_some() {
@@ -299,7 +305,8 @@ pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8]) -> Sharing {
 /// Looks for a deadlock of one assignment in one configuration. The capacity grows until every step that is ever tried fits into
 /// pools that are otherwise empty.
 pub fn try_configuration(protocol: &'static dyn Protocol, pools: &[u8], config: &CheckConfig) -> Sharing {
-    let mut capacity = 1;
+    // What takes no time may make a translation unit send twice in one move.
+    let mut capacity = if heterogeneous::applies(protocol) { 2 } else { 1 };
     loop {
         let networks = Networks::Finite { pools: pools.to_vec(), capacity };
         let machine = MachineConfig { networks, ..config.machine.clone() };

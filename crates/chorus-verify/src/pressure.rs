@@ -9,6 +9,7 @@ use chorus_protocol::registry::{Protocol, Reach};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
+use crate::heterogeneous;
 use crate::program::{Location, Op, Step, lines_of};
 
 fn at(line: u8) -> Location {
@@ -45,6 +46,9 @@ fn machine(programs: &[&[Op]]) -> MachineConfig {
 
 /// The configurations in which a protocol is put under pressure, cheapest first.
 pub fn configurations_of(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    if heterogeneous::applies(protocol) {
+        return heterogeneous::under_pressure();
+    }
     match protocol.reach() {
         Reach::OneModule => configurations(),
         Reach::AnyMachine => [configurations(), configurations_of_modules()].concat(),

@@ -103,7 +103,7 @@ fn caption(role: &RoleTable) -> String {
     let counts = role.counts();
     format!(
         "{}: {} states ({} stable, {} transient cache, {} transient coherent)",
-        role.vocabulary.role.name(),
+        role.title,
         counts.total(),
         counts.stable,
         counts.transient_cache,

@@ -27,7 +27,7 @@ const TWO_BY_TWO: Modules = [2, 2];
 
 /// What a thread may do at a place, but for the value that it writes there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
+pub(crate) enum Choice {
     WeakLoad(Location),
     WeakStore(Location),
     Load(Location, Scope),
@@ -96,7 +96,7 @@ const SETTLE: &[Choice] = &[Settle];
 type Thread<'a> = (u16, &'a [&'a [Choice]]);
 
 /// What a thread may do in each place; where operations acquire or release, all choices do. Every value written is different, so that a value read names the write it came from.
-fn steps(thread: usize, places: &[&[Choice]]) -> Vec<Step> {
+pub(crate) fn steps(thread: usize, places: &[&[Choice]]) -> Vec<Step> {
     let step = |(place, choices): (usize, &&[Choice])| {
         let value = (1 + thread * 4 + place) as u32;
         let alternatives: Vec<Op> = choices.iter().filter_map(|choice| choice.op(value)).collect();

@@ -8,7 +8,7 @@
 //! What a protocol makes of such a permutation is not decided here: [`crate::mirror`] proves it, step by step.
 
 use chorus_protocol::access::{AtomicOp, Completion, CoreRequest, Txn};
-use chorus_protocol::address::{AgentId, LineAddr, Topology};
+use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
 
@@ -101,6 +101,7 @@ impl Permutation {
             line: self.line(message.line),
             src: self.agent(message.src),
             dst: self.agent(message.dst),
+            origin: self.agent(message.origin),
             txn,
             wave,
             mask: self.mask(message.mask),
@@ -267,6 +268,23 @@ fn bijection(count: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Optio
     reached.into_iter().eq(0..count).then_some(to)
 }
 
+/// Where agents come when private caches and banks do: translation units with their caches, banks of an L3 and memory channels with the banks of the L2.
+fn agents(topology: Topology, caches: &[usize], banks: &[u16]) -> Vec<u16> {
+    let bank = |index: u16| banks[usize::from(index)];
+    let place = |agent: AgentId| match topology.role(agent) {
+        (Role::L1, index) => topology.l1(caches[usize::from(index)] as u16),
+        (Role::L2, index) => topology.l2(bank(index)),
+        (Role::L3, index) => topology.l3(bank(index)),
+        (Role::Memory, index) => topology.memory(bank(index)),
+        (Role::Tu, _) => agent,
+    };
+    let with_cache = |agent: AgentId| match topology.role(agent) {
+        (Role::Tu, index) => topology.tu_of(place(topology.translated(index))).unwrap_or(agent),
+        _ => place(agent),
+    };
+    (0..topology.agents()).map(|agent| with_cache(AgentId(agent)).0).collect()
+}
+
 /// The symmetry that moves lines, words and threads as given, if there is one.
 fn symmetry(
     config: &MachineConfig,
@@ -275,20 +293,23 @@ fn symmetry(
     words: &[usize],
     threads: &[usize],
 ) -> Option<Permutation> {
-    let Topology { l1s, l2s, .. } = config.topology;
+    let topology = config.topology;
     let spec = |thread: usize| &config.threads[thread];
     let caches = threads.iter().enumerate();
     let caches = caches.map(|(from, &to)| (usize::from(spec(from).cache), usize::from(spec(to).cache)));
-    let caches = bijection(usize::from(l1s), caches)?;
+    let caches = bijection(usize::from(topology.l1s), caches)?;
+    // A CPU core's cache never comes in the place of a compute unit's.
+    if caches.iter().enumerate().any(|(from, &to)| topology.is_cpu(from as u16) != topology.is_cpu(to as u16)) {
+        return None;
+    }
     // Modules have places: what is near to one of them is far from another.
     let moves = |to: &[usize]| to.iter().enumerate().any(|(from, &to)| from != to);
     let banks_move = banks.iter().enumerate().any(|(from, &to)| from != usize::from(to));
     if config.topology.modules() > 1 && (moves(&caches) || banks_move) {
         return None;
     }
-    let shared = [l1s, l1s + l2s].into_iter().flat_map(|base| banks.iter().map(move |bank| base + bank));
     let mut permutation = Permutation {
-        agents: caches.into_iter().map(|cache| cache as u16).chain(shared).collect(),
+        agents: agents(topology, &caches, banks),
         threads: threads.to_vec(),
         lines: lines.iter().map(|&line| line as u8).collect(),
         words: std::array::from_fn(|word| words[word] as u8),
@@ -305,7 +326,7 @@ fn symmetry(
             (Some(from), Some(to)) => from.becomes(to, |at| permutation.location(at)),
             (None, Some(_)) | (Some(_), None) => false,
         };
-        if !same_code || from.steps.len() != to.steps.len() {
+        if !same_code || from.repeats != to.repeats || from.steps.len() != to.steps.len() {
             return None;
         }
         for slot in 0..permutation.slots {

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chorus_protocol::address::Role;
+use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage, StateClass, Vocabulary};
-use chorus_protocol::registry::Protocol;
+use chorus_protocol::registry::{Protocol, Structure};
 
 use crate::check::table_configurations;
 use crate::directory_table::{Tracked, cell};
@@ -68,9 +68,11 @@ impl StateCounts {
     }
 }
 
-/// The table of the controllers of one role.
+/// The table of the controllers of one role and one kind of device.
 #[derive(Clone, Debug)]
 pub struct RoleTable {
+    /// What they are called where machines have several kinds: the role, and the kind of device.
+    pub title: String,
     /// The names that the cells' numbers index.
     pub vocabulary: &'static Vocabulary,
     reached: BTreeSet<u8>,
@@ -130,7 +132,10 @@ impl RoleTable {
     }
 }
 
-/// The tables of all roles of a protocol.
+/// What one table is of: a role, and a kind of device.
+type Kind = (Role, &'static str);
+
+/// The tables of all roles of a protocol, and of all kinds of devices.
 #[derive(Clone, Debug)]
 pub struct TransitionTable {
     /// The protocol's title.
@@ -139,22 +144,25 @@ pub struct TransitionTable {
     pub citation: &'static str,
     /// States visited to fill the table.
     pub explored: usize,
-    roles: BTreeMap<Role, RoleTable>,
+    /// Whether titles name the kinds of devices.
+    names_devices: bool,
+    roles: BTreeMap<Kind, RoleTable>,
 }
 
 impl TransitionTable {
     /// A table that nothing was seen for.
     pub fn empty(protocol: &dyn Protocol) -> TransitionTable {
         let (title, citation) = (protocol.title(), protocol.citation());
-        TransitionTable { title, citation, explored: 0, roles: BTreeMap::new() }
+        let names_devices = protocol.structure() != Structure::TwoLevels;
+        TransitionTable { title, citation, explored: 0, names_devices, roles: BTreeMap::new() }
     }
 
     /// Explores a protocol in enough configurations to meet everything it does. Where it adds to another, what it adds is marked.
     pub fn extract(protocol: &'static dyn Protocol) -> TransitionTable {
         let mut table = TransitionTable::seen(protocol);
         let Some(base) = protocol.extends().map(TransitionTable::seen) else { return table };
-        for (role, own) in &mut table.roles {
-            let Some(base) = base.roles.get(role).filter(|_| own.is_of_directory()) else { continue };
+        for (kind, own) in &mut table.roles {
+            let Some(base) = base.roles.get(kind).filter(|_| own.is_of_directory()) else { continue };
             let added = own.tracked.keys().copied().filter(|cell| !base.tracked.contains_key(cell)).collect();
             own.added = Some((table.title, added));
         }
@@ -177,26 +185,33 @@ impl TransitionTable {
         self.roles.values()
     }
 
-    /// The table of one role.
+    /// The table of one role; the first, where there are several kinds of devices.
     pub fn role(&self, role: Role) -> Option<&RoleTable> {
-        self.roles.get(&role)
+        self.roles.iter().find(|((other, _), _)| *other == role).map(|(_, table)| table)
+    }
+
+    /// The table of one role and one kind of device.
+    pub fn device(&self, role: Role, device: &'static str) -> Option<&RoleTable> {
+        self.roles.get(&(role, device))
     }
 
     /// Adds everything that a machine's controllers did.
     pub fn absorb(&mut self, machine: &Machine) {
         let nodes = machine.nodes();
+        let role_of = |node: &Node| machine.config().topology.role(AgentId(node.agent)).0;
         for node in nodes.all_nodes() {
-            let table = self.role_table(node.controller.vocabulary());
+            let table = self.role_table(role_of(node), node.controller.vocabulary());
             table.reached.extend(node.views.iter().map(|view| view.state));
-            self.absorb_refused_evictions(node);
+            absorb_refused_evictions(table, node);
         }
         for step in nodes.all_results() {
             let (before, after) = (nodes.node(step.before), nodes.node(step.after));
+            let vocabulary = before.controller.vocabulary();
+            let table = self.role_table(role_of(before), vocabulary);
             if step.input == StepInput::Time(Passage::Tick) {
-                self.absorb_expiries(before, after);
+                absorb_expiries(table, before, after);
             }
             let Some(class) = before.controller.classify(&nodes.input(step.input), NOW) else { continue };
-            let vocabulary = before.controller.vocabulary();
             let reaction = match step.outcome {
                 Ok(StepOutcome::Stall) => Reaction::Stall,
                 Ok(StepOutcome::Evict(_)) => Reaction::MakeRoom,
@@ -218,49 +233,54 @@ impl TransitionTable {
             if let Some(tracked) =
                 Tracked::of(machine, step, class.line.0 as usize).filter(|_| step.outcome == Ok(StepOutcome::Done))
             {
-                self.role_table(vocabulary).tracked.entry(cell).or_default().insert(tracked);
+                table.tracked.entry(cell).or_default().insert(tracked);
             }
-            self.role_table(vocabulary).cells.entry(cell).or_default().insert(reaction);
+            table.cells.entry(cell).or_default().insert(reaction);
         }
     }
 
-    /// Adds the states in which a line cannot leave. The explorations do not try what changes nothing.
-    fn absorb_refused_evictions(&mut self, node: &Node) {
-        let lines = (0..node.views.len() as u8).map(Victim::Line);
-        for victim in lines.filter(|&victim| !node.evictable(victim)) {
-            let eviction = Input::Evict(victim.address());
-            let Some(class) = node.controller.classify(&eviction, NOW) else { continue };
-            let vocabulary = node.controller.vocabulary();
-            let cell = (class.state, class.event);
-            if self.role_table(vocabulary).cells.contains_key(&cell) {
-                continue;
-            }
-            let mut out = Outbox { now: NOW, ..Outbox::default() };
-            if node.controller.clone().step(&eviction, &mut out) == Ok(StepOutcome::Stall) {
-                self.role_table(vocabulary).cells.entry(cell).or_default().insert(Reaction::Stall);
-            }
-        }
-    }
-
-    /// Adds the lines whose state a tick changed.
-    fn absorb_expiries(&mut self, before: &Node, after: &Node) {
-        let vocabulary = before.controller.vocabulary();
-        let Some(event) = vocabulary.expiry else { return };
-        for (old, new) in before.views.iter().zip(&after.views).filter(|(old, new)| old.state != new.state) {
-            let next = vocabulary.states[usize::from(new.state)].name;
-            let reaction = Reaction::Done { answers: false, sends: Vec::new(), next };
-            self.role_table(vocabulary).cells.entry((old.state, event)).or_default().insert(reaction);
-        }
-    }
-
-    fn role_table(&mut self, vocabulary: &'static Vocabulary) -> &mut RoleTable {
+    fn role_table(&mut self, role: Role, vocabulary: &'static Vocabulary) -> &mut RoleTable {
+        let device = vocabulary.device;
+        let title = match device {
+            device if self.names_devices && !device.is_empty() => format!("{} ({device})", role.name()),
+            _ => role.name().to_owned(),
+        };
         let empty = || RoleTable {
+            title,
             vocabulary,
             reached: BTreeSet::new(),
             cells: BTreeMap::new(),
             tracked: BTreeMap::new(),
             added: None,
         };
-        self.roles.entry(vocabulary.role).or_insert_with(empty)
+        self.roles.entry((role, device)).or_insert_with(empty)
+    }
+}
+
+/// Adds the states in which a line cannot leave. The explorations do not try what changes nothing.
+fn absorb_refused_evictions(table: &mut RoleTable, node: &Node) {
+    let lines = (0..node.views.len() as u8).map(Victim::Line);
+    for victim in lines.filter(|&victim| !node.evictable(victim)) {
+        let eviction = Input::Evict(victim.address());
+        let Some(class) = node.controller.classify(&eviction, NOW) else { continue };
+        let cell = (class.state, class.event);
+        if table.cells.contains_key(&cell) {
+            continue;
+        }
+        let mut out = Outbox { now: NOW, ..Outbox::default() };
+        if node.controller.clone().step(&eviction, &mut out) == Ok(StepOutcome::Stall) {
+            table.cells.entry(cell).or_default().insert(Reaction::Stall);
+        }
+    }
+}
+
+/// Adds the lines whose state a tick changed.
+fn absorb_expiries(table: &mut RoleTable, before: &Node, after: &Node) {
+    let vocabulary = before.controller.vocabulary();
+    let Some(event) = vocabulary.expiry else { return };
+    for (old, new) in before.views.iter().zip(&after.views).filter(|(old, new)| old.state != new.state) {
+        let next = vocabulary.states[usize::from(new.state)].name;
+        let reaction = Reaction::Done { answers: false, sends: Vec::new(), next };
+        table.cells.entry((old.state, event)).or_default().insert(reaction);
     }
 }

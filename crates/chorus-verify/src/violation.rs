@@ -94,6 +94,26 @@ pub enum Violation {
         /// Of whom.
         sharer: String,
     },
+    /// Two private caches own one word.
+    #[error("ownership broken: {first} and {second} both own {at}")]
+    TwoOwners {
+        /// One owner.
+        first: String,
+        /// The other.
+        second: String,
+        /// The word.
+        at: Location,
+    },
+    /// A shared bank does not know who owns a word.
+    #[error("ownership broken: {home} {reason}: {at}")]
+    WrongOwner {
+        /// The bank.
+        home: String,
+        /// The word.
+        at: Location,
+        /// What it takes it for.
+        reason: &'static str,
+    },
     /// Something waits and nothing can ever move again.
     #[error("deadlock: {0}")]
     Deadlock(String),

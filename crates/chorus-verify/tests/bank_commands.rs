@@ -11,7 +11,7 @@ use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShap
 
 /// Two chiplets; lines below this one lie in the memory of the first.
 const FIRST_REMOTE_LINE: u64 = 1 << 32;
-const TOPOLOGY: Topology = Topology { gpus: 1, gpms: 2, l1s: 2, l2s: 2, interleave: 64, home_shift: 32 };
+const TOPOLOGY: Topology = Topology { gpms: 2, interleave: 64, ..Topology::one_gpu(2, 2) };
 const PAGE_LINES: u32 = 4;
 
 /// The bank of the first chiplet.
@@ -39,6 +39,7 @@ impl Bank {
             topology: TOPOLOGY,
             l1: cache,
             l2: cache,
+            l3: cache,
             directory: DirectoryShape { ways: 8, ..DirectoryShape::SMALLEST },
             page_lines: PAGE_LINES,
             waves: 1,

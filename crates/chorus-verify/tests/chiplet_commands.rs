@@ -54,7 +54,7 @@ enum Skipped {
 impl Size {
     fn topology(self) -> Topology {
         let chiplets = self.chiplets;
-        Topology { gpus: 1, gpms: chiplets, l1s: chiplets, l2s: chiplets, interleave: 1, home_shift: 0 }
+        Topology { gpms: chiplets, home_shift: 0, ..Topology::one_gpu(chiplets, chiplets) }
     }
 
     fn all_lines(self) -> usize {
@@ -127,6 +127,7 @@ impl World {
             topology,
             l1: cache(1),
             l2: cache(size.l2_lines),
+            l3: cache(size.l2_lines),
             directory: DirectoryShape { ways: 2, ..DirectoryShape::SMALLEST },
             page_lines: PAGE_LINES as u32,
             waves: 1,
@@ -157,7 +158,7 @@ impl World {
         while let Some(message) = waiting.pop_front() {
             match self.topology.role(message.dst) {
                 (Role::Memory, _) => self.memory_takes(&message, &mut waiting),
-                (Role::L1 | Role::L2, _) => {
+                (Role::L1 | Role::L2 | Role::L3 | Role::Tu, _) => {
                     self.step(message.dst.0, &Input::Message(&message), &mut waiting, &mut values);
                 }
             }

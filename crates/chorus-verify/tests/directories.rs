@@ -66,6 +66,7 @@ fn build<D: Directory>(directory: DirectoryShape) -> D {
         topology: Topology { interleave: 64, ..Topology::one_gpu(1, 1) },
         l1: cache,
         l2: cache,
+        l3: cache,
         directory,
         page_lines: 1,
         waves: 1,

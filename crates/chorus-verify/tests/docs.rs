@@ -1,5 +1,7 @@
 //! Do the pages of the documentation say what the code does? Everything in them that code can tell is generated and compared.
 
+#[path = "pages/markdown.rs"]
+mod markdown;
 mod pages;
 
 use chorus_litmus::model::Model;
@@ -10,7 +12,8 @@ use chorus_verify::faults::find_fault;
 use chorus_verify::litmus;
 use chorus_verify::networks::{describe, smallest};
 use chorus_verify::table::TransitionTable;
-use pages::{Page, table};
+use markdown::table;
+use pages::Page;
 
 fn page_of(protocol: &dyn Protocol) -> Page {
     Page::read(&format!("docs/protocols/{}.md", protocol.name()))
@@ -25,6 +28,9 @@ fn promise(promise: Promise) -> &'static str {
         Promise::Inclusion => "inclusion: every readable private copy is resident at its home, which knows of it",
         Promise::Tracking => {
             "tracking: once nothing is in flight, directories track every readable copy in a shared bank up to its home, which holds the same"
+        }
+        Promise::Ownership => {
+            "ownership: once nothing is in flight, no word has two owners, the shared cache knows exactly which words are owned, and shared copies equal what it holds"
         }
         Promise::Progress => {
             "progress: once nothing is in flight, loads of system scope find what was written last, released or not"

@@ -46,7 +46,7 @@ static VOCABULARIES: [Vocabulary; 2] = [vocabulary(Role::L1), vocabulary(Role::L
 
 const fn vocabulary(role: Role) -> Vocabulary {
     let states = &[StateSpec { name: "I", class: StateClass::Stable, meaning: "nothing" }];
-    Vocabulary { role, states, events: &["any"], expiry: None }
+    Vocabulary { role, device: "", states, events: &["any"], expiry: None }
 }
 
 impl ToyCache {

@@ -8,6 +8,7 @@ use chorus_verify::check::{
 };
 use chorus_verify::config::{Loads, MachineConfig, Stores};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
+use chorus_verify::heterogeneous;
 use chorus_verify::litmus::{self, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::settings::{Bound, Settings};
 
@@ -51,8 +52,10 @@ fn has_two_threads(test: &SuiteTest) -> bool {
 
 #[test]
 fn every_protocol_of_one_module_passes_the_litmus_tests_of_two_threads() {
-    // Those that reach further have many placements: `scoped.rs` runs them.
-    for protocol in PROTOCOLS.iter().filter(|protocol| protocol.reach() == Reach::OneModule) {
+    // Those that reach further have many placements, and those with several kinds of devices: `scoped.rs` and `devices.rs` run them.
+    let of_one_kind =
+        |protocol: &&&'static dyn Protocol| protocol.reach() == Reach::OneModule && !heterogeneous::applies(**protocol);
+    for protocol in PROTOCOLS.iter().filter(of_one_kind) {
         for test in litmus::tests().into_iter().filter(has_two_threads) {
             let result = run_litmus(*protocol, None, &test, Stores::Posted).unwrap();
             assert!(result.passed(), "{}", result.to_text());

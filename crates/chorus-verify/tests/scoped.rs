@@ -1,5 +1,7 @@
 //! Do protocols of several modules keep the scoped memory model, and do their directories do what the HMG paper's Table I says?
 
+#[path = "pages/markdown.rs"]
+mod markdown;
 mod pages;
 
 use std::collections::BTreeSet;
@@ -17,7 +19,8 @@ use chorus_verify::networks::Networks;
 use chorus_verify::node::StepInput;
 use chorus_verify::settings::Settings;
 use chorus_verify::table::{RoleTable, TransitionTable};
-use pages::{Page, table};
+use markdown::table;
+use pages::Page;
 
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).unwrap()

@@ -1,4 +1,5 @@
-//! Do public litmus tests that need scopes stay within the scoped memory model on NHCC and HMG? The tests are not part of the project.
+//! Do public litmus tests that need scopes stay within the scoped memory model on NHCC and HMG, and those that do not within SC for data-race-free programs on machines
+//! with CPU cores? The tests are not part of the project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use chorus_litmus::test::{Instruction, Program};
 use chorus_protocol::access::{Order, Scope};
 use chorus_protocol::registry::find;
 use chorus_verify::config::Stores;
-use chorus_verify::litmus::{Placement, SuiteTest, run_placed};
+use chorus_verify::litmus::{Placement, SuiteTest, run_litmus, run_placed};
 
 /// Threads of the tests that are run here, and operations of all of them; `chorus litmus hmg FOLDER` runs the others, in all placements.
 const THREADS_MAX: usize = 2;
@@ -49,35 +50,62 @@ fn needs_scopes(program: &Program) -> bool {
     is_spread && program.threads.iter().flat_map(|thread| &thread.code).any(|instruction| scope(instruction).is_some())
 }
 
-#[test]
-fn tests_that_need_scopes_stay_within_the_scoped_model_on_nhcc_and_hmg() {
+/// The small tests that can be read; nothing where there are none.
+fn tests() -> Vec<SuiteTest> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/litmus");
     let mut paths = Vec::new();
     files(&folder, &mut paths);
-    if paths.is_empty() {
+    let mut tests = Vec::new();
+    for path in paths {
+        let parsed = fs::read_to_string(&path).map_err(drop).and_then(|text| parse_all(&text).map_err(drop));
+        let small = parsed.into_iter().flatten().filter_map(|parsed| match parsed {
+            Parsed::Test(test) if is_small(&test.program) => Some(SuiteTest::new(test)),
+            Parsed::Test(_) | Parsed::Unsupported { .. } => None,
+        });
+        tests.extend(small);
+    }
+    tests
+}
+
+#[test]
+fn tests_that_need_scopes_stay_within_the_scoped_model_on_nhcc_and_hmg() {
+    let tests = tests();
+    if tests.is_empty() {
         println!("skipped: the tests are not here");
         return;
     }
     let (mut ran, mut not_run) = (0, 0);
-    for path in paths {
-        let Ok(parsed) = fs::read_to_string(&path).map_err(drop).and_then(|text| parse_all(&text).map_err(drop)) else {
-            not_run += 1;
-            continue;
-        };
-        for parsed in parsed {
-            let Parsed::Test(test) = parsed else { continue };
-            if !is_small(&test.program) || !needs_scopes(&test.program) {
-                continue;
-            }
-            let test = SuiteTest::new(test);
-            for name in ["nhcc", "hmg"] {
-                match run_placed(find(name).unwrap(), None, &test, Stores::Posted, Placement::Apart) {
-                    Ok(result) => {
-                        assert!(result.failure.is_none() && !result.bounded, "{}", result.to_text());
-                        ran += 1;
-                    }
-                    Err(_) => not_run += 1,
+    for test in tests.iter().filter(|test| needs_scopes(&test.test.program)) {
+        for name in ["nhcc", "hmg"] {
+            match run_placed(find(name).unwrap(), None, test, Stores::Posted, Placement::Apart) {
+                Ok(result) => {
+                    assert!(result.failure.is_none() && !result.bounded, "{}", result.to_text());
+                    ran += 1;
                 }
+                Err(_) => not_run += 1,
+            }
+        }
+    }
+    println!("{ran} runs, {not_run} not possible");
+    assert!(ran > 80, "{ran} runs, {not_run} not possible");
+}
+
+#[test]
+fn tests_stay_within_sc_for_race_free_programs_beside_cpu_cores_and_compute_units() {
+    let tests = tests();
+    if tests.is_empty() {
+        println!("skipped: the tests are not here");
+        return;
+    }
+    let (mut ran, mut not_run) = (0, 0);
+    for test in &tests {
+        for name in ["smg", "sdd"] {
+            match run_litmus(find(name).unwrap(), None, test, Stores::Posted) {
+                Ok(result) => {
+                    assert!(result.failure.is_none() && !result.bounded, "{}", result.to_text());
+                    ran += 1;
+                }
+                Err(_) => not_run += 1,
             }
         }
     }

@@ -17,7 +17,7 @@ use chorus_litmus::test::{Outcome, Quantifier};
 use chorus_protocol::registry::Protocol;
 
 pub use self::placement::Placement;
-pub use self::suite::{DISCRIMINATORS, SuiteTest, find, tests};
+pub use self::suite::{DISCRIMINATORS, SuiteTest, device_tests, find, tests, tests_of};
 use crate::chart::Chart;
 use crate::code::NotRunnable;
 use crate::config::{MachineConfig, Stores};
@@ -194,7 +194,7 @@ pub fn run_litmus(
     stores: Stores,
 ) -> Result<LitmusResult, NotRunnable> {
     let mut together: Option<LitmusResult> = None;
-    for &placement in Placement::of_protocol(protocol) {
+    for placement in Placement::all(protocol, &test.test.program) {
         let result = run_placed(protocol, fault, test, stores, placement)?;
         let sum = match together.take() {
             None => result,

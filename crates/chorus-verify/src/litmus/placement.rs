@@ -6,6 +6,8 @@
 use chorus_litmus::test::{Instruction, LocationId, Program, Thread};
 use chorus_protocol::registry::{Protocol, Reach};
 
+use crate::heterogeneous;
+
 /// One way to place a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Placement {
@@ -21,6 +23,64 @@ pub enum Placement {
     AtReader,
     /// As apart, all lines in the memory of a GPU without threads.
     Elsewhere,
+    /// Everything in one module with CPU cores and compute units, each work-group beside one of them.
+    Devices(Devices),
+}
+
+/// Which device each work-group is beside, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Devices {
+    /// Kinds of devices that there are: CPU cores, and one kind of compute units or two that take turns.
+    kinds: u8,
+    groups: u8,
+    /// The kind beside each group, as digits.
+    assignment: u32,
+}
+
+/// The letters that name kinds of devices, the CPU cores' first, where there are so many kinds.
+const LETTERS: [(u8, &str); 2] = [(2, "cg"), (3, "cab")];
+
+impl Devices {
+    /// Every assignment of the work-groups of a test.
+    fn all(kinds: u8, groups: usize) -> impl Iterator<Item = Devices> {
+        let assignments = u32::from(kinds).pow(groups as u32);
+        (0..assignments).map(move |assignment| Devices { kinds, groups: groups as u8, assignment })
+    }
+
+    fn kind(self, group: usize) -> u8 {
+        (self.assignment / u32::from(self.kinds).pow(group as u32) % u32::from(self.kinds)) as u8
+    }
+
+    fn name(self) -> String {
+        let letters = LETTERS.iter().find(|(kinds, _)| *kinds == self.kinds).map_or("", |(_, letters)| letters);
+        (0..usize::from(self.groups)).filter_map(|group| letters.chars().nth(usize::from(self.kind(group)))).collect()
+    }
+
+    fn parse(name: &str) -> Option<Devices> {
+        LETTERS.iter().find_map(|&(kinds, letters)| {
+            let digits = name.chars().rev().map(|letter| letters.find(letter));
+            let digits: Vec<u32> = digits.map(|digit| Some(digit? as u32)).collect::<Option<_>>()?;
+            let assignment =
+                digits.iter().try_fold(0u32, |sum, digit| sum.checked_mul(u32::from(kinds))?.checked_add(*digit))?;
+            let groups = u8::try_from(digits.len()).ok().filter(|&groups| groups > 0)?;
+            Some(Devices { kinds, groups, assignment })
+        })
+    }
+
+    /// CPU cores of the machine.
+    pub fn cpus(self) -> u16 {
+        (0..usize::from(self.groups)).filter(|&group| self.kind(group) == 0).count() as u16
+    }
+
+    /// The private cache that a group is beside.
+    fn cache(self, group: usize) -> u16 {
+        let kind = self.kind(group);
+        let earlier = (0..group).filter(|&earlier| self.kind(earlier) == kind).count() as u16;
+        match kind {
+            0 => earlier,
+            _ => self.cpus() + earlier * u16::from(self.kinds - 1) + u16::from(kind - 1),
+        }
+    }
 }
 
 /// The ways in which tests are placed on machines of several modules.
@@ -28,24 +88,31 @@ const SEVERAL_MODULES: [Placement; 5] =
     [Placement::Apart, Placement::Together, Placement::AtWriter, Placement::AtReader, Placement::Elsewhere];
 
 impl Placement {
-    /// The ways in which tests are placed for a protocol.
-    pub fn of_protocol(protocol: &dyn Protocol) -> &'static [Placement] {
+    /// The ways in which a test is placed for a protocol.
+    pub fn all(protocol: &dyn Protocol, program: &Program) -> Vec<Placement> {
+        if heterogeneous::applies(protocol) {
+            let groups = work_groups(program).concat().len();
+            let kinds = heterogeneous::devices(protocol).len() as u8;
+            return Devices::all(kinds, groups).map(Placement::Devices).collect();
+        }
         match protocol.reach() {
-            Reach::OneModule => &[Placement::OneModule],
-            Reach::AnyMachine => &SEVERAL_MODULES,
+            Reach::OneModule => vec![Placement::OneModule],
+            Reach::AnyMachine => SEVERAL_MODULES.to_vec(),
         }
     }
 
     /// A name.
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn name(self) -> String {
+        let name = match self {
             Placement::OneModule => "one-module",
             Placement::Apart => "apart",
             Placement::Together => "together",
             Placement::AtWriter => "at-writer",
             Placement::AtReader => "at-reader",
             Placement::Elsewhere => "elsewhere",
-        }
+            Placement::Devices(devices) => return devices.name(),
+        };
+        name.to_owned()
     }
 
     /// The name of a test placed so: its own, followed by the placement's where there are several.
@@ -56,8 +123,9 @@ impl Placement {
     /// The name of the test and the placement that a name of a placed test stands for.
     pub fn parse(name: &str) -> (&str, Placement) {
         let placed = name.rsplit_once('@').and_then(|(test, placement)| {
-            let placement = SEVERAL_MODULES.into_iter().find(|other| other.name() == placement)?;
-            Some((test, placement))
+            let of_modules = SEVERAL_MODULES.into_iter().find(|other| other.name() == placement);
+            let of_devices = || Devices::parse(placement).map(Placement::Devices);
+            Some((test, of_modules.or_else(of_devices)?))
         });
         placed.unwrap_or((name, Placement::OneModule))
     }
@@ -98,9 +166,14 @@ impl Places {
             let group = groups[gpu].iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0);
             gpu as u16 * largest + group as u16
         };
-        let caches: Vec<u16> = program.threads.iter().map(seat).collect();
+        let mut caches: Vec<u16> = program.threads.iter().map(seat).collect();
+        if let Placement::Devices(devices) = placement {
+            let all = groups.concat();
+            let group = |thread: &Thread| all.iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0);
+            caches = program.threads.iter().map(|thread| devices.cache(group(thread))).collect();
+        }
         let (modules, l1s) = match placement {
-            Placement::OneModule => ([1, 1], used * largest),
+            Placement::OneModule | Placement::Devices(_) => ([1, 1], caches.iter().max().map_or(1, |cache| cache + 1)),
             Placement::Together => ([used, 1], largest),
             Placement::Apart | Placement::AtWriter | Placement::AtReader => ([used, largest], 1),
             Placement::Elsewhere => ([used + 1, largest], 1),
@@ -109,7 +182,7 @@ impl Places {
         let home = |(index, &line): (usize, &u8)| {
             let in_turn = count - 1 - index as u16 % count;
             match placement {
-                Placement::OneModule => 0,
+                Placement::OneModule | Placement::Devices(_) => 0,
                 Placement::Apart | Placement::Together => in_turn,
                 Placement::AtWriter => first(program, &caches, line, writes).unwrap_or(in_turn),
                 Placement::AtReader => {
@@ -190,6 +263,19 @@ mod tests {
         assert_eq!(places("MP+sys+gpus", Placement::AtWriter).lines, [0, 2]);
         assert_eq!(places("MP+sys+gpus", Placement::AtReader).lines, [1, 3]);
         assert_eq!(places("MP+sys+gpus", Placement::Elsewhere).lines, [2, 5]);
+    }
+
+    #[test]
+    fn work_groups_are_beside_every_kind_of_device() {
+        let program = find("MP").unwrap().test.program;
+        let caches = |name: &str| {
+            let (_, placement) = Placement::parse(name);
+            assert_eq!(placement.name_of("MP"), name);
+            Places::new(&program, placement).caches
+        };
+        let names = ["MP@cc", "MP@gc", "MP@cg", "MP@gg"];
+        assert_eq!(names.map(caches), [[0, 1], [1, 0], [0, 1], [0, 1]]);
+        assert_eq!(["MP@aa", "MP@ab", "MP@cb"].map(caches), [[0, 2], [0, 1], [0, 2]]);
     }
 
     #[test]

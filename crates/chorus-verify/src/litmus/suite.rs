@@ -4,8 +4,10 @@
 use chorus_litmus::model::Model;
 use chorus_litmus::parse::{Parsed, parse_all};
 use chorus_litmus::test::LitmusTest;
+use chorus_protocol::registry::Protocol;
 
 use super::Expectation;
+use crate::heterogeneous;
 
 /// A test with what is expected of its telling outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,14 +85,27 @@ pub const DISCRIMINATORS: [&str; 9] = [
     "two-words",
 ];
 
-/// Every test.
+/// The tests made for CPU cores and compute units that work together: data that is handed over, in every shape.
+const DEVICES: (&str, &str) = ("devices", include_str!("../../../../litmus/devices.litmus"));
+
+/// The tests made for machines with CPU cores.
+pub fn device_tests() -> Vec<SuiteTest> {
+    of_file(DEVICES.0, DEVICES.1)
+}
+
+/// The tests that a protocol is run on.
+pub fn tests_of(protocol: &dyn Protocol) -> Vec<SuiteTest> {
+    if heterogeneous::applies(protocol) { [device_tests(), tests()].concat() } else { tests() }
+}
+
+/// Every test that is made for all protocols.
 pub fn tests() -> Vec<SuiteTest> {
     FILES.iter().flat_map(|(name, text)| of_file(name, text)).collect()
 }
 
 /// The test called `name`.
 pub fn find(name: &str) -> Option<SuiteTest> {
-    tests().into_iter().find(|test| test.name() == name)
+    tests().into_iter().chain(device_tests()).find(|test| test.name() == name)
 }
 
 /// The tests of one of the files, which are part of the program: what is wrong with them shows in its tests.
@@ -113,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_test_has_a_name_of_its_own_a_question_and_expectations() {
-        let all = tests();
+        let all = [tests(), device_tests()].concat();
         let names: BTreeSet<&str> = all.iter().map(SuiteTest::name).collect();
         assert_eq!(names.len(), all.len());
         for test in &all {
@@ -131,7 +146,7 @@ mod tests {
     #[test]
     fn telling_outcomes_are_expected_to_be_forbidden_exactly_where_the_model_forbids_them() {
         let mut wrong = Vec::new();
-        for test in tests() {
+        for test in tests().into_iter().chain(device_tests()) {
             for &(model, expectation) in &test.expected {
                 let found = match decide(&test.test, model).unwrap() {
                     Verdict::Holds if expectation == Expectation::Permitted => Expectation::Permitted,

@@ -10,6 +10,7 @@ use super::driver::{Driver, lineless};
 use super::problem::Problem;
 use super::program::WORDS;
 use super::setup::PAGE_LINES;
+use crate::heterogeneous;
 use crate::program::Edge;
 
 /// Who is told of what.
@@ -26,11 +27,11 @@ impl Notice {
 }
 
 impl Driver {
-    /// What is told first when all wavefronts have come to the end of a kernel. Within one module the end has nothing to do.
+    /// What is told first when all wavefronts have come to the end of a kernel. Within one module of compute units the end has nothing to do.
     pub(super) fn first_notice(&self) -> Notice {
         match self.protocol.reach() {
-            Reach::OneModule => Notice::LAST,
-            Reach::AnyMachine => Notice::FIRST,
+            Reach::OneModule if !heterogeneous::applies(self.protocol) => Notice::LAST,
+            Reach::OneModule | Reach::AnyMachine => Notice::FIRST,
         }
     }
 
@@ -46,7 +47,7 @@ impl Driver {
             }
             Notice { to: Role::L2, edge: Edge::End } => Some(Notice { to: Role::L2, edge: Edge::Begin }),
             Notice { to: Role::L1, edge: Edge::Begin } => None,
-            Notice { to: Role::L1 | Role::L2 | Role::Memory, .. } => Some(Notice::LAST),
+            Notice { to: Role::L1 | Role::L2 | Role::L3 | Role::Tu | Role::Memory, .. } => Some(Notice::LAST),
         }
     }
 

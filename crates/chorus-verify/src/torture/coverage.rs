@@ -16,8 +16,11 @@ pub struct Coverage {
     roles: Vec<(&'static Vocabulary, Vec<u64>)>,
 }
 
-/// A cell: role, state and event, by name.
-pub type Cell = (&'static str, &'static str, &'static str);
+/// A cell: role (and kind of device, where there are several), state and event, by name.
+pub type Cell = (String, &'static str, &'static str);
+
+/// A cell, by number: what its controller is, state and event.
+type Place = ((Role, &'static str), u8, u8);
 
 /// Coverage beside what the exhaustive driver found reachable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,10 +53,10 @@ impl Coverage {
     }
 
     /// The cells that were met, with how often.
-    pub fn cells(&self) -> impl Iterator<Item = (Role, u8, u8, u64)> {
+    pub fn cells(&self) -> impl Iterator<Item = (&'static Vocabulary, u8, u8, u64)> {
         self.roles.iter().flat_map(|(vocabulary, counts)| {
             let met = counts.iter().enumerate().filter(|&(_, &count)| count > 0);
-            met.map(|(cell, &count)| (vocabulary.role, (cell / STRIDE) as u8, (cell % STRIDE) as u8, count))
+            met.map(|(cell, &count)| (*vocabulary, (cell / STRIDE) as u8, (cell % STRIDE) as u8, count))
         })
     }
 
@@ -64,12 +67,13 @@ impl Coverage {
 
     /// Compares with what the exhaustive driver saw.
     pub fn compare(&self, table: &TransitionTable) -> Comparison {
-        let met: BTreeSet<(Role, u8, u8)> = self.cells().map(|(role, state, event, _)| (role, state, event)).collect();
+        let kind = |vocabulary: &Vocabulary| (vocabulary.role, vocabulary.device);
+        let met: BTreeSet<Place> = self.cells().map(|(of, state, event, _)| (kind(of), state, event)).collect();
         let mut comparison = Comparison::default();
         let mut listed = BTreeSet::new();
         for role_table in table.roles() {
             let vocabulary = role_table.vocabulary;
-            let name = |state: u8, event: u8| cell_name(vocabulary, state, event);
+            let name = |state: u8, event: u8| cell_name(&role_table.title, vocabulary, state, event);
             for state in role_table.states() {
                 for event in role_table.events().filter(|&event| vocabulary.expiry != Some(event)) {
                     let Some(reactions) = role_table.cell(state, event) else { continue };
@@ -77,8 +81,8 @@ impl Coverage {
                         continue;
                     }
                     comparison.reachable += 1;
-                    listed.insert((vocabulary.role, state, event));
-                    if met.contains(&(vocabulary.role, state, event)) {
+                    listed.insert((kind(vocabulary), state, event));
+                    if met.contains(&(kind(vocabulary), state, event)) {
                         comparison.covered += 1;
                     } else {
                         comparison.missed.push(name(state, event));
@@ -86,15 +90,17 @@ impl Coverage {
                 }
             }
         }
-        for &(role, state, event) in met.difference(&listed) {
-            if let Some((vocabulary, _)) = self.roles.iter().find(|(vocabulary, _)| vocabulary.role == role) {
-                comparison.beyond.push(cell_name(vocabulary, state, event));
+        for &(of, state, event) in met.difference(&listed) {
+            if let Some((vocabulary, _)) = self.roles.iter().find(|(vocabulary, _)| kind(vocabulary) == of) {
+                let tables = table.roles();
+                let title = tables.into_iter().find(|table| kind(table.vocabulary) == of).map(|table| &*table.title);
+                comparison.beyond.push(cell_name(title.unwrap_or(of.0.name()), vocabulary, state, event));
             }
         }
         comparison
     }
 }
 
-fn cell_name(vocabulary: &'static Vocabulary, state: u8, event: u8) -> Cell {
-    (vocabulary.role.name(), vocabulary.states[usize::from(state)].name, vocabulary.events[usize::from(event)])
+fn cell_name(title: &str, vocabulary: &'static Vocabulary, state: u8, event: u8) -> Cell {
+    (title.to_owned(), vocabulary.states[usize::from(state)].name, vocabulary.events[usize::from(event)])
 }

@@ -6,6 +6,7 @@ use chorus_protocol::registry::{MemoryModel, Promise, Protocol, Reach, Values};
 use super::program::{Access, Action, Boundary, Kind, Phase, Program, Scopes, Seat, WORDS, Word};
 use super::random::{Random, derive};
 use super::setup::{Episode, Setup, draw_setup};
+use crate::heterogeneous;
 
 /// Episode number `index` of a seed.
 pub fn draw_episode(protocol: &dyn Protocol, seed: u64, index: u64) -> Episode {
@@ -19,16 +20,25 @@ pub fn draw_episode(protocol: &dyn Protocol, seed: u64, index: u64) -> Episode {
         setup.fences = !random.once_in(4);
         // Few words make races.
         setup.lines = setup.lines.min(random.pick(&[1, 2, 3, 4]));
-        draw_racy(&setup, scopes(protocol, &setup), seats, &mut random)
+        let mut scopes = scopes(protocol, &setup);
+        if heterogeneous::applies(protocol) {
+            scopes.races = random.pick(&[Order::Weak, Order::Relaxed]);
+        }
+        draw_racy(&setup, scopes, seats, &mut random)
     } else {
         draw_race_free(protocol, &setup, seats, &mut random)
     };
     Episode { setup, program, schedule: random.next() }
 }
 
+/// The scope that everybody is in.
+fn widest(setup: &Setup) -> Scope {
+    if setup.topology.gpus > 1 || setup.topology.cpus > 0 { Scope::System } else { Scope::Gpu }
+}
+
 /// How far synchronisation must reach, and whether accesses that race must be strong: in PTX, weak ones promise nothing.
 fn scopes(protocol: &dyn Protocol, setup: &Setup) -> Scopes {
-    let widest = if setup.topology.gpus > 1 { Scope::System } else { Scope::Gpu };
+    let widest = widest(setup);
     let races = if protocol.model() == MemoryModel::Ptx { Order::Relaxed } else { Order::Weak };
     Scopes { widest, narrow: Vec::new(), races }
 }
@@ -67,7 +77,7 @@ struct Meeting {
 /// Draws who synchronises by a word: all, or those of a GPU or beside a private cache where the protocol knows scopes.
 fn draw_meeting(word: Word, reach: Reach, setup: &Setup, seats: &[Seat], random: &mut Random) -> Meeting {
     let topology = setup.topology;
-    let widest = if topology.gpus > 1 { Scope::System } else { Scope::Gpu };
+    let widest = widest(setup);
     let scope = match reach {
         Reach::OneModule => widest,
         Reach::AnyMachine => random.pick(&[widest, widest, Scope::System, Scope::Gpu, Scope::Gpu, Scope::WorkGroup]),

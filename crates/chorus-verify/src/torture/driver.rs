@@ -165,11 +165,12 @@ impl Driver {
     fn reset(&mut self, episode: &Episode) -> Result<(), Problem> {
         let Episode { setup, program, schedule } = episode;
         (self.setup, self.kind, self.random) = (*setup, program.kind, Random::new(*schedule));
+        self.setup.topology = self.protocol.structure().complete(setup.topology);
         (self.now, self.attempts, self.last_value) = (1, 0, 0);
         (self.arrived, self.hearing, self.notice) = (0, 0, self.first_notice());
         self.scopes.clone_from(&program.scopes);
-        let (topology, build) = (setup.topology, setup.build_config(self.fault));
-        let agents = topology.l1s + topology.l2s;
+        let (topology, build) = (self.setup.topology, self.setup.build_config(self.fault));
+        let agents = topology.controllers();
         self.controllers.clear();
         for agent in 0..agents {
             let (role, index) = topology.role(AgentId(agent));
@@ -186,7 +187,7 @@ impl Driver {
         self.stalled.iter_mut().for_each(Vec::clear);
         self.log.clear();
         self.instant.clear();
-        self.network.reset(self.protocol, setup);
+        self.network.reset(self.protocol, &self.setup);
         self.operations.reset();
         lower(program, &mut self.code, &mut self.ranges);
         self.waves.clear();
@@ -363,7 +364,7 @@ impl Driver {
                 self.memory_takes(&message);
                 true
             }
-            Role::L1 | Role::L2 => self.offer(message.dst.0, &Input::Message(&message))?,
+            Role::L1 | Role::L2 | Role::L3 | Role::Tu => self.offer(message.dst.0, &Input::Message(&message))?,
         };
         if consumed {
             self.network.take(channel, self.now, &mut self.random);

@@ -7,7 +7,6 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use chorus_protocol::address::Topology;
 use chorus_protocol::controller::Time;
 use chorus_protocol::message::{Channel, Message};
 use chorus_protocol::registry::{Delivery, Protocol};
@@ -71,8 +70,7 @@ pub(super) struct Network {
 impl Network {
     /// Forgets everything, keeping the memory.
     pub(super) fn reset(&mut self, protocol: &dyn Protocol, setup: &Setup) {
-        let Topology { l1s, l2s, .. } = setup.topology;
-        self.agents = usize::from(l1s + 2 * l2s);
+        self.agents = usize::from(setup.topology.agents());
         self.networks = usize::from(protocol.virtual_networks());
         self.in_order = protocol.delivery() == Delivery::InOrder;
         self.first_pooled = self.agents * self.agents * (self.networks + 1);

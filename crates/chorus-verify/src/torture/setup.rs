@@ -9,6 +9,7 @@ use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protoco
 
 use super::program::Program;
 use super::random::Random;
+use crate::heterogeneous;
 
 /// How long things take, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(super) const PAGE_LINES: u32 = 2;
 /// A machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Private caches and shared banks.
+    /// Private caches and shared banks; what the protocol's structure adds comes when it runs.
     pub topology: Topology,
     /// Each private cache.
     pub l1: CacheShape,
@@ -59,7 +60,7 @@ impl Setup {
     /// What a protocol needs to build the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
         let Setup { topology, l1, l2, directory, waves, fences, parameters, .. } = *self;
-        BuildConfig { topology, l1, l2, directory, page_lines: PAGE_LINES, waves, fences, parameters, fault }
+        BuildConfig { topology, l1, l2, l3: l2, directory, page_lines: PAGE_LINES, waves, fences, parameters, fault }
     }
 
     /// The machine in words.
@@ -83,7 +84,7 @@ fn counted(count: u32, thing: &str) -> String {
 
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Topology { gpus, gpms, l1s, l2s, .. } = self.topology;
+        let Topology { gpus, gpms, l1s, cpus, l2s, .. } = self.topology;
         if self.topology.modules() > 1 {
             let DirectoryShape { sets, ways, lines_per_entry, .. } = self.directory;
             let lines = counted(lines_per_entry, "line");
@@ -95,7 +96,8 @@ impl fmt::Display for Setup {
             )?;
         }
         let (caches, banks) = (counted(u32::from(l1s), "private cache"), counted(u32::from(l2s), "bank"));
-        write!(f, "{caches} of {}, {banks} of {}", cache(&self.l1), cache(&self.l2))?;
+        let cores = if cpus > 0 { format!(" ({cpus} of CPU cores)") } else { String::new() };
+        write!(f, "{caches}{cores} of {}, {banks} of {}", cache(&self.l1), cache(&self.l2))?;
         match self.loads_in_flight {
             1 => write!(f, ", loads block")?,
             loads => write!(f, ", up to {loads} loads in flight")?,
@@ -123,7 +125,9 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
     let (topology, directory) = match protocol.reach() {
         Reach::OneModule => {
             let caches = random.pick(&[1, 2, 2, 2, 3, 3, 4, 6]);
-            (Topology::one_gpu(caches, random.pick(&[1, 1, 1, 2, 2, 3, 4])), DirectoryShape::SMALLEST)
+            let one = Topology::one_gpu(caches, random.pick(&[1, 1, 1, 2, 2, 3, 4]));
+            let cpus = if heterogeneous::applies(protocol) { random.between(0, u32::from(caches)) as u16 } else { 0 };
+            (Topology { cpus, ..one }, DirectoryShape::SMALLEST)
         }
         Reach::AnyMachine => draw_modules(random),
     };
@@ -148,7 +152,9 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
             7 if spec.default <= 4096 => spec.default,
             _ => spec.min + u64::from(random.below(512)),
         };
-        parameters.set(index, value.min(spec.max));
+        // A read that is refused for ever is another check's business.
+        let least = if spec.key == "reqv.retries" { 1 } else { spec.min };
+        parameters.set(index, value.clamp(least, spec.max));
     }
     Setup {
         topology,
@@ -181,8 +187,8 @@ fn draw_modules(random: &mut Random) -> (Topology, DirectoryShape) {
     // An entry's lines lie in the memory of one module, and are served by one of its banks.
     let home_shift = entry_shift + random.pick(&[0, 0, 1]);
     let interleave = 1 << entry_shift;
-    let topology =
-        Topology { gpus, gpms, l1s: modules * l1s, l2s: modules * banks, interleave, home_shift: home_shift as u8 };
+    let home_shift = home_shift as u8;
+    let topology = Topology { gpus, gpms, interleave, home_shift, ..Topology::one_gpu(modules * l1s, modules * banks) };
     (topology, directory)
 }
 

@@ -180,6 +180,8 @@ fn compact(episode: &mut Episode) {
         *seat = Seat { cache: cache as u16, slot: waves[cache] };
         waves[cache] += 1;
     }
-    episode.setup.topology = Topology { l1s: caches.len().max(1) as u16, ..episode.setup.topology };
+    let l1s = caches.len().max(1) as u16;
+    let cpus = caches.iter().filter(|&&cache| episode.setup.topology.is_cpu(cache)).count() as u16;
+    episode.setup.topology = Topology { l1s, cpus, ..episode.setup.topology };
     episode.setup.waves = waves.iter().copied().max().unwrap_or(1);
 }

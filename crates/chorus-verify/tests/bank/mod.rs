@@ -15,7 +15,7 @@ pub const GPUS: u16 = 4;
 /// GPU0 has the bank. Line numbers below this one are lines of its memory, and those from here on are of GPU1's.
 pub const FIRST_REMOTE_LINE: u64 = 1 << 32;
 
-const TOPOLOGY: Topology = Topology { gpus: GPUS, gpms: 1, l1s: GPUS, l2s: GPUS, interleave: 64, home_shift: 32 };
+const TOPOLOGY: Topology = Topology { gpus: GPUS, interleave: 64, ..Topology::one_gpu(GPUS, GPUS) };
 
 /// What reaches the bank. GPU0 is itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,7 @@ pub fn config(protocol: &dyn Protocol, l2_lines: u32, directory: DirectoryShape)
         topology: TOPOLOGY,
         l1: cache(1),
         l2: cache(l2_lines),
+        l3: cache(l2_lines),
         directory,
         page_lines: 1,
         waves: 1,

@@ -64,15 +64,6 @@ impl Page {
     }
 }
 
-/// A table in Markdown.
-pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let mut text = row(&head.map(str::to_owned));
-    text.push_str(&format!("|{}\n", "---|".repeat(N)));
-    rows.into_iter().for_each(|cells| text.push_str(&row(&cells.map(|cell| cell.replace('|', "\\|")))));
-    text
-}
-
 fn full(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }

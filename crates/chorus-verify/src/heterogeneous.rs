@@ -1,0 +1,450 @@
+//! Configurations for protocols whose machines have CPU cores beside compute units, translation units, or a coherent L3.
+//!
+//! Private caches are those of CPU cores first and of compute units then, so a configuration says how many of its caches are the former. Threads choose among weak
+//! accesses, which caches keep and write as their device does, accesses with an order and exchanges, which are performed in one place, and fences, at which
+//! caches invalidate what they must. There is room for one line in every cache, and lines leave at any moment unless a configuration says otherwise.
+
+use chorus_protocol::access::Scope;
+use chorus_protocol::address::{Role, Topology};
+use chorus_protocol::registry::{Build, Protocol, Structure};
+
+use crate::check::CheckConfig;
+use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
+use crate::program::{Location, Step, WORDS, lines_of};
+use crate::scoped::{Choice, steps};
+
+use Choice::{Acquire, Exchange, Fence, Load, NextKernel, Release, Store, WeakLoad, WeakStore};
+use Scope::System;
+
+const X: Location = Location { line: 0, word: 0 };
+const X1: Location = Location { line: 0, word: 1 };
+const Y: Location = Location { line: 1, word: 0 };
+const Z: Location = Location { line: 2, word: 0 };
+
+/// Everything on both words of a line, with an order on the first.
+const ALL: &[Choice] = &[
+    WeakLoad(X),
+    WeakLoad(X1),
+    WeakStore(X),
+    WeakStore(X1),
+    Load(X, System),
+    Store(X, System),
+    Exchange(X, System),
+    Fence(System),
+];
+/// Everything on one word.
+const WORD: &[Choice] =
+    &[WeakLoad(X), WeakStore(X), Load(X, System), Store(X, System), Exchange(X, System), Fence(System)];
+const WEAK: &[Choice] = &[WeakLoad(X), WeakStore(X)];
+const WEAK_OR_EXCHANGE: &[Choice] = &[WeakLoad(X), WeakStore(X), Exchange(X, System)];
+const WEAK_WORDS: &[Choice] = &[WeakLoad(X), WeakLoad(X1), WeakStore(X), WeakStore(X1)];
+const FENCED_WORDS: &[Choice] = &[WeakLoad(X), WeakLoad(X1), WeakStore(X), WeakStore(X1), Fence(System)];
+const WEAK_LINES: &[Choice] = &[WeakLoad(X), WeakLoad(Y), WeakStore(X), WeakStore(Y)];
+const KERNEL: &[Choice] = &[NextKernel];
+
+/// A thread: the private cache beside it, and what it may do in each place.
+type Thread<'a> = (u16, &'a [&'a [Choice]]);
+
+/// Whether a protocol is checked in these configurations.
+pub fn applies(protocol: &dyn Protocol) -> bool {
+    protocol.structure() != Structure::TwoLevels
+}
+
+/// The kinds of devices of a protocol: that of CPU cores first, then those of compute units, which take turns.
+pub fn devices(protocol: &dyn Protocol) -> Vec<&'static str> {
+    let topology = protocol.structure().complete(Topology { cpus: 1, ..Topology::one_gpu(3, 1) });
+    let config = MachineConfig { topology, ..MachineConfig::for_choices(&[], 1, []) };
+    let build = config.build_config(protocol, None);
+    let device = |index| Some(Build::<WORDS>::build(protocol, Role::L1, index, &build)?.vocabulary().device);
+    let mut devices: Vec<&'static str> = (0..3).filter_map(device).collect();
+    if devices.len() == 3 && devices[1] == devices[2] {
+        devices.pop();
+    }
+    devices
+}
+
+/// Threads beside caches, of which the first `cpus` are those of CPU cores.
+fn machine(cpus: u16, threads: &[Thread<'_>]) -> MachineConfig {
+    let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
+    let steps: Vec<Vec<Step>> = threads.iter().enumerate().map(|(index, (_, places))| steps(index, places)).collect();
+    let lines = lines_of(steps.iter().flatten().flat_map(|step| &step.alternatives));
+    let config = MachineConfig::for_choices(&caches, lines, steps);
+    // Names of agents do not depend on who has threads.
+    let l1s = config.topology.l1s.max(cpus);
+    MachineConfig { topology: Topology { cpus, l1s, ..config.topology }, ..config }
+}
+
+/// The same with room for every line.
+fn roomy(config: MachineConfig) -> MachineConfig {
+    MachineConfig { l1: one_set(2, 2), l2: one_set(2, 2), ..config }
+}
+
+fn config(name: &'static str, description: &'static str, machine: MachineConfig) -> CheckConfig {
+    CheckConfig { name, description, machine }
+}
+
+/// A message from one cache to another, whose lines leave at any time.
+fn message(cpus: u16, writer: u16, reader: u16) -> MachineConfig {
+    let writer: Thread<'_> = (writer, &[&[WeakStore(X)], &[Release(Y)]]);
+    let reader: Thread<'_> = (reader, &[&[Acquire(Y)], &[WeakLoad(X)]]);
+    MachineConfig { evictions: Evictions::PrivateAnytime, ..roomy(machine(cpus, &[writer, reader])) }
+}
+
+/// The configurations that take a moment each.
+pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let mut configurations = vec![
+        config(
+            "devices-smoke",
+            "a CPU core and a compute unit, 1 line of 2 words, 1 operation each",
+            machine(1, &[(0, &[ALL]), (1, &[ALL])]),
+        ),
+        config(
+            "weak-smoke",
+            "a CPU core and a compute unit, 1 line of 2 words, 2 and 1 weak accesses",
+            machine(1, &[(0, &[WEAK_WORDS, WEAK_WORDS]), (1, &[WEAK_WORDS])]),
+        ),
+        config("message-to-gpu", "a message from a CPU core to a compute unit", message(1, 0, 1)),
+        config("message-to-cpu", "a message from a compute unit to a CPU core", message(1, 1, 0)),
+    ];
+    if devices(protocol).len() > 2 {
+        configurations.extend([
+            config(
+                "three-smoke",
+                "a CPU core and 2 compute units of different kinds, 1 word, 1 weak access or exchange each",
+                machine(1, &[(0, &[WEAK_OR_EXCHANGE]), (1, &[WEAK_OR_EXCHANGE]), (2, &[WEAK_OR_EXCHANGE])]),
+            ),
+            config("message-of-units", "a message from a compute unit to one of the other kind", message(0, 0, 1)),
+        ]);
+    }
+    configurations
+}
+
+/// The configurations that a transition table is filled from: small ones of one line, and two lines in one place.
+pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let table = |name, machine| config(name, "for the transition table", machine);
+    let in_flight = machine(1, &[(0, &[WEAK_WORDS, WEAK]), (1, &[WEAK])]);
+    let in_flight_gpu = machine(1, &[(0, &[WEAK]), (1, &[WEAK_WORDS, WEAK])]);
+    let mut configurations = vec![
+        table("table-devices", machine(1, &[(0, &[ALL]), (1, &[ALL])])),
+        table("table-cpus", machine(2, &[(0, &[ALL]), (1, &[ALL])])),
+        table("table-gpus", machine(0, &[(0, &[ALL]), (1, &[ALL])])),
+        table("table-cpu", machine(1, &[(0, &[FENCED_WORDS, WEAK]), (1, &[WEAK_WORDS])])),
+        table("table-gpu", machine(1, &[(0, &[WEAK_WORDS]), (1, &[FENCED_WORDS, WEAK])])),
+        table("table-nb", MachineConfig { loads: Loads::NonBlocking, ..in_flight }),
+        table("table-nb-gpu", MachineConfig { loads: Loads::NonBlocking, ..in_flight_gpu }),
+        table("table-beside", machine(1, &[(0, &[WEAK]), (1, &[WEAK_OR_EXCHANGE]), (1, &[WEAK_OR_EXCHANGE])])),
+        table("table-cores", machine(2, &[(0, &[WEAK]), (1, &[WEAK]), (2, &[WEAK_OR_EXCHANGE])])),
+        table("table-units", machine(1, &[(0, &[WEAK_OR_EXCHANGE]), (1, &[WEAK]), (2, &[WEAK])])),
+        table("table-lines", machine(1, &[(0, &[WEAK_LINES]), (1, &[WEAK_LINES])])),
+    ];
+    configurations.extend(of_options_where_some(protocol));
+    // One more level makes several times as many states.
+    let larger = ["table-cpu", "table-gpu", "table-nb-gpu", "table-cores", "table-units"];
+    configurations.retain(|config| !protocol.structure().has_l3() || !larger.contains(&config.name));
+    configurations
+}
+
+/// The configurations that a protocol is checked in, cheapest first.
+pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let devices = devices(protocol);
+    let mut configurations = [quick_configurations(protocol), of_two_caches()].concat();
+    let alike = devices.first() == devices.get(1);
+    configurations.extend(of_one_kind().into_iter().filter(|config| !alike || config.name != "gpus"));
+    configurations.extend(of_three_caches());
+    configurations.extend(of_options_where_some(protocol));
+    // One more level makes several times as many states.
+    configurations.retain(|config| !protocol.structure().has_l3() || !LARGEST.contains(&config.name));
+    configurations
+}
+
+/// The configurations that are left out where there is an L3.
+const LARGEST: [&str; 7] = ["cpu", "gpu", "words", "word", "lines-gpu", "in-flight-loads", "gpus"];
+
+/// The other ways to serve ReqS, for protocols in which a device asks for sharing. Where CPU cores go to an L3 that speaks MESI, none does.
+fn of_options_where_some(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let shares = devices(protocol).contains(&"MESI") && protocol.structure() != Structure::ThreeLevels;
+    let has_options = protocol.parameters().iter().any(|spec| spec.key == "reqs.option");
+    if shares && has_options { of_options() } else { Vec::new() }
+}
+
+fn of_two_caches() -> Vec<CheckConfig> {
+    let in_flight = machine(1, &[(0, &[WEAK_WORDS, WEAK]), (1, &[WEAK_WORDS, WEAK])]);
+    vec![
+        config(
+            "cpu",
+            "a CPU core and a compute unit, 1 line of 2 words, 2 operations beside the CPU and 1 beside the GPU",
+            machine(1, &[(0, &[ALL, ALL]), (1, &[ALL])]),
+        ),
+        config(
+            "gpu",
+            "the same with 2 operations beside the GPU and 1 beside the CPU",
+            machine(1, &[(0, &[ALL]), (1, &[ALL, ALL])]),
+        ),
+        config(
+            "words",
+            "a CPU core and a compute unit, 1 line of 2 words, 2 weak accesses or fences each",
+            machine(1, &[(0, &[FENCED_WORDS, FENCED_WORDS]), (1, &[FENCED_WORDS, FENCED_WORDS])]),
+        ),
+        config(
+            "word",
+            "a CPU core and a compute unit, 1 word, 2 weak accesses or exchanges each",
+            machine(1, &[(0, &[WEAK_OR_EXCHANGE, WEAK_OR_EXCHANGE]), (1, &[WEAK_OR_EXCHANGE, WEAK_OR_EXCHANGE])]),
+        ),
+        config(
+            "lines",
+            "a CPU core and a compute unit, 2 lines in one place, 2 and 1 weak accesses",
+            machine(1, &[(0, &[WEAK_LINES, WEAK_LINES]), (1, &[WEAK_LINES])]),
+        ),
+        config(
+            "lines-gpu",
+            "the same with 1 beside the CPU and 2 beside the GPU",
+            machine(1, &[(0, &[WEAK_LINES]), (1, &[WEAK_LINES, WEAK_LINES])]),
+        ),
+        config(
+            "in-flight-loads",
+            "a CPU core and a compute unit, 2 weak accesses each, with loads that do not block",
+            MachineConfig { loads: Loads::NonBlocking, ..in_flight },
+        ),
+        config(
+            "kernels",
+            "a CPU core and a compute unit, 1 word, a weak access in a kernel and one in the next",
+            machine(1, &[(0, &[WEAK, KERNEL, WEAK]), (1, &[WEAK, KERNEL, WEAK])]),
+        ),
+    ]
+}
+
+fn of_one_kind() -> Vec<CheckConfig> {
+    vec![
+        config(
+            "cpus",
+            "2 CPU cores, 1 line of 2 words, 2 and 1 operations",
+            machine(2, &[(0, &[ALL, ALL]), (1, &[ALL])]),
+        ),
+        config(
+            "gpus",
+            "2 compute units, 1 line of 2 words, 2 and 1 operations",
+            machine(0, &[(0, &[ALL, ALL]), (1, &[ALL])]),
+        ),
+        config(
+            "beside",
+            "2 threads beside a compute unit and 1 beside a CPU core, 1 word, 1 operation each",
+            machine(1, &[(0, &[WORD]), (1, &[WORD]), (1, &[WORD])]),
+        ),
+    ]
+}
+
+fn of_three_caches() -> Vec<CheckConfig> {
+    let long = machine(1, &[(0, &[WEAK, WEAK_OR_EXCHANGE]), (1, &[WEAK]), (2, &[WEAK])]);
+    vec![
+        config(
+            "three",
+            "a CPU core and 2 compute units, 1 line of 2 words, 1 weak access or exchange each, from empty caches",
+            MachineConfig {
+                start: Start::Cold,
+                ..machine(1, &[(0, &[WEAK_WORDS]), (1, &[WEAK_OR_EXCHANGE]), (2, &[WEAK_WORDS])])
+            },
+        ),
+        config(
+            "three-long",
+            "a CPU core and 2 compute units, 1 word, 2, 1 and 1 weak accesses; lines of the shared cache stay",
+            MachineConfig { evictions: Evictions::PrivateAnytime, ..long },
+        ),
+        config(
+            "cores",
+            "2 CPU cores and a compute unit, 1 word, 1 weak access or exchange each",
+            machine(2, &[(0, &[WEAK_OR_EXCHANGE]), (1, &[WEAK_OR_EXCHANGE]), (2, &[WEAK_OR_EXCHANGE])]),
+        ),
+    ]
+}
+
+/// The other ways to serve ReqS (Spandex paper, Table III).
+fn of_options() -> Vec<CheckConfig> {
+    let accesses = || machine(2, &[(0, &[WEAK_WORDS]), (1, &[WEAK]), (2, &[WEAK])]);
+    let option = |name, description, parameters| {
+        config(name, description, MachineConfig { parameters, evictions: Evictions::PrivateAnytime, ..accesses() })
+    };
+    vec![
+        option(
+            "option-1",
+            "2 CPU cores and a compute unit, 1 weak access each, with ReqS always served with Shared state",
+            &[("reqs.option", 1)],
+        ),
+        option("option-2", "the same with ReqS always served as ReqV", &[("reqs.option", 2)]),
+        option("option-3", "the same with ReqS always served as ReqO+data", &[("reqs.option", 3)]),
+    ]
+}
+
+const STORES: &[&[Choice]] = &[&[WeakStore(X)], &[WeakStore(X1)], &[Fence(System)], &[WeakLoad(X)]];
+const REREADS: &[&[Choice]] = &[&[WeakLoad(X)], &[Fence(System)], &[WeakLoad(X)]];
+const EXCHANGES: &[&[Choice]] = &[&[Exchange(X, System)], &[WeakStore(X)], &[Exchange(X, System)]];
+const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Release(Y)]];
+const READER: &[&[Choice]] = &[&[Acquire(Y)], &[WeakLoad(X)]];
+const WRITER_OF_TWO: &[&[Choice]] = &[&[WeakStore(X)], &[WeakStore(Y)], &[Release(Z)]];
+const READER_OF_TWO: &[&[Choice]] = &[&[Acquire(Z)], &[WeakLoad(X)]];
+const SECOND_WRITER: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakStore(X1)], &[Release(Y)]];
+const SECOND_READER: &[&[Choice]] = &[&[WeakLoad(X1)], &[WeakStore(X)], &[Acquire(Y)], &[WeakLoad(X1)]];
+
+/// A name, or a description.
+type Words = &'static str;
+
+/// Programs made for faults of these protocols, with more operations than can be chosen freely. Lines leave private caches at any time.
+pub fn programs() -> Vec<CheckConfig> {
+    let program = |name: Words, description: Words, cpus: u16, threads: &[Thread<'_>]| {
+        let room = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), ..machine(cpus, threads) };
+        config(name, description, MachineConfig { evictions: Evictions::PrivateAnytime, ..room })
+    };
+    [programs_of_two_threads(program), programs_of_three_threads(program)].concat()
+}
+
+fn programs_of_two_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+    vec![
+        program(
+            "two-writes-cpu-gpu",
+            "a message of a CPU core about two lines",
+            1,
+            &[(0, WRITER_OF_TWO), (1, READER_OF_TWO)],
+        ),
+        program("two-writes-gpu-cpu", "the same the other way round", 1, &[(0, READER_OF_TWO), (1, WRITER_OF_TWO)]),
+        program(
+            "stores-cpu-gpu",
+            "a CPU core writes both words of a line that a compute unit reads, and reads again behind a fence",
+            1,
+            &[(0, STORES), (1, REREADS)],
+        ),
+        program("stores-gpu-cpu", "the same the other way round", 1, &[(0, REREADS), (1, STORES)]),
+        program("stores-cpus", "the same between CPU cores", 2, &[(0, STORES), (1, REREADS)]),
+        program("stores-gpus", "the same between compute units", 0, &[(0, STORES), (1, REREADS)]),
+        program(
+            "exchanges-cpu-gpu",
+            "a CPU core and a compute unit exchange and write one word",
+            1,
+            &[(0, EXCHANGES), (1, EXCHANGES)],
+        ),
+        program("exchanges-cpus", "the same beside CPU cores", 2, &[(0, EXCHANGES), (1, EXCHANGES)]),
+        program("exchanges-gpus", "the same beside compute units", 0, &[(0, EXCHANGES), (1, EXCHANGES)]),
+        program(
+            "half-lines-cpu-gpu",
+            "a message about a line whose other word its reader writes",
+            1,
+            &[(0, SECOND_WRITER), (1, SECOND_READER)],
+        ),
+        program("half-lines-gpu-cpu", "the same the other way round", 1, &[(0, SECOND_READER), (1, SECOND_WRITER)]),
+        program("half-lines-gpus", "the same between compute units", 0, &[(0, SECOND_READER), (1, SECOND_WRITER)]),
+    ]
+}
+
+fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+    vec![
+        program(
+            "load-beside-store",
+            "a thread beside a compute unit loads a word of a line whose other word two caches write",
+            1,
+            &[(0, &[&[WeakStore(X)]]), (1, &[&[WeakLoad(X1)]]), (1, &[&[WeakStore(X)], &[WeakLoad(X)]])],
+        ),
+        program(
+            "two-owners",
+            "a compute unit reads a line whose words two CPU cores have written",
+            2,
+            &[(0, &[&[WeakStore(X)]]), (1, &[&[WeakStore(X1)]]), (2, &[&[WeakLoad(X)], &[WeakLoad(X1)]])],
+        ),
+        program(
+            "reader-beside",
+            "another thread beside the reader of a message has a load on its way",
+            1,
+            &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
+        ),
+        program(
+            "refill-in-fence",
+            "another thread beside a compute unit loads while a fence there waits for a store",
+            1,
+            &[
+                (0, &[&[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
+                (1, &[&[WeakStore(X)], &[Fence(System)], &[WeakLoad(Y)]]),
+                (1, &[&[WeakLoad(Y)]]),
+            ],
+        ),
+        program(
+            "refill-in-fence-cpu",
+            "the same beside a CPU core",
+            1,
+            &[
+                (0, &[&[WeakStore(X)], &[Fence(System)], &[WeakLoad(Y)]]),
+                (0, &[&[WeakLoad(Y)]]),
+                (1, &[&[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
+            ],
+        ),
+        program(
+            "writer-beside",
+            "another thread beside the writer of a message writes too",
+            1,
+            &[(0, READER), (1, WRITER), (1, &[&[WeakStore(X1)]])],
+        ),
+        program(
+            "third-writer",
+            "a third cache writes the other word of the line that a message is about",
+            1,
+            &[(0, READER), (1, WRITER), (2, &[&[WeakStore(X1)]])],
+        ),
+    ]
+}
+
+/// Two CPU cores that write both words of a line without end, and a compute unit that reads one: the race that may starve ReqV (Spandex paper, section III-C). `retries` is the
+/// number of refusals after which a read is replaced by a request that cannot be refused; none means never.
+pub fn starving(retries: Retries) -> MachineConfig {
+    let threads: &[Thread<'_>] = &[(0, &[&[WeakStore(X)]]), (1, &[&[WeakStore(X)]]), (2, &[&[WeakLoad(X)]])];
+    let mut config = MachineConfig { evictions: Evictions::WhenNeeded, ..machine(2, threads) };
+    config.threads[..2].iter_mut().for_each(|thread| thread.repeats = true);
+    config.parameters = match retries {
+        Retries::ForEver => &[("reqv.retries", 0)],
+        Retries::One => &[("reqv.retries", 1)],
+    };
+    config
+}
+
+/// How often a refused read is sent again as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retries {
+    /// Always.
+    ForEver,
+    /// Until it has been refused once.
+    One,
+}
+
+/// The configurations in which virtual networks are put under pressure: what is written and read meets at owners, cheapest first.
+pub fn under_pressure() -> Vec<CheckConfig> {
+    const ALONG: &[&[Choice]] = &[&[WeakStore(X)], &[WeakStore(Y)]];
+    const CROSSED: &[&[Choice]] = &[&[WeakStore(Y)], &[WeakStore(X)]];
+    const WRITE_AND_EXCHANGE: &[&[Choice]] = &[&[WeakStore(X)], &[Exchange(X, System)]];
+    const READS: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakLoad(Y)]];
+    let pressed = |cpus, threads: &[Thread<'_>]| {
+        let config = machine(cpus, threads);
+        MachineConfig { loads: Loads::NonBlocking, evictions: Evictions::WhenNeeded, ..config }
+    };
+    vec![
+        config(
+            "crossed-devices",
+            "a CPU core and a compute unit write 2 lines in opposite orders, with room for both",
+            roomy(pressed(1, &[(0, ALONG), (1, CROSSED)])),
+        ),
+        config(
+            "read-of-written",
+            "a compute unit reads 2 lines that a CPU core writes, with room for both",
+            roomy(pressed(1, &[(0, CROSSED), (1, READS)])),
+        ),
+        config(
+            "same-word",
+            "a CPU core and a compute unit write and exchange one word",
+            pressed(1, &[(0, WRITE_AND_EXCHANGE), (1, WRITE_AND_EXCHANGE)]),
+        ),
+        config(
+            "one-place",
+            "a CPU core and a compute unit write 2 lines in opposite orders, with room for one everywhere",
+            pressed(1, &[(0, ALONG), (1, CROSSED)]),
+        ),
+        config(
+            "three-writers",
+            "2 CPU cores and a compute unit write one word",
+            pressed(2, &[(0, &[&[WeakStore(X)]]), (1, &[&[WeakStore(X1)]]), (2, WRITE_AND_EXCHANGE)]),
+        ),
+    ]
+}
