@@ -154,11 +154,7 @@ fn search(graph: &Graph, source: u32, memory: &mut HostMemory) -> HostProgram {
 /// The search in a graph that was brought along, from the lowest node of its largest component.
 fn search_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram {
     let graph = graph.undirected();
-    let components = graph.components();
-    let mut sizes = vec![0_u32; components.len()];
-    components.iter().for_each(|&lowest| sizes[lowest as usize] += 1);
-    let largest = (0..graph.nodes()).max_by_key(|&node| (sizes[node as usize], std::cmp::Reverse(node)));
-    search(&graph, largest.unwrap_or(0), memory)
+    search(&graph, graph.largest_component(), memory)
 }
 
 impl Workload for Bfs {

@@ -10,6 +10,10 @@
 //! | `generator.rs` | the random numbers that inputs are drawn from |
 //! | `graph/` | graphs: generators, and readers of published formats |
 //! | `fast_barrier.rs` | a barrier across work-groups within one kernel |
+//! | `collaborative_barrier.rs` | a barrier across CPU threads and work-groups |
+//! | `vertex_parts.rs` | which nodes of a graph a CPU thread or a work-group has |
+//! | `local_histogram.rs` | counting in local data |
+//! | `task_counter.rs` | tasks that CPU threads and work-groups take one by one |
 //! | `shares.rs` | what a chiplet has of a launch in tiles |
 //! | `needleman_wunsch.rs` | the program of `ndl` and `nw` |
 //! | `lane_sum.rs` | sums of the lanes of a wavefront in a fixed order |
@@ -94,6 +98,15 @@
 //! | `hacc.rs` | short-range forces in a tree of particles |
 //! | `lulesh/` | hydrodynamics on a mesh of hexahedra |
 //! | `pennant/` | hydrodynamics on a mesh of polygons |
+//! | `indirection.rs` | a matrix that CPU and GPU take turns transposing |
+//! | `reuse_o.rs` | tiles that CPU and GPU keep updating |
+//! | `reuse_s.rs` | a matrix that CPU and GPU take turns reading |
+//! | `bc.rs` | betweenness centrality, by CPU and GPU |
+//! | `pr_collab.rs` | PageRank, by CPU and GPU |
+//! | `hsti.rs` | the histogram of an image, by CPU and GPU |
+//! | `trns.rs` | transposition in place, by CPU and GPU |
+//! | `rsct.rs` | random sample consensus: the CPU draws models, the GPU tests them |
+//! | `tqh.rs` | a histogram of frames that the CPU hands out through queues |
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
 //! wrong but the program itself:
@@ -112,6 +125,7 @@ pub mod alexnet;
 pub mod atax;
 pub mod babelstream;
 pub mod backprop;
+pub mod bc;
 pub mod bfs;
 pub mod bfs_rodinia;
 pub mod bh;
@@ -121,6 +135,7 @@ pub mod c2d;
 pub mod cc;
 pub mod cl;
 pub mod cnn;
+mod collaborative_barrier;
 pub mod color;
 pub mod comd;
 mod conv;
@@ -144,9 +159,12 @@ pub mod hotspot;
 pub mod hotspot3d;
 pub mod hpgmg;
 pub mod hsp;
+pub mod hsti;
+pub mod indirection;
 pub mod j2d;
 pub mod kmn;
 mod lane_sum;
+mod local_histogram;
 pub mod lps;
 pub mod lstm;
 pub mod lu;
@@ -171,11 +189,14 @@ pub mod pathfinder;
 pub mod pennant;
 mod pooling;
 pub mod pr;
+pub mod pr_collab;
 pub mod program;
 mod recurrent;
 pub mod registry;
 pub mod resnet;
 pub mod resnet18;
+pub mod reuse_o;
+pub mod reuse_s;
 pub mod rg;
 pub mod rnn_dgrad;
 pub mod rnn_fw;
@@ -183,6 +204,7 @@ pub mod rnn_gru;
 pub mod rnn_inference;
 pub mod rnn_lstm;
 pub mod rnn_wgrad;
+pub mod rsct;
 pub mod saxpy;
 pub mod sc;
 mod shares;
@@ -193,8 +215,12 @@ pub mod srad;
 pub mod sssp;
 pub mod st;
 pub mod stn;
+mod task_counter;
 mod tile_rows;
+pub mod tqh;
 mod training;
+pub mod trns;
+mod vertex_parts;
 pub mod vgg16;
 pub mod vpr;
 

@@ -51,14 +51,15 @@ fn size(scale: Scale) -> (u32, u32) {
 }
 
 /// The matrix as compressed sparse rows: the arcs that lead to a node make its row.
-struct Matrix {
-    offsets: Vec<u32>,
-    columns: Vec<u32>,
-    values: Vec<f32>,
+pub(crate) struct Matrix {
+    pub(crate) offsets: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<f32>,
 }
 
 impl Matrix {
-    fn of(graph: &Graph) -> Matrix {
+    /// The matrix of a graph.
+    pub(crate) fn of(graph: &Graph) -> Matrix {
         let leaving = |node: u32| graph.neighbours(node).iter().map(move |&to| Edge { from: to, to: node, weight: 1 });
         let back: Vec<Edge> = (0..graph.nodes()).flat_map(leaving).collect();
         let transposed = Graph::from_arcs(graph.nodes(), &back, false);

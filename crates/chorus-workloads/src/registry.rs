@@ -7,6 +7,7 @@ use crate::alexnet::AlexNet;
 use crate::atax::Atax;
 use crate::babelstream::BabelStream;
 use crate::backprop::Backprop;
+use crate::bc::Bc;
 use crate::bfs::Bfs;
 use crate::bfs_rodinia::BfsRodinia;
 use crate::bh::Bh;
@@ -33,6 +34,8 @@ use crate::hotspot::Hotspot;
 use crate::hotspot3d::Hotspot3d;
 use crate::hpgmg::Hpgmg;
 use crate::hsp::Hsp;
+use crate::hsti::Hsti;
+use crate::indirection::Indirection;
 use crate::j2d::J2d;
 use crate::kmn::Kmn;
 use crate::lps::Lps;
@@ -53,9 +56,12 @@ use crate::overfeat::OverFeat;
 use crate::pathfinder::Pathfinder;
 use crate::pennant::Pennant;
 use crate::pr::PageRank;
+use crate::pr_collab::PrCollab;
 use crate::program::HostProgram;
 use crate::resnet::ResNet;
 use crate::resnet18::ResNet18;
+use crate::reuse_o::ReuseO;
+use crate::reuse_s::ReuseS;
 use crate::rg::Rg;
 use crate::rnn_dgrad::RnnDataGradient;
 use crate::rnn_fw::RnnForward;
@@ -63,6 +69,7 @@ use crate::rnn_gru::RnnGru;
 use crate::rnn_inference::Input;
 use crate::rnn_lstm::RnnLstm;
 use crate::rnn_wgrad::RnnWeightGradient;
+use crate::rsct::Rsct;
 use crate::saxpy::Saxpy;
 use crate::sc::Sc;
 use crate::snap::Snap;
@@ -72,6 +79,8 @@ use crate::srad::Srad;
 use crate::sssp::Sssp;
 use crate::st::St;
 use crate::stn::Stn;
+use crate::tqh::Tqh;
+use crate::trns::Trns;
 use crate::vgg16::Vgg16;
 use crate::vpr::Vpr;
 
@@ -180,6 +189,15 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &Cnn,
     &Dwt2d,
     &Srad,
+    &Indirection,
+    &ReuseO,
+    &ReuseS,
+    &Bc,
+    &PrCollab,
+    &Hsti,
+    &Trns,
+    &Rsct,
+    &Tqh,
 ];
 
 /// The workload called `name`.

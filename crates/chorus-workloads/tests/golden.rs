@@ -27,7 +27,7 @@ struct Recorded {
     patterns: &'static [Pattern],
 }
 
-const RECORDED: [Recorded; 4] = [
+const RECORDED: [Recorded; 6] = [
     Recorded {
         system: "tc",
         protocols: &[
@@ -98,6 +98,22 @@ const RECORDED: [Recorded; 4] = [
             "srad",
         ],
         all_under: &["cpelide"],
+        patterns: &[],
+    },
+    Recorded {
+        system: "spandex",
+        protocols: &["smg", "smd", "sdg", "sdd", "spandex-mixed", "spandex-adaptive", "smv"],
+        sample: &["indirection", "bc", "trns"],
+        others: &["reuse-o", "reuse-s", "pr-collab", "hsti", "rsct", "tqh"],
+        all_under: &["smd"],
+        patterns: &[],
+    },
+    Recorded {
+        system: "spandex-hier",
+        protocols: &["hmesi-gpu", "hmesi-denovo", "spandex-hier-mg", "spandex-hier-md", "spandex-hier-dg"],
+        sample: &["indirection", "bc"],
+        others: &["trns"],
+        all_under: &["hmesi-gpu"],
         patterns: &[],
     },
 ];

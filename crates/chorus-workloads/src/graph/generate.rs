@@ -1,4 +1,4 @@
-//! Graphs from a seed: like road networks, with a power law, and without any order.
+//! Graphs from a seed: like road networks, like meshes of solids, with a power law, and without any order.
 
 use super::components::Components;
 use super::{Edge, Graph};
@@ -35,25 +35,97 @@ pub fn road_like(side: u32, seed: u64) -> Graph {
             }
         }
     }
-    // Shuffled, so that what was cut off is connected anywhere.
-    for last in (1..gaps.len()).rev() {
-        gaps.swap(last, generator.below(last as u32 + 1) as usize);
-    }
+    // What was cut off is connected anywhere.
+    shuffle(&mut gaps, &mut generator);
     roads.extend(gaps.into_iter().filter(|edge| components.join(edge.from, edge.to)));
     Graph::from_edges(side * side, &roads, true)
 }
 
 /// The number of every point of a square, row by row, along the curve that interleaves the bits of both coordinates.
 fn z_order(side: u32) -> Vec<u32> {
-    let spread = |value: u32| (0..16).fold(0, |bits, bit| bits | (value >> bit & 1) << (2 * bit));
     let mut points: Vec<u32> = (0..side * side).collect();
-    points.sort_unstable_by_key(|point| spread(point % side) | spread(point / side) << 1);
+    points.sort_unstable_by_key(|point| spread(point % side, 2) | spread(point / side, 2) << 1);
     let mut number = vec![0; points.len()];
     for (place, point) in (0..).zip(points) {
         number[point as usize] = place;
     }
     number
 }
+
+/// The bits of a coordinate, moved apart to make room for those of the other dimensions.
+fn spread(value: u32, dimensions: u32) -> u32 {
+    (0..u32::BITS / dimensions).fold(0, |bits, bit| bits | (value >> bit & 1) << (dimensions * bit))
+}
+
+/// Puts edges into any order.
+fn shuffle(edges: &mut [Edge], generator: &mut SplitMix64) {
+    for last in (1..edges.len()).rev() {
+        edges.swap(last, generator.below(last as u32 + 1) as usize);
+    }
+}
+
+/// A mesh like those that solids are cut into for finite elements: `nodes` points of a cubic lattice, all of them
+/// connected, by `edges` edges between neighbours. Edges along the axes come first; those across the faces and through
+/// the bodies of cells follow where there are not enough. An edge can be walked both ways. Points are counted along a
+/// Z-order curve, so the numbering keeps regions together. No weights.
+///
+/// # Panics
+///
+/// When the edges are too few to connect all nodes or more than the lattice has.
+pub fn mesh_like(nodes: u32, edges: u32, seed: u64) -> Graph {
+    let mut generator = SplitMix64::new(seed);
+    let side = (1..).find(|side| side * side * side >= nodes).unwrap_or(1);
+    let code = |[x, y, z]: [u32; 3]| spread(x, 3) | spread(y, 3) << 1 | spread(z, 3) << 2;
+    let cube = (0..side).flat_map(|z| (0..side).flat_map(move |y| (0..side).map(move |x| [x, y, z])));
+    let mut points: Vec<[u32; 3]> = cube.collect();
+    points.sort_by_cached_key(|&point| code(point));
+    points.truncate(nodes as usize);
+    let at = |[x, y, z]: [u32; 3]| ((z * side + y) * side + x) as usize;
+    let mut number = vec![None; (side * side * side) as usize];
+    for (place, &point) in (0..).zip(&points) {
+        number[at(point)] = Some(place);
+    }
+    let [mut axes, mut diagonals] = [Vec::new(), Vec::new()];
+    for (from, &[x, y, z]) in (0..).zip(&points) {
+        // One of each pair of opposite neighbours, so that every edge is met once.
+        for [dx, dy, dz] in DIRECTIONS {
+            let to = [x.wrapping_add_signed(dx), y.wrapping_add_signed(dy), z.wrapping_add_signed(dz)];
+            if to.iter().all(|&coordinate| coordinate < side)
+                && let Some(to) = number[at(to)]
+            {
+                let list = if dx.abs() + dy.abs() + dz.abs() == 1 { &mut axes } else { &mut diagonals };
+                list.push(Edge { from, to, weight: 1 });
+            }
+        }
+    }
+    shuffle(&mut axes, &mut generator);
+    shuffle(&mut diagonals, &mut generator);
+    let mut components = Components::new(nodes);
+    let (mut chosen, rest): (Vec<Edge>, Vec<Edge>) =
+        axes.into_iter().partition(|edge| components.join(edge.from, edge.to));
+    assert!(chosen.len() <= edges as usize, "{edges} edges cannot connect {nodes} nodes");
+    let missing = edges as usize - chosen.len();
+    chosen.extend(rest.into_iter().chain(diagonals).take(missing));
+    assert_eq!(chosen.len(), edges as usize, "edges between neighbours of a lattice of {nodes} nodes");
+    Graph::from_edges(nodes, &chosen, false)
+}
+
+/// Half of the neighbours of a point in a cubic lattice, one of each opposite pair.
+const DIRECTIONS: [[i32; 3]; 13] = [
+    [-1, 0, 0],
+    [0, -1, 0],
+    [0, 0, -1],
+    [-1, -1, 0],
+    [1, -1, 0],
+    [-1, 0, -1],
+    [1, 0, -1],
+    [0, -1, -1],
+    [0, 1, -1],
+    [-1, -1, -1],
+    [1, -1, -1],
+    [-1, 1, -1],
+    [1, 1, -1],
+];
 
 /// A graph with a power law: 2^`scale` nodes, `edges_per_node` times as many edges, each of which falls into a quarter
 /// of the adjacency matrix again and again until it is one entry (Chakrabarti, Zhan and Faloutsos, R-MAT, SDM 2004,
@@ -117,6 +189,27 @@ mod tests {
     }
 
     #[test]
+    fn a_mesh_is_connected_has_the_edges_asked_for_and_only_short_ones() {
+        for (nodes, edges) in [(1000, 1100), (1000, 2600), (777, 5000), (1, 0), (2, 1)] {
+            let graph = mesh_like(nodes, edges, 1);
+            assert_eq!((graph.nodes(), graph.arcs()), (nodes, 2 * edges));
+            assert_eq!(graph.undirected_edges().len(), edges as usize, "no edge comes twice");
+            assert!(graph.components().iter().all(|&lowest| lowest == 0));
+            assert!((0..nodes).all(|node| graph.neighbours(node).len() <= 26));
+        }
+        let farthest = mesh_like(1000, 2600, 1).distances(0).into_iter().flatten().max();
+        assert!((Some(27)..Some(40)).contains(&farthest), "{farthest:?}");
+    }
+
+    #[test]
+    fn most_neighbours_in_a_mesh_have_nearby_numbers() {
+        let graph = mesh_like(8000, 22_000, 1);
+        let arcs = (0..graph.nodes()).flat_map(|node| graph.neighbours(node).iter().map(move |&to| node.abs_diff(to)));
+        let near = arcs.filter(|&distance| distance < 256).count();
+        assert!(near > graph.arcs() as usize * 7 / 10, "{near} of {}", graph.arcs());
+    }
+
+    #[test]
     fn a_power_law_has_hubs_and_short_ways() {
         let graph = rmat(12, 8, 1);
         let degrees = (0..graph.nodes()).map(|node| graph.neighbours(node).len());
@@ -144,5 +237,7 @@ mod tests {
         assert_ne!(rmat(8, 4, 1), rmat(8, 4, 2));
         assert_eq!(uniform(64, 4, 1), uniform(64, 4, 1));
         assert_ne!(uniform(64, 4, 1), uniform(64, 4, 2));
+        assert_eq!(mesh_like(64, 100, 1), mesh_like(64, 100, 1));
+        assert_ne!(mesh_like(64, 100, 1), mesh_like(64, 100, 2));
     }
 }

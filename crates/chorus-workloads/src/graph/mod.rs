@@ -3,7 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | this file | the graph itself |
-//! | `generate.rs` | graphs like road networks, with a power law, and without any order |
+//! | `generate.rs` | graphs like road networks and meshes, with a power law, and without any order |
 //! | `components.rs` | components that grow together, edge by edge |
 //! | `format.rs` | which formats there are, and reading a file of any of them |
 //! | `lines.rs` | lines and fields of a text file that may hold anything |
@@ -27,7 +27,7 @@ use std::ops::Range;
 pub(crate) use components::Components;
 pub use error::GraphError;
 pub use format::{GraphFormat, parse};
-pub use generate::{rmat, road_like, uniform};
+pub use generate::{mesh_like, rmat, road_like, uniform};
 
 /// Nodes that a graph may have: what the programs keep of each must fit the 16 GiB of a simulated memory.
 pub const NODES_MAX: u32 = 1 << 26;
@@ -168,6 +168,15 @@ impl Graph {
             }
         }
         distances
+    }
+
+    /// The lowest node of the component with the most nodes, in a graph whose arcs go both ways; node 0 in one without any.
+    pub fn largest_component(&self) -> u32 {
+        let components = self.components();
+        let mut sizes = vec![0_u32; components.len()];
+        components.iter().for_each(|&lowest| sizes[lowest as usize] += 1);
+        let largest = (0..self.nodes()).max_by_key(|&node| (sizes[node as usize], std::cmp::Reverse(node)));
+        largest.unwrap_or(0)
     }
 
     /// The lowest node of every node's component, in a graph whose arcs go both ways.
