@@ -15,6 +15,7 @@ use crate::document::{Document, DocumentError, Name};
 use crate::experiment::{BASELINE, Chart, Experiment, Figure};
 use crate::figure::FigureData;
 use crate::stats::Mean;
+use crate::trend::{self, Trend};
 
 /// How far a measured value may lie from an approximate claim and still agree.
 pub const TOLERANCE: f64 = 0.15;
@@ -79,6 +80,9 @@ pub struct Statements {
     /// What the paper states.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
+    /// What the paper states in words about its figures.
+    #[serde(default, rename = "trend")]
+    pub trends: Vec<Trend>,
     /// What Chorus finds where the paper's number is not known.
     #[serde(default, rename = "prediction")]
     pub predictions: Vec<Prediction>,
@@ -180,6 +184,9 @@ pub struct Measured {
     pub reaches: Option<f64>,
     /// The mean over the workloads.
     pub mean: Mean,
+    /// Whether it is the mean of the workloads' own quotients, and not the quotient of the means.
+    #[serde(default)]
+    pub of_quotients: bool,
 }
 
 /// Reads and checks the claims of a paper; `file` is its name in messages.
@@ -204,6 +211,7 @@ pub fn read(file: &str, text: &str, experiment: &Experiment) -> Result<Statement
     for prediction in &statements.predictions {
         check_binding(&document, &prediction.measured, experiment)?;
     }
+    trend::check(&document, &statements.trends, experiment)?;
     Ok(statements)
 }
 
@@ -436,7 +444,12 @@ fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureDat
             None => absent.push(workload.as_str()),
         }
     }
-    let quotient = binding.mean.of(&values).zip(binding.mean.of(&versus)).map(|(value, versus)| value / versus);
+    let quotient = if binding.of_quotients {
+        let quotients: Vec<f64> = values.iter().zip(&versus).map(|(value, versus)| value / versus).collect();
+        binding.mean.of(&quotients)
+    } else {
+        binding.mean.of(&values).zip(binding.mean.of(&versus)).map(|(value, versus)| value / versus)
+    };
     match quotient.filter(|quotient| quotient.is_finite()) {
         Some(value) => {
             let over = match found.as_slice() {

@@ -239,6 +239,9 @@ pub struct Series {
     pub label: String,
     /// The protocol, or [`BASELINE`].
     pub protocol: Name,
+    /// Where it is given, the protocol is no protocol but the name of a choice: for each workload the one of these that is fastest.
+    #[serde(default)]
+    pub best_of: Vec<Name>,
     /// The variant, where it has one.
     pub variant: Option<Name>,
     /// The variant in which its baseline runs, where it is not that of the figure.
@@ -322,7 +325,10 @@ impl Experiment {
 
     /// The runs that one figure needs, without repetition.
     pub fn runs_of(&self, figure: &Figure, scale: Scale) -> Vec<RunSpec> {
-        let series = figure.series.iter().map(|series| (&*series.protocol, series.variant.as_deref()));
+        let series = figure
+            .series
+            .iter()
+            .flat_map(|series| series.protocols().into_iter().map(|protocol| (protocol, series.variant.as_deref())));
         let marked = figure.marker.iter().map(|marker| (&*marker.protocol, None));
         let relative = figure.series.iter().filter(|_| figure.measure.is_relative());
         let baselines = relative.map(|series| (BASELINE, figure.baseline_variant_of(series)));
@@ -418,6 +424,16 @@ impl Experiment {
     /// The system of a variant.
     fn system_of<'a>(&'a self, variant: Option<&'a Variant>) -> &'a Name {
         variant.and_then(|variant| variant.system.as_ref()).unwrap_or(&self.system)
+    }
+}
+
+impl Series {
+    /// The protocols that it is of, or chooses from.
+    pub fn protocols(&self) -> Vec<&str> {
+        match self.best_of.as_slice() {
+            [] => vec![&*self.protocol],
+            choices => choices.iter().map(|name| &**name).collect(),
+        }
     }
 }
 

@@ -171,7 +171,8 @@ pub fn write_csv(records: &[Record], mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn csv_field(text: &str) -> String {
+/// A field of a line, quoted where it must be.
+pub(crate) fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 

@@ -307,7 +307,8 @@ impl Source<'_> {
     fn bars(&self, workload: &str) -> Vec<Bar> {
         let figure = self.figure;
         let bar = |series: &Series| -> Result<Vec<f64>, String> {
-            let measured = self.measured(workload, &series.protocol, series.variant.as_deref())?;
+            let protocol = self.chosen(workload, series)?;
+            let measured = self.measured(workload, protocol, series.variant.as_deref())?;
             if !figure.measure.is_relative() {
                 return Ok(measured);
             }
@@ -321,6 +322,25 @@ impl Source<'_> {
             if quotients.iter().all(|quotient| quotient.is_finite()) { Ok(quotients) } else { Err("zero".to_owned()) }
         };
         figure.series.iter().map(|series| bar(series).map_or_else(Bar::Missing, Bar::Parts)).collect()
+    }
+
+    /// The protocol of a series: the fastest one for the workload where it is a choice.
+    fn chosen<'s>(&self, workload: &str, series: &'s Series) -> Result<&'s str, String> {
+        if series.best_of.is_empty() {
+            return Ok(&series.protocol);
+        }
+        let mut best: Option<(f64, &str)> = None;
+        for protocol in series.protocols() {
+            let runs = self.experiment.runs_for(self.figure, workload, protocol, series.variant.as_deref(), self.scale);
+            let results = runs.iter().map(|spec| usable(self.results.get(spec))).collect::<Result<Vec<_>, _>>();
+            let results = results.map_err(|why| format!("{protocol} {why}"))?;
+            let cycles: Vec<f64> = results.iter().map(|result| result.cycles as f64).collect();
+            let cycles = Mean::Arithmetic.of(&cycles).ok_or_else(|| format!("{protocol} not in the matrix"))?;
+            if best.is_none_or(|(least, _)| cycles < least) {
+                best = Some((cycles, protocol));
+            }
+        }
+        best.map(|(_, protocol)| protocol).ok_or_else(|| "nothing to choose from".to_owned())
     }
 
     /// Each metric of the figure, as the mean over the seeds.

@@ -28,11 +28,30 @@ th{background:var(--tint);font-weight:600}
 .claim{min-width:15rem}
 .where{min-width:7.5rem}
 .why{min-width:12rem}
+.compared{min-width:26rem}
 .good{color:var(--good);font-weight:600}
 .bad{color:var(--bad);font-weight:600}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0;padding:0;list-style:none}
 .facts li{background:var(--tint);border-radius:.4rem;padding:.5rem .7rem}
 .facts b{display:block;font-size:1.2rem}
+body:has(.heat){max-width:96rem}
+.heat{font-size:.8rem;min-width:0}
+.heat th,.heat td{padding:.15rem .35rem}
+.heat td{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;vertical-align:middle}
+.heat th[scope=row]{position:sticky;left:0;text-align:left;white-space:nowrap}
+.heat .mean th,.heat .mean td{border-top:2px solid var(--rule)}
+.turned{vertical-align:bottom;text-align:left}
+.turned span{writing-mode:vertical-rl;transform:rotate(180deg);white-space:nowrap}
+.heat .none{text-align:center;color:var(--soft)}
+.legend span{display:inline-block;padding:.1rem .5rem;margin:.1rem 0;font-size:.85rem}
+.low4{background:rgba(0,104,190,.55)}
+.low3{background:rgba(0,104,190,.38)}
+.low2{background:rgba(0,104,190,.24)}
+.low1{background:rgba(0,104,190,.11)}
+.high1{background:rgba(225,105,0,.12)}
+.high2{background:rgba(225,105,0,.26)}
+.high3{background:rgba(225,105,0,.42)}
+.high4{background:rgba(225,105,0,.62)}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:0 2rem}
 .figures .wide{grid-column:1/-1}
 .block{min-width:0}
@@ -53,6 +72,7 @@ pre{background:var(--tint);padding:.7rem;overflow-x:auto;border-radius:.4rem}
 dt{font-weight:600}
 dd{margin:0 0 .6rem 1rem}
 @media print{
+.heat td,.legend span{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 :root{--ink:#000;--soft:#333;--paper:#fff;--rule:#999;--tint:#f2f2f2;--good:#000;--bad:#000;--link:#000}
 body{max-width:none;padding:0;font-size:10.5pt}
 .scroll,pre{overflow:visible}
@@ -123,6 +143,12 @@ impl Cell {
     /// A text in another class of the style sheet.
     pub fn classed(class: &'static str, text: impl AsRef<str>) -> Cell {
         Cell { class, markup: escape(text.as_ref()) }
+    }
+
+    /// Texts, one below the other, in a class of the style sheet.
+    pub fn lines(class: &'static str, texts: impl Iterator<Item = String>) -> Cell {
+        let lines: Vec<String> = texts.map(|text| escape(&text)).collect();
+        Cell { class, markup: lines.join("<br/>") }
     }
 
     /// A text that leads elsewhere.

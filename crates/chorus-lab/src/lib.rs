@@ -17,6 +17,7 @@
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
 //! | `experiment.rs`, `experiment/` | run matrices and figures as data, and what they must keep to |
 //! | `claim.rs` | what a paper states as data, and the verdict on it |
+//! | `trend.rs` | what a paper states in words about the order of bars, and the verdict on it |
 //! | `paper.rs` | the shipped papers, and experiment files of one's own |
 //! | `matrix.rs` | many runs on all cores, each kept when it is finished |
 //! | `progress.rs` | what a person sees meanwhile |
@@ -29,11 +30,13 @@
 //! | `report.rs` | one page per paper |
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
+//! | `comparison.rs`, `comparison/` | every protocol that a machine can have with every workload that it can run |
 
 pub mod annotate;
 pub mod bench;
 pub mod chart;
 pub mod claim;
+pub mod comparison;
 pub mod document;
 pub mod experiment;
 pub mod export;
@@ -53,3 +56,4 @@ pub mod sram;
 pub mod stats;
 pub mod store;
 mod svg;
+pub mod trend;

@@ -37,6 +37,11 @@ pub const PAPERS: &[ShippedPaper] = &[
         experiments: include_str!("../../../experiments/cpelide.toml"),
         claims: include_str!("../../../claims/cpelide.toml"),
     },
+    ShippedPaper {
+        name: "spandex",
+        experiments: include_str!("../../../experiments/spandex.toml"),
+        claims: include_str!("../../../claims/spandex.toml"),
+    },
 ];
 
 /// A paper: its experiments and what it states.

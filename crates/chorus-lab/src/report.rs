@@ -14,10 +14,12 @@ use serde::Serialize;
 
 use crate::chart;
 use crate::claim::{Evaluation, Kind, Predicted, Verdict};
+use crate::comparison;
 use crate::experiment::Experiment;
 use crate::figure::{Bar, CYCLES, FigureData, Group};
 use crate::html::{Cell, Narrow, details, escape, page, table};
 use crate::run::{Build, CheckResult, Record};
+use crate::trend::{Compared, TrendResult};
 
 /// How claims are told apart, in the order in which they are shown.
 const CLAIM_KINDS: [(Kind, &str); 4] = [
@@ -47,6 +49,8 @@ pub struct Report<'a> {
     pub figures: &'a [FigureData],
     /// The claims in order.
     pub claims: &'a [Evaluation],
+    /// The trends in order.
+    pub trends: &'a [TrendResult],
     /// The predictions in order.
     pub predictions: &'a [Predicted],
     /// The runs.
@@ -110,7 +114,11 @@ pub fn index(entries: &[IndexEntry], date: &str) -> String {
             escape(&entry.summary)
         );
     }
-    let _ = write!(body, "</ul>\n<p class=\"soft\">Written on {}.</p>\n", escape(date));
+    body.push_str("</ul>\n");
+    if !entries.iter().any(|entry| entry.file == comparison::PAGE_FILE) {
+        body.push_str("<p>Every protocol with every workload, one table per machine: <code>chorus compare</code> makes that page.</p>\n");
+    }
+    let _ = writeln!(body, "<p class=\"soft\">Written on {}.</p>", escape(date));
     page("Chorus: reproduced papers", &body)
 }
 
@@ -121,6 +129,7 @@ impl Report<'_> {
             self.head(),
             self.figures_section(true),
             self.claims_section(),
+            self.trends_section(),
             self.predictions_section(),
             self.notes_section(),
             self.figures_section(false),
@@ -165,15 +174,18 @@ impl Report<'_> {
             ),
             (self.scale.to_string(), "scale".to_owned()),
         ];
-        for (number, what) in facts {
+        let agreeing = self.trends.iter().filter(|trend| trend.verdict == Verdict::Agrees).count();
+        let trends = (!self.trends.is_empty())
+            .then(|| (format!("{agreeing} of {}", self.trends.len()), "orderings agree".to_owned()));
+        for (number, what) in facts.into_iter().chain(trends) {
             let _ = writeln!(out, "<li><b>{}</b>{}</li>", escape(&number), escape(&what));
         }
         out.push_str("</ul>\n");
         if self.scale != Scale::Paper {
             let _ = writeln!(
                 out,
-                "<p>At {} scale the machine and the inputs are shrunk together; the paper's numbers are for the full \
-                 size.</p>",
+                "<p>At {} scale the inputs are shrunk, and with them machines that are too large to be simulated as they are; the paper's \
+                 numbers are for the full size.</p>",
                 self.scale
             );
         }
@@ -215,6 +227,32 @@ impl Report<'_> {
              <p class=\"soft\">Ratio is measured over paper. Approximate claims (≈) agree within 15 %. A claim is partial where some of its workloads have no \
              usable run; a partial claim counts as neither agreement nor disagreement.</p>\n",
             tables.concat()
+        )
+    }
+
+    fn trends_section(&self) -> String {
+        if self.trends.is_empty() {
+            return String::new();
+        }
+        let headers = [
+            Cell::classed("claim", "Ordering"),
+            Cell::classed("where", "Where"),
+            Cell::text("Verdict"),
+            Cell::classed("compared", "Expected and measured quotients of bars"),
+        ];
+        let row = |trend: &TrendResult| {
+            vec![
+                Cell::classed("claim", &trend.text).with_remark(&trend.note),
+                Cell::classed("where", &trend.source),
+                verdict_cell(trend.verdict),
+                Cell::lines("compared", trend.comparisons.iter().map(compared_text)),
+            ]
+        };
+        let rows: Vec<Vec<Cell>> = self.trends.iter().map(row).collect();
+        format!(
+            "<h2 id=\"trends\">Orderings that the paper states in words</h2>\n{}\
+             <p class=\"soft\">An ordering agrees where all of its comparisons hold (✓) for all bars that they name.</p>\n",
+            table(Narrow::Cards, &headers, &rows)
         )
     }
 
@@ -423,13 +461,31 @@ fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
     out
 }
 
-fn claim_row(claim: &Evaluation) -> Vec<Cell> {
-    let verdict = match claim.verdict {
+fn verdict_cell(verdict: Verdict) -> Cell {
+    match verdict {
         Verdict::Agrees => Cell::classed("good plain", "✓ agrees"),
         Verdict::Disagrees => Cell::classed("bad plain", "✗ disagrees"),
         Verdict::Partial => Cell::name("◐ partial"),
         Verdict::NotMeasured => Cell::classed("soft plain", "– not measured"),
+    }
+}
+
+/// A comparison of bars in a line.
+fn compared_text(compared: &Compared) -> String {
+    let sign = match compared.holds {
+        Some(true) => "✓",
+        Some(false) => "✗",
+        None => "–",
     };
+    let measured = match compared.measured {
+        Some((least, most)) if least == most => number(least),
+        Some((least, most)) => format!("{} to {}", number(least), number(most)),
+        None => "a bar is missing".to_owned(),
+    };
+    format!("{sign} {}: expected {}, measured {measured}", compared.what, compared.expected)
+}
+
+fn claim_row(claim: &Evaluation) -> Vec<Cell> {
     let number = |value: Option<f64>| Cell::number(value.map_or_else(|| "–".to_owned(), number));
     vec![
         Cell::classed("claim", &claim.text).with_remark(&claim.note),
@@ -437,7 +493,7 @@ fn claim_row(claim: &Evaluation) -> Vec<Cell> {
         Cell::number(format!("{}{}", claim.bound.sign(), claim.paper)),
         number(claim.measured),
         number(claim.ratio),
-        verdict,
+        verdict_cell(claim.verdict),
         Cell::classed("why", &claim.reason),
     ]
 }

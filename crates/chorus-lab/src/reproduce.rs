@@ -8,6 +8,7 @@ use chorus_system::Scale;
 use serde_json::{Value, json};
 
 use crate::claim::{self, Evaluation, Measured, Predicted};
+use crate::comparison;
 use crate::experiment::Figure;
 use crate::figure::{FigureData, Results};
 use crate::matrix::{Lab, MatrixError};
@@ -16,6 +17,7 @@ use crate::progress::Progress;
 use crate::report::{self, IndexEntry, MetricDefinition, Report, ReportError};
 use crate::run::{Build, CheckResult, Record, RunSpec, Runner};
 use crate::store::{Store, StoreError};
+use crate::trend::{self, TrendResult};
 
 /// The version of the JSON that [`Reproduction::to_json`] writes.
 pub const JSON_SCHEMA_VERSION: u32 = 2;
@@ -84,6 +86,8 @@ pub struct ReproducedPaper {
     pub figures: Vec<FigureData>,
     /// The claims about them.
     pub claims: Vec<Evaluation>,
+    /// What it states in words about them.
+    pub trends: Vec<TrendResult>,
     /// What they predict where the paper's number is not known.
     pub predictions: Vec<Predicted>,
     /// Its runs.
@@ -151,6 +155,7 @@ impl ReproducedPaper {
             "wrong_results": self.records.iter().filter(wrong).count(),
             "figures": self.figures,
             "claims": self.claims,
+            "trends": self.trends,
             "predictions": self.predictions,
             "failures": failures,
             "page": self.page.as_ref().map(|path| path.display().to_string()),
@@ -189,7 +194,7 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduction, ReproduceError> 
     }
     let index = match matrix.cancelled {
         true => None,
-        false => Some(write_index(entries, request)?),
+        false => Some(write_index(entries, request.out, request.date)?),
     };
     let store = store.path().to_owned();
     Ok(Reproduction { papers, store, index, ran: matrix.ran, reused: matrix.reused, cancelled: matrix.cancelled })
@@ -218,16 +223,19 @@ fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> Repro
     let mut statements = paper.statements.clone();
     if request.headline_only {
         statements.claims.retain(|claim| claim.measured.as_ref().is_none_or(answered));
+        let is_made = |comparison: &trend::Comparison| figures.iter().any(|figure| figure.id == *comparison.figure);
+        statements.trends.retain(|trend| trend.comparisons.iter().all(is_made));
         statements.predictions.retain(|prediction| answered(&prediction.measured));
     }
     let claims = claim::evaluate(&statements.claims, &figures, request.facts);
+    let trends = trend::evaluate(&statements.trends, &figures);
     let predictions = claim::predict(&statements.predictions, &figures);
     let mut seen = BTreeSet::new();
     let specs = runs(paper, request);
     let records =
         specs.iter().filter(|spec| seen.insert(*spec)).filter_map(|spec| results.get(spec)).cloned().collect();
     let (name, title) = (experiment.name.clone(), experiment.title.clone());
-    ReproducedPaper { name, title, figures, claims, predictions, records, page: None }
+    ReproducedPaper { name, title, figures, claims, trends, predictions, records, page: None }
 }
 
 fn write_page(
@@ -239,6 +247,7 @@ fn write_page(
         experiment: &paper.experiment,
         figures: &reproduced.figures,
         claims: &reproduced.claims,
+        trends: &reproduced.trends,
         predictions: &reproduced.predictions,
         records: &reproduced.records,
         definitions: request.definitions,
@@ -251,14 +260,14 @@ fn write_page(
     Ok((page, IndexEntry { file, title: reproduced.title.clone(), summary: report.summary() }))
 }
 
-/// Lists the pages written now, and those of other shipped papers that lie there from before.
-fn write_index(mut entries: Vec<IndexEntry>, request: &Request<'_>) -> Result<PathBuf, ReportError> {
-    for shipped in crate::paper::PAPERS {
-        let file = format!("{}.html", shipped.name);
-        if !entries.iter().any(|entry| entry.file == file) && request.out.join(&file).is_file() {
+/// Lists the pages written now, and those that lie there from before: of other shipped papers, and the comparison of all protocols.
+pub(crate) fn write_index(mut entries: Vec<IndexEntry>, out: &Path, date: &str) -> Result<PathBuf, ReportError> {
+    let shipped = crate::paper::PAPERS.iter().map(|shipped| (format!("{}.html", shipped.name), shipped.name));
+    for (file, title) in shipped.chain([(comparison::PAGE_FILE.to_owned(), comparison::TITLE)]) {
+        if !entries.iter().any(|entry| entry.file == file) && out.join(&file).is_file() {
             let summary = "a page from an earlier invocation".to_owned();
-            entries.push(IndexEntry { file, title: shipped.name.to_owned(), summary });
+            entries.push(IndexEntry { file, title: title.to_owned(), summary });
         }
     }
-    report::write(request.out, INDEX_FILE, &report::index(&entries, request.date))
+    report::write(out, INDEX_FILE, &report::index(&entries, date))
 }

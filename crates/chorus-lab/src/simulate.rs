@@ -7,7 +7,7 @@ use std::sync::Once;
 use std::time::Instant;
 
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
-use chorus_sim::frontend::{HostMemory, Program};
+use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_sim::{Settings, SimError, Simulated, Stream};
 use chorus_workloads::{WORKLOADS, Workload};
 use cpu_time::ThreadTime;
@@ -38,11 +38,10 @@ pub fn simulate(spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, Run
 pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let protocol = setup.protocol;
     let jobs = jobs::parse(&spec.workload).map_err(|message| RunError::new(RunErrorKind::BadInput, message))?;
-    let communicating = jobs.iter().map(|job| job.workload).find(|workload| workload.communicates());
-    let incoherent = communicating.filter(|_| !protocol.promises().contains(&Promise::Communication));
-    let lacks_coherence = incoherent.is_some();
-    if let Some(workload) = incoherent.filter(|_| !allow_incoherent) {
-        return Err(refusal(protocol, workload));
+    let refused = refusal(protocol, &spec.workload);
+    let lacks_coherence = refused.is_some();
+    if let Some(refusal) = refused.filter(|_| !allow_incoherent) {
+        return Err(refusal);
     }
     let (wall, processor) = (Instant::now(), ThreadTime::now());
     let run = || run(setup, &jobs, spec);
@@ -91,15 +90,42 @@ pub fn unknown(what: &str, given: &str, known: &[&str]) -> String {
     format!("unknown {what} `{}`; known: {}{}", excerpt(given), quoted(known), did_you_mean(&nearest))
 }
 
-fn refusal(protocol: &dyn Protocol, workload: &dyn Workload) -> RunError {
+/// Why a protocol refuses workloads whose names are known: their work-groups communicate within a kernel, and it does not carry their writes.
+pub fn refusal(protocol: &dyn Protocol, workload: &str) -> Option<RunError> {
+    let jobs = jobs::parse(workload).ok()?;
+    let communicating = jobs.iter().map(|job| job.workload).find(|workload| workload.communicates())?;
+    if protocol.promises().contains(&Promise::Communication) {
+        return None;
+    }
     let message = format!(
         "{} does not run under {}: its work-groups communicate within a kernel, and {} does not carry their writes to each other\n\
          hint: --allow-incoherent runs it all the same and shows what goes wrong",
-        workload.name(),
+        communicating.name(),
         protocol.name(),
         protocol.title()
     );
-    RunError::new(RunErrorKind::Refused, message)
+    Some(RunError::new(RunErrorKind::Refused, message))
+}
+
+/// A program without kernels.
+struct Nothing;
+
+impl Program for Nothing {
+    fn next_kernel(&mut self, _memory: &HostMemory) -> Option<Kernel> {
+        None
+    }
+
+    fn check(&self, _memory: &HostMemory) -> Result<(), Mismatch> {
+        Ok(())
+    }
+}
+
+/// Builds a machine and runs nothing on it: refused where it cannot have the protocol.
+pub fn try_machine(setup: &Setup) -> Result<(), RunError> {
+    let settings = Settings { parameters: setup.parameters, ..Settings::defaults(setup.protocol) };
+    let memory = HostMemory::aligned(setup.system.config.memory.alignment_bytes);
+    let tried = chorus_sim::simulate_with(&setup.system.config, setup.protocol, settings, &mut Nothing, memory);
+    tried.map(|_| ()).map_err(failure)
 }
 
 fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunError> {
@@ -122,15 +148,17 @@ fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunErro
     let streams = programs.iter_mut().zip(jobs);
     let mut streams: Vec<Stream<'_>> =
         streams.map(|(program, job)| Stream { program: program.as_mut(), modules: job.modules(modules) }).collect();
-    chorus_sim::simulate_streams(config, setup.protocol, settings, &mut streams, memory).map_err(|error| {
-        let kind = match &error {
-            SimError::Stuck(_) => RunErrorKind::Stuck,
-            SimError::Unspecified(_) => RunErrorKind::Defect,
-            SimError::Unsupported(_) => RunErrorKind::BadInput,
-            SimError::Undeclared(_) => RunErrorKind::Undeclared,
-        };
-        RunError::new(kind, error.to_string())
-    })
+    chorus_sim::simulate_streams(config, setup.protocol, settings, &mut streams, memory).map_err(failure)
+}
+
+fn failure(error: SimError) -> RunError {
+    let kind = match &error {
+        SimError::Stuck(_) => RunErrorKind::Stuck,
+        SimError::Unspecified(_) => RunErrorKind::Defect,
+        SimError::Unsupported(_) => RunErrorKind::BadInput,
+        SimError::Undeclared(_) => RunErrorKind::Undeclared,
+    };
+    RunError::new(kind, error.to_string())
 }
 
 /// A program that computes addresses from stale values can end anywhere; to its user that is a program that never finished.

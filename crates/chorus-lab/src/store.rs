@@ -220,6 +220,14 @@ impl Store {
         row.map_err(|source| self.failed(source))?.map(|stored| self.decode(stored)).transpose()
     }
 
+    /// Whether there is a record of a run of one build.
+    pub fn has(&self, spec: &RunSpec, config_hash: &str, build: &Build) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM runs WHERE key = ?1 AND chorus_version = ?2 AND git_revision = ?3";
+        let values = params![spec.key(config_hash), build.chorus_version, build.git_revision];
+        let found = self.connection().query_row(sql, values, |_| Ok(())).optional();
+        Ok(found.map_err(|source| self.failed(source))?.is_some())
+    }
+
     /// Every record, in the order in which they were kept.
     pub fn records(&self) -> Result<Vec<Record>, StoreError> {
         let stored: rusqlite::Result<Vec<Stored>> = (|| {

@@ -9,10 +9,12 @@
 //! | `states.transient.ROLE.P` | those of them that are not stable, of any kind (HMG paper, section III-B) |
 //! | `worst_case_buffer.S` | a buffer for one request per thread, over the L2 of system S at full size (TC paper, section 5.2) |
 //!
-//! Those about directories are in [`directories`], those about tables of command processors in [`chiplet_tables`].
+//! Those about directories are in [`directories`], those about tables of command processors in [`chiplet_tables`], those about the interface of Spandex in
+//! [`interface`].
 
 mod chiplet_tables;
 mod directories;
+mod interface;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,11 +38,19 @@ pub fn count(papers: &[Paper]) -> BTreeMap<String, f64> {
     // A system and a protocol may have the same name.
     let is_of_system =
         |what: &str| what.starts_with("directory.") || what.starts_with("table.") || what == "worst_case_buffer";
-    let names = |of_system: bool| -> BTreeSet<&str> {
-        facts.iter().filter(|(what, _)| is_of_system(what) == of_system).map(|(_, name)| *name).collect()
+    let is_of_interface = |what: &str| what.starts_with("interface.");
+    let names = |takes: &dyn Fn(&str) -> bool| -> BTreeSet<&str> {
+        facts.iter().filter(|(what, _)| takes(what)).map(|(_, name)| *name).collect()
     };
-    let protocols = names(false).into_iter().filter_map(registry::find).flat_map(of_protocol);
-    protocols.chain(names(true).into_iter().flat_map(of_system)).collect()
+    let protocols = names(&|what| !is_of_system(what) && !is_of_interface(what));
+    let protocols = protocols.into_iter().filter_map(registry::find).flat_map(of_protocol);
+    let interfaces = names(&is_of_interface).into_iter().filter_map(registry::find).flat_map(of_interface);
+    protocols.chain(interfaces).chain(names(&is_of_system).into_iter().flat_map(of_system)).collect()
+}
+
+fn of_interface(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
+    let facts = interface::count(protocol);
+    facts.into_iter().map(|(what, value)| (format!("{what}.{}", protocol.name()), value)).collect()
 }
 
 fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {

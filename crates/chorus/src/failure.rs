@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use chorus_lab::bench::BenchError;
+use chorus_lab::comparison::CompareError;
 use chorus_lab::document::DocumentError;
 use chorus_lab::export::ExportError;
 use chorus_lab::reproduce::ReproduceError;
@@ -145,6 +146,15 @@ impl From<StoreError> for Failure {
 impl From<ExportError> for Failure {
     fn from(error: ExportError) -> Failure {
         Failure::bad_input(error.to_string())
+    }
+}
+
+impl From<CompareError> for Failure {
+    fn from(error: CompareError) -> Failure {
+        match error {
+            CompareError::Setup(source) => source.into(),
+            other => Failure::bad_input(other.to_string()),
+        }
     }
 }
 

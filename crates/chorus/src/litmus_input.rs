@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chorus_lab::simulate::unknown;
 use chorus_litmus::parse::{Parsed, parse_all};
-use chorus_verify::litmus::{SuiteTest, tests};
+use chorus_verify::litmus::{SuiteTest, device_tests, tests};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -28,12 +28,12 @@ pub fn are_in_detail(named: &[String], tests: usize) -> bool {
 /// The ending of a file with litmus tests.
 const ENDING: &str = "litmus";
 
-/// The tests of these names, files and folders; without any, all of Chorus's own.
-pub fn read(names: &[String]) -> Result<LitmusInput, Failure> {
-    let own = tests();
+/// The tests of these names, files and folders; without any, `all`.
+pub fn read(names: &[String], all: Vec<SuiteTest>) -> Result<LitmusInput, Failure> {
     if names.is_empty() {
-        return Ok(LitmusInput { tests: own, unsupported: Vec::new() });
+        return Ok(LitmusInput { tests: all, unsupported: Vec::new() });
     }
+    let own = [tests(), device_tests()].concat();
     let known: Vec<&str> = own.iter().map(SuiteTest::name).collect();
     let mut input = LitmusInput::default();
     for name in names {

@@ -44,6 +44,7 @@ Examples:
   chorus list                                                what there is
   chorus run --system tc --protocol gpu-vi --workload stn    one simulation
   chorus reproduce                                           the headline figure of each paper, as a report
+  chorus compare --minutes 10                                every protocol with every workload, one table per machine
   chorus check gpu-vi                                        every interleaving of tiny machines
   chorus check --all                                         every check of every protocol, as a report
   chorus litmus gpu-vi MP SB                                 litmus tests against the memory model

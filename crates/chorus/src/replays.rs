@@ -68,7 +68,7 @@ fn replayed(text: &str, protocol: &'static dyn Protocol, tests: &[SuiteTest]) ->
 
 fn machine(protocol: &dyn Protocol, test: &str, tests: &[SuiteTest]) -> Result<MachineConfig, Failure> {
     Replay::machine_of(protocol, test, tests).ok_or_else(|| {
-        let litmus_tests = litmus::tests();
+        let litmus_tests = litmus::tests_of(protocol);
         let configurations =
             [configurations(protocol), pressure::configurations_of(protocol), programs_of(protocol)].concat();
         let names = configurations.iter().map(|config| config.name);

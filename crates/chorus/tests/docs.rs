@@ -1,16 +1,19 @@
 //! Do the pages of the documentation show what the binary prints and what a run measures?
 
+#[path = "../../chorus-verify/tests/pages/markdown.rs"]
+mod markdown;
 #[path = "../../chorus-verify/tests/pages/mod.rs"]
 mod pages;
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use chorus_protocol::registry::{PROTOCOLS, Reach};
+use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Structure};
 use chorus_sim::definitions::definitions;
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_system::{Scale, resolve};
-use pages::{Page, table};
+use markdown::table;
+use pages::Page;
 
 /// A row for each metric.
 fn metrics() -> Vec<[String; 3]> {
@@ -51,12 +54,20 @@ impl Program for Idle {
 
 #[test]
 fn every_metric_of_a_run_is_on_the_page_on_statistics() {
-    let [one_module, several] = ["tc", "cpelide"].map(|system| resolve(system, Scale::Quick, &[]).unwrap().config);
+    let systems = ["tc", "cpelide", "spandex", "spandex-hier"];
+    let [one_module, several, flat, hierarchical] =
+        systems.map(|system| resolve(system, Scale::Quick, &[]).unwrap().config);
     let mut measured = BTreeSet::new();
-    // What controllers count about themselves differs from protocol to protocol, and machines of several modules, and those with an L3, have more to count.
-    for protocol in PROTOCOLS {
-        let config = if protocol.reach() == Reach::AnyMachine { &several } else { &one_module };
-        let run = chorus_sim::simulate(config, *protocol, &mut Idle(true), HostMemory::default()).unwrap();
+    // What controllers count about themselves differs from protocol to protocol, and machines of several modules, those with an L3 and those with a mesh have more to count.
+    let machine = |protocol: &dyn Protocol| match (protocol.structure(), protocol.reach()) {
+        (Structure::Translated, _) => &flat,
+        (Structure::ThreeLevels | Structure::ThreeLevelsTranslated, _) => &hierarchical,
+        (Structure::TwoLevels, Reach::AnyMachine) => &several,
+        (Structure::TwoLevels, Reach::OneModule) => &one_module,
+    };
+    let runs = PROTOCOLS.iter().map(|&protocol| (protocol, machine(protocol)));
+    for (protocol, config) in runs.chain([(PROTOCOLS[0], &flat)]) {
+        let run = chorus_sim::simulate(config, protocol, &mut Idle(true), HostMemory::default()).unwrap();
         measured.extend(run.metrics.into_keys().map(|key| format!("`{key}`")));
     }
     let explained: BTreeSet<String> = metrics().into_iter().map(|[key, ..]| key).collect();

@@ -79,7 +79,9 @@ impl Experiment {
         let protocols: BTreeSet<&str> =
             matrices.iter().flat_map(|matrix| &matrix.protocols).map(|name| &**name).collect();
         let protocols: Vec<&str> = protocols.into_iter().collect();
-        let drawn = figure.series.iter().map(|series| &series.protocol).filter(|name| &***name != BASELINE);
+        let alone = figure.series.iter().filter(|series| series.best_of.is_empty()).map(|series| &series.protocol);
+        let chosen = figure.series.iter().flat_map(|series| &series.best_of);
+        let drawn = alone.chain(chosen).filter(|name| &***name != BASELINE);
         let marked = figure.marker.iter().map(|marker| &marker.protocol);
         for protocol in drawn.chain(&figure.baseline).chain(marked) {
             document.check_known("protocol of the figure's matrices", protocol, &protocols)?;

@@ -34,6 +34,8 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "cpelide-8",
         "cpelide-16",
         "cpelide-mono",
+        "spandex",
+        "spandex-hier",
     ],
     protocols: &[
         "no-l1",
@@ -60,6 +62,18 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "nhcc-wb",
         "cpelide",
         "cpelide-range",
+        "hmesi-gpu",
+        "hmesi-denovo",
+        "smg",
+        "smd",
+        "sdg",
+        "sdd",
+        "spandex-mixed",
+        "spandex-adaptive",
+        "smv",
+        "spandex-hier-mg",
+        "spandex-hier-md",
+        "spandex-hier-dg",
     ],
     workloads: &[
         "bh",
@@ -132,6 +146,15 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "cnn",
         "dwt2d",
         "srad",
+        "indirection",
+        "reuse-o",
+        "reuse-s",
+        "bc",
+        "pr-collab",
+        "hsti",
+        "trns",
+        "rsct",
+        "tqh",
     ],
 };
 
@@ -250,6 +273,9 @@ const OF_CHIPLETS: [(&str, f64); 18] = [
     ("table.structures", 15.0),
 ];
 
+/// The classes by which machines of Spandex count their traffic.
+const REQUESTS: [&str; 8] = ["reqv", "reqs", "reqwt", "reqo", "reqwt_data", "reqo_data", "reqwb", "probe"];
+
 pub fn result(spec: &RunSpec) -> RunResult {
     let setup = setup::resolve(spec).expect("the fake runs on real systems");
     let cycles = cycles(spec);
@@ -266,7 +292,10 @@ pub fn result(spec: &RunSpec) -> RunResult {
         metrics.insert("protocol.leases".to_owned(), 10.0);
         metrics.insert("protocol.lease_cycles".to_owned(), 8000.0);
     }
-    if spec.system != "tc" {
+    if spec.system.starts_with("spandex") {
+        metrics.extend(REQUESTS.map(|class| (format!("traffic.flit_hops.{class}"), class.len() as f64)));
+        metrics.insert("traffic.flit_hops".to_owned(), 51.0);
+    } else if spec.system != "tc" {
         metrics.extend(between_modules(spec));
     }
     if spec.system.starts_with("cpelide") {

@@ -1,6 +1,7 @@
 //! What the laboratory promises, one subject per file, with a runner that simulates nothing.
 
 mod claims;
+mod comparisons;
 mod documents;
 mod exports;
 mod fake;
@@ -9,3 +10,4 @@ mod matrices;
 mod pages;
 mod stores;
 mod sweeps;
+mod trends;

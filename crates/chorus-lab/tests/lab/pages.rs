@@ -58,7 +58,7 @@ fn page(runner: &Runner<'_>) -> String {
 }
 
 /// Checks that every element is closed in order and every attribute quoted.
-fn check_well_formed(html: &str) {
+pub fn check_well_formed(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("an HTML document");
     while let Some(start) = rest.find('<') {

@@ -41,8 +41,8 @@ impl Extent {
         }
     }
 
-    fn tests(self) -> Vec<SuiteTest> {
-        let mut tests = litmus::tests();
+    fn tests(self, protocol: &dyn Protocol) -> Vec<SuiteTest> {
+        let mut tests = litmus::tests_of(protocol);
         if self == Extent::Quick {
             tests.retain(|test| DISCRIMINATORS.contains(&test.name()));
         }
@@ -71,7 +71,7 @@ impl Extent {
 fn cores(protocol: &dyn Protocol) -> &'static [Stores] {
     match protocol.model() {
         MemoryModel::WriteAtomicRc => &[Stores::Posted, Stores::Blocking],
-        MemoryModel::Rcpc | MemoryModel::Ptx | MemoryModel::PerLocation => &[Stores::Posted],
+        MemoryModel::Rcpc | MemoryModel::ScForDrf | MemoryModel::Ptx | MemoryModel::PerLocation => &[Stores::Posted],
     }
 }
 
@@ -187,7 +187,7 @@ impl Proof {
 
 /// Number of steps of progress that a protocol takes.
 pub fn steps(protocol: &dyn Protocol, extent: Extent) -> usize {
-    let tests = extent.tests().len() * cores(protocol).len();
+    let tests = extent.tests(protocol).len() * cores(protocol).len();
     // One for the networks, and one for the random driver.
     extent.configurations(protocol).len() + tests + 2 + protocol.faults().len()
 }
@@ -229,7 +229,7 @@ impl Collector<'_> {
     /// Every litmus test beside every kind of core.
     pub fn litmus(&self) -> Litmus {
         let mut litmus = Litmus::default();
-        let tests = self.extent.tests();
+        let tests = self.extent.tests(self.protocol);
         for &stores in cores(self.protocol) {
             for test in &tests {
                 let what = match stores {

@@ -7,7 +7,7 @@ use chorus_litmus::test::Outcome;
 use chorus_verify::chart::Chart;
 use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
-use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus};
+use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus, tests_of};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -79,11 +79,11 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let protocol = names::protocol(&arguments.protocol)?;
     let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
     if let Some(replay) = &arguments.replay {
-        let tests = litmus_input::read(&arguments.tests)?.tests;
+        let tests = litmus_input::read(&arguments.tests, tests_of(protocol))?.tests;
         return replays::run(replay, protocol, &tests, svg, as_json, session);
     }
     let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
-    let input = litmus_input::read(&arguments.tests)?;
+    let input = litmus_input::read(&arguments.tests, tests_of(protocol))?;
     let activity = session.activity(Some(input.tests.len()));
     let (mut results, mut not_run) = (Vec::new(), NotRun::new());
     for test in &input.tests {

@@ -3,6 +3,7 @@
 pub mod arguments;
 mod bench;
 pub mod check;
+mod compare;
 mod explain;
 mod export;
 mod list;
@@ -30,6 +31,8 @@ pub enum Verb {
     Run(run::Arguments),
     /// Reproduce papers: make their runs, draw their figures, judge their claims.
     Reproduce(reproduce::Arguments),
+    /// Compare every protocol with every workload, one table per machine.
+    Compare(compare::Arguments),
     /// Check a protocol exhaustively in tiny configurations.
     Check(check::Arguments),
     /// Run litmus tests on a protocol and compare with its memory model.
@@ -54,6 +57,7 @@ impl Verb {
             Verb::Explain(arguments) => explain::run(arguments, session),
             Verb::Run(arguments) => run::run(arguments, session),
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
+            Verb::Compare(arguments) => compare::run(arguments, session),
             Verb::Check(arguments) => check::run(arguments, session),
             Verb::Litmus(arguments) => litmus::run(arguments, session),
             Verb::Torture(arguments) => torture::run(arguments, session),

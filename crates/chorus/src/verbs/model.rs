@@ -4,6 +4,7 @@ use chorus_lab::simulate::unknown;
 use chorus_litmus::judge::{Allowed, TooLarge, Verdict as Answer, allowed, decide};
 use chorus_litmus::model::Model;
 use chorus_litmus::test::{LitmusTest, Quantifier};
+use chorus_verify::litmus::tests;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let Some(name) = &arguments.model else { return list(arguments, session) };
     let known: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
     let model = Model::from_name(name).ok_or_else(|| Failure::bad_input(unknown("memory model", name, &known)))?;
-    let input = litmus_input::read(&arguments.tests)?;
+    let input = litmus_input::read(&arguments.tests, tests())?;
     let activity = session.activity(Some(input.tests.len()));
     let mut judged = Vec::new();
     for test in &input.tests {

@@ -24,7 +24,7 @@ use crate::{date, definitions, facts};
 pub const OUT: &str = "results";
 
 /// Far above any machine; a bound for numbers that are mistakes.
-const JOBS_MAX: i64 = 1024;
+pub const JOBS_MAX: i64 = 1024;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,7 +101,7 @@ fn make(arguments: &Arguments, papers: &[Paper], cancel: &AtomicBool, tally: &Ta
 }
 
 /// Says what is kept after Ctrl-C, and how to go on.
-fn report_stop(tally: &Tally, out: &Path) {
+pub fn report_stop(tally: &Tally, out: &Path) {
     tally.stop();
     let (kept, total) = tally.counts();
     let store = out.join(STORE_FILE);
@@ -140,6 +140,10 @@ fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Fai
         session.output.table(&claims(paper))?;
         session.output.line("")?;
     }
+    if !paper.trends.is_empty() {
+        session.output.table(&trends(paper))?;
+        session.output.line("")?;
+    }
     if !paper.predictions.is_empty() {
         session.output.table(&predictions(paper))?;
         session.output.line("")?;
@@ -155,6 +159,25 @@ fn claims(paper: &ReproducedPaper) -> Table {
     }
     align_right(&mut claims, 1..3);
     claims
+}
+
+/// A row per comparison; the verdict stands in the first of a trend.
+fn trends(paper: &ReproducedPaper) -> Table {
+    let mut trends = table(["ordering", "verdict", "quotient of bars", "expected", "measured", "holds"]);
+    for trend in &paper.trends {
+        for (index, compared) in trend.comparisons.iter().enumerate() {
+            let (id, verdict) =
+                if index == 0 { (trend.id.clone(), trend.verdict.to_string()) } else { Default::default() };
+            let measured = match compared.measured {
+                Some((least, most)) if least == most => ratio(least),
+                Some((least, most)) => format!("{} to {}", ratio(least), ratio(most)),
+                None => "–".to_owned(),
+            };
+            let holds = compared.holds.map_or("–", |holds| if holds { "yes" } else { "no" });
+            trends.add_row([&id, &verdict, &compared.what, &compared.expected, &measured, holds]);
+        }
+    }
+    trends
 }
 
 fn predictions(paper: &ReproducedPaper) -> Table {

@@ -163,8 +163,9 @@ fn traffic(result: &RunResult) -> Table {
         let bytes = metric(result, &format!("traffic.bytes{suffix}"));
         table.add_row([label, &count(flits as u64), &percent(flits, total), &count(bytes as u64), meaning]);
     };
-    for class in TrafficClass::ALL {
-        add(class.label(), &format!(".{}", class.label().to_lowercase()), class.contents());
+    let classes = TrafficClass::BY_CONTENTS.into_iter().chain(TrafficClass::BY_REQUEST);
+    for class in classes.filter(|class| result.metrics.contains_key(&format!("traffic.flits.{}", class.key()))) {
+        add(class.label(), &format!(".{}", class.key()), class.contents());
     }
     add("all", "", "");
     align_right(&mut table, 1..4);

@@ -110,7 +110,7 @@ impl Tortured {
 }
 
 fn cells_json(cells: &[Cell]) -> Vec<Value> {
-    let cell = |&(role, state, event): &Cell| json!({ "role": role, "state": state, "event": event });
+    let cell = |(role, state, event): &Cell| json!({ "role": role, "state": state, "event": event });
     cells.iter().map(cell).collect()
 }
 

@@ -160,3 +160,46 @@ fn an_interrupted_matrix_keeps_what_is_finished_and_goes_on_from_there() {
     assert!((kept..=kept + 1).contains(&count("reused")), "{kept} kept, {} reused", count("reused"));
     assert_eq!(count("ran") + count("reused"), 2 * SEEDS);
 }
+
+#[test]
+fn protocols_are_compared_on_a_machine_and_the_page_is_named() {
+    let directory = Directory::new();
+    let out = directory.join("out");
+    let compare = format!(
+        "compare --systems tc,hmg --protocols no-l1,no-coh,gpu-vi,sw-flat --workloads saxpy,stn --out {}",
+        out.display()
+    );
+    let json = chorus(&format!("{compare} --json")).expect_code(0).json();
+    let [tc, hmg] = json["systems"].as_array().map(Vec::as_slice).unwrap_or_default() else { panic!("{json}") };
+    assert_eq!((&tc["baseline"], &hmg["refused"][0]["name"]), (&"no-l1".into(), &"no-l1".into()));
+    let statuses = |row: usize| -> Vec<&str> {
+        let cells = tc["workloads"][row]["cells"].as_array();
+        cells.into_iter().flatten().filter_map(|cell| cell["status"].as_str()).collect()
+    };
+    assert!(statuses(0).contains(&"refused") || statuses(1).contains(&"refused"), "{tc}");
+    let again = chorus(&compare).expect_code(0).stdout;
+    assert!(again.contains("0 runs made"), "{again}");
+    assert!(again.contains(&format!("report: {}", out.join("comparison.html").display())), "{again}");
+    let index = std::fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(index.contains("comparison.html"), "{index}");
+}
+
+#[test]
+fn a_comparison_of_unknown_names_suggests_the_nearest() {
+    chorus("compare --systems hgm").expect_code(2).expect_error(&["unknown system `hgm`", "did you mean `hmg`?"]);
+    chorus("compare --protocols gpu-vii").expect_code(2).expect_error(&["unknown protocol", "`gpu-vi`"]);
+    chorus("compare --workloads safpy").expect_code(2).expect_error(&["unknown workload", "`saxpy`"]);
+    chorus("compare --baseline no-l2").expect_code(2).expect_error(&["unknown protocol", "`no-l1`"]);
+}
+
+#[test]
+fn a_comparison_without_time_shows_what_there_is() {
+    let directory = Directory::new();
+    let compare = format!(
+        "compare --systems tc --protocols no-l1 --workloads saxpy --minutes 0 --out {}",
+        directory.join("out").display()
+    );
+    let ended = chorus(&compare).expect_code(0);
+    assert!(ended.stderr.contains("1 runs are still open"), "{}", ended.stderr);
+    assert!(directory.join("out/comparison.html").is_file());
+}

@@ -1,0 +1,211 @@
+//! `chorus compare`: every protocol with every workload, one table per machine.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use chorus_lab::comparison::{Average, Cell, Comparison, MachineTable, Quantity, Request, Selection, compare};
+use chorus_lab::paper::{self, PAPERS};
+use chorus_lab::reproduce::STORE_FILE;
+use chorus_lab::simulate::{build, find_protocol, find_workload, simulate, unknown};
+use chorus_lab::store::Store;
+use chorus_protocol::registry::PROTOCOLS;
+use chorus_system::{SYSTEMS, Scale};
+use chorus_workloads::WORKLOADS;
+use clap::Args;
+use comfy_table::Table;
+
+use super::arguments::{JsonArgument, ScaleArgument};
+use super::reproduce::{JOBS_MAX, OUT};
+use crate::date;
+use crate::failure::{Failure, Verdict, print_error};
+use crate::interrupt::{Tally, interruptible};
+use crate::names::Names;
+use crate::output::{align_right, table};
+use crate::session::Session;
+
+/// Stands for every shipped system.
+const ALL: &str = "all";
+
+/// More than a year.
+const MINUTES_MAX: i64 = 1_000_000;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus compare --minutes 10                     as much as ten minutes give; the same command goes on
+  chorus compare --systems tc                     everything on one machine
+  chorus compare --systems hmg,rec --workloads bfs,mst,lstm
+  chorus compare --systems all --jobs 16          all machines: hours
+  chorus compare --minutes 0 --json               what is there already
+
+Finished runs are kept at once, in the same store as those of `chorus reproduce`: nothing is repeated.";
+
+/// Arguments of `chorus compare`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Machines: names, or paths of system files; `all` for every shipped one. By default those of the papers' headline figures.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    systems: Vec<String>,
+    /// Protocols; by default all.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    protocols: Vec<String>,
+    /// Workloads; by default all.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    workloads: Vec<String>,
+    /// The protocol that cells are relative to; by default that of the paper whose machine it is.
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Start no run after so many minutes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=MINUTES_MAX as u64))]
+    minutes: Option<u64>,
+    #[command(flatten)]
+    scale: ScaleArgument,
+    /// Where the results store and the page go.
+    #[arg(long, value_name = "DIR", default_value = OUT)]
+    out: PathBuf,
+    /// Simulations at the same time; by default as many as there are cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX))]
+    jobs: Option<u32>,
+    #[command(flatten)]
+    form: JsonArgument,
+}
+
+/// Runs `chorus compare`.
+pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let selection = selection(arguments)?;
+    // A directory that cannot be written is found out before anything is computed.
+    drop(Store::open(&arguments.out.join(STORE_FILE))?);
+    let cancel = AtomicBool::new(false);
+    let tally = Tally::new(session.matrix_progress());
+    let deadline = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let work = || {
+        compare(&Request {
+            selection: &selection,
+            out: &arguments.out,
+            jobs: arguments.jobs.map_or(0, |jobs| jobs as usize),
+            runner: &|spec| simulate(spec, false),
+            build: &build(),
+            cancel: &cancel,
+            deadline,
+            progress: &tally,
+            date: &date::today(),
+        })
+    };
+    let comparison = interruptible(&cancel, work, || super::reproduce::report_stop(&tally, &arguments.out))?;
+    if arguments.form.json {
+        session.output.json(&comparison.to_json())?;
+    } else {
+        print(&comparison, session)?;
+    }
+    let troubled = comparison.troubled();
+    for (table, protocol, workload, error) in &troubled {
+        print_error(&format!("{protocol} on {workload} ({}): {error}", table.system), None);
+    }
+    if comparison.open > 0 {
+        // Where stderr is closed there is nobody left to tell.
+        let _ = writeln!(
+            io::stderr(),
+            "{} runs are still open\n\nhint: the same command goes on from there",
+            comparison.open
+        );
+    }
+    Ok(Verdict::of(troubled.is_empty()))
+}
+
+/// What is asked for, with every name checked.
+fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
+    let machines = machines_of_papers()?;
+    let systems = match arguments.systems.as_slice() {
+        [] => machines.keys().cloned().collect(),
+        [one] if one == ALL => SYSTEMS.iter().map(|system| system.name.to_owned()).collect(),
+        names => names.to_vec(),
+    };
+    let known: Vec<&str> = SYSTEMS.iter().map(|system| system.name).collect();
+    for system in &systems {
+        let is_path = system.ends_with(".toml") || system.contains(['/', '\\']);
+        if !is_path && !known.contains(&system.as_str()) {
+            return Err(Failure::bad_input(unknown("system", system, &known)));
+        }
+    }
+    let order = |system: &String| known.iter().position(|name| name == system).unwrap_or(known.len());
+    let mut systems = systems;
+    systems.sort_by_key(order);
+    systems.dedup();
+    for protocol in arguments.protocols.iter().chain(&arguments.baseline) {
+        find_protocol(protocol).map_err(Failure::bad_input)?;
+    }
+    for workload in &arguments.workloads {
+        find_workload(workload).map_err(Failure::bad_input)?;
+    }
+    let baselines = match &arguments.baseline {
+        Some(baseline) => systems.iter().map(|system| (system.clone(), baseline.clone())).collect(),
+        None => machines,
+    };
+    Ok(Selection {
+        systems,
+        protocols: chosen(&arguments.protocols, PROTOCOLS.iter().map(|protocol| protocol.name())),
+        workloads: chosen(&arguments.workloads, WORKLOADS.iter().map(|workload| workload.name())),
+        baselines,
+        scale: arguments.scale.scale,
+    })
+}
+
+/// Those of `all` that are asked for, in its order; all where none is.
+fn chosen(asked: &[String], all: impl Iterator<Item = &'static str>) -> Vec<String> {
+    all.filter(|name| asked.is_empty() || asked.iter().any(|asked| asked == name)).map(str::to_owned).collect()
+}
+
+/// The machines of the papers' headline figures, each with the protocol that the figure is relative to, or with the first that it shows on that machine where
+/// that is another one.
+fn machines_of_papers() -> Result<BTreeMap<String, String>, Failure> {
+    let names = Names::all();
+    let mut machines = BTreeMap::new();
+    for shipped in PAPERS {
+        let paper = paper::load(shipped.name, &names.known())?;
+        let Some(figure) = paper.experiment.headline() else { continue };
+        for run in paper.experiment.runs_of(figure, Scale::Quick) {
+            let is_baseline = paper.experiment.baseline_of(figure, &run.workload) == Some(&run.protocol);
+            if is_baseline || !machines.contains_key(&run.system) {
+                machines.insert(run.system, run.protocol);
+            }
+        }
+    }
+    Ok(machines)
+}
+
+fn print(comparison: &Comparison, session: &mut Session) -> Result<(), Failure> {
+    for machine in &comparison.tables {
+        session.output.line(&format!("{}: time relative to {}\n", machine.system, machine.baseline))?;
+        session.output.table(&times(machine))?;
+        session.output.line("")?;
+    }
+    let Comparison { ran, reused, store, page, csv, index, .. } = comparison;
+    session.output.line(&format!("{ran} runs made, {reused} there already, kept in {}", store.display()))?;
+    session.output.line(&format!("report: {}", page.display()))?;
+    session.output.line(&format!("data:   {}", csv.display()))?;
+    session.output.line(&format!("index:  {}", index.display()))
+}
+
+/// A row per workload that ran at all, a column per protocol.
+fn times(machine: &MachineTable) -> Table {
+    let mut times = table([]);
+    times.set_header(std::iter::once("workload").chain(machine.protocols.iter().map(String::as_str)));
+    for row in machine.rows.iter().filter(|row| row.cells.iter().any(|cell| *cell != Cell::NotRun)) {
+        let cells = row.cells.iter().enumerate().map(|(column, cell)| {
+            let ratio = machine.ratio(row, column, Quantity::Time);
+            ratio.map_or_else(|| cell.status().to_owned(), |ratio| format!("{ratio:.2}"))
+        });
+        times.add_row(std::iter::once(row.workload.clone()).chain(cells));
+    }
+    let columns = 0..machine.protocols.len();
+    let means = columns.map(|column| match machine.common_average(column, Quantity::Time) {
+        Average { mean: Some(mean), .. } => format!("{mean:.2}"),
+        Average { mean: None, .. } => "–".to_owned(),
+    });
+    times.add_row(std::iter::once("GM of those that all ran".to_owned()).chain(means));
+    align_right(&mut times, 1..=machine.protocols.len());
+    times
+}
