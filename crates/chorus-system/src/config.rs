@@ -21,23 +21,29 @@ pub struct SystemConfig {
     pub clocks: Clocks,
     /// Compute units and work-group dispatch.
     pub core: Core,
-    /// The private cache of each compute unit.
+    /// CPU cores beside the compute units.
+    pub cpu: CpuCores,
+    /// The private cache of each compute unit and CPU core.
     pub l1: L1,
     /// The shared cache.
     pub l2: L2,
     /// The coherence directory of each module, for protocols that have one.
     pub directory: Directory,
-    /// The two crossbars between the compute units and L2 banks of a module.
+    /// The network between the private caches and banks of a module.
     pub network: Network,
+    /// Distances, where that network is a mesh.
+    pub mesh: Mesh,
+    /// The translation units between caches and the network, under protocols that have them.
+    pub tu: Tu,
     /// The links between the modules of a GPU.
     pub inter_gpm: Link,
     /// The links between GPUs.
     pub inter_gpu: Link,
     /// Where pages lie.
     pub memory: Memory,
-    /// The memory-side cache, one slice between each L2 bank and its memory channel.
+    /// The cache behind the L2.
     pub l3: L3,
-    /// Off-chip memory, one channel beside each L2 bank.
+    /// Off-chip memory, one channel beside each bank of the last coherent cache.
     pub dram: Dram,
     /// The command processors that launch kernels, for protocols that give them commands to the caches.
     pub command_processor: CommandProcessor,
@@ -106,6 +112,20 @@ pub struct Core {
     pub lds_latency_cycles: u32,
     /// Cycles from a kernel launch until its first work-group starts.
     pub launch_latency_cycles: u32,
+    /// Lines of a compute unit's store buffer; 0 where it has none.
+    pub store_buffer_entries: u32,
+}
+
+/// CPU cores: in order, one instruction per cycle, one load in flight, with private caches like those of compute units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuCores {
+    /// CPU cores of the machine; 0 where compute units run CPU threads.
+    pub count: u32,
+    /// Their clock frequency, and that of their L1s.
+    pub clock_mhz: u32,
+    /// Lines of a core's store buffer; 0 where it has none.
+    pub store_buffer_entries: u32,
 }
 
 /// The wavefront scheduler of a compute unit.
@@ -138,16 +158,18 @@ pub struct L1 {
     pub ways: u32,
     /// Line size, shared by every cache of the machine.
     pub line_bytes: u32,
+    /// Banks, interleaved by line. Each takes one access in a cycle, in the order of the accesses.
+    pub banks: u32,
     /// Lines that may have requests outstanding.
     pub mshrs: u32,
     /// Replacement policy.
     pub replacement: Replacement,
     /// The lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers go to the wavefront at
-    /// once.
+    /// once. On a mesh it counts network cycles, as all latencies of the memory system do there.
     pub latency_cycles: u32,
 }
 
-/// The shared cache: interleaved banks, one per memory channel.
+/// The shared cache: interleaved banks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2 {
@@ -274,32 +296,88 @@ pub enum Placement {
     Single,
 }
 
-/// One crossbar per direction in each module.
+/// What connects the private caches and banks of a module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
+    /// Its form.
+    pub topology: NetworkTopology,
     /// Bytes of a flit; every port moves one flit per cycle.
     pub flit_bytes: u32,
     /// Bytes of a message header, counted as traffic; it travels in a flit of its own.
     pub header_bytes: u32,
-    /// Cycles from the input port to the output port, without serialisation and queueing.
+    /// Cycles from the input port to the output port, without serialisation, queueing and, on a mesh, hops.
     pub latency_cycles: u32,
-    /// Buffer of one virtual channel.
+    /// Buffer of one virtual channel; on a mesh, messages that wait at a port before what is behind it takes no more inputs.
     pub vc_buffer_flits: u32,
 }
 
-/// The memory-side cache: it holds lines of the memory channel behind it, whether or not an L2 holds them too.
+/// The form of a module's network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkTopology {
+    /// One crossbar per direction, between private caches and banks.
+    Crossbar,
+    /// A square mesh of tiles, which takes messages from every cache to every other.
+    Mesh,
+}
+
+/// A square mesh: as many rows as columns, one router per tile, shortest ways.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mesh {
+    /// Tiles of a row.
+    pub width: u32,
+    /// Network cycles from corner to corner; a shorter way takes its share of them.
+    pub diameter_cycles: u32,
+    /// As `network.latency_cycles`, from bank to bank.
+    pub bank_latency_cycles: u32,
+}
+
+/// Translation units: each takes one message per network cycle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tu {
+    /// Network cycles of the lookup, of messages from the network and of those to it.
+    pub latency_cycles: u32,
+}
+
+/// The cache behind the L2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L3 {
-    /// Capacity of one slice; 0 where the machine has no L3.
+    /// What it takes part in.
+    pub kind: L3Kind,
+    /// Capacity of one slice or bank; 0 where the machine has no L3.
     pub bank_bytes: u32,
     /// Associativity.
     pub ways: u32,
-    /// Core cycles from the departure of a request at the L2 bank to the answer of a hit.
+    /// Core cycles from the departure of a request at the L2 bank to the answer of a hit (`memory-side` only).
     pub latency_cycles: u32,
-    /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction.
+    /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction (`memory-side` only).
     pub bytes_per_cycle: u32,
+}
+
+impl L3 {
+    /// Whether there is one that takes part in the protocol.
+    pub fn is_coherent(&self) -> bool {
+        self.bank_bytes > 0 && self.kind == L3Kind::Coherent
+    }
+
+    /// Whether there is one that the protocol does not see.
+    pub fn is_memory_side(&self) -> bool {
+        self.bank_bytes > 0 && self.kind == L3Kind::MemorySide
+    }
+}
+
+/// What an L3 takes part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum L3Kind {
+    /// Nothing: it holds lines of the memory channel behind it, whether or not an L2 holds them too, one slice before each channel.
+    MemorySide,
+    /// The protocol: as many banks as the L2 has, with its miss registers, replacement and latencies.
+    Coherent,
 }
 
 /// The global command processor and those of the modules.

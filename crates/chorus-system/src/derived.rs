@@ -1,6 +1,6 @@
 //! Sizes and bandwidths that follow from a configuration, each with its calculation.
 
-use crate::config::{Clocks, Link, SystemConfig};
+use crate::config::{Link, NetworkTopology, SystemConfig};
 use crate::geometry::tick_mhz;
 
 /// A figure that no file states because others determine it.
@@ -27,7 +27,7 @@ pub fn derived(config: &SystemConfig) -> Vec<Derived> {
         network(config),
         last_level(config),
         memory(config),
-        clocks(&config.clocks),
+        clocks(config),
     ]
     .concat()
 }
@@ -136,21 +136,41 @@ fn directory(config: &SystemConfig) -> Vec<Derived> {
 
 fn network(config: &SystemConfig) -> Vec<Derived> {
     let network = &config.network;
-    let ports = config.core.count.min(config.l2.banks);
     let data_flits = config.l1.line_bytes.div_ceil(network.flit_bytes.max(1));
-    vec![
-        figure(
-            "crossbar peak per direction",
-            gigabytes_per_second([ports, network.flit_bytes, config.clocks.network_mhz]),
-            format!(
-                "min(core.count, l2.banks) x network.flit_bytes x clocks.network_mhz = {ports} x {} B x {} MHz",
-                network.flit_bytes, config.clocks.network_mhz
-            ),
+    let mut figures = match network.topology {
+        NetworkTopology::Crossbar => crossbars(config),
+        NetworkTopology::Mesh => mesh(config),
+    };
+    figures.push(figure(
+        "flits of a whole line",
+        1 + u64::from(data_flits),
+        format!("one header flit + l1.line_bytes / network.flit_bytes = 1 + {data_flits}"),
+    ));
+    figures
+}
+
+fn crossbars(config: &SystemConfig) -> Vec<Derived> {
+    let network = &config.network;
+    let ports = config.core.count.min(config.l2.banks);
+    vec![figure(
+        "crossbar peak per direction",
+        gigabytes_per_second([ports, network.flit_bytes, config.clocks.network_mhz]),
+        format!(
+            "min(core.count, l2.banks) x network.flit_bytes x clocks.network_mhz = {ports} x {} B x {} MHz",
+            network.flit_bytes, config.clocks.network_mhz
         ),
+    )]
+}
+
+fn mesh(config: &SystemConfig) -> Vec<Derived> {
+    let (width, network) = (config.mesh.width, &config.network);
+    let longest = network.latency_cycles + config.mesh.diameter_cycles;
+    vec![
+        figure("tiles", width * width, format!("mesh.width x mesh.width = {width} x {width}")),
         figure(
-            "flits of a whole line",
-            1 + u64::from(data_flits),
-            format!("one header flit + l1.line_bytes / network.flit_bytes = 1 + {data_flits}"),
+            "network cycles of a leg",
+            format!("{} to {longest}", network.latency_cycles),
+            "network.latency_cycles, and with mesh.diameter_cycles from corner to corner",
         ),
     ]
 }
@@ -161,33 +181,36 @@ fn last_level(config: &SystemConfig) -> Vec<Derived> {
     if l3.bank_bytes == 0 {
         return Vec::new();
     }
-    vec![
+    let mut figures = vec![
         figure(
             "aggregate L3",
             bytes(u64::from(slices) * u64::from(l3.bank_bytes)),
             format!("modules x l2.banks x l3.bank_bytes = {slices} x {}", bytes(l3.bank_bytes.into())),
         ),
         figure(
-            "L3 sets per slice",
+            if l3.is_coherent() { "L3 sets per bank" } else { "L3 sets per slice" },
             sets(l3.bank_bytes, l3.ways, config.l1.line_bytes),
             "l3.bank_bytes / (l3.ways x l1.line_bytes)",
         ),
-        figure(
+    ];
+    if l3.is_memory_side() {
+        figures.push(figure(
             "L2 to L3 peak per direction",
             gigabytes_per_second([slices, l3.bytes_per_cycle, config.clocks.core_mhz]),
             format!(
                 "modules x l2.banks x l3.bytes_per_cycle x clocks.core_mhz = {slices} x {} B x {} MHz",
                 l3.bytes_per_cycle, config.clocks.core_mhz
             ),
-        ),
-    ]
+        ));
+    }
+    figures
 }
 
 fn memory(config: &SystemConfig) -> Vec<Derived> {
     let dram = &config.dram;
     let channels = config.hierarchy.modules() * config.l2.banks;
     vec![
-        figure("DRAM channels", channels, "one beside each L2 bank: modules x l2.banks"),
+        figure("DRAM channels", channels, "one beside each bank of the last cache: modules x l2.banks"),
         figure(
             "DRAM peak",
             gigabytes_per_second([channels, dram.bytes_per_cycle, config.clocks.dram_mhz]),
@@ -205,16 +228,18 @@ fn memory(config: &SystemConfig) -> Vec<Derived> {
     ]
 }
 
-fn clocks(clocks: &Clocks) -> Vec<Derived> {
-    let tick = tick_mhz(clocks);
+fn clocks(config: &SystemConfig) -> Vec<Derived> {
+    let SystemConfig { clocks, cpu, .. } = config;
+    let tick = tick_mhz(clocks, cpu);
     let ticks = |mhz: u32| tick / u64::from(mhz.max(1));
     let (core, network) = (ticks(clocks.core_mhz), ticks(clocks.network_mhz));
     let (l2, dram) = (ticks(clocks.l2_mhz), ticks(clocks.dram_mhz));
+    let of_cpu = if cpu.count > 0 { format!(", CPU {}", ticks(cpu.clock_mhz)) } else { String::new() };
     vec![
         figure("tick frequency", format!("{tick} MHz"), "least common multiple of the clocks"),
         figure(
             "ticks per cycle",
-            format!("core {core}, network {network}, L2 {l2}, DRAM {dram}"),
+            format!("core {core}, network {network}, L2 {l2}, DRAM {dram}{of_cpu}"),
             "tick frequency / each clock",
         ),
     ]

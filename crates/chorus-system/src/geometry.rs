@@ -4,8 +4,8 @@
 //! mistyped number from asking for more memory than there is.
 
 use crate::config::{
-    AccessEnergy, Clocks, CommandProcessor, Core, Directory, Dram, Energy, Hierarchy, L1, L2, L3, Link, Memory,
-    Network, SystemConfig, Watchdog,
+    AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, Energy, Hierarchy, L1, L2, L3, Link,
+    Memory, Mesh, Network, NetworkTopology, SystemConfig, Tu, Watchdog,
 };
 
 /// Most modules of a machine: one bit each in a 64-bit word.
@@ -27,6 +27,8 @@ const ALIGNMENT_BYTES_MIN: u32 = 256;
 const LANES: u32 = 32;
 /// Most wavefronts of a core: one bit each in a 64-bit word.
 const WAVEFRONTS_MAX: u32 = 64;
+/// Most banks of a private cache.
+const L1_BANKS_MAX: u32 = 64;
 /// Most ways of a set: the recency of a line is a byte.
 const WAYS_MAX: u32 = 256;
 /// Least room at a DRAM channel: a miss sends a write-back and a fetch.
@@ -35,6 +37,8 @@ const DRAM_QUEUE_MIN: u32 = 2;
 const COUNT_MAX: u32 = 1024;
 /// Bound on queues, buffers and MSHRs.
 const ENTRIES_MAX: u32 = 65_536;
+/// Most tiles of a row.
+const MESH_WIDTH_MAX: u32 = 16;
 /// Bound on a latency in cycles.
 const LATENCY_CYCLES_MAX: u32 = 1_000_000;
 /// Bound on a DRAM timing parameter in cycles.
@@ -72,11 +76,14 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     let modules = config.hierarchy.modules();
     check_clocks(&config.clocks)?;
     check_core(&config.core, modules)?;
-    check_l1(&config.l1, config.core.count)?;
+    check_cpu(config)?;
+    check_l1(&config.l1, &config.core, &config.cpu)?;
     check_l2(&config.l2, config.l1.line_bytes, modules)?;
     check_directory(&config.directory, &config.l2)?;
     check_range(config)?;
     check_network(&config.network)?;
+    check_mesh(&config.mesh, &config.network, modules)?;
+    check_tu(&config.tu)?;
     check_link(
         &config.inter_gpm,
         ["inter_gpm.megabytes_per_second", "inter_gpm.latency_cycles", "inter_gpm.queue_bytes"],
@@ -87,6 +94,7 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     )?;
     check_memory(&config.memory, config.l1.line_bytes)?;
     check_l3(&config.l3, &config.l2, config.l1.line_bytes)?;
+    check_coherent_l3(config)?;
     check_dram(&config.dram, config.l1.line_bytes)?;
     check_command_processor(&config.command_processor)?;
     check_energy(&config.energy)?;
@@ -94,10 +102,11 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     check_watchdog(&config.watchdog)
 }
 
-/// The tick of the simulator: the least common multiple of the clocks.
-pub(crate) fn tick_mhz(clocks: &Clocks) -> u64 {
+/// The tick of the simulator: the least common multiple of the clocks. That of CPU cores counts where there are any.
+pub(crate) fn tick_mhz(clocks: &Clocks, cpu: &CpuCores) -> u64 {
     [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz]
         .into_iter()
+        .chain((cpu.count > 0).then_some(cpu.clock_mhz))
         .fold(1, |tick, mhz| lcm(tick, mhz.into()))
 }
 
@@ -190,15 +199,42 @@ fn check_core(core: &Core, modules: u32) -> Check {
     between("core.loads_in_flight", core.loads_in_flight, 1, COUNT_MAX)?;
     between("core.lsu_queue", core.lsu_queue, 1, ENTRIES_MAX)?;
     between("core.lds_latency_cycles", core.lds_latency_cycles, 0, LATENCY_CYCLES_MAX)?;
-    between("core.launch_latency_cycles", core.launch_latency_cycles, 0, LATENCY_CYCLES_MAX)
+    between("core.launch_latency_cycles", core.launch_latency_cycles, 0, LATENCY_CYCLES_MAX)?;
+    between("core.store_buffer_entries", core.store_buffer_entries, 0, ENTRIES_MAX)
 }
 
-fn check_l1(l1: &L1, cores: u32) -> Check {
+/// CPU cores share the network of the machine's only module.
+fn check_cpu(config: &SystemConfig) -> Check {
+    let (cpu, modules) = (&config.cpu, config.hierarchy.modules());
+    between("cpu.count", cpu.count, 0, COUNT_MAX)?;
+    let accepted =
+        format!("0, since hierarchy.gpus x hierarchy.gpms is {modules} and CPU cores share the network of one module");
+    require_with(
+        modules == 1 || cpu.count == 0,
+        "cpu.count",
+        cpu.count,
+        accepted,
+        &["hierarchy.gpus", "hierarchy.gpms"],
+    )?;
+    require(cpu.clock_mhz >= 1, "cpu.clock_mhz", cpu.clock_mhz, "1 MHz or more")?;
+    let tick = tick_mhz(&config.clocks, cpu);
+    let accepted =
+        format!("a frequency whose least common multiple with the clocks is below {TICK_MHZ_END} MHz (it is {tick})");
+    require_with(tick < TICK_MHZ_END, "cpu.clock_mhz", cpu.clock_mhz, accepted, &["cpu.count"])?;
+    between("cpu.store_buffer_entries", cpu.store_buffer_entries, 0, ENTRIES_MAX)
+}
+
+fn check_l1(l1: &L1, core: &Core, cpu: &CpuCores) -> Check {
     let line = l1.line_bytes;
     require(LINE_BYTES.contains(&line), "l1.line_bytes", line, "8, 64 or 128")?;
     between("l1.ways", l1.ways, 1, WAYS_MAX)?;
     check_capacity("l1.size_bytes", l1.size_bytes, ("l1.ways", l1.ways), line, &["l1.ways", "l1.line_bytes"])?;
-    check_total("l1.size_bytes", l1.size_bytes, ("core.count", cores), &["core.count"])?;
+    let cores = match cpu.count {
+        0 => ("core.count", core.count),
+        cpus => ("core.count + cpu.count", core.count + cpus),
+    };
+    check_total("l1.size_bytes", l1.size_bytes, cores, &["core.count", "cpu.count"])?;
+    between("l1.banks", l1.banks, 1, L1_BANKS_MAX)?;
     between("l1.mshrs", l1.mshrs, 1, ENTRIES_MAX)?;
     between("l1.latency_cycles", l1.latency_cycles, 1, LATENCY_CYCLES_MAX)
 }
@@ -320,6 +356,35 @@ fn check_network(network: &Network) -> Check {
     )?;
     between("network.latency_cycles", network.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
     between("network.vc_buffer_flits", network.vc_buffer_flits, 1, ENTRIES_MAX)
+}
+
+/// A mesh connects what lies in one module.
+fn check_mesh(mesh: &Mesh, network: &Network, modules: u32) -> Check {
+    require_with(
+        network.topology == NetworkTopology::Crossbar || modules == 1,
+        "network.topology",
+        "mesh",
+        format!("`crossbar` on machines of several modules; this one has {modules}"),
+        &["hierarchy.gpus", "hierarchy.gpms"],
+    )?;
+    between("mesh.width", mesh.width, 2, MESH_WIDTH_MAX)?;
+    between("mesh.diameter_cycles", mesh.diameter_cycles, 0, LATENCY_CYCLES_MAX)?;
+    between("mesh.bank_latency_cycles", mesh.bank_latency_cycles, 1, LATENCY_CYCLES_MAX)
+}
+
+fn check_tu(tu: &Tu) -> Check {
+    between("tu.latency_cycles", tu.latency_cycles, 0, LATENCY_CYCLES_MAX)
+}
+
+/// The banks of a coherent L3 and those of the L2 talk to each other, which only a mesh lets them do.
+fn check_coherent_l3(config: &SystemConfig) -> Check {
+    require_with(
+        !config.l3.is_coherent() || config.network.topology == NetworkTopology::Mesh,
+        "l3.kind",
+        "coherent",
+        "`memory-side` where network.topology is `crossbar`",
+        &["network.topology"],
+    )
 }
 
 /// A machine without an L3 says so with a capacity of nothing.

@@ -30,6 +30,8 @@ pub const SYSTEMS: &[ShippedSystem] = &[
     ShippedSystem { name: "cpelide-8", text: include_str!("../../../systems/cpelide-8.toml") },
     ShippedSystem { name: "cpelide-16", text: include_str!("../../../systems/cpelide-16.toml") },
     ShippedSystem { name: "cpelide-mono", text: include_str!("../../../systems/cpelide-mono.toml") },
+    ShippedSystem { name: "spandex", text: include_str!("../../../systems/spandex.toml") },
+    ShippedSystem { name: "spandex-hier", text: include_str!("../../../systems/spandex-hier.toml") },
 ];
 
 /// The file of a shipped system.

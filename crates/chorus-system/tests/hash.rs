@@ -68,6 +68,8 @@ fn every_single_value_changes_the_hash() {
             ("memory.placement", _) => "first-touch".to_owned(),
             ("command_processor.holds", _) => "accessed".to_owned(),
             ("directory.range", _) => "2kB".to_owned(),
+            ("network.topology", _) => "mesh".to_owned(),
+            ("l3.kind", _) => "coherent".to_owned(),
             ("core.wavefronts" | "l1.ways" | "l1.line_bytes" | "l2.ways", Ok(number)) => (number / 2.0).to_string(),
             ("l3.bank_bytes", _) => "65536".to_owned(),
             (_, Ok(0.0)) => "1".to_owned(),

@@ -40,13 +40,13 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     assert_eq!(
         error.to_string(),
         "unknown system `tcc`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`, \
-         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`; or the path of a file that ends in .toml; did you mean `tc`?"
+         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml; did you mean `tc`?"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
         "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`, \
-         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`; or the path of a file that ends in .toml"
+         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
     );
 }
 
@@ -97,7 +97,7 @@ fn an_unknown_key_in_a_table_is_placed_and_corrected() {
     check_file(
         "size_bytes = 32768",
         "sise_bytes = 32768",
-        "my.toml:LINE:1: unknown key `l1.sise_bytes`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `mshrs`, \
+        "my.toml:LINE:1: unknown key `l1.sise_bytes`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, \
          `replacement`, `latency_cycles`; did you mean `size_bytes`?",
     );
 }
@@ -107,8 +107,8 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
     check_file(
         "[clocks]",
         "[cloks]",
-        "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, `l2`, \
-         `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
+        "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, \
+         `directory`, `network`, `mesh`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
          `watchdog`, `scale`, `base`; did you mean `clocks`?",
     );
 }
@@ -176,8 +176,8 @@ fn a_value_in_place_of_a_table_is_a_wrong_type() {
     let error = resolve_text("my.toml", "network = 3\n", Scale::Paper, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "my.toml:1:11: key `network` is given as the integer `3`; expected a table with the keys `flit_bytes`, \
-         `header_bytes`, `latency_cycles`, `vc_buffer_flits`"
+        "my.toml:1:11: key `network` is given as the integer `3`; expected a table with the keys `topology`, \
+         `flit_bytes`, `header_bytes`, `latency_cycles`, `vc_buffer_flits`"
     );
     let error = resolve_text("my.toml", "[[scale]]\n", Scale::Paper, &[]).expect_err("must be refused");
     assert!(
@@ -204,7 +204,7 @@ fn missing_keys_are_named() {
 #[test]
 fn a_file_that_speaks_of_modules_describes_all_of_its_machine() {
     let error = edited("[clocks]", "[hierarchy]\ngpus = 2\ngpms = 1\n\n[clocks]").to_string();
-    assert!(error.starts_with("my.toml: missing keys `directory.entries`, `directory.ways`"), "{error}");
+    assert!(error.starts_with("my.toml: missing keys `cpu.count`, `cpu.clock_mhz`"), "{error}");
     assert!(error.ends_with("`access_energy.remote_flit_pj`, `access_energy.dram_pj`"), "{error}");
 }
 
@@ -247,13 +247,13 @@ fn an_override_without_a_value_is_malformed() {
 fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
     check_set(
         "l1.wayz=4",
-        "--set l1.wayz=4: unknown key `l1.wayz`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `mshrs`, \
+        "--set l1.wayz=4: unknown key `l1.wayz`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, \
          `replacement`, `latency_cycles`; did you mean `l1.ways`?",
     );
     check_set(
         "flit_bytes=64",
-        "--set flit_bytes=64: unknown key `flit_bytes`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `l1`, \
-         `l2`, `directory`, `network`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
+        "--set flit_bytes=64: unknown key `flit_bytes`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, \
+         `l2`, `directory`, `network`, `mesh`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
          `watchdog`; did you mean `network.flit_bytes`?",
     );
 }
@@ -283,7 +283,7 @@ fn an_override_of_a_wrong_type_says_what_is_expected() {
 fn an_override_sets_values_and_not_tables() {
     check_set(
         "network=3",
-        "--set network=3: key `network` is given as `3`; expected a table with the keys `flit_bytes`, `header_bytes`, \
+        "--set network=3: key `network` is given as `3`; expected a table with the keys `topology`, `flit_bytes`, `header_bytes`, \
          `latency_cycles`, `vc_buffer_flits`",
     );
     check_set(
@@ -332,6 +332,10 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("core.work_groups=0", "1 to 1024"),
         ("core.loads_in_flight=0", "1 to 1024"),
         ("core.lsu_queue=0", "1 to 65536"),
+        ("core.store_buffer_entries=65537", "0 to 65536"),
+        ("cpu.count=1025", "0 to 1024"),
+        ("cpu.clock_mhz=0", "1 MHz or more"),
+        ("cpu.store_buffer_entries=65537", "0 to 65536"),
         ("core.lds_latency_cycles=4294967295", "0 to 1000000"),
         ("l1.line_bytes=4", "8, 64 or 128"),
         ("l1.line_bytes=96", "8, 64 or 128"),
@@ -430,7 +434,7 @@ fn lines(text: &str) -> String {
 fn a_base_that_is_no_system_is_placed_and_corrected() {
     assert_eq!(
         lines("name = \"mine\"\nbase = \"recc\"\n"),
-        "my.toml:2:8: key `base` is `recc`, which is no system; accepted: `tc`, `hmg`, `rec`, `cpelide`; did you mean `rec`?"
+        "my.toml:2:8: key `base` is `recc`, which is no system; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`; did you mean `rec`?"
     );
     assert_eq!(
         lines("base = 3\n"),
@@ -442,7 +446,7 @@ fn a_base_that_is_no_system_is_placed_and_corrected() {
 fn a_system_is_not_its_own_base() {
     assert_eq!(
         lines("name = \"hmg\"\nbase = \"hmg\"\n"),
-        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; accepted: `tc`, `hmg`, `rec`, `cpelide`; \
+        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`; \
          did you mean `hmg`?"
     );
 }
@@ -451,13 +455,22 @@ fn a_system_is_not_its_own_base() {
 fn a_base_describes_all_of_its_machine() {
     assert_eq!(
         lines("base = \"rec-8gpu\"\n"),
-        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`, `cpelide`"
+        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`"
     );
 }
 
 #[test]
 fn name_and_title_are_not_inherited() {
     assert_eq!(lines("base = \"rec\"\n"), "my.toml: missing keys `name`, `title`");
+}
+
+#[test]
+fn cpu_cores_are_refused_beside_several_modules() {
+    let error = resolve("hmg", Scale::Paper, &["cpu.count=8".to_owned()]).expect_err("must be refused").to_string();
+    assert!(
+        error.contains("`cpu.count` is 8") && error.contains("CPU cores share the network of one module"),
+        "{error}"
+    );
 }
 
 #[test]
