@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use chorus_system::Network;
 
 use crate::clock::{Clock, Ticks};
+use crate::links::Links;
 use crate::mesh::Mesh;
 
 /// A window that never fills.
@@ -65,6 +66,8 @@ pub struct Crossbar {
     latency: Ticks,
     /// The latency from each input port to each output port, where they differ.
     legs: Vec<Ticks>,
+    /// What lies between the ports, where that is a mesh.
+    links: Option<Links>,
     window: u32,
 }
 
@@ -85,17 +88,19 @@ impl Crossbar {
             clock,
             latency: clock.cycles(u64::from(config.latency_cycles)),
             legs: Vec::new(),
+            links: None,
             window,
         }
     }
 
-    /// The same without back-pressure, and with the distances of a mesh whose controllers are its ports.
+    /// The same without back-pressure, and with the distances and links of a mesh whose controllers are its ports.
     pub fn connecting_all(mut self, mesh: Option<&Mesh>) -> Crossbar {
         self.window = UNLIMITED;
         self.inputs.iter_mut().flat_map(|port| &mut port.channels).for_each(|channel| channel.window = UNLIMITED);
         if let Some(mesh) = mesh {
             let ports = 0..mesh.controllers();
             self.legs = ports.clone().flat_map(|from| ports.clone().map(move |to| mesh.leg(from, to))).collect();
+            self.links = Some(mesh.links());
         }
         self
     }
@@ -191,7 +196,8 @@ impl Crossbar {
         port.last = network;
         let length = self.clock.cycles(u64::from(parcel.flits));
         port.free = start + length;
-        let latency = self.latency(from, parcel.to);
+        let waits = self.links.as_mut().map_or(0, |links| links.take(from, parcel.to, start, length));
+        let latency = self.latency(from, parcel.to) + waits;
         let output = &mut self.output_free[usize::from(parcel.to)];
         *output = (start + latency).max(*output) + length;
         Flight { id: parcel.id, arrives: *output }

@@ -16,6 +16,7 @@ pub mod frontend;
 pub mod issue;
 pub mod l3;
 pub mod machine;
+mod links;
 pub mod mesh;
 pub mod network;
 pub mod pages;

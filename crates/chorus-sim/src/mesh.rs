@@ -8,6 +8,7 @@ use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_system::SystemConfig;
 
 use crate::clock::{Clock, Ticks};
+use crate::links::Links;
 
 /// The tile of the memory controller.
 const MEMORY_TILE: u16 = 0;
@@ -47,6 +48,11 @@ impl Mesh {
     /// How many controllers lie on it.
     pub fn controllers(&self) -> u16 {
         self.tiles.len() as u16
+    }
+
+    /// Its links, idle.
+    pub fn links(&self) -> Links {
+        Links::new(self.width, self.tiles.clone(), self.hops.clone())
     }
 
     /// Hops from a controller to another.

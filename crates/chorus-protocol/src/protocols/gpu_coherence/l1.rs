@@ -3,7 +3,8 @@
 //! What a line cannot serve at once waits in the order issued, behind the line's register: loads for the one read that is outstanding, writes for earlier writes of
 //! the same words, which the network might let them overtake, and everything behind what waits already. Reads bring whole lines, but no word with a write
 //! outstanding when they were sent: the shared cache may have answered before the write. An acquire invalidates every word and marks the reads that are on
-//! their way; their answers serve who waits already and are not kept. Words are given up silently, whenever a place is needed.
+//! their way; their answers serve who waits already and are not kept. Words are given up silently, whenever a place is needed; a read that misses reserves its place when it is
+//! sent.
 
 use crate::access::{AtomicOp, CoreOp, CoreRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
@@ -19,6 +20,15 @@ use crate::protocols::spandex::llc::line::{all_words, words_of};
 use crate::protocols::spandex::messages::{REQ_V, REQ_WT, REQ_WT_DATA, local};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
+
+/// A place of the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Place {
+    /// The valid words of its line.
+    valid: u32,
+    /// Whether it is kept for what a read will bring.
+    is_reserved: bool,
+}
 
 /// What is outstanding for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -52,8 +62,7 @@ pub struct GpuCoherenceL1<const W: usize> {
     me: AgentId,
     topology: Topology,
     fault: Option<L1Fault>,
-    /// The valid words of each line.
-    lines: CacheArray<u32, W>,
+    lines: CacheArray<Place, W>,
     mshrs: Mshrs<Pending, CoreRequest<W>>,
     /// Stores, atomics and ordered loads that wait or are outstanding.
     fences: Fences,
@@ -81,7 +90,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
     }
 
     fn valid(&self, slot: Option<Slot>) -> u32 {
-        slot.map_or(0, |slot| *self.lines.meta(slot))
+        slot.map_or(0, |slot| self.lines.meta(slot).valid)
     }
 
     fn state(&self, line: LineAddr) -> State {
@@ -133,7 +142,12 @@ impl<const W: usize> GpuCoherenceL1<W> {
             Some(register) => register,
             None if is_weak_load && self.hit(request, out) => return Outcome::Done,
             None if self.mshrs.is_full() => return Outcome::Stall,
-            None => self.mshrs.insert(request.line, Pending::default()),
+            None => {
+                if is_weak_load && let Some(obstacle) = self.reserve(request.line) {
+                    return obstacle;
+                }
+                self.mshrs.insert(request.line, Pending::default())
+            }
         };
         if !is_weak_load {
             self.fences.sent(request.wave);
@@ -147,10 +161,27 @@ impl<const W: usize> GpuCoherenceL1<W> {
         Outcome::Done
     }
 
+    /// Reserves a place for what a read will bring, or says what stands in its way.
+    fn reserve(&mut self, line: LineAddr) -> Option<Outcome> {
+        let slot = match self.lines.find(line) {
+            Some(slot) => slot,
+            None => match self.lines.room_for(line, |place| !place.is_reserved) {
+                Room::Busy => return Some(Outcome::Stall),
+                Room::Occupied(victim) => return Some(Outcome::Evict(victim)),
+                Room::Free(slot) => {
+                    self.lines.insert(slot, line, Place::default());
+                    slot
+                }
+            },
+        };
+        self.lines.meta_mut(slot).is_reserved = true;
+        None
+    }
+
     /// Serves a load whose words are all valid.
     fn hit(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let Some(slot) = self.lines.find(request.line) else { return false };
-        if words_of(request.mask) & !*self.lines.meta(slot) != 0 {
+        if words_of(request.mask) & !self.lines.meta(slot).valid != 0 {
             return false;
         }
         self.lines.touch(slot);
@@ -209,10 +240,12 @@ impl<const W: usize> GpuCoherenceL1<W> {
             return false;
         }
         pending.stores |= words;
-        let slot = self.place(request.line);
-        self.lines.touch(slot);
-        self.lines.data_mut(slot).merge(request.mask, &request.data);
-        *self.lines.meta_mut(slot) |= if self.faulty(L1Fault::WholeLine) { all_words::<W>() } else { words };
+        if let Some(slot) = self.place(request.line) {
+            self.lines.touch(slot);
+            self.lines.data_mut(slot).merge(request.mask, &request.data);
+            let written = if self.faulty(L1Fault::WholeLine) { all_words::<W>() } else { words };
+            self.lines.meta_mut(slot).valid |= written;
+        }
         out.send(self.request(REQ_WT, request));
         true
     }
@@ -248,26 +281,29 @@ impl<const W: usize> GpuCoherenceL1<W> {
     /// Words that the shared cache is about to change, or has changed, are no longer valid.
     fn downgrade(&mut self, line: LineAddr, words: u32) {
         let Some(slot) = self.lines.find(line).filter(|_| !self.faulty(L1Fault::StaleAtomic)) else { return };
-        let valid = self.lines.meta_mut(slot);
-        *valid &= !words;
-        if *valid == 0 {
+        self.lines.meta_mut(slot).valid &= !words;
+        self.leave_if_empty(slot);
+    }
+
+    fn leave_if_empty(&mut self, slot: Slot) {
+        if *self.lines.meta(slot) == Place::default() {
             self.lines.remove(slot);
         }
     }
 
-    /// The place of a line, taken from another line if need be.
-    fn place(&mut self, line: LineAddr) -> Slot {
+    /// The place of a line, taken from another line if need be, unless reads have reserved all that there are.
+    fn place(&mut self, line: LineAddr) -> Option<Slot> {
         if let Some(slot) = self.lines.find(line) {
-            return slot;
+            return Some(slot);
         }
         loop {
-            match self.lines.room_for(line, |_| true) {
+            match self.lines.room_for(line, |place| !place.is_reserved) {
                 Room::Free(slot) => {
-                    self.lines.insert(slot, line, 0);
-                    return slot;
+                    self.lines.insert(slot, line, Place::default());
+                    return Some(slot);
                 }
                 Room::Occupied(victim) => self.drop_line(victim),
-                Room::Busy => unreachable!("every line can be replaced"),
+                Room::Busy => return None,
             }
         }
     }
@@ -290,7 +326,8 @@ impl<const W: usize> GpuCoherenceL1<W> {
         if self.faulty(L1Fault::KeptCopies) {
             return;
         }
-        self.lines.remove_where(|_| true);
+        self.lines.remove_where(|place| !place.is_reserved);
+        self.lines.change_all(|place| place.valid = 0);
         self.mshrs.change_payloads(|pending| {
             if pending.reading && !pending.stale {
                 (pending.stale, pending.old) = (true, pending.waiting);
@@ -309,10 +346,16 @@ impl<const W: usize> GpuCoherenceL1<W> {
         if let Some(slot) = self.lines.find(message.line) {
             data.merge(ByteMask::of_words(valid), self.lines.data(slot));
         }
-        if keeps && brought != 0 {
-            let slot = self.place(message.line);
+        if keeps
+            && brought != 0
+            && let Some(slot) = self.place(message.line)
+        {
             self.lines.data_mut(slot).merge(ByteMask::of_words(brought), &data);
-            *self.lines.meta_mut(slot) |= brought;
+            self.lines.meta_mut(slot).valid |= brought;
+        }
+        if let Some(slot) = self.lines.find(message.line) {
+            self.lines.meta_mut(slot).is_reserved = false;
+            self.leave_if_empty(slot);
         }
         let mut answered = 0;
         while let Some(load) = self.mshrs.first_target(register).copied() {
@@ -412,7 +455,7 @@ impl<const W: usize> Controller<W> for GpuCoherenceL1<W> {
     }
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
-        self.lines.find(line).is_some()
+        self.lines.find(line).is_some_and(|slot| !self.lines.meta(slot).is_reserved)
     }
 
     fn quiescent(&self) -> bool {
