@@ -38,7 +38,7 @@ use crate::vertex_parts::VertexParts;
 const CPU_THREADS: u32 = 8;
 const WORK_GROUPS: u32 = 8;
 const WAVES_PER_GROUP: u32 = 8;
-const GROUP_WEIGHT: u32 = 12;
+const GROUP_WEIGHT: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
 const DAMPING: f32 = 0.85;
 

@@ -5,8 +5,9 @@
 //! and what sparse means are chosen here.
 //!
 //! Sharing: every CPU thread and every work-group reads every element, and the matrix fits each private cache. In a turn
-//! one word in 256 is written, another one each time, so that a cache which hears of writes keeps almost all lines from
-//! turn to turn (shared state), while one that forgets at synchronisation fetches the matrix anew.
+//! one word in 256 is written, the same one each time, so that a cache which hears of writes keeps almost all lines from
+//! turn to turn (shared state), while one that forgets at synchronisation fetches the matrix anew. Other words each time
+//! would leave the matrix, turn by turn, in the hands of ever more owners, which is not what the paper describes.
 //!
 //! | scale | matrix | iterations |
 //! |---|---|---|
@@ -60,10 +61,10 @@ fn shape(scale: Scale) -> Shape {
     }
 }
 
-/// The words that participant `number` of `count` writes in a turn. Turns are numbered through both sides.
+/// The words that participant `number` of `count` writes in a turn. Turns are numbered through both sides, whose words differ.
 fn written(shape: Shape, turn: u32, number: u32, count: u32) -> impl Iterator<Item = u32> {
     let segments = (number..shape.elements / SEGMENT).step_by(count as usize);
-    segments.map(move |segment| segment * SEGMENT + (turn * 37 + segment * 101) % SEGMENT)
+    segments.map(move |segment| segment * SEGMENT + (turn % 2 * 37 + segment * 101) % SEGMENT)
 }
 
 /// What is written to a word.
