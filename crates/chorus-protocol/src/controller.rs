@@ -146,6 +146,13 @@ pub struct StateSpec {
     pub meaning: &'static str,
 }
 
+impl StateSpec {
+    /// A row of a vocabulary.
+    pub const fn new(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
+        StateSpec { name, class, meaning }
+    }
+}
+
 /// The names that a controller's classifications index.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Vocabulary {

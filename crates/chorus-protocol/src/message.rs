@@ -150,6 +150,17 @@ pub struct MessageSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MsgKind(pub u8);
 
+/// What each kind of message is to a controller that knows `kinds`; all others are `foreign` to it.
+pub const fn by_kind<E: Copy, const N: usize>(foreign: E, kinds: &[(MsgKind, E); N]) -> [E; 256] {
+    let mut events = [foreign; 256];
+    let mut row = 0;
+    while row < N {
+        events[kinds[row].0.0 as usize] = kinds[row].1;
+        row += 1;
+    }
+    events
+}
+
 /// One message. Plain data: a driver may copy, compare, hash and reorder it. The header lies before the data in memory, since most
 /// messages consist of nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

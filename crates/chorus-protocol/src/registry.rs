@@ -73,6 +73,13 @@ pub struct FaultSpec {
     pub breaks: &'static str,
 }
 
+impl FaultSpec {
+    /// A row of a list of faults.
+    pub const fn new(name: &'static str, breaks: &'static str) -> FaultSpec {
+        FaultSpec { name, breaks }
+    }
+}
+
 /// Size and policy of one cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheShape {

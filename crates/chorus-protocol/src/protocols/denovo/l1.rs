@@ -7,7 +7,7 @@
 //! An acquire invalidates the valid words and marks reads that are on their way: their answers serve who waits already and are not kept. A line whose owned words are
 //! written back waits until each is taken, by the LLC or by a forwarded request; until then nothing of it can be accessed.
 
-use crate::access::{AtomicOp, CoreOp, CoreRequest, Order};
+use crate::access::{CoreOp, CoreRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
@@ -20,7 +20,7 @@ use crate::protocols::denovo::predictor::Predictor;
 use crate::protocols::denovo::words::{Pending, Words};
 use crate::protocols::spandex::fences::Fences;
 use crate::protocols::spandex::llc::line::words_of;
-use crate::protocols::spandex::messages::{REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, REQ_WT_DATA, local};
+use crate::protocols::spandex::messages::{REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, local, update};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -373,8 +373,6 @@ impl<const W: usize> DeNovoL1<W> {
         }
         pending.skip(missing);
         self.lines.meta_mut(slot).valid &= !missing;
-        let unit = self.topology.upstream(self.me, request.line);
-        let mask = ByteMask::of_words(missing);
         match self.atomics {
             Atomics::Here => {
                 pending.fetching |= missing;
@@ -383,13 +381,8 @@ impl<const W: usize> DeNovoL1<W> {
             }
             Atomics::AtLlc => {
                 pending.through |= missing;
-                let mut message = Message { mask, ..Message::request(local(REQ_WT_DATA), request, self.me, unit) };
-                match request.op {
-                    CoreOp::Store => message.atomic = Some(AtomicOp::Exchange),
-                    CoreOp::Load => message.data = LineData::default(),
-                    CoreOp::Atomic(_) | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {}
-                }
-                out.send(message);
+                let unit = self.topology.upstream(self.me, request.line);
+                out.send(Message { mask: ByteMask::of_words(missing), ..update(request, self.me, unit) });
             }
         }
         false

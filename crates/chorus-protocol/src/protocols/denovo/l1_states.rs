@@ -4,7 +4,7 @@
 use crate::access::{CoreOp, CoreRequest, Order};
 use crate::address::Role;
 use crate::controller::{StateClass, StateSpec, Vocabulary};
-use crate::message::MsgKind;
+use crate::message::{MsgKind, by_kind};
 use crate::protocols::spandex::messages::{
     FWD_REQ_O, FWD_REQ_O_DATA, FWD_REQ_S, FWD_REQ_V, RSP_O, RSP_O_DATA, RSP_V, RSP_WB, RSP_WT, RSP_WT_DATA, RVK_O,
     local,
@@ -66,15 +66,7 @@ const KINDS: [(MsgKind, Event); 11] = [
 ];
 
 /// The event of every kind of message.
-const EVENTS: [Event; 256] = {
-    let mut events = [Event::Foreign; 256];
-    let mut row = 0;
-    while row < KINDS.len() {
-        events[KINDS[row].0.0 as usize] = KINDS[row].1;
-        row += 1;
-    }
-    events
-};
+const EVENTS: [Event; 256] = by_kind(Event::Foreign, &KINDS);
 
 impl Event {
     /// The event that a message is.
@@ -96,26 +88,22 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
     device: "DeNovo",
     states: &[
-        spec("I", StateClass::Stable, "no valid or owned word"),
-        spec("V", StateClass::Stable, "valid words, none owned"),
-        spec("O", StateClass::Stable, "owned words, none valid"),
-        spec("VO", StateClass::Stable, "valid words and owned ones"),
-        spec("R", StateClass::TransientCache, "ReqV outstanding"),
-        spec("R_I", StateClass::TransientCoherent, "ReqV outstanding, acquired meanwhile"),
-        spec("XO", StateClass::TransientCoherent, "ReqO outstanding, the data is here"),
-        spec("XO_I", StateClass::TransientCoherent, "as XO, and words have been given away already"),
-        spec("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
-        spec("XW", StateClass::TransientCache, "ReqWT or ReqWT+data outstanding"),
-        spec("O_I", StateClass::TransientCoherent, "given up, write-back not answered"),
+        StateSpec::new("I", StateClass::Stable, "no valid or owned word"),
+        StateSpec::new("V", StateClass::Stable, "valid words, none owned"),
+        StateSpec::new("O", StateClass::Stable, "owned words, none valid"),
+        StateSpec::new("VO", StateClass::Stable, "valid words and owned ones"),
+        StateSpec::new("R", StateClass::TransientCache, "ReqV outstanding"),
+        StateSpec::new("R_I", StateClass::TransientCoherent, "ReqV outstanding, acquired meanwhile"),
+        StateSpec::new("XO", StateClass::TransientCoherent, "ReqO outstanding, the data is here"),
+        StateSpec::new("XO_I", StateClass::TransientCoherent, "as XO, and words have been given away already"),
+        StateSpec::new("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
+        StateSpec::new("XW", StateClass::TransientCache, "ReqWT or ReqWT+data outstanding"),
+        StateSpec::new("O_I", StateClass::TransientCoherent, "given up, write-back not answered"),
     ],
     events: &[
         "Load",

@@ -30,28 +30,30 @@ pub enum L1Fault {
     Fence(FenceFault),
 }
 
-const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
-    FaultSpec { name, breaks }
-}
-
 /// Each with its name and what it breaks.
 pub const L1_FAULTS: [(FaultSpec, L1Fault); 12] = [
-    (spec("gpu-kept-copies", "an acquire invalidates nothing"), L1Fault::KeptCopies),
-    (spec("gpu-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),
-    (spec("gpu-late-join", "a load after an acquire is served by a read from before it"), L1Fault::LateJoin),
-    (spec("gpu-early-acquire", "a fence invalidates before it waits for its writes"), L1Fault::EarlyAcquire),
-    (spec("gpu-whole-line", "a store makes the whole line valid, not only its words"), L1Fault::WholeLine),
-    (spec("gpu-stale-atomic", "an atomic leaves the words that it concerns valid"), L1Fault::StaleAtomic),
-    (spec("gpu-ordered-hit", "a load with an order is served from valid words"), L1Fault::OrderedHit),
+    (FaultSpec::new("gpu-kept-copies", "an acquire invalidates nothing"), L1Fault::KeptCopies),
+    (FaultSpec::new("gpu-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),
+    (FaultSpec::new("gpu-late-join", "a load after an acquire is served by a read from before it"), L1Fault::LateJoin),
+    (FaultSpec::new("gpu-early-acquire", "a fence invalidates before it waits for its writes"), L1Fault::EarlyAcquire),
+    (FaultSpec::new("gpu-whole-line", "a store makes the whole line valid, not only its words"), L1Fault::WholeLine),
+    (FaultSpec::new("gpu-stale-atomic", "an atomic leaves the words that it concerns valid"), L1Fault::StaleAtomic),
+    (FaultSpec::new("gpu-ordered-hit", "a load with an order is served from valid words"), L1Fault::OrderedHit),
     (
-        spec("gpu-overtaken-write", "a write does not wait for the one before it to the same word"),
+        FaultSpec::new("gpu-overtaken-write", "a write does not wait for the one before it to the same word"),
         L1Fault::OvertakenWrite,
     ),
-    (spec("gpu-old-refill", "a refill brings words older than the writes outstanding"), L1Fault::OldRefill),
-    (spec("gpu-lost-load", "only the first of the loads that wait for a line is answered"), L1Fault::LostLoad),
-    (spec("gpu-empty-fence", "a fence does not wait for the wavefront's writes"), L1Fault::Fence(FenceFault::Nothing)),
+    (FaultSpec::new("gpu-old-refill", "a refill brings words older than the writes outstanding"), L1Fault::OldRefill),
     (
-        spec("gpu-hasty-fence", "a fence waits for one of the wavefront's writes, not for all"),
+        FaultSpec::new("gpu-lost-load", "only the first of the loads that wait for a line is answered"),
+        L1Fault::LostLoad,
+    ),
+    (
+        FaultSpec::new("gpu-empty-fence", "a fence does not wait for the wavefront's writes"),
+        L1Fault::Fence(FenceFault::Nothing),
+    ),
+    (
+        FaultSpec::new("gpu-hasty-fence", "a fence waits for one of the wavefront's writes, not for all"),
         L1Fault::Fence(FenceFault::NextAck),
     ),
 ];

@@ -6,18 +6,18 @@
 //! their way; their answers serve who waits already and are not kept. Words are given up silently, whenever a place is needed; a read that misses reserves its place when it is
 //! sent.
 
-use crate::access::{AtomicOp, CoreOp, CoreRequest, Order};
+use crate::access::{CoreOp, CoreRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
 use crate::line::{ByteMask, LineData};
-use crate::message::{Message, MsgKind};
+use crate::message::Message;
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::gpu_coherence::faults::L1Fault;
 use crate::protocols::gpu_coherence::l1_states::{Event, State, VOCABULARY};
 use crate::protocols::spandex::fences::Fences;
 use crate::protocols::spandex::llc::line::{all_words, words_of};
-use crate::protocols::spandex::messages::{REQ_V, REQ_WT, REQ_WT_DATA, local};
+use crate::protocols::spandex::messages::{REQ_V, REQ_WT, local, update};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -113,10 +113,6 @@ impl<const W: usize> GpuCoherenceL1<W> {
             Input::Evict(line) => Some((*line, Event::Evict)),
             Input::Time(_) => None,
         }
-    }
-
-    fn request(&self, kind: MsgKind, request: &CoreRequest<W>) -> Message<W> {
-        Message::request(local(kind), request, self.me, self.topology.upstream(self.me, request.line))
     }
 
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
@@ -246,7 +242,8 @@ impl<const W: usize> GpuCoherenceL1<W> {
             let written = if self.faulty(L1Fault::WholeLine) { all_words::<W>() } else { words };
             self.lines.meta_mut(slot).valid |= written;
         }
-        out.send(self.request(REQ_WT, request));
+        let unit = self.topology.upstream(self.me, request.line);
+        out.send(Message::request(local(REQ_WT), request, self.me, unit));
         true
     }
 
@@ -268,13 +265,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
         pending.ordered_count += 1;
         self.ordered[usize::from(request.wave)] += 1;
         self.downgrade(request.line, words);
-        let mut message = self.request(REQ_WT_DATA, request);
-        match request.op {
-            CoreOp::Store => message.atomic = Some(AtomicOp::Exchange),
-            CoreOp::Load => message.data = LineData::default(),
-            CoreOp::Atomic(_) | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {}
-        }
-        out.send(message);
+        out.send(update(request, self.me, self.topology.upstream(self.me, request.line)));
         true
     }
 

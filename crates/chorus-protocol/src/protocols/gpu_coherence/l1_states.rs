@@ -64,22 +64,18 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
     device: "GPU coherence",
     states: &[
-        spec("I", StateClass::Stable, "no valid word"),
-        spec("V", StateClass::Stable, "valid words"),
-        spec("I_V", StateClass::TransientCache, "no valid word, read outstanding"),
-        spec("V_V", StateClass::TransientCache, "valid words, read outstanding for others"),
-        spec("I_I", StateClass::TransientCoherent, "read outstanding, invalidated meanwhile"),
-        spec("I_W", StateClass::TransientCache, "no valid word, writes outstanding"),
-        spec("V_W", StateClass::TransientCache, "valid words, writes outstanding"),
+        StateSpec::new("I", StateClass::Stable, "no valid word"),
+        StateSpec::new("V", StateClass::Stable, "valid words"),
+        StateSpec::new("I_V", StateClass::TransientCache, "no valid word, read outstanding"),
+        StateSpec::new("V_V", StateClass::TransientCache, "valid words, read outstanding for others"),
+        StateSpec::new("I_I", StateClass::TransientCoherent, "read outstanding, invalidated meanwhile"),
+        StateSpec::new("I_W", StateClass::TransientCache, "no valid word, writes outstanding"),
+        StateSpec::new("V_W", StateClass::TransientCache, "valid words, writes outstanding"),
     ],
     events: &[
         "Load",

@@ -71,25 +71,25 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
     device: "MESI",
     states: &[
-        spec("I", StateClass::Stable, "no copy"),
-        spec("S", StateClass::Stable, "shared copy"),
-        spec("E", StateClass::Stable, "the only copy, as the L2 has it"),
-        spec("M", StateClass::Stable, "the only copy, written"),
-        spec("IS", StateClass::TransientCache, "read miss outstanding"),
-        spec("IM", StateClass::TransientCache, "write miss outstanding"),
-        spec("SM", StateClass::TransientCoherent, "shared copy, permission to write outstanding"),
-        spec("IS_I", StateClass::TransientCoherent, "read miss outstanding, invalidated meanwhile"),
-        spec("M_I", StateClass::TransientCoherent, "given up, write-back not acknowledged"),
-        spec("SINK_WB_ACK", StateClass::TransientCoherent, "as M_I, and the L2 has been referred to the write-back"),
+        StateSpec::new("I", StateClass::Stable, "no copy"),
+        StateSpec::new("S", StateClass::Stable, "shared copy"),
+        StateSpec::new("E", StateClass::Stable, "the only copy, as the L2 has it"),
+        StateSpec::new("M", StateClass::Stable, "the only copy, written"),
+        StateSpec::new("IS", StateClass::TransientCache, "read miss outstanding"),
+        StateSpec::new("IM", StateClass::TransientCache, "write miss outstanding"),
+        StateSpec::new("SM", StateClass::TransientCoherent, "shared copy, permission to write outstanding"),
+        StateSpec::new("IS_I", StateClass::TransientCoherent, "read miss outstanding, invalidated meanwhile"),
+        StateSpec::new("M_I", StateClass::TransientCoherent, "given up, write-back not acknowledged"),
+        StateSpec::new(
+            "SINK_WB_ACK",
+            StateClass::TransientCoherent,
+            "as M_I, and the L2 has been referred to the write-back",
+        ),
     ],
     events: &[
         "Load",

@@ -116,10 +116,6 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index, at the L2.
 pub static L2: Vocabulary = vocabulary(Role::L2);
 /// The same at an L3.
@@ -130,22 +126,26 @@ const fn vocabulary(role: Role) -> Vocabulary {
 }
 
 const STATES: &[StateSpec] = &[
-    spec("NP", StateClass::Stable, "not resident"),
-    spec("SS", StateClass::Stable, "resident, shared copies recorded"),
-    spec("M", StateClass::Stable, "resident, no private copies"),
-    spec("MT", StateClass::Stable, "resident, one private cache has the only copy and may have written it"),
-    spec("ISS", StateClass::TransientCache, "read miss of one cache, waiting for memory"),
-    spec("IS", StateClass::TransientCache, "read miss of several caches, waiting for memory"),
-    spec("IM", StateClass::TransientCache, "write miss, waiting for memory"),
-    spec("I_I", StateClass::TransientCoherent, "clean line leaving, waiting for acknowledgements"),
-    spec("S_I", StateClass::TransientCoherent, "dirty line leaving, waiting for acknowledgements"),
-    spec("MT_I", StateClass::TransientCoherent, "dirty line leaving, waiting for its owner"),
-    spec("MCT_I", StateClass::TransientCoherent, "clean line leaving, waiting for its owner"),
-    spec("SS_MB", StateClass::TransientCoherent, "blocked: a writer waits for acknowledgements"),
-    spec("MT_MB", StateClass::TransientCoherent, "blocked until the new owner reports"),
-    spec("MT_IIB", StateClass::TransientCoherent, "blocked: waiting for the owner's answer and its data"),
-    spec("MT_IB", StateClass::TransientCoherent, "the owner has answered, waiting for its write-back"),
-    spec("MT_SB", StateClass::TransientCoherent, "blocked: the owner has written back, waiting for its answer"),
+    StateSpec::new("NP", StateClass::Stable, "not resident"),
+    StateSpec::new("SS", StateClass::Stable, "resident, shared copies recorded"),
+    StateSpec::new("M", StateClass::Stable, "resident, no private copies"),
+    StateSpec::new("MT", StateClass::Stable, "resident, one private cache has the only copy and may have written it"),
+    StateSpec::new("ISS", StateClass::TransientCache, "read miss of one cache, waiting for memory"),
+    StateSpec::new("IS", StateClass::TransientCache, "read miss of several caches, waiting for memory"),
+    StateSpec::new("IM", StateClass::TransientCache, "write miss, waiting for memory"),
+    StateSpec::new("I_I", StateClass::TransientCoherent, "clean line leaving, waiting for acknowledgements"),
+    StateSpec::new("S_I", StateClass::TransientCoherent, "dirty line leaving, waiting for acknowledgements"),
+    StateSpec::new("MT_I", StateClass::TransientCoherent, "dirty line leaving, waiting for its owner"),
+    StateSpec::new("MCT_I", StateClass::TransientCoherent, "clean line leaving, waiting for its owner"),
+    StateSpec::new("SS_MB", StateClass::TransientCoherent, "blocked: a writer waits for acknowledgements"),
+    StateSpec::new("MT_MB", StateClass::TransientCoherent, "blocked until the new owner reports"),
+    StateSpec::new("MT_IIB", StateClass::TransientCoherent, "blocked: waiting for the owner's answer and its data"),
+    StateSpec::new("MT_IB", StateClass::TransientCoherent, "the owner has answered, waiting for its write-back"),
+    StateSpec::new(
+        "MT_SB",
+        StateClass::TransientCoherent,
+        "blocked: the owner has written back, waiting for its answer",
+    ),
 ];
 
 const EVENTS: &[&str] = &[

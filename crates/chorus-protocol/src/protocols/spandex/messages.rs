@@ -10,7 +10,10 @@
 //! The words that a message concerns are its mask; where it carries data, the data is theirs. A forwarded request names the requestor in `origin`; what answers it
 //! goes there, with the `txn` and `wave` of the request.
 
-use crate::message::{Channel, MessageSpec, MsgKind, Size, TrafficClass, memory};
+use crate::access::{AtomicOp, CoreOp, CoreRequest};
+use crate::address::AgentId;
+use crate::line::LineData;
+use crate::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficClass, memory};
 use crate::protocols::mesi;
 
 /// The kinds of MESI, which come first.
@@ -84,6 +87,16 @@ pub const fn local(kind: MsgKind) -> MsgKind {
 /// What a message between a device and its unit is called on the network.
 pub const fn networked(kind: MsgKind) -> MsgKind {
     MsgKind(kind.0 - NETWORK_KINDS)
+}
+
+/// The ReqWT+data by which a device has an atomic or an ordered access performed at the LLC: a load as an update that changes nothing, a store as an exchange.
+pub fn update<const W: usize>(request: &CoreRequest<W>, device: AgentId, unit: AgentId) -> Message<W> {
+    let message = Message::request(local(REQ_WT_DATA), request, device, unit);
+    match request.op {
+        CoreOp::Load => Message { data: LineData::default(), ..message },
+        CoreOp::Store => Message { atomic: Some(AtomicOp::Exchange), ..message },
+        CoreOp::Atomic(_) | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => message,
+    }
 }
 
 /// Virtual networks of a machine whose devices all have translation units: requests, forwarded requests and probes, responses, and what answers the LLC.

@@ -35,41 +35,53 @@ pub enum LlcFault {
     FirstOwnerOnly,
 }
 
-const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
-    FaultSpec { name, breaks }
-}
-
 /// Mistakes that matter where devices have Shared state, each with its name and what it breaks.
 pub const SHARED_FAULTS: [(FaultSpec, LlcFault); 4] = [
-    (spec("llc-lost-inv", "a write to a Shared line invalidates nobody"), LlcFault::LostInv),
-    (spec("llc-early-write", "a write to a Shared line does not wait for acknowledgements"), LlcFault::EarlyWrite),
-    (spec("llc-lost-sharer", "ReqS on a Shared line does not note the sharer"), LlcFault::LostSharer),
-    (spec("llc-open-block", "a blocked line serves reads"), LlcFault::OpenBlock),
+    (FaultSpec::new("llc-lost-inv", "a write to a Shared line invalidates nobody"), LlcFault::LostInv),
+    (
+        FaultSpec::new("llc-early-write", "a write to a Shared line does not wait for acknowledgements"),
+        LlcFault::EarlyWrite,
+    ),
+    (FaultSpec::new("llc-lost-sharer", "ReqS on a Shared line does not note the sharer"), LlcFault::LostSharer),
+    (FaultSpec::new("llc-open-block", "a blocked line serves reads"), LlcFault::OpenBlock),
 ];
 
 /// Mistakes that matter everywhere.
 pub const LLC_FAULTS: [(FaultSpec, LlcFault); 1] =
-    [(spec("llc-lost-dirty-line", "a written line is dropped when replaced"), LlcFault::LostDirtyLine)];
+    [(FaultSpec::new("llc-lost-dirty-line", "a written line is dropped when replaced"), LlcFault::LostDirtyLine)];
 
 /// Mistakes that matter where devices own something.
 pub const OWNED_FAULTS: [(FaultSpec, LlcFault); 5] = [
-    (spec("llc-owner-as-data", "ReqO+data on owned words is answered from the LLC"), LlcFault::OwnerAsData),
-    (spec("llc-stale-write-back", "a write-back of another's words is taken"), LlcFault::StaleWriteBack),
-    (spec("llc-unrecalled-owner", "a replaced line is not revoked from its owners"), LlcFault::UnrecalledOwner),
-    (spec("llc-lost-rspwb", "a write-back is not answered"), LlcFault::LostRspWb),
-    (spec("llc-unawaited-write-back", "a revocation without data is taken as complete"), LlcFault::UnawaitedWriteBack),
+    (FaultSpec::new("llc-owner-as-data", "ReqO+data on owned words is answered from the LLC"), LlcFault::OwnerAsData),
+    (FaultSpec::new("llc-stale-write-back", "a write-back of another's words is taken"), LlcFault::StaleWriteBack),
+    (
+        FaultSpec::new("llc-unrecalled-owner", "a replaced line is not revoked from its owners"),
+        LlcFault::UnrecalledOwner,
+    ),
+    (FaultSpec::new("llc-lost-rspwb", "a write-back is not answered"), LlcFault::LostRspWb),
+    (
+        FaultSpec::new("llc-unawaited-write-back", "a revocation without data is taken as complete"),
+        LlcFault::UnawaitedWriteBack,
+    ),
 ];
 
 /// Mistakes that matter where devices own words and not lines.
-pub const WORD_FAULTS: [(FaultSpec, LlcFault); 1] =
-    [(spec("llc-unforwarded-reqo", "ReqO on owned words is answered, not forwarded"), LlcFault::UnforwardedReqO)];
+pub const WORD_FAULTS: [(FaultSpec, LlcFault); 1] = [(
+    FaultSpec::new("llc-unforwarded-reqo", "ReqO on owned words is answered, not forwarded"),
+    LlcFault::UnforwardedReqO,
+)];
 
 /// Mistakes that matter where CPU cores own words of lines that others read whole.
-pub const LINE_FAULTS: [(FaultSpec, LlcFault); 1] =
-    [(spec("llc-first-owner-only", "a read is forwarded to the first owner alone"), LlcFault::FirstOwnerOnly)];
+pub const LINE_FAULTS: [(FaultSpec, LlcFault); 1] = [(
+    FaultSpec::new("llc-first-owner-only", "a read is forwarded to the first owner alone"),
+    LlcFault::FirstOwnerOnly,
+)];
 
 /// Mistakes that matter where some devices own what others write through.
 pub const THROUGH_FAULTS: [(FaultSpec, LlcFault); 2] = [
-    (spec("llc-unrevoked-update", "ReqWT+data on owned words does not revoke them"), LlcFault::UnrevokedUpdate),
-    (spec("llc-kept-owner", "ReqWT leaves the words to their owner"), LlcFault::KeptOwner),
+    (
+        FaultSpec::new("llc-unrevoked-update", "ReqWT+data on owned words does not revoke them"),
+        LlcFault::UnrevokedUpdate,
+    ),
+    (FaultSpec::new("llc-kept-owner", "ReqWT leaves the words to their owner"), LlcFault::KeptOwner),
 ];

@@ -53,10 +53,6 @@ pub enum Event {
     Foreign,
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index, at the L2.
 pub static L2: Vocabulary = vocabulary(Role::L2);
 /// The same at an L3.
@@ -67,17 +63,17 @@ const fn vocabulary(role: Role) -> Vocabulary {
 }
 
 const STATES: &[StateSpec] = &[
-    spec("I", StateClass::Stable, "not here: memory has it"),
-    spec("V", StateClass::Stable, "up to date, nobody's"),
-    spec("S", StateClass::Stable, "up to date, and sharers are to be told of writes"),
-    spec("O", StateClass::Stable, "owned by a device, whose number stands where the data was"),
-    spec("I_V", StateClass::TransientCache, "on its way from memory"),
-    spec("tr", StateClass::TransientCoherent, "blocked until devices have answered"),
-    spec("tr_I", StateClass::TransientCoherent, "replaced, until devices have answered"),
-    spec("I_V_I", StateClass::TransientCoherent, "on its way from the L3, invalidated meanwhile"),
-    spec("S_O", StateClass::TransientCoherent, "permission of the L3 to write outstanding"),
-    spec("O_I", StateClass::TransientCoherent, "given up, not acknowledged by the L3"),
-    spec("O_I_I", StateClass::TransientCoherent, "as O_I, and the L3 has been referred to the write-back"),
+    StateSpec::new("I", StateClass::Stable, "not here: memory has it"),
+    StateSpec::new("V", StateClass::Stable, "up to date, nobody's"),
+    StateSpec::new("S", StateClass::Stable, "up to date, and sharers are to be told of writes"),
+    StateSpec::new("O", StateClass::Stable, "owned by a device, whose number stands where the data was"),
+    StateSpec::new("I_V", StateClass::TransientCache, "on its way from memory"),
+    StateSpec::new("tr", StateClass::TransientCoherent, "blocked until devices have answered"),
+    StateSpec::new("tr_I", StateClass::TransientCoherent, "replaced, until devices have answered"),
+    StateSpec::new("I_V_I", StateClass::TransientCoherent, "on its way from the L3, invalidated meanwhile"),
+    StateSpec::new("S_O", StateClass::TransientCoherent, "permission of the L3 to write outstanding"),
+    StateSpec::new("O_I", StateClass::TransientCoherent, "given up, not acknowledged by the L3"),
+    StateSpec::new("O_I_I", StateClass::TransientCoherent, "as O_I, and the L3 has been referred to the write-back"),
 ];
 
 const EVENTS: &[&str] = &[

@@ -19,22 +19,18 @@ pub enum TuFault {
     UnnotedConversion,
 }
 
-const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
-    FaultSpec { name, breaks }
-}
-
 /// Each with its name and what it breaks.
 pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
-    (spec("denovo-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
-    (spec("denovo-tu-nack-as-data", "a Nack passes for data"), TuFault::NackAsData),
+    (FaultSpec::new("denovo-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
+    (FaultSpec::new("denovo-tu-nack-as-data", "a Nack passes for data"), TuFault::NackAsData),
     (
-        spec("denovo-tu-early-answer", "a request for data that is still on its way is answered at once"),
+        FaultSpec::new("denovo-tu-early-answer", "a request for data that is still on its way is answered at once"),
         TuFault::EarlyAnswer,
     ),
-    (spec("denovo-tu-kept-lost", "a word given away before its data came stays owned"), TuFault::KeptLost),
-    (spec("denovo-tu-lost-forward", "a ReqO for words still on their way is dropped"), TuFault::LostForward),
+    (FaultSpec::new("denovo-tu-kept-lost", "a word given away before its data came stays owned"), TuFault::KeptLost),
+    (FaultSpec::new("denovo-tu-lost-forward", "a ReqO for words still on their way is dropped"), TuFault::LostForward),
     (
-        spec("denovo-tu-unnoted-conversion", "requests do not wait for words that a Nacked read asks to own"),
+        FaultSpec::new("denovo-tu-unnoted-conversion", "requests do not wait for words that a Nacked read asks to own"),
         TuFault::UnnotedConversion,
     ),
 ];

@@ -2,7 +2,7 @@
 
 use crate::address::Role;
 use crate::controller::{StateClass, StateSpec, Vocabulary};
-use crate::message::MsgKind;
+use crate::message::{MsgKind, by_kind};
 use crate::protocols::spandex::messages::{
     FWD_REQ_O, FWD_REQ_O_DATA, FWD_REQ_S, FWD_REQ_V, NACK, REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, REQ_WT_DATA,
     RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_RVK_O_REFERRED, RSP_S, RSP_V, RSP_WB, RSP_WT, RSP_WT_DATA, RVK_O, local,
@@ -76,15 +76,7 @@ const KINDS: [(MsgKind, Event); 25] = [
 ];
 
 /// The event of every kind of message.
-const EVENTS: [Event; 256] = {
-    let mut events = [Event::Foreign; 256];
-    let mut row = 0;
-    while row < KINDS.len() {
-        events[KINDS[row].0.0 as usize] = KINDS[row].1;
-        row += 1;
-    }
-    events
-};
+const EVENTS: [Event; 256] = by_kind(Event::Foreign, &KINDS);
 
 impl Event {
     /// The event that a message is.
@@ -93,19 +85,15 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::Tu,
     device: "DeNovo",
     states: &[
-        spec("Idle", StateClass::Stable, "nothing that the unit has to know"),
-        spec("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
-        spec("XOD_I", StateClass::TransientCoherent, "as XOD, and words have been given away already"),
-        spec("V_N", StateClass::TransientCoherent, "Nacked words have been asked for again"),
+        StateSpec::new("Idle", StateClass::Stable, "nothing that the unit has to know"),
+        StateSpec::new("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
+        StateSpec::new("XOD_I", StateClass::TransientCoherent, "as XOD, and words have been given away already"),
+        StateSpec::new("V_N", StateClass::TransientCoherent, "Nacked words have been asked for again"),
     ],
     events: &[
         "ReqV",

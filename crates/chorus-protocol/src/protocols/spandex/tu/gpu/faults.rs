@@ -19,16 +19,15 @@ pub enum TuFault {
     WholeRetry,
 }
 
-const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
-    FaultSpec { name, breaks }
-}
-
 /// Each with its name and what it breaks.
 pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
-    (spec("gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"), TuFault::HastyFill),
-    (spec("gpu-tu-hasty-write", "a write is done with the first part of its answer"), TuFault::HastyWrite),
-    (spec("gpu-tu-uncounted-owner", "an owner's answer to a write is not counted"), TuFault::UncountedOwner),
-    (spec("gpu-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
-    (spec("gpu-tu-nack-as-data", "a Nacked word passes for data"), TuFault::NackAsData),
-    (spec("gpu-tu-whole-retry", "a Nacked read asks for the whole line again"), TuFault::WholeRetry),
+    (
+        FaultSpec::new("gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"),
+        TuFault::HastyFill,
+    ),
+    (FaultSpec::new("gpu-tu-hasty-write", "a write is done with the first part of its answer"), TuFault::HastyWrite),
+    (FaultSpec::new("gpu-tu-uncounted-owner", "an owner's answer to a write is not counted"), TuFault::UncountedOwner),
+    (FaultSpec::new("gpu-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
+    (FaultSpec::new("gpu-tu-nack-as-data", "a Nacked word passes for data"), TuFault::NackAsData),
+    (FaultSpec::new("gpu-tu-whole-retry", "a Nacked read asks for the whole line again"), TuFault::WholeRetry),
 ];

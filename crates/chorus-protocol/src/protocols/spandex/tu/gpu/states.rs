@@ -50,19 +50,15 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::Tu,
     device: "GPU coherence",
     states: &[
-        spec("Idle", StateClass::Stable, "nothing outstanding"),
-        spec("V", StateClass::TransientCache, "ReqV outstanding, parts of the line may have come"),
-        spec("V_N", StateClass::TransientCoherent, "as V, and Nacked words have been asked for again"),
-        spec("WT", StateClass::TransientCache, "writes outstanding"),
+        StateSpec::new("Idle", StateClass::Stable, "nothing outstanding"),
+        StateSpec::new("V", StateClass::TransientCache, "ReqV outstanding, parts of the line may have come"),
+        StateSpec::new("V_N", StateClass::TransientCoherent, "as V, and Nacked words have been asked for again"),
+        StateSpec::new("WT", StateClass::TransientCache, "writes outstanding"),
     ],
     events: &["ReqV", "ReqWT", "ReqWT+data", "RspV", "RspWT", "RspO", "RspWT+data", "Nack", "Foreign"],
     expiry: None,

@@ -53,18 +53,14 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::Tu,
     device: "GPU-VI",
     states: &[
-        spec("Idle", StateClass::Stable, "nothing is outstanding"),
-        spec("Sent", StateClass::TransientCache, "requests outstanding"),
-        spec("Queued", StateClass::TransientCoherent, "requests outstanding, and others wait for them"),
+        StateSpec::new("Idle", StateClass::Stable, "nothing is outstanding"),
+        StateSpec::new("Sent", StateClass::TransientCache, "requests outstanding"),
+        StateSpec::new("Queued", StateClass::TransientCoherent, "requests outstanding, and others wait for them"),
     ],
     events: &["GETS", "GETX", "ATOMIC", "InvAck", "RspS", "RspWT", "RspO", "RspWT+data", "Inv", "Foreign"],
     expiry: None,

@@ -34,44 +34,61 @@ pub enum TuFault {
     ForgottenRequest,
 }
 
-const fn breaks(name: &'static str, breaks: &'static str) -> FaultSpec {
-    FaultSpec { name, breaks }
-}
-
 /// What is wrong in the unit.
 pub const SEEDS: [(TuFault, FaultSpec); 13] = [
     (
         TuFault::StrandedWords,
-        breaks("stranded-words", "when words of a line are asked back, the others are not written back"),
+        FaultSpec::new("stranded-words", "when words of a line are asked back, the others are not written back"),
     ),
-    (TuFault::KeptLine, breaks("kept-line", "a line whose words were asked back on their way stays in the cache")),
+    (
+        TuFault::KeptLine,
+        FaultSpec::new("kept-line", "a line whose words were asked back on their way stays in the cache"),
+    ),
     (
         TuFault::EarlyAnswer,
-        breaks("early-answer", "a request for data still on its way is answered with what has come of it"),
+        FaultSpec::new("early-answer", "a request for data still on its way is answered with what has come of it"),
     ),
-    (TuFault::HastyFill, breaks("hasty-fill", "the first part of an answer passes for the whole line")),
-    (TuFault::UnforwardedInv, breaks("unforwarded-inv", "an invalidation is acknowledged and not passed on")),
-    (TuFault::LostAck, breaks("lost-ack", "an invalidation is passed on and not acknowledged")),
-    (TuFault::OwnedAsShared, breaks("owned-as-shared", "ownership that answers a read passes for a shared copy")),
+    (TuFault::HastyFill, FaultSpec::new("hasty-fill", "the first part of an answer passes for the whole line")),
+    (TuFault::UnforwardedInv, FaultSpec::new("unforwarded-inv", "an invalidation is acknowledged and not passed on")),
+    (TuFault::LostAck, FaultSpec::new("lost-ack", "an invalidation is passed on and not acknowledged")),
+    (
+        TuFault::OwnedAsShared,
+        FaultSpec::new("owned-as-shared", "ownership that answers a read passes for a shared copy"),
+    ),
     (
         TuFault::UnfinishedWriteBack,
-        breaks("unfinished-write-back", "a request that takes words out of a write-back leaves it waiting for them"),
+        FaultSpec::new(
+            "unfinished-write-back",
+            "a request that takes words out of a write-back leaves it waiting for them",
+        ),
     ),
     (
         TuFault::EarlyRelease,
-        breaks("early-release", "a write-back ends with the first answer, whatever words it is for"),
+        FaultSpec::new("early-release", "a write-back ends with the first answer, whatever words it is for"),
     ),
-    (TuFault::OneSidedShare, breaks("one-sided-share", "an owner's words go to a reader, and the LLC is not told")),
+    (
+        TuFault::OneSidedShare,
+        FaultSpec::new("one-sided-share", "an owner's words go to a reader, and the LLC is not told"),
+    ),
     (
         TuFault::StaleUpgrade,
-        breaks("stale-upgrade", "an upgrade is granted without data though the copy was invalidated meanwhile"),
+        FaultSpec::new("stale-upgrade", "an upgrade is granted without data though the copy was invalidated meanwhile"),
     ),
-    (TuFault::WidenedAnswer, breaks("widened-answer", "an answer names all words of the line, whatever was asked for")),
-    (TuFault::ForgottenRequest, breaks("forgotten-request", "a request that waited for a write-back is never sent")),
+    (
+        TuFault::WidenedAnswer,
+        FaultSpec::new("widened-answer", "an answer names all words of the line, whatever was asked for"),
+    ),
+    (
+        TuFault::ForgottenRequest,
+        FaultSpec::new("forgotten-request", "a request that waited for a write-back is never sent"),
+    ),
 ];
 
 /// What is wrong in the cache, where it has a unit.
 pub const L1_SEEDS: [(L1Fault, FaultSpec); 2] = [
-    (L1Fault::CleanGrant, breaks("clean-grant", "ownership that answers a load counts as clean")),
-    (L1Fault::PeekedAway, breaks("peeked-away", "a request that leaves an owner its line takes the ownership away")),
+    (L1Fault::CleanGrant, FaultSpec::new("clean-grant", "ownership that answers a load counts as clean")),
+    (
+        L1Fault::PeekedAway,
+        FaultSpec::new("peeked-away", "a request that leaves an owner its line takes the ownership away"),
+    ),
 ];

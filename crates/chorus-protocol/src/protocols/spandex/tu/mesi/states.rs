@@ -80,23 +80,31 @@ impl Event {
     }
 }
 
-const fn spec(name: &'static str, class: StateClass, meaning: &'static str) -> StateSpec {
-    StateSpec { name, class, meaning }
-}
-
 /// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::Tu,
     device: "MESI",
     states: &[
-        spec("Idle", StateClass::Stable, "nothing is outstanding; the cache has the line in I, S or O"),
-        spec("IS", StateClass::TransientCache, "read outstanding, which may be answered with ownership"),
-        spec("IO", StateClass::TransientCache, "request for ownership outstanding"),
-        spec("SO", StateClass::TransientCoherent, "request for ownership outstanding, the cache has a shared copy"),
-        spec("IO_I", StateClass::TransientCoherent, "line on its way to the cache, words of it already asked back"),
-        spec("Ask", StateClass::TransientCoherent, "the cache has been asked about a line that it owns"),
-        spec("WB", StateClass::TransientCoherent, "words held until the LLC or a request for them has taken them"),
-        spec("WB_Req", StateClass::TransientCoherent, "as WB, and a request of the cache waits"),
+        StateSpec::new("Idle", StateClass::Stable, "nothing is outstanding; the cache has the line in I, S or O"),
+        StateSpec::new("IS", StateClass::TransientCache, "read outstanding, which may be answered with ownership"),
+        StateSpec::new("IO", StateClass::TransientCache, "request for ownership outstanding"),
+        StateSpec::new(
+            "SO",
+            StateClass::TransientCoherent,
+            "request for ownership outstanding, the cache has a shared copy",
+        ),
+        StateSpec::new(
+            "IO_I",
+            StateClass::TransientCoherent,
+            "line on its way to the cache, words of it already asked back",
+        ),
+        StateSpec::new("Ask", StateClass::TransientCoherent, "the cache has been asked about a line that it owns"),
+        StateSpec::new(
+            "WB",
+            StateClass::TransientCoherent,
+            "words held until the LLC or a request for them has taken them",
+        ),
+        StateSpec::new("WB_Req", StateClass::TransientCoherent, "as WB, and a request of the cache waits"),
     ],
     events: &[
         "GETS",
