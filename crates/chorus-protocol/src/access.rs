@@ -142,6 +142,19 @@ pub struct CoreRequest<const W: usize> {
     pub txn: Txn,
 }
 
+impl<const W: usize> CoreRequest<W> {
+    /// Which of these the request is: a weak load, an ordered one, a weak store, an ordered one, or an atomic. Nothing where it concerns no line.
+    pub fn which_access<E>(&self, [load, ordered_load, store, ordered_store, atomic]: [E; 5]) -> Option<E> {
+        let is_weak = self.order == Order::Weak;
+        match self.op {
+            CoreOp::Load => Some(if is_weak { load } else { ordered_load }),
+            CoreOp::Store => Some(if is_weak { store } else { ordered_store }),
+            CoreOp::Atomic(_) => Some(atomic),
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => None,
+        }
+    }
+}
+
 /// The end of one operation: a load or atomic has its values, a store is performed, a fence is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Completion<const W: usize> {

@@ -142,19 +142,14 @@ impl<const W: usize> DeNovoL1<W> {
 
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         match request.op {
-            CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => return self.access(request, out),
-            CoreOp::Fence => {
-                if self.fences.fence(request, self.faulty(L1Fault::EarlyAcquire), out) {
+            CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => self.access(request, out),
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {
+                if self.fences.synchronise(request, self.faulty(L1Fault::EarlyAcquire), out) {
                     self.acquire();
                 }
+                Outcome::Done
             }
-            CoreOp::KernelBegin => {
-                self.acquire();
-                out.complete_empty(request.txn);
-            }
-            CoreOp::KernelEnd => self.fences.end(request.txn, out),
         }
-        Outcome::Done
     }
 
     fn access(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {

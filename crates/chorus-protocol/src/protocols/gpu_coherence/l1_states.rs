@@ -1,7 +1,7 @@
 //! The states and events of the GPU coherence cache. Words are I or V (Spandex paper, section III-A); a line is called by what its words are and by what is
 //! outstanding for it.
 
-use crate::access::{CoreOp, CoreRequest, Order};
+use crate::access::CoreRequest;
 use crate::address::Role;
 use crate::controller::{StateClass, StateSpec, Vocabulary};
 use crate::message::MsgKind;
@@ -52,15 +52,8 @@ impl Event {
 
     /// The event that an operation is, if it concerns a line.
     pub fn of_operation<const W: usize>(request: &CoreRequest<W>) -> Option<Event> {
-        let is_weak = request.order == Order::Weak;
-        match request.op {
-            CoreOp::Load if is_weak => Some(Event::Load),
-            CoreOp::Load => Some(Event::OrderedLoad),
-            CoreOp::Store if is_weak => Some(Event::Store),
-            CoreOp::Store => Some(Event::OrderedStore),
-            CoreOp::Atomic(_) => Some(Event::Atomic),
-            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => None,
-        }
+        let events = [Event::Load, Event::OrderedLoad, Event::Store, Event::OrderedStore, Event::Atomic];
+        request.which_access(events)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fences of self-invalidating caches (Spandex paper, section III-E): a release waits for the wavefront's writes, an acquire invalidates, and what is both
 //! invalidates once it has waited.
 
-use crate::access::{CoreRequest, Order, Scope, Txn};
+use crate::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use crate::controller::Outbox;
 use crate::write_tracker::{FenceFault, WriteTracker};
 
@@ -37,8 +37,24 @@ impl Fences {
         acquires
     }
 
-    /// A fence. Says whether the cache has to invalidate now; `early` is the fault of doing so before the fence has waited.
-    pub fn fence<const W: usize>(&mut self, request: &CoreRequest<W>, early: bool, out: &mut Outbox<W>) -> bool {
+    /// A fence, or the beginning or the end of a kernel. Says whether the cache has to invalidate now; `early` is the fault of doing so before a fence has
+    /// waited.
+    pub fn synchronise<const W: usize>(&mut self, request: &CoreRequest<W>, early: bool, out: &mut Outbox<W>) -> bool {
+        match request.op {
+            CoreOp::Fence => self.fence(request, early, out),
+            CoreOp::KernelBegin => {
+                out.complete_empty(request.txn);
+                true
+            }
+            CoreOp::KernelEnd => {
+                self.end(request.txn, out);
+                false
+            }
+            CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => false,
+        }
+    }
+
+    fn fence<const W: usize>(&mut self, request: &CoreRequest<W>, early: bool, out: &mut Outbox<W>) -> bool {
         let CoreRequest { order, scope, txn, wave, .. } = *request;
         let acquires = matches!(order, Order::Acquire | Order::AcqRel) && scope > Scope::WorkGroup;
         if !matches!(order, Order::Release | Order::AcqRel) {
@@ -53,8 +69,7 @@ impl Fences {
         self.passed(before, out) || (acquires && early)
     }
 
-    /// The end of a kernel.
-    pub fn end<const W: usize>(&mut self, txn: Txn, out: &mut Outbox<W>) {
+    fn end<const W: usize>(&mut self, txn: Txn, out: &mut Outbox<W>) {
         if self.writes.is_idle() {
             out.complete_empty(txn);
         } else {

@@ -6,3 +6,4 @@ pub mod denovo;
 pub mod gpu;
 pub mod gpu_vi;
 pub mod mesi;
+pub mod unit;

@@ -10,14 +10,15 @@ pub mod faults;
 mod states;
 
 use crate::address::{AgentId, LineAddr, Topology};
-use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
-use crate::line::{ByteMask, LineData};
+use crate::controller::{Outbox, Outcome, Vocabulary};
+use crate::line::ByteMask;
 use crate::message::{Message, MsgKind};
 use crate::mshr::Mshrs;
 use crate::protocols::spandex::llc::line::words_of;
 use crate::protocols::spandex::messages::{
     FWD_REQ_O, REQ_O_DATA, REQ_V, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_S, RSP_V, local, networked,
 };
+use crate::protocols::spandex::tu::unit::Unit;
 use crate::registry::BuildConfig;
 use faults::TuFault;
 use states::{Event, State, VOCABULARY};
@@ -82,7 +83,7 @@ impl<const W: usize> DeNovoTu<W> {
         }
     }
 
-    fn state(&self, line: LineAddr) -> State {
+    fn line_state(&self, line: LineAddr) -> State {
         match self.line(line) {
             Line { lost, .. } if lost != 0 => State::Lost,
             Line { fetching, .. } if fetching != 0 => State::Fetching,
@@ -249,39 +250,22 @@ impl<const W: usize> DeNovoTu<W> {
     }
 }
 
-impl<const W: usize> Controller<W> for DeNovoTu<W> {
-    fn vocabulary(&self) -> &'static Vocabulary {
-        &VOCABULARY
+impl<const W: usize> Unit<W> for DeNovoTu<W> {
+    const VOCABULARY: &'static Vocabulary = &VOCABULARY;
+
+    fn state(&self, line: LineAddr) -> u8 {
+        self.line_state(line) as u8
     }
 
-    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
-        let Input::Message(message) = input else { return None };
-        let (line, event) = (message.line, Event::of(message.kind));
-        Some(Classified { line, state: self.state(line) as u8, event: event as u8 })
+    fn event(kind: MsgKind) -> u8 {
+        Event::of(kind) as u8
     }
 
-    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        let Input::Message(message) = input else { return Ok(Outcome::Done) };
-        match self.step_message(message, out) {
-            Some(outcome) => Ok(outcome),
-            None => {
-                let (state, event) = (self.state(message.line), Event::of(message.kind));
-                Err(VOCABULARY.unspecified(state as usize, event as usize, message.line))
-            }
-        }
+    fn take(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        self.step_message(message, out)
     }
 
-    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
-        LineView { state: self.state(line) as u8, ..LineView::default() }
-    }
-
-    fn evictable(&self, _: LineAddr, _: Time) -> bool {
-        false
-    }
-
-    fn quiescent(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.lines.is_empty()
     }
-
-    fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
 }

@@ -12,12 +12,13 @@ mod states;
 
 use crate::access::Txn;
 use crate::address::{AgentId, LineAddr, Topology};
-use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::controller::{Outbox, Outcome, Vocabulary};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::Mshrs;
 use crate::protocols::spandex::llc::line::{all_words, words_of};
 use crate::protocols::spandex::messages::{REQ_V, REQ_WT, REQ_WT_DATA, RSP_V, RSP_WT, RSP_WT_DATA, local};
+use crate::protocols::spandex::tu::unit::Unit;
 use crate::registry::BuildConfig;
 use faults::TuFault;
 use states::{Event, State, VOCABULARY};
@@ -85,7 +86,7 @@ impl<const W: usize> GpuTu<W> {
         self.fault == Some(fault)
     }
 
-    fn state(&self, line: LineAddr) -> State {
+    fn line_state(&self, line: LineAddr) -> State {
         match self.reads.get(line) {
             Some(read) if read.retried != 0 => State::Retry,
             Some(_) => State::Read,
@@ -210,39 +211,22 @@ impl<const W: usize> GpuTu<W> {
     }
 }
 
-impl<const W: usize> Controller<W> for GpuTu<W> {
-    fn vocabulary(&self) -> &'static Vocabulary {
-        &VOCABULARY
+impl<const W: usize> Unit<W> for GpuTu<W> {
+    const VOCABULARY: &'static Vocabulary = &VOCABULARY;
+
+    fn state(&self, line: LineAddr) -> u8 {
+        self.line_state(line) as u8
     }
 
-    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
-        let Input::Message(message) = input else { return None };
-        let (line, event) = (message.line, Event::of(message.kind));
-        Some(Classified { line, state: self.state(line) as u8, event: event as u8 })
+    fn event(kind: MsgKind) -> u8 {
+        Event::of(kind) as u8
     }
 
-    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        let Input::Message(message) = input else { return Ok(Outcome::Done) };
-        match self.step_message(message, out) {
-            Some(()) => Ok(Outcome::Done),
-            None => {
-                let (state, event) = (self.state(message.line), Event::of(message.kind));
-                Err(VOCABULARY.unspecified(state as usize, event as usize, message.line))
-            }
-        }
+    fn take(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        self.step_message(message, out).map(|()| Outcome::Done)
     }
 
-    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
-        LineView { state: self.state(line) as u8, ..LineView::default() }
-    }
-
-    fn evictable(&self, _: LineAddr, _: Time) -> bool {
-        false
-    }
-
-    fn quiescent(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.reads.is_empty() && self.writes.is_empty()
     }
-
-    fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
 }

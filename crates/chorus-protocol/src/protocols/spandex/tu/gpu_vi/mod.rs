@@ -16,10 +16,11 @@ use std::ops::Range;
 
 use crate::access::{AtomicOp, Txn};
 use crate::address::{AgentId, LineAddr, Topology};
-use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
+use crate::controller::{Outbox, Outcome, Vocabulary};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::protocols::spandex::messages::{ACK, REQ_S, REQ_WT, REQ_WT_DATA};
+use crate::protocols::spandex::tu::unit::Unit;
 use crate::protocols::write_through as vi;
 use crate::protocols::write_through_l1::MERGED;
 use crate::registry::BuildConfig;
@@ -87,7 +88,7 @@ impl<const W: usize> GpuViTu<W> {
         first..first + count
     }
 
-    fn state(&self, line: LineAddr) -> State {
+    fn line_state(&self, line: LineAddr) -> State {
         let requests = &self.requests[self.of_line(line)];
         if requests.is_empty() {
             State::Idle
@@ -98,10 +99,6 @@ impl<const W: usize> GpuViTu<W> {
         }
     }
 
-    fn unspecified(&self, event: Event, line: LineAddr) -> Unspecified {
-        VOCABULARY.unspecified(self.state(line) as usize, event as usize, line)
-    }
-
     fn faulty(&self, fault: TuFault) -> bool {
         self.fault == Some(fault)
     }
@@ -110,9 +107,9 @@ impl<const W: usize> GpuViTu<W> {
         Message::control(KINDS.named(kind), line, self.me, self.client)
     }
 
-    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let event = Event::of(message.kind);
-        let taken = match event {
+        match event {
             Event::GetS => self.begin(Wanted::Read, message, out),
             Event::GetX if message.atomic.is_some() => self.begin(Wanted::OrderedWrite, message, out),
             Event::GetX => self.begin(Wanted::Write, message, out),
@@ -122,10 +119,6 @@ impl<const W: usize> GpuViTu<W> {
             Event::RspS | Event::RspWt | Event::RspO | Event::RspWtData => self.part(event, message, out),
             Event::Inv => self.invalidate(message, out),
             Event::Foreign => None,
-        };
-        match taken {
-            Some(()) => Ok(Outcome::Done),
-            None => Err(self.unspecified(event, message.line)),
         }
     }
 
@@ -220,37 +213,22 @@ impl<const W: usize> GpuViTu<W> {
     }
 }
 
-impl<const W: usize> Controller<W> for GpuViTu<W> {
-    fn vocabulary(&self) -> &'static Vocabulary {
-        &VOCABULARY
+impl<const W: usize> Unit<W> for GpuViTu<W> {
+    const VOCABULARY: &'static Vocabulary = &VOCABULARY;
+
+    fn state(&self, line: LineAddr) -> u8 {
+        self.line_state(line) as u8
     }
 
-    fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
-        let Input::Message(message) = input else { return None };
-        let Message { line, kind, .. } = **message;
-        Some(Classified { line, state: self.state(line) as u8, event: Event::of(kind) as u8 })
+    fn event(kind: MsgKind) -> u8 {
+        Event::of(kind) as u8
     }
 
-    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        match input {
-            Input::Message(message) => self.step_message(message, out),
-            Input::Core(request) => Err(self.unspecified(Event::Foreign, request.line)),
-            Input::Evict(line) => Err(self.unspecified(Event::Foreign, *line)),
-            Input::Time(_) => Ok(Outcome::Done),
-        }
+    fn take(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
+        self.step_message(message, out).map(|()| Outcome::Done)
     }
 
-    fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
-        LineView { state: self.state(line) as u8, ..LineView::default() }
-    }
-
-    fn evictable(&self, _: LineAddr, _: Time) -> bool {
-        false
-    }
-
-    fn quiescent(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.requests.is_empty()
     }
-
-    fn dirty_lines(&self, _visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}
 }

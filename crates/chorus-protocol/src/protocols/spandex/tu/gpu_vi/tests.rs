@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::access::{CoreOp, Order};
+use crate::controller::{Controller, Input};
 use crate::protocols::spandex::messages::{INV, RSP_O, RSP_S, RSP_WT, RSP_WT_DATA};
 use crate::protocols::spandex::tu::bench::{ALL, Bench, FIRST, LINE, LLC, SECOND, config};
 use crate::protocols::vi_protocols::private_cache;
@@ -135,5 +136,5 @@ fn lines_are_kept_apart() {
         tu.step(&Input::Message(&Message { txn: MERGED, ..message }), &mut out).unwrap();
     }
     let lines: Vec<u64> = tu.requests.iter().map(|request| request.line.0).collect();
-    assert_eq!((lines, tu.state(LINE), out.messages.len()), (vec![2, 6, 9], State::Sent, 3));
+    assert_eq!((lines, tu.line_state(LINE), out.messages.len()), (vec![2, 6, 9], State::Sent, 3));
 }
