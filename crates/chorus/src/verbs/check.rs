@@ -14,8 +14,7 @@ use chorus_verify::settings::Settings;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
-use super::reproduce::OUT;
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT};
 use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::names;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -17,8 +16,7 @@ use chorus_workloads::WORKLOADS;
 use clap::Args;
 use comfy_table::Table;
 
-use super::arguments::{JsonArgument, ScaleArgument};
-use super::reproduce::{JOBS_MAX, OUT};
+use super::arguments::{JsonArgument, ScaleArgument, StudyArguments};
 use crate::date;
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
@@ -63,12 +61,8 @@ pub struct Arguments {
     minutes: Option<u64>,
     #[command(flatten)]
     scale: ScaleArgument,
-    /// Where the results store and the page go.
-    #[arg(long, value_name = "DIR", default_value = OUT)]
-    out: PathBuf,
-    /// Simulations at the same time; by default as many as there are cores.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX))]
-    jobs: Option<u32>,
+    #[command(flatten)]
+    study: StudyArguments,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -77,15 +71,15 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let selection = selection(arguments)?;
     // A directory that cannot be written is found out before anything is computed.
-    drop(Store::open(&arguments.out.join(STORE_FILE))?);
+    drop(Store::open(&arguments.study.out.join(STORE_FILE))?);
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
     let deadline = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
     let work = || {
         compare(&Request {
             selection: &selection,
-            out: &arguments.out,
-            jobs: arguments.jobs.map_or(0, |jobs| jobs as usize),
+            out: &arguments.study.out,
+            jobs: arguments.study.jobs(),
             runner: &|spec| simulate(spec, false),
             build: &build(),
             cancel: &cancel,
@@ -94,7 +88,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             date: &date::today(),
         })
     };
-    let comparison = interruptible(&cancel, work, || super::reproduce::report_stop(&tally, &arguments.out))?;
+    let comparison = interruptible(&cancel, work, || super::reproduce::report_stop(&tally, &arguments.study.out))?;
     if arguments.form.json {
         session.output.json(&comparison.to_json())?;
     } else {

@@ -20,7 +20,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The directory that `chorus reproduce` wrote to, or the results store in it.
-    #[arg(default_value = super::reproduce::OUT)]
+    #[arg(default_value = super::arguments::OUT)]
     results: PathBuf,
     /// The format; by default that of the output file's name, or CSV.
     #[arg(long, value_enum)]

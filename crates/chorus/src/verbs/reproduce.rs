@@ -1,7 +1,7 @@
 //! `chorus reproduce`: the runs, figures and claims of papers, as a report.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use chorus_lab::figure::{Bar, FigureData, Group};
@@ -12,19 +12,13 @@ use chorus_lab::store::Store;
 use clap::Args;
 use comfy_table::Table;
 
-use super::arguments::{JsonArgument, ScaleArgument};
+use super::arguments::{JsonArgument, ScaleArgument, StudyArguments};
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
 use crate::names::Names;
 use crate::output::{align_right, count, ratio, table};
 use crate::session::Session;
 use crate::{date, definitions, facts};
-
-/// Where results go unless told otherwise.
-pub const OUT: &str = "results";
-
-/// Far above any machine; a bound for numbers that are mistakes.
-pub const JOBS_MAX: i64 = 1024;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,12 +38,8 @@ pub struct Arguments {
     papers: Vec<String>,
     #[command(flatten)]
     scale: ScaleArgument,
-    /// Where the results store and the pages go.
-    #[arg(long, value_name = "DIR", default_value = OUT)]
-    out: PathBuf,
-    /// Simulations at the same time; by default as many as there are cores.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX))]
-    jobs: Option<u32>,
+    #[command(flatten)]
+    study: StudyArguments,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -63,11 +53,11 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     };
     let papers = asked.iter().map(|name| paper::load(name, &names.known())).collect::<Result<Vec<_>, _>>()?;
     // A directory that cannot be written is found out before anything is computed.
-    drop(Store::open(&arguments.out.join(STORE_FILE))?);
+    drop(Store::open(&arguments.study.out.join(STORE_FILE))?);
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
     let work = || make(arguments, &papers, &cancel, &tally);
-    let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.out))?;
+    let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.study.out))?;
     if arguments.form.json {
         session.output.json(&reproduction.to_json())?;
     } else {
@@ -88,8 +78,8 @@ fn make(arguments: &Arguments, papers: &[Paper], cancel: &AtomicBool, tally: &Ta
         papers,
         headline_only: arguments.papers.is_empty(),
         scale: arguments.scale.scale,
-        out: &arguments.out,
-        jobs: arguments.jobs.map_or(0, |jobs| jobs as usize),
+        out: &arguments.study.out,
+        jobs: arguments.study.jobs(),
         runner: &|spec| simulate(spec, false),
         build: &build(),
         cancel,
