@@ -354,6 +354,11 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         Structure::TwoLevels
     }
 
+    /// The virtual networks whose messages have registers at their senders, where they wait for room: nobody waits for room for them.
+    fn registered_networks(&self) -> &'static [u8] {
+        &[]
+    }
+
     /// What a command processor has the shared banks do between kernels, with these parameters.
     fn commands(&self, _parameters: &Parameters) -> Commands {
         self.declaration().commands

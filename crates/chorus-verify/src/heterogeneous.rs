@@ -410,16 +410,29 @@ pub enum Retries {
     One,
 }
 
+/// Threads whose loads do not wait for each other. Lines leave only when they must.
+fn pressed(cpus: u16, threads: &[Thread<'_>]) -> MachineConfig {
+    MachineConfig { loads: Loads::NonBlocking, evictions: Evictions::WhenNeeded, ..machine(cpus, threads) }
+}
+
+/// Refused reads of both compute units at the same time, while everything that is asked for waits for room for answers. It has many more states than the
+/// configurations of [`under_pressure`].
+pub fn refused_reads() -> CheckConfig {
+    const READS: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakLoad(Y)]];
+    let writers: [Thread<'_>; 2] = [(0, &[&[WeakStore(X)], &[WeakStore(X)]]), (1, &[&[WeakStore(X)], &[WeakLoad(Y)]])];
+    config(
+        "refused-reads",
+        "2 compute units read a word that 2 CPU cores write, and another line",
+        roomy(pressed(2, &[writers[0], writers[1], (2, READS), (3, READS)])),
+    )
+}
+
 /// The configurations in which virtual networks are put under pressure: what is written and read meets at owners, cheapest first.
 pub fn under_pressure() -> Vec<CheckConfig> {
     const ALONG: &[&[Choice]] = &[&[WeakStore(X)], &[WeakStore(Y)]];
     const CROSSED: &[&[Choice]] = &[&[WeakStore(Y)], &[WeakStore(X)]];
     const WRITE_AND_EXCHANGE: &[&[Choice]] = &[&[WeakStore(X)], &[Exchange(X, System)]];
     const READS: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakLoad(Y)]];
-    let pressed = |cpus, threads: &[Thread<'_>]| {
-        let config = machine(cpus, threads);
-        MachineConfig { loads: Loads::NonBlocking, evictions: Evictions::WhenNeeded, ..config }
-    };
     vec![
         config(
             "crossed-devices",

@@ -2,7 +2,8 @@
 //!
 //! A virtual network is modelled as one pool of buffers that all its messages share, wherever they go: a network whose buffers are
 //! shared as badly as can be. A controller takes an input only if everything that it sends finds room while the input still has its
-//! place. Between a bank and its memory there is always room.
+//! place. Between a bank and its memory there is always room, and for messages that wait in registers of their senders
+//! ([`Protocol::registered_networks`]); these count as in flight from the beginning.
 //!
 //! Message classes that depend on each other need pools of their own: if taking a message of one class waits for room or for an answer
 //! of another class, and both share a pool, then the first class fills it and nothing moves any more. Papers count the classes
@@ -75,9 +76,18 @@ impl Machine {
             let pool = self.pool(*number);
             let shares = |other: &&u32| self.pool(**other) == pool;
             let occupied = self.network(state).iter().filter(shares).count() + step.sent.iter().filter(shares).count();
-            pool.is_none() || occupied <= usize::from(capacity)
+            pool.is_none() || self.has_register(*number) || occupied <= usize::from(capacity)
         };
         matches!(step.input, StepInput::Time(_)) || step.sent.iter().all(fits)
+    }
+
+    /// Whether a message waits for room in a register of its sender.
+    fn has_register(&self, number: u32) -> bool {
+        let registered = self.protocol.registered_networks();
+        match self.protocol.messages()[usize::from(self.nodes.message(number).kind.0)].channel {
+            Channel::Virtual(network) => registered.contains(&network),
+            Channel::Memory | Channel::Instant => false,
+        }
     }
 
     /// The pool of buffers that a message takes a place in, and how far it travels: within a module, between modules and between GPUs it does so on links of
@@ -302,11 +312,16 @@ pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8]) -> Sharing {
     Sharing::Free { states: all_states }
 }
 
-/// Looks for a deadlock of one assignment in one configuration. The capacity grows until every step that is ever tried fits into
-/// pools that are otherwise empty.
+/// Looks for a deadlock of one assignment in one configuration, with as little room as can be.
 pub fn try_configuration(protocol: &'static dyn Protocol, pools: &[u8], config: &CheckConfig) -> Sharing {
     // What takes no time may make a translation unit send twice in one move.
-    let mut capacity = if heterogeneous::applies(protocol) { 2 } else { 1 };
+    let least = if heterogeneous::applies(protocol) { 2 } else { 1 };
+    try_with_room(protocol, pools, config, least)
+}
+
+/// The same with room for so many messages in each pool, or more: the capacity grows until every step that is ever tried fits into pools that are otherwise empty.
+pub fn try_with_room(protocol: &'static dyn Protocol, pools: &[u8], config: &CheckConfig, room: u16) -> Sharing {
+    let mut capacity = room;
     loop {
         let networks = Networks::Finite { pools: pools.to_vec(), capacity };
         let machine = MachineConfig { networks, ..config.machine.clone() };

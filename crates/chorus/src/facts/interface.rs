@@ -7,6 +7,8 @@
 //! | `interface.line_bits.P` | bits of the LLC that hold the state of a line: those that are not about words |
 //! | `interface.word_bits.P` | bits of the LLC that hold the state of a word |
 
+use std::collections::BTreeSet;
+
 use chorus_protocol::address::Role;
 use chorus_protocol::controller::{StateClass, StateSpec};
 use chorus_protocol::message::{Channel, MessageSpec};
@@ -24,9 +26,8 @@ const OF_WORDS: &str = "O";
 
 /// The facts about a protocol's interface, without the protocol's name.
 pub fn count(protocol: &dyn Protocol) -> Vec<(String, f64)> {
-    let networked = |spec: &&MessageSpec| matches!(spec.channel, Channel::Virtual(_));
-    let kinds = |protocol: &dyn Protocol| protocol.messages().iter().filter(networked).count();
-    let requests = protocol.messages().iter().filter(networked).filter(|spec| spec.name.starts_with(REQUEST)).count();
+    let messages = messages(protocol);
+    let requests = messages.iter().filter(|name| name.starts_with(REQUEST)).count();
     let states = stable_states(protocol);
     let of_words = states.iter().filter(|state| state.name == OF_WORDS).count();
     let mut facts = vec![
@@ -36,9 +37,16 @@ pub fn count(protocol: &dyn Protocol) -> Vec<(String, f64)> {
         ("word_bits", of_words as f64),
     ];
     facts.extend(
-        registry::find(COMPARED_WITH).map(|mesi| ("message_bits_extra", bits(kinds(protocol)) - bits(kinds(mesi)))),
+        registry::find(COMPARED_WITH)
+            .map(|mesi| ("message_bits_extra", bits(messages.len()) - bits(self::messages(mesi).len()))),
     );
     facts.into_iter().map(|(what, value)| (format!("interface.{what}"), value)).collect()
+}
+
+/// The messages on a protocol's networks. What two levels both say is one message.
+fn messages(protocol: &dyn Protocol) -> BTreeSet<&'static str> {
+    let networked = |spec: &&MessageSpec| matches!(spec.channel, Channel::Virtual(_));
+    protocol.messages().iter().filter(networked).map(|spec| spec.name).collect()
 }
 
 /// The stable states of the LLC of a small machine.

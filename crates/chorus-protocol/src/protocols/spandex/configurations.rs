@@ -1,7 +1,7 @@
 //! The configurations of the Spandex paper (Table V), and others that its interface allows.
 
 use crate::protocols::spandex::device::{Device, Fleet};
-use crate::protocols::spandex::protocol::{FLAT, HIERARCHICAL_MESI, SpandexProtocol};
+use crate::protocols::spandex::protocol::{FLAT, HIERARCHICAL_MESI, HIERARCHICAL_SPANDEX, SpandexProtocol};
 use crate::protocols::spandex::seeds::{Group, count, specs};
 use crate::protocols::spandex::tu::gpu_vi::messages::MESSAGES as WITH_GPU_VI;
 use crate::registry::{Declaration, FaultSpec, Structure};
@@ -212,9 +212,8 @@ static SPANDEX_HIER_MG_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-mg",
     title: "Hierarchical Spandex, SMG",
     summary: "MESI CPU caches and an L2 of GPU coherence caches, both under a Spandex L3.",
-    citation: "Alsop et al., Spandex: A Flexible Interface for Efficient Heterogeneous Coherence, ISCA 2018, section IV-A",
     faults: &MESI_OVER_GPU_FAULTS,
-    ..FLAT
+    ..HIERARCHICAL_SPANDEX
 };
 
 /// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SMG.
@@ -229,9 +228,8 @@ static SPANDEX_HIER_MD_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-md",
     title: "Hierarchical Spandex, SMD",
     summary: "MESI CPU caches and an L2 of DeNovo GPU caches, both under a Spandex L3.",
-    citation: "Alsop et al., Spandex: A Flexible Interface for Efficient Heterogeneous Coherence, ISCA 2018, section IV-A",
     faults: &MESI_AND_DENOVO_FAULTS,
-    ..FLAT
+    ..HIERARCHICAL_SPANDEX
 };
 
 /// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SMD.
@@ -246,9 +244,8 @@ static SPANDEX_HIER_DG_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-dg",
     title: "Hierarchical Spandex, SDG",
     summary: "DeNovo CPU caches and an L2 of GPU coherence caches, both under a Spandex L3.",
-    citation: "Alsop et al., Spandex: A Flexible Interface for Efficient Heterogeneous Coherence, ISCA 2018, section IV-A",
     faults: &DENOVO_OVER_GPU_FAULTS,
-    ..FLAT
+    ..HIERARCHICAL_SPANDEX
 };
 
 /// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SDG.

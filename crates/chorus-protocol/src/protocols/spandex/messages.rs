@@ -99,10 +99,26 @@ pub fn update<const W: usize>(request: &CoreRequest<W>, device: AgentId, unit: A
     }
 }
 
+/// The same between L2 and L3, where both levels speak Spandex.
+pub const fn raised(kind: MsgKind) -> MsgKind {
+    let is_networked = kind.0 >= NETWORK && kind.0 < NETWORK + NETWORK_KINDS;
+    if is_networked { MsgKind(kind.0 + 2 * NETWORK_KINDS) } else { kind }
+}
+
+/// What a message between L2 and L3 is called before the L2.
+pub const fn lowered(kind: MsgKind) -> MsgKind {
+    if kind.0 as usize >= KINDS { MsgKind(kind.0 - 2 * NETWORK_KINDS) } else { kind }
+}
+
 /// Virtual networks of a machine whose devices all have translation units: requests, forwarded requests and probes, responses, and what answers the LLC.
 pub const TRANSLATED_NETWORKS: u8 = 4;
 /// Virtual networks of a machine that also speaks MESI on the network.
 pub const HIERARCHICAL_NETWORKS: u8 = TRANSLATED_NETWORKS + mesi::messages::VIRTUAL_NETWORKS;
+/// Virtual networks of a machine both of whose levels speak Spandex.
+pub const STACKED_NETWORKS: u8 = 2 * TRANSLATED_NETWORKS;
+/// The networks of requests, before the L2 and between L2 and L3. A device has a register for whatever it has asked for, so a Nack or the end of a write-back, which make it
+/// ask again, are taken without room for the request.
+pub const REQUEST_NETWORKS: [u8; 2] = [0, TRANSLATED_NETWORKS];
 
 const REQUEST: Channel = Channel::Virtual(0);
 const FORWARD: Channel = Channel::Virtual(1);
@@ -141,6 +157,7 @@ const ROWS: [MessageSpec; NETWORK_KINDS as usize] = [
 ];
 
 const KINDS: usize = NETWORK as usize + 2 * NETWORK_KINDS as usize;
+const STACKED_KINDS: usize = KINDS + NETWORK_KINDS as usize;
 
 /// The class, as requests of Spandex are counted, of a message of MESI.
 const fn class_of_mesi(kind: MsgKind) -> TrafficClass {
@@ -191,3 +208,16 @@ const fn table(mesi_on_network: bool) -> [MessageSpec; KINDS] {
 pub static TRANSLATED: [MessageSpec; KINDS] = table(false);
 /// The message table of machines with an L3 that speaks MESI.
 pub static HIERARCHICAL: [MessageSpec; KINDS] = table(true);
+/// The message table of machines both of whose levels speak Spandex: that of one level, then what is said between L2 and L3.
+pub static STACKED: [MessageSpec; STACKED_KINDS] = {
+    let mut rows = [ROWS[0]; STACKED_KINDS];
+    let mut kind = 0;
+    while kind < STACKED_KINDS {
+        rows[kind] = TRANSLATED[lowered(MsgKind(kind as u8)).0 as usize];
+        if let (true, Channel::Virtual(network)) = (kind >= KINDS, rows[kind].channel) {
+            rows[kind].channel = Channel::Virtual(TRANSLATED_NETWORKS + network);
+        }
+        kind += 1;
+    }
+    rows
+};

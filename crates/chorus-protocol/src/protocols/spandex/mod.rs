@@ -10,3 +10,4 @@ pub(crate) mod pair;
 pub mod protocol;
 pub mod seeds;
 pub mod tu;
+pub mod upper;

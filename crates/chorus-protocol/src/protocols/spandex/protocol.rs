@@ -1,6 +1,8 @@
 //! A protocol of a machine with several kinds of devices: what it declares, and the controllers that its devices and parameters make.
 
-use crate::address::{Role, Topology};
+use std::hash::Hash;
+
+use crate::address::{AgentId, LineAddr, Role, Topology};
 use crate::controller::Controller;
 use crate::parameter::{ParameterSpec, Parameters};
 use crate::protocols::denovo::l1::{Atomics, DeNovoL1, L1Options, Stores};
@@ -10,13 +12,16 @@ use crate::protocols::mesi::l2::MesiL2;
 use crate::protocols::spandex::device::{Device, Fleet};
 use crate::protocols::spandex::llc::SpandexLlc;
 use crate::protocols::spandex::llc::policy::{Devices, ReadShared};
-use crate::protocols::spandex::messages::{HIERARCHICAL, HIERARCHICAL_NETWORKS, TRANSLATED, TRANSLATED_NETWORKS};
+use crate::protocols::spandex::messages::{
+    HIERARCHICAL, HIERARCHICAL_NETWORKS, REQUEST_NETWORKS, STACKED, STACKED_NETWORKS, TRANSLATED, TRANSLATED_NETWORKS,
+};
 use crate::protocols::spandex::seeds::{Fault, Group, built_in};
 use crate::protocols::spandex::tu::denovo::DeNovoTu;
 use crate::protocols::spandex::tu::gpu::GpuTu;
 use crate::protocols::spandex::tu::gpu_vi::GpuViTu;
 use crate::protocols::spandex::tu::gpu_vi::messages::KINDS;
 use crate::protocols::spandex::tu::mesi::MesiTu;
+use crate::protocols::spandex::upper::Upper;
 use crate::protocols::vi_protocols::private_cache as gpu_vi_cache;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Structure,
@@ -73,6 +78,10 @@ pub const HIERARCHICAL_MESI: Declaration = Declaration {
     ..FLAT
 };
 
+/// What all declare that put a GPU's L2 behind a Spandex L3.
+pub const HIERARCHICAL_SPANDEX: Declaration =
+    Declaration { virtual_networks: STACKED_NETWORKS, messages: &STACKED, ..HIERARCHICAL_MESI };
+
 /// A protocol.
 pub struct SpandexProtocol {
     /// What it declares.
@@ -92,6 +101,10 @@ impl Protocol for SpandexProtocol {
 
     fn structure(&self) -> Structure {
         self.structure
+    }
+
+    fn registered_networks(&self) -> &'static [u8] {
+        &REQUEST_NETWORKS
     }
 }
 
@@ -122,7 +135,8 @@ impl SpandexProtocol {
     ) -> Box<dyn Controller<W>> {
         let read_shared = Self::read_shared(&config.parameters);
         let fault = fault.and_then(Fault::of_llc);
-        Box::new(SpandexLlc::new(role, index, config, self.devices(config.topology), read_shared, fault))
+        let llc = SpandexLlc::new(role, index, config, self.devices(config.topology), read_shared, fault);
+        at_level(llc, role == Role::L3)
     }
 }
 
@@ -138,6 +152,19 @@ impl<const W: usize> Build<W> for SpandexProtocol {
             Role::Memory => None,
         }
     }
+}
+
+/// A controller before the L2, or between L2 and L3.
+fn at_level<const W: usize, C: Controller<W> + Clone + Hash + 'static>(
+    controller: C,
+    is_upper: bool,
+) -> Box<dyn Controller<W>> {
+    if is_upper { Box::new(Upper(controller)) } else { Box::new(controller) }
+}
+
+/// Whether the requests of a cache go to an L3.
+fn is_before_l3(topology: Topology, cache: AgentId) -> bool {
+    topology.role(topology.beyond(cache, LineAddr(0))).0 == Role::L3
 }
 
 fn private_cache<const W: usize>(
@@ -167,16 +194,19 @@ fn translation_unit<const W: usize>(
     fault: Option<Fault>,
 ) -> Box<dyn Controller<W>> {
     let retries = SpandexProtocol::retries(&config.parameters);
+    let is_upper = is_before_l3(config.topology, config.topology.translated(index));
     match device {
         Device::Mesi => {
             let unit = MesiTu::new(index, config, fault.and_then(Fault::of_mesi_unit));
             let reads_once = SpandexProtocol::read_shared(&config.parameters) == ReadShared::Two;
-            Box::new(if reads_once { unit.reading_once() } else { unit })
+            at_level(if reads_once { unit.reading_once() } else { unit }, is_upper)
         }
-        Device::GpuCoherence => Box::new(GpuTu::new(index, config, retries, fault.and_then(Fault::of_gpu_unit))),
+        Device::GpuCoherence => {
+            at_level(GpuTu::new(index, config, retries, fault.and_then(Fault::of_gpu_unit)), is_upper)
+        }
         Device::DeNovo | Device::DeNovoAtLlc | Device::Adaptive => {
-            Box::new(DeNovoTu::new(index, config, retries, fault.and_then(Fault::of_denovo_unit)))
+            at_level(DeNovoTu::new(index, config, retries, fault.and_then(Fault::of_denovo_unit)), is_upper)
         }
-        Device::GpuVi => Box::new(GpuViTu::new(index, config, fault.and_then(Fault::of_gpu_vi_unit))),
+        Device::GpuVi => at_level(GpuViTu::new(index, config, fault.and_then(Fault::of_gpu_vi_unit)), is_upper),
     }
 }
