@@ -133,7 +133,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     count(Counter::AluInstructions, "core.alu_instructions", "arithmetic wavefront instructions issued"),
     count(Counter::MemoryInstructions, "core.memory_instructions", "global memory wavefront instructions issued"),
     count(Counter::LdsAccesses, "core.lds_accesses", "local data share accesses issued"),
-    count(Counter::Fences, "core.fences", "fences issued by programs (not those at the end of a wavefront)"),
+    count(Counter::Fences, "core.fences", "fences issued by programs or with their atomics (not those at the end of a wavefront)"),
     cycles(Counter::FenceWaitTicks, "core.fence_wait_cycles", "sum over fences of the time from issue to passing"),
     count(Counter::Barriers, "core.barriers", "wavefront arrivals at work-group barriers"),
     count(Counter::L1Accesses, "l1.accesses", "coalesced line accesses accepted by private caches"),

@@ -114,6 +114,8 @@ pub struct Core {
     pub launch_latency_cycles: u32,
     /// Lines of a compute unit's store buffer; 0 where it has none.
     pub store_buffer_entries: u32,
+    /// What read-modify-writes of wavefronts and CPU threads order besides themselves.
+    pub atomic_order: AtomicOrder,
 }
 
 /// CPU cores: in order, one instruction per cycle, one load in flight, with private caches like those of compute units.
@@ -126,6 +128,16 @@ pub struct CpuCores {
     pub clock_mhz: u32,
     /// Lines of a core's store buffer; 0 where it has none.
     pub store_buffer_entries: u32,
+}
+
+/// What a read-modify-write orders besides itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtomicOrder {
+    /// Nothing: programs have fences where order matters.
+    Relaxed,
+    /// Everything: it is a release before and an acquire behind, of its own scope.
+    AcqRel,
 }
 
 /// The wavefront scheduler of a compute unit.

@@ -40,9 +40,9 @@ mod schema;
 mod text_file;
 
 pub use config::{
-    AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange, DirectoryReplacement, Dram,
-    DramModel, DramTiming, Energy, Hierarchy, Holds, L1, L2, L3, L3Kind, Link, Memory, Mesh, Network, NetworkTopology,
-    Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog,
+    AccessEnergy, AtomicOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
+    DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Hierarchy, Holds, L1, L2, L3, L3Kind, Link, Memory,
+    Mesh, Network, NetworkTopology, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};

@@ -63,6 +63,7 @@ fn every_single_value_changes_the_hash() {
         }
         let value = match (entry.key.as_str(), entry.value.parse::<f64>()) {
             ("core.scheduler", _) => "greedy-then-oldest".to_owned(),
+            ("core.atomic_order", _) => "acq-rel".to_owned(),
             ("dram.model", _) => "fixed".to_owned(),
             ("l1.replacement" | "l2.replacement" | "directory.replacement", _) => "fifo".to_owned(),
             ("memory.placement", _) => "first-touch".to_owned(),

@@ -274,6 +274,10 @@ fn an_override_of_a_wrong_type_says_what_is_expected() {
          `greedy-then-oldest`",
     );
     check_set(
+        "core.atomic_order=acquire",
+        "--set core.atomic_order=acquire: key `core.atomic_order` is given as `acquire`; expected one of `relaxed`, `acq-rel`",
+    );
+    check_set(
         "energy.flit_pj=true",
         "--set energy.flit_pj=true: key `energy.flit_pj` is given as `true`; expected a number",
     );

@@ -78,9 +78,10 @@ impl Cpu {
         self.wave.store_release(buf, index, value, Scope::System).await;
     }
 
-    /// One read-modify-write, which orders nothing else; gives the old value.
+    /// One read-modify-write, which orders nothing else, except on machines whose `core.atomic_order` is `acq-rel`; gives the old value.
     pub async fn atomic<T: Word>(&self, op: AtomicOp, buf: Buf<T>, index: u32, operand: T) -> T {
-        self.access(MemoryOpKind::Atomic(op), Order::Relaxed, buf, index, Some(operand)).await[0]
+        let (mask, at) = (Mask::lane(0), Lanes::splat(index));
+        self.wave.atomic_in(Scope::System, op, mask, buf, at, Lanes::splat(operand)).await[0]
     }
 
     /// Waits until the thread's earlier operations are performed for everybody; later ones stay behind it.

@@ -6,6 +6,8 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use chorus_system::AtomicOrder;
+
 use super::declared::Declared;
 use super::kernel::{Kernel, Mismatch, Program, WaveId};
 use super::memory::HostMemory;
@@ -112,13 +114,13 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
             let gpu = part_of(work_group, work_groups, gpus);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            let task = WaveTask::start(kernel, id, Rc::clone(&lds));
+            let task = WaveTask::start(kernel, id, Rc::clone(&lds), AtomicOrder::Relaxed);
             let (group, siblings) = (Some(work_group as usize), siblings.clone());
             waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false });
         }
     }
     for thread in 0..kernel.cpu_threads() {
-        let (task, _) = WaveTask::start_cpu(kernel, thread);
+        let (task, _) = WaveTask::start_cpu(kernel, thread, AtomicOrder::Relaxed);
         let siblings = waves.len()..waves.len() + 1;
         waves.push(FlatWave { task, group: None, siblings, finished: false, at_barrier: false });
     }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_system::AtomicOrder;
 
 use super::kernel::WaveId;
 use super::lanes::{LANES, Lanes, Mask, Word};
@@ -21,11 +22,17 @@ pub struct Wave {
     id: WaveId,
     state: Rc<RefCell<WaveState>>,
     lds: Rc<RefCell<Vec<u32>>>,
+    atomic_order: AtomicOrder,
 }
 
 impl Wave {
-    pub(super) fn new(id: WaveId, state: Rc<RefCell<WaveState>>, lds: Rc<RefCell<Vec<u32>>>) -> Wave {
-        Wave { id, state, lds }
+    pub(super) fn new(
+        id: WaveId,
+        state: Rc<RefCell<WaveState>>,
+        lds: Rc<RefCell<Vec<u32>>>,
+        atomic_order: AtomicOrder,
+    ) -> Wave {
+        Wave { id, state, lds, atomic_order }
     }
 
     /// Which wavefront this is.
@@ -137,7 +144,7 @@ impl Wave {
     }
 
     /// One read-modify-write per lane of `mask`, atomic for everybody in `scope`; gives the old values. Lanes of one word go one
-    /// after the other.
+    /// after the other. Orders nothing else, except on machines whose `core.atomic_order` is `acq-rel`.
     pub fn atomic_in<T: Word>(
         &self,
         scope: Scope,
@@ -147,7 +154,15 @@ impl Wave {
         index: Lanes<u32>,
         operand: Lanes<T>,
     ) -> Load<'_, T> {
-        self.access(MemoryOpKind::Atomic(op), Order::Relaxed, scope, mask, buf, index, Some(operand))
+        let synchronises = self.atomic_order == AtomicOrder::AcqRel && mask.any();
+        if synchronises {
+            self.push_fence(Order::Release, scope);
+        }
+        let atomic = self.access(MemoryOpKind::Atomic(op), Order::Relaxed, scope, mask, buf, index, Some(operand));
+        if synchronises {
+            self.push_fence(Order::Acquire, scope);
+        }
+        atomic
     }
 
     /// As [`Wave::atomic_in`], for everybody on the same GPU.
@@ -221,6 +236,11 @@ impl Wave {
     /// Waits for any number of loads that are in flight together.
     pub fn join_all<'a, T: Word, const N: usize>(&self, loads: [Load<'a, T>; N]) -> JoinAll<'a, T, N> {
         JoinAll { loads }
+    }
+
+    /// A fence that nobody awaits: later operations are queued behind it.
+    fn push_fence(&self, order: Order, scope: Scope) {
+        self.state.borrow_mut().request(Operation::Fence { order, scope });
     }
 
     pub(super) fn wait_for(&self, operation: Operation) -> Passed<'_> {

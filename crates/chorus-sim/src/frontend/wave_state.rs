@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_system::AtomicOrder;
 
 use super::cpu::Cpu;
 use super::kernel::{Kernel, WaveId};
@@ -249,18 +250,18 @@ pub struct WaveTask {
 
 impl WaveTask {
     /// Starts a wavefront of `kernel`; `lds` is the local data share of its work-group.
-    pub fn start(kernel: &Kernel, id: WaveId, lds: Rc<RefCell<Vec<u32>>>) -> WaveTask {
+    pub fn start(kernel: &Kernel, id: WaveId, lds: Rc<RefCell<Vec<u32>>>, atomic_order: AtomicOrder) -> WaveTask {
         let state = Rc::new(RefCell::new(WaveState::default()));
-        let wave = Wave::new(id, Rc::clone(&state), lds);
+        let wave = Wave::new(id, Rc::clone(&state), lds, atomic_order);
         WaveTask { future: kernel.start(wave), state, ended: false }
     }
 
     /// Starts a CPU thread of `kernel`, and says which wavefront it counts as: the only one of work-group `thread`, of as many as there are threads.
-    pub fn start_cpu(kernel: &Kernel, thread: u32) -> (WaveTask, WaveId) {
+    pub fn start_cpu(kernel: &Kernel, thread: u32, atomic_order: AtomicOrder) -> (WaveTask, WaveId) {
         let state = Rc::new(RefCell::new(WaveState::default()));
         let work_groups = kernel.cpu_threads();
         let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups, gpu: 0, gpus: 1 };
-        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), Rc::default()));
+        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), Rc::default(), atomic_order));
         (WaveTask { future: kernel.start_cpu(cpu), state, ended: false }, id)
     }
 

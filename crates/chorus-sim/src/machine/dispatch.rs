@@ -105,14 +105,14 @@ impl<const W: usize> Machine<'_, W> {
         let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
         for wave in 0..kernel.waves_per_group {
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            let task = WaveTask::start(kernel, id, Rc::clone(&lds));
+            let task = WaveTask::start(kernel, id, Rc::clone(&lds), self.config.core.atomic_order);
             self.start_wave(unit, WaveSlot::new(task, id, false, stream as u8, group));
         }
     }
 
     fn start_thread(&mut self, stream: usize, kernel: &Kernel, thread: u32, unit: u16) {
         let group = self.units[usize::from(unit)].hold(Needs::CPU_THREAD);
-        let (task, id) = WaveTask::start_cpu(kernel, thread);
+        let (task, id) = WaveTask::start_cpu(kernel, thread, self.config.core.atomic_order);
         self.start_wave(unit, WaveSlot::new(task, id, true, stream as u8, group));
     }
 
