@@ -15,6 +15,7 @@ pub mod fabric;
 pub mod frontend;
 pub mod issue;
 pub mod l3;
+pub mod links;
 mod links;
 pub mod machine;
 pub mod mesh;

@@ -1,7 +1,7 @@
 //! The links between neighbouring tiles of a mesh, and when each is free.
 //!
 //! A message goes along its row first and then along its column, and takes each link on its way for one cycle per flit. Links are given in the order in which messages
-//! set out; what has to wait for one waits in a router, which always has room.
+//! set out; what has to wait for one waits in a router, which always has room. What goes between a bank and memory takes no link: the Spandex paper gives no bandwidth of memory.
 
 use crate::clock::Ticks;
 

@@ -155,7 +155,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     count(Counter::DramWrites, "dram.writes", "lines written back to memory"),
     count(Counter::DramRowHits, "dram.row_hits", "memory accesses that found their row open"),
     count(Counter::NetworkMessages, "network.messages", "messages sent through the crossbars"),
-    cycles(Counter::NetworkQueueTicks, "network.queue_cycles", "sum over messages of the time they waited for a port"),
+    cycles(Counter::NetworkQueueTicks, "network.queue_cycles", "sum over messages of the time they waited for a port or for a link"),
     count(Counter::WaveFronts, "core.wavefronts", "wavefronts finished"),
     count(Counter::WorkGroups, "core.work_groups", "work-groups finished"),
     several(count(Counter::Kernels, "core.kernels", "kernels launched")),
