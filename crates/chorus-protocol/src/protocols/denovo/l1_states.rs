@@ -25,6 +25,7 @@ pub enum State {
     Fetching,
     Through,
     WrittenBack,
+    GivenAway,
 }
 
 /// What happens to a line.
@@ -116,6 +117,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         spec("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
         spec("XW", StateClass::TransientCache, "ReqWT or ReqWT+data outstanding"),
         spec("O_I", StateClass::TransientCoherent, "given up, write-back not answered"),
+        spec("XOD_I", StateClass::TransientCoherent, "as XOD, and words have been given away already"),
     ],
     events: &[
         "Load",

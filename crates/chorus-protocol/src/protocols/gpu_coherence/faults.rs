@@ -18,8 +18,6 @@ pub enum L1Fault {
     WholeLine,
     /// An atomic leaves the words that it concerns valid.
     StaleAtomic,
-    /// A load with an order is served from valid words.
-    OrderedHit,
     /// A write does not wait for the write before it to the same word.
     OvertakenWrite,
     /// A refill brings words whose writes were outstanding when it was asked for.
@@ -35,14 +33,13 @@ const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
 }
 
 /// Each with its name and what it breaks.
-pub const L1_FAULTS: [(FaultSpec, L1Fault); 12] = [
+pub const L1_FAULTS: [(FaultSpec, L1Fault); 11] = [
     (spec("gpu-kept-copies", "an acquire invalidates nothing"), L1Fault::KeptCopies),
     (spec("gpu-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),
     (spec("gpu-late-join", "a load after an acquire is served by a read from before it"), L1Fault::LateJoin),
     (spec("gpu-early-acquire", "a fence invalidates before it waits for its writes"), L1Fault::EarlyAcquire),
     (spec("gpu-whole-line", "a store makes the whole line valid, not only its words"), L1Fault::WholeLine),
     (spec("gpu-stale-atomic", "an atomic leaves the words that it concerns valid"), L1Fault::StaleAtomic),
-    (spec("gpu-ordered-hit", "a load with an order is served from valid words"), L1Fault::OrderedHit),
     (
         spec("gpu-overtaken-write", "a write does not wait for the one before it to the same word"),
         L1Fault::OvertakenWrite,

@@ -21,7 +21,7 @@ pub enum LlcFault {
     KeptOwner,
     /// ReqS on a Shared line does not note the sharer.
     LostSharer,
-    /// A blocked line serves reads.
+    /// A blocked line serves writes.
     OpenBlock,
     /// A replaced line is not revoked from its owners.
     UnrecalledOwner,
@@ -44,7 +44,7 @@ pub const SHARED_FAULTS: [(FaultSpec, LlcFault); 4] = [
     (spec("llc-lost-inv", "a write to a Shared line invalidates nobody"), LlcFault::LostInv),
     (spec("llc-early-write", "a write to a Shared line does not wait for acknowledgements"), LlcFault::EarlyWrite),
     (spec("llc-lost-sharer", "ReqS on a Shared line does not note the sharer"), LlcFault::LostSharer),
-    (spec("llc-open-block", "a blocked line serves reads"), LlcFault::OpenBlock),
+    (spec("llc-open-block", "a blocked line serves writes"), LlcFault::OpenBlock),
 ];
 
 /// Mistakes that matter everywhere.

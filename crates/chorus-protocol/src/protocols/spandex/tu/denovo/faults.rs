@@ -17,6 +17,8 @@ pub enum TuFault {
     LostForward,
     /// Nobody waits for the words of a Nacked read that are asked for with ownership.
     UnnotedConversion,
+    /// A word that was given away before its data came serves accesses that come later.
+    LateJoin,
 }
 
 const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
@@ -24,7 +26,7 @@ const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
 }
 
 /// Each with its name and what it breaks.
-pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
+pub const TU_FAULTS: [(FaultSpec, TuFault); 7] = [
     (spec("denovo-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
     (spec("denovo-tu-nack-as-data", "a Nack passes for data"), TuFault::NackAsData),
     (
@@ -36,5 +38,9 @@ pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
     (
         spec("denovo-tu-unnoted-conversion", "requests do not wait for words that a Nacked read asks to own"),
         TuFault::UnnotedConversion,
+    ),
+    (
+        spec("denovo-tu-late-join", "a word given away before its data came serves accesses that come later"),
+        TuFault::LateJoin,
     ),
 ];

@@ -7,8 +7,6 @@ use crate::registry::FaultSpec;
 pub enum TuFault {
     /// The first part of a read's answer passes for the whole line.
     HastyFill,
-    /// A write is done with the first part of its answer.
-    HastyWrite,
     /// An owner's answer to a write is not counted.
     UncountedOwner,
     /// A Nack is dropped.
@@ -24,9 +22,8 @@ const fn spec(name: &'static str, breaks: &'static str) -> FaultSpec {
 }
 
 /// Each with its name and what it breaks.
-pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
+pub const TU_FAULTS: [(FaultSpec, TuFault); 5] = [
     (spec("gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"), TuFault::HastyFill),
-    (spec("gpu-tu-hasty-write", "a write is done with the first part of its answer"), TuFault::HastyWrite),
     (spec("gpu-tu-uncounted-owner", "an owner's answer to a write is not counted"), TuFault::UncountedOwner),
     (spec("gpu-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
     (spec("gpu-tu-nack-as-data", "a Nacked word passes for data"), TuFault::NackAsData),

@@ -32,6 +32,8 @@ pub enum TuFault {
     WidenedAnswer,
     /// A request that waited for a write-back is never sent.
     ForgottenRequest,
+    /// A line of which words were asked back while it was on its way serves accesses that come later.
+    LateJoin,
 }
 
 const fn breaks(name: &'static str, breaks: &'static str) -> FaultSpec {
@@ -39,7 +41,7 @@ const fn breaks(name: &'static str, breaks: &'static str) -> FaultSpec {
 }
 
 /// What is wrong in the unit.
-pub const SEEDS: [(TuFault, FaultSpec); 13] = [
+pub const SEEDS: [(TuFault, FaultSpec); 14] = [
     (
         TuFault::StrandedWords,
         breaks("stranded-words", "when words of a line are asked back, the others are not written back"),
@@ -68,6 +70,10 @@ pub const SEEDS: [(TuFault, FaultSpec); 13] = [
     ),
     (TuFault::WidenedAnswer, breaks("widened-answer", "an answer names all words of the line, whatever was asked for")),
     (TuFault::ForgottenRequest, breaks("forgotten-request", "a request that waited for a write-back is never sent")),
+    (
+        TuFault::LateJoin,
+        breaks("late-join", "a line whose words were asked back on their way serves accesses that come later"),
+    ),
 ];
 
 /// What is wrong in the cache, where it has a unit.
