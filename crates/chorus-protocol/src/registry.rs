@@ -438,6 +438,7 @@ pub const PROTOCOLS: &[&dyn Protocol] = &[
     &spandex::configurations::SPANDEX_HIER_MG,
     &spandex::configurations::SPANDEX_HIER_MD,
     &spandex::configurations::SPANDEX_HIER_DG,
+    &spandex::configurations::SPANDEX_HIER_DD,
 ];
 
 /// The protocol called `name`.

@@ -101,8 +101,8 @@ const LOOKS: [(usize, usize); 9] = [
 const LOOKS_AT_DEVICES: [(usize, usize); 8] = [
     (CONFIGURATIONS, 10_000),
     (PROGRAMS, 20_000),
+    (PROGRAMS, 100_000),
     (CONFIGURATIONS, 100_000),
-    (PROGRAMS, 200_000),
     (LITMUS, 10_000),
     (CONFIGURATIONS, 1_000_000),
     (PROGRAMS, 1_000_000),

@@ -110,7 +110,14 @@ const RECORDED: [Recorded; 6] = [
     },
     Recorded {
         system: "spandex-hier",
-        protocols: &["hmesi-gpu", "hmesi-denovo", "spandex-hier-mg", "spandex-hier-md", "spandex-hier-dg"],
+        protocols: &[
+            "hmesi-gpu",
+            "hmesi-denovo",
+            "spandex-hier-mg",
+            "spandex-hier-md",
+            "spandex-hier-dg",
+            "spandex-hier-dd",
+        ],
         sample: &["reuse-o", "trns"],
         others: &["indirection", "bc"],
         all_under: &["hmesi-gpu"],

@@ -74,6 +74,7 @@ pub const SHIPPED: KnownNames<'static> = KnownNames {
         "spandex-hier-mg",
         "spandex-hier-md",
         "spandex-hier-dg",
+        "spandex-hier-dd",
     ],
     workloads: &[
         "bh",

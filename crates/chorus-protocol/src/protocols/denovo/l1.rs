@@ -106,6 +106,7 @@ impl<const W: usize> DeNovoL1<W> {
         let Words { valid, owned, .. } = self.words(line);
         match self.mshrs.get(line) {
             Some(pending) if pending.is_leaving() => State::WrittenBack,
+            Some(pending) if pending.is_given_away() => State::GivenAway,
             Some(pending) if pending.fetching != 0 => State::Fetching,
             Some(pending) if pending.lost != 0 => State::Lost,
             Some(pending) if pending.owning != 0 => State::Owning,
@@ -154,7 +155,7 @@ impl<const W: usize> DeNovoL1<W> {
 
     fn access(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         let register = match self.mshrs.find(request.line) {
-            Some(register) if self.mshrs.payload(register).is_leaving() => return Outcome::Stall,
+            Some(register) if self.mshrs.payload(register).holds_off() => return Outcome::Stall,
             Some(register) => register,
             None if self.hit(request, out) => return Outcome::Done,
             None if self.mshrs.is_full() => return Outcome::Stall,

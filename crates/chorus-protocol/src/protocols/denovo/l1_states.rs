@@ -25,6 +25,7 @@ pub enum State {
     Fetching,
     Through,
     WrittenBack,
+    GivenAway,
 }
 
 /// What happens to a line.
@@ -97,6 +98,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         StateSpec::new("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
         StateSpec::new("XW", StateClass::TransientCache, "ReqWT or ReqWT+data outstanding"),
         StateSpec::new("O_I", StateClass::TransientCoherent, "given up, write-back not answered"),
+        StateSpec::new("XOD_I", StateClass::TransientCoherent, "as XOD, and words have been given away already"),
     ],
     events: &[
         "Load",

@@ -117,6 +117,7 @@ impl<const W: usize> DeNovoL1<W> {
             return None;
         }
         pending.fetching &= !come;
+        pending.lost &= !come;
         pending.read(come & pending.reading);
         self.lines.data_mut(slot).merge(message.mask, &message.data);
         let words = self.lines.meta_mut(slot);
@@ -236,7 +237,7 @@ impl<const W: usize> DeNovoL1<W> {
         let unfinished = self.faulty(L1Fault::UnfinishedWriteBack);
         if let Some(register) = self.mshrs.find(line) {
             let pending = self.mshrs.payload_mut(register);
-            pending.lost |= asked & pending.owning;
+            pending.lost |= asked & (pending.owning | pending.fetching | pending.reading);
             if pending.written_back & asked != 0 && !unfinished {
                 pending.written_back &= !asked;
                 if pending.written_back == 0 && !pending.is_on_its_way {

@@ -30,10 +30,10 @@ pub struct Pending<const W: usize> {
     pub skipped: u32,
     /// Words with a ReqO outstanding. Their data is here.
     pub owning: u32,
-    /// Those of them that have been given to another already.
-    pub lost: u32,
     /// Words with a ReqO+data outstanding.
     pub fetching: u32,
+    /// Words on their way, or with a ReqO outstanding, that have been given to another already.
+    pub lost: u32,
     /// Words with a ReqWT or ReqWT+data outstanding.
     pub through: u32,
     /// The words that the access that has waited longest is done with.
@@ -56,8 +56,8 @@ impl<const W: usize> Pending<W> {
             old: 0,
             skipped: 0,
             owning: 0,
-            lost: 0,
             fetching: 0,
+            lost: 0,
             through: 0,
             done: 0,
             written_back: 0,
@@ -84,6 +84,16 @@ impl<const W: usize> Pending<W> {
     /// Whether the line is being written back.
     pub fn is_leaving(&self) -> bool {
         self.written_back != 0 || self.is_on_its_way
+    }
+
+    /// Whether words are on their way that serve those who wait already and nobody else.
+    pub fn is_given_away(&self) -> bool {
+        self.lost & (self.reading | self.fetching) != 0
+    }
+
+    /// Whether accesses that come now have to wait outside.
+    pub fn holds_off(&self) -> bool {
+        self.is_leaving() || self.is_given_away()
     }
 
     /// Words of the ReqV have come or are owned.

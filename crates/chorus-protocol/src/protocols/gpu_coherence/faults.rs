@@ -18,8 +18,6 @@ pub enum L1Fault {
     WholeLine,
     /// An atomic leaves the words that it concerns valid.
     StaleAtomic,
-    /// A load with an order is served from valid words.
-    OrderedHit,
     /// A write does not wait for the write before it to the same word.
     OvertakenWrite,
     /// A refill brings words whose writes were outstanding when it was asked for.
@@ -31,14 +29,13 @@ pub enum L1Fault {
 }
 
 /// Each with its name and what it breaks.
-pub const L1_FAULTS: [(FaultSpec, L1Fault); 12] = [
+pub const L1_FAULTS: [(FaultSpec, L1Fault); 11] = [
     (FaultSpec::new("gpu-kept-copies", "an acquire invalidates nothing"), L1Fault::KeptCopies),
     (FaultSpec::new("gpu-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),
     (FaultSpec::new("gpu-late-join", "a load after an acquire is served by a read from before it"), L1Fault::LateJoin),
     (FaultSpec::new("gpu-early-acquire", "a fence invalidates before it waits for its writes"), L1Fault::EarlyAcquire),
     (FaultSpec::new("gpu-whole-line", "a store makes the whole line valid, not only its words"), L1Fault::WholeLine),
     (FaultSpec::new("gpu-stale-atomic", "an atomic leaves the words that it concerns valid"), L1Fault::StaleAtomic),
-    (FaultSpec::new("gpu-ordered-hit", "a load with an order is served from valid words"), L1Fault::OrderedHit),
     (
         FaultSpec::new("gpu-overtaken-write", "a write does not wait for the one before it to the same word"),
         L1Fault::OvertakenWrite,

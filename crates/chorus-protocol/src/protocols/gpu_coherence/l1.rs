@@ -244,10 +244,6 @@ impl<const W: usize> GpuCoherenceL1<W> {
 
     /// An atomic, or another access with an order: it is performed at the shared cache. Those of different wavefronts need not keep their order.
     fn order(&mut self, register: Register, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
-        if self.faulty(L1Fault::OrderedHit) && request.op == CoreOp::Load && self.hit(request, out) {
-            self.acknowledged(request.wave, out);
-            return true;
-        }
         let overtakes = self.faulty(L1Fault::OvertakenWrite);
         let words = words_of(request.mask);
         let has_others = self.ordered[usize::from(request.wave)] > 0;

@@ -27,7 +27,7 @@ use crate::write_tracker::WriteTracker;
 /// What a miss register is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pending {
-    /// IS, IM, SM, IS_I: the accesses merged as targets. The line has its place.
+    /// IS, IM, SM, IS_I, IM_I: the accesses merged as targets. The line has its place.
     Miss,
     /// M_I: the line has left its place to another already.
     WriteBack,
@@ -153,8 +153,10 @@ impl<const W: usize> MesiL1<W> {
             (State::IS | State::IM | State::SM, _) => self.join(request),
             (State::IsI, _) if !writes && self.faulty(L1Fault::LateMerge) => self.join(request),
             (State::I, _) => self.miss(request, if writes { (State::IM, GETX) } else { (State::IS, GETS) }, out),
-            // The data on its way to IS_I is older than what this access may see; a line given up must be gone before it is asked for.
-            (State::IsI | State::MI | State::SinkWbAck, _) | (State::S | State::E | State::M, None) => Outcome::Stall,
+            // The data on its way to IS_I or IM_I is older than what this access may see; a line given up must be gone before it is asked for.
+            (State::IsI | State::ImI | State::MI | State::SinkWbAck, _) | (State::S | State::E | State::M, None) => {
+                Outcome::Stall
+            }
         }
     }
 
@@ -270,9 +272,15 @@ impl<const W: usize> MesiL1<W> {
         let keeps = match state {
             State::IS => true,
             State::IsI => self.faulty(L1Fault::StaleFill),
-            State::I | State::S | State::E | State::M | State::IM | State::SM | State::MI | State::SinkWbAck => {
-                return None;
-            }
+            State::I
+            | State::S
+            | State::E
+            | State::M
+            | State::IM
+            | State::SM
+            | State::MI
+            | State::SinkWbAck
+            | State::ImI => return None,
         };
         let mut answered = 0;
         while let Some(CoreRequest { op: CoreOp::Load, txn, .. }) = self.mshrs.first_target(register) {
@@ -313,9 +321,9 @@ impl<const W: usize> MesiL1<W> {
         let next = match (event, state) {
             (Event::DataE, State::IsI) if self.faulty(L1Fault::MissingTransition) => return None,
             (Event::DataE, State::IS | State::IsI) => self.only_copy,
-            (Event::DataM, State::IM) | (Event::UpgradeAck, State::SM) => State::M,
+            (Event::DataM, State::IM | State::ImI) | (Event::UpgradeAck, State::SM) => State::M,
             (_, State::I | State::S | State::E | State::M | State::MI | State::SinkWbAck)
-            | (_, State::IS | State::IsI | State::IM | State::SM) => return None,
+            | (_, State::IS | State::IsI | State::IM | State::SM | State::ImI) => return None,
         };
         if event != Event::UpgradeAck && !(event == Event::DataM && self.faulty(L1Fault::UnfilledWrite)) {
             self.lines.fill(slot, &message.data);
@@ -342,7 +350,9 @@ impl<const W: usize> MesiL1<W> {
                 self.mshrs.release(register);
                 Some(())
             }
-            State::I | State::S | State::E | State::M | State::IS | State::IM | State::SM | State::IsI => None,
+            State::I | State::S | State::E | State::M | State::IS | State::IM | State::SM | State::IsI | State::ImI => {
+                None
+            }
         }
     }
 
@@ -357,8 +367,14 @@ impl<const W: usize> MesiL1<W> {
         out: &mut Outbox<W>,
     ) -> Option<()> {
         let mut answer = self.message(surrender.ack, line);
+        // A translation unit recalls a line that it has given away before it came.
+        let given_away = surrender.ack == RCL_ACK && self.topology.tu_of(self.me).is_some();
         match (state, slot) {
-            (State::I | State::IM | State::IsI, _) => {}
+            (State::IM | State::SM, Some(slot)) if given_away => {
+                *self.lines.meta_mut(slot) = State::ImI;
+                self.lines.fill(slot, &LineData::default());
+            }
+            (State::I | State::IM | State::IsI | State::ImI, _) => {}
             (State::S, Some(_)) if self.faulty(surrender.ignored) => {}
             (State::S | State::E, Some(slot)) => self.lines.remove(slot),
             (State::M, Some(slot)) => {
@@ -392,7 +408,9 @@ impl<const W: usize> MesiL1<W> {
                 *self.lines.meta_mut(slot) = State::S;
             }
             (State::MI, _) => answer.kind = self.refer_to_write_back(line, answer.kind)?,
-            (State::S | State::SM | State::IsI | State::SinkWbAck, _) | (State::E | State::M, None) => return None,
+            (State::S | State::SM | State::IsI | State::ImI | State::SinkWbAck, _) | (State::E | State::M, None) => {
+                return None;
+            }
         }
         out.send(answer);
         Some(())
@@ -410,7 +428,10 @@ impl<const W: usize> MesiL1<W> {
                     *self.lines.meta_mut(slot) = State::S;
                 }
             }
-            (State::E | State::IS | State::IM | State::SM | State::IsI | State::MI | State::SinkWbAck, _)
+            (
+                State::E | State::IS | State::IM | State::SM | State::IsI | State::ImI | State::MI | State::SinkWbAck,
+                _,
+            )
             | (State::S | State::M, None) => return None,
         }
         out.send(answer);
@@ -445,7 +466,7 @@ impl<const W: usize> MesiL1<W> {
                 self.lines.remove(slot);
                 self.mshrs.insert(line, Pending::WriteBack);
             }
-            (State::IS | State::IM | State::SM | State::IsI | State::MI | State::SinkWbAck, _) => {
+            (State::IS | State::IM | State::SM | State::IsI | State::ImI | State::MI | State::SinkWbAck, _) => {
                 return Ok(Outcome::Stall);
             }
             (state @ (State::I | State::S | State::E | State::M), _) => {

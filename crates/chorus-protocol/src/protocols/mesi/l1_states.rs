@@ -20,6 +20,8 @@ pub enum State {
     IsI,
     MI,
     SinkWbAck,
+    /// Only behind a translation unit of Spandex.
+    ImI,
 }
 
 impl State {
@@ -27,7 +29,9 @@ impl State {
     pub fn stable(self) -> bool {
         match self {
             State::S | State::E | State::M => true,
-            State::I | State::IS | State::IM | State::SM | State::IsI | State::MI | State::SinkWbAck => false,
+            State::I | State::IS | State::IM | State::SM | State::IsI | State::MI | State::SinkWbAck | State::ImI => {
+                false
+            }
         }
     }
 }
@@ -90,6 +94,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
             StateClass::TransientCoherent,
             "as M_I, and the L2 has been referred to the write-back",
         ),
+        StateSpec::new("IM_I", StateClass::TransientCoherent, "write miss outstanding, given away meanwhile"),
     ],
     events: &[
         "Load",

@@ -255,3 +255,19 @@ pub static SPANDEX_HIER_DG: SpandexProtocol = SpandexProtocol {
     fleet: Fleet::new(Device::DeNovoAtLlc, Device::GpuCoherence),
     seeds: &DENOVO_OVER_GPU,
 };
+
+static SPANDEX_HIER_DD_DECLARATION: Declaration = Declaration {
+    name: "spandex-hier-dd",
+    title: "Hierarchical Spandex, SDD",
+    summary: "DeNovo CPU caches and an L2 of DeNovo GPU caches, both under a Spandex L3.",
+    faults: &DENOVO_ALONE_FAULTS,
+    ..HIERARCHICAL_SPANDEX
+};
+
+/// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SDD.
+pub static SPANDEX_HIER_DD: SpandexProtocol = SpandexProtocol {
+    declaration: &SPANDEX_HIER_DD_DECLARATION,
+    structure: Structure::ThreeLevelsTranslated,
+    fleet: Fleet::new(Device::DeNovo, Device::DeNovo),
+    seeds: &DENOVO_ALONE,
+};

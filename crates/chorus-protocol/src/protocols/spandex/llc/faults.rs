@@ -21,7 +21,7 @@ pub enum LlcFault {
     KeptOwner,
     /// ReqS on a Shared line does not note the sharer.
     LostSharer,
-    /// A blocked line serves reads.
+    /// A blocked line serves writes.
     OpenBlock,
     /// A replaced line is not revoked from its owners.
     UnrecalledOwner,
@@ -43,7 +43,7 @@ pub const SHARED_FAULTS: [(FaultSpec, LlcFault); 4] = [
         LlcFault::EarlyWrite,
     ),
     (FaultSpec::new("llc-lost-sharer", "ReqS on a Shared line does not note the sharer"), LlcFault::LostSharer),
-    (FaultSpec::new("llc-open-block", "a blocked line serves reads"), LlcFault::OpenBlock),
+    (FaultSpec::new("llc-open-block", "a blocked line serves writes"), LlcFault::OpenBlock),
 ];
 
 /// Mistakes that matter everywhere.

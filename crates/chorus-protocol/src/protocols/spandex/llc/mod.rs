@@ -179,7 +179,9 @@ impl<const W: usize> SpandexLlc<W> {
                 self.upgrade(slot, message, out)
             }
             (State::V | State::S | State::O, Some(slot)) => self.serve(event, slot, message, out),
-            (State::Blocked, Some(slot)) if event == Event::ReqV && self.faulty(LlcFault::OpenBlock) => {
+            (State::Blocked, Some(slot))
+                if matches!(event, Event::ReqWt | Event::ReqO) && self.faulty(LlcFault::OpenBlock) =>
+            {
                 self.serve(event, slot, message, out)
             }
             (State::Fetching | State::ReadOnce | State::Upgrading | State::Blocked | State::Recalled, _)

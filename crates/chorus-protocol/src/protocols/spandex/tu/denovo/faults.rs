@@ -17,10 +17,12 @@ pub enum TuFault {
     LostForward,
     /// Nobody waits for the words of a Nacked read that are asked for with ownership.
     UnnotedConversion,
+    /// A word that was given away before its data came serves accesses that come later.
+    LateJoin,
 }
 
 /// Each with its name and what it breaks.
-pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
+pub const TU_FAULTS: [(FaultSpec, TuFault); 7] = [
     (FaultSpec::new("denovo-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
     (FaultSpec::new("denovo-tu-nack-as-data", "a Nack passes for data"), TuFault::NackAsData),
     (
@@ -32,5 +34,9 @@ pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
     (
         FaultSpec::new("denovo-tu-unnoted-conversion", "requests do not wait for words that a Nacked read asks to own"),
         TuFault::UnnotedConversion,
+    ),
+    (
+        FaultSpec::new("denovo-tu-late-join", "a word given away before its data came serves accesses that come later"),
+        TuFault::LateJoin,
     ),
 ];

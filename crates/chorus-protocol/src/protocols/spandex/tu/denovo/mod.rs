@@ -195,8 +195,13 @@ impl<const W: usize> DeNovoTu<W> {
         });
         self.to_cache(message, words, out);
         if lost != 0 && !self.faulty(TuFault::KeptLost) {
-            self.to_cache(&Message::control(FWD_REQ_O, message.line, self.me, self.cache), lost, out);
+            self.take_away(message.line, lost, out);
         }
+    }
+
+    /// Tells the cache that words are another's.
+    fn take_away(&self, line: LineAddr, words: u32, out: &mut Outbox<W>) {
+        self.to_cache(&Message::control(FWD_REQ_O, line, self.me, self.cache), words, out);
     }
 
     /// Gives words away whose data nobody needs.
@@ -204,6 +209,9 @@ impl<const W: usize> DeNovoTu<W> {
         let late = words & self.line(message.line).fetching;
         if late != 0 {
             self.change(message.line, |line| line.lost |= late);
+            if !self.faulty(TuFault::LateJoin) {
+                self.take_away(message.line, late, out);
+            }
             if !self.faulty(TuFault::LostForward) {
                 self.answer(RSP_O, message.origin, message, late, out);
             }

@@ -7,8 +7,6 @@ use crate::registry::FaultSpec;
 pub enum TuFault {
     /// The first part of a read's answer passes for the whole line.
     HastyFill,
-    /// A write is done with the first part of its answer.
-    HastyWrite,
     /// An owner's answer to a write is not counted.
     UncountedOwner,
     /// A Nack is dropped.
@@ -20,12 +18,11 @@ pub enum TuFault {
 }
 
 /// Each with its name and what it breaks.
-pub const TU_FAULTS: [(FaultSpec, TuFault); 6] = [
+pub const TU_FAULTS: [(FaultSpec, TuFault); 5] = [
     (
         FaultSpec::new("gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"),
         TuFault::HastyFill,
     ),
-    (FaultSpec::new("gpu-tu-hasty-write", "a write is done with the first part of its answer"), TuFault::HastyWrite),
     (FaultSpec::new("gpu-tu-uncounted-owner", "an owner's answer to a write is not counted"), TuFault::UncountedOwner),
     (FaultSpec::new("gpu-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
     (FaultSpec::new("gpu-tu-nack-as-data", "a Nacked word passes for data"), TuFault::NackAsData),

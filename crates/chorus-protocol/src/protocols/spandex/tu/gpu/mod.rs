@@ -113,13 +113,12 @@ impl<const W: usize> GpuTu<W> {
     /// Words of a write are done.
     fn written(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let register = self.writes.find(LineAddr(u64::from(message.txn.0)))?;
-        let hasty = self.faulty(TuFault::HastyWrite);
         let write = self.writes.payload_mut(register);
         write.missing &= !words_of(message.mask);
         if write.answer == RSP_WT_DATA {
             write.data.merge(message.mask, &message.data);
         }
-        if write.missing == 0 || hasty {
+        if write.missing == 0 {
             let Write { line, wave, words, answer, data, .. } = *write;
             self.writes.release(register);
             let (txn, mask) = (message.txn, ByteMask::of_words(words));

@@ -32,10 +32,12 @@ pub enum TuFault {
     WidenedAnswer,
     /// A request that waited for a write-back is never sent.
     ForgottenRequest,
+    /// A line of which words were asked back while it was on its way serves accesses that come later.
+    LateJoin,
 }
 
 /// What is wrong in the unit.
-pub const SEEDS: [(TuFault, FaultSpec); 13] = [
+pub const SEEDS: [(TuFault, FaultSpec); 14] = [
     (
         TuFault::StrandedWords,
         FaultSpec::new("stranded-words", "when words of a line are asked back, the others are not written back"),
@@ -81,6 +83,10 @@ pub const SEEDS: [(TuFault, FaultSpec); 13] = [
     (
         TuFault::ForgottenRequest,
         FaultSpec::new("forgotten-request", "a request that waited for a write-back is never sent"),
+    ),
+    (
+        TuFault::LateJoin,
+        FaultSpec::new("late-join", "a line whose words were asked back on their way serves accesses that come later"),
     ),
 ];
 

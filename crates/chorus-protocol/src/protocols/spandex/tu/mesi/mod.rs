@@ -8,6 +8,7 @@
 //! a line up or to share it, while requests of others wait. If the line leaves the bank meanwhile, its write-back is the answer.
 
 pub mod faults;
+mod pending;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -18,117 +19,15 @@ use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV as MESI_INV, UPGRADE_ACK, WB_ACK};
+use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV as MESI_INV, RCL, UPGRADE_ACK, WB_ACK};
 use crate::protocols::spandex::messages::{
     ACK, NACK, PEEK, REQ_O_DATA, REQ_S, REQ_WB, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_RVK_O_REFERRED, RSP_S, RSP_V,
 };
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use faults::TuFault;
+use pending::{Pending, Question, Request, Want, Wanted, WriteBack};
 use states::{Event, State, VOCABULARY};
-
-/// What the cache asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Wanted {
-    /// A copy.
-    Read,
-    /// The only copy.
-    Write,
-    /// Permission to write the shared copy that it has.
-    Upgrade,
-}
-
-/// A request of the cache, on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Request<const W: usize> {
-    wanted: Wanted,
-    /// Words that have come.
-    got: ByteMask,
-    /// Words that must be asked for again.
-    nacked: ByteMask,
-    /// Words that were asked back before the line was complete.
-    lost: ByteMask,
-    /// Whether what has come is owned.
-    owned: bool,
-    data: LineData<W>,
-}
-
-/// What another device, or the LLC itself, wants of words that the cache owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Want {
-    /// Their values.
-    Read,
-    /// Their values; the line is shared then.
-    Share,
-    /// Ownership.
-    Own,
-    /// Their values and ownership.
-    OwnWithData,
-    /// That the LLC has them.
-    Revoke,
-    /// Nothing: they were given away while they were on their way.
-    Lost,
-}
-
-/// A request of another device, or a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Question {
-    want: Want,
-    words: ByteMask,
-    /// Whether the requestor gets no other answer.
-    alone: bool,
-    llc: AgentId,
-    requestor: AgentId,
-    txn: Txn,
-    wave: u16,
-}
-
-impl Question {
-    fn new<const W: usize>(want: Want, message: &Message<W>) -> Question {
-        let Message { mask, src, origin, txn, wave, credit, .. } = *message;
-        Question { want, words: mask, alone: credit == 1, llc: src, requestor: origin, txn, wave }
-    }
-}
-
-/// Words that the cache has given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct WriteBack<const W: usize> {
-    /// Those that nobody has taken yet.
-    left: ByteMask,
-    /// Whether the LLC has not seen the write-back yet.
-    on_its_way: bool,
-    data: LineData<W>,
-    /// Whether the cache waits for the end of this.
-    evicted: bool,
-    /// What the cache wants next of the line.
-    then: Option<Wanted>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Pending<const W: usize> {
-    Request(Request<W>),
-    Question(Question),
-    WriteBack(WriteBack<W>),
-}
-
-impl<const W: usize> Pending<W> {
-    /// Whether this is about a line that the cache has given up or been asked about, and does not wait for.
-    fn is_settling(&self) -> bool {
-        match self {
-            Pending::Request(_) => false,
-            Pending::Question(_) => true,
-            Pending::WriteBack(held) => !held.evicted && held.then.is_none(),
-        }
-    }
-
-    /// Whether the cache will have to give up a line as soon as it has it.
-    fn has_losses(&self) -> bool {
-        match self {
-            Pending::Request(request) => !request.lost.is_empty(),
-            Pending::Question(_) | Pending::WriteBack(_) => false,
-        }
-    }
-}
 
 /// The translation unit of a MESI cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -281,8 +180,8 @@ impl<const W: usize> MesiTu<W> {
             None | Some(Pending::Request(_)) if keeps => {}
             None => out.send(self.to_client(MESI_INV, message.line)),
             Some(Pending::Request(request)) => {
-                if request.wanted == Wanted::Upgrade && !stale_upgrade {
-                    request.wanted = Wanted::Write;
+                if !stale_upgrade {
+                    request.wanted = request.wanted.without_copy();
                 }
                 out.send(self.to_client(MESI_INV, message.line));
             }
@@ -333,6 +232,11 @@ impl<const W: usize> MesiTu<W> {
         match *self.mshrs.payload(register) {
             Pending::Request(request) if request.lost.is_empty() && self.is_full_of_losses() => Some(Outcome::Stall),
             Pending::Request(mut request) if (want == Want::Own && !self.answers_late()) || early => {
+                if request.lost.is_empty() && !self.faulty(TuFault::LateJoin) {
+                    // Whoever comes now must not see what the line holds when it comes.
+                    request.wanted = request.wanted.without_copy();
+                    out.send(self.to_client(RCL, message.line));
+                }
                 request.lost = request.lost | question.words;
                 *self.mshrs.payload_mut(register) = Pending::Request(request);
                 self.answer(message.line, &question, &request.data, false, out);

@@ -59,7 +59,7 @@ impl Event {
             mesi::PUTX => Event::PutX,
             mesi::WB_PENDING => Event::WbPending,
             mesi::EXCLUSIVE_UNBLOCK => Event::ExclusiveUnblock,
-            mesi::INV_ACK => Event::InvAck,
+            mesi::INV_ACK | mesi::RCL_ACK => Event::InvAck,
             mesi::INV_DATA => Event::InvData,
             mesi::FWD_DATA => Event::FwdData,
             spandex::PEEK_DATA => Event::PeekData,

@@ -193,7 +193,7 @@ fn ownership_that_is_asked_back_on_its_way_is_given_at_once_and_the_rest_written
     let mut device = Device::new();
     device.store(1, 7);
     assert_eq!(device.ask(FWD_REQ_O, FIRST), [(RSP_O, OTHER, FIRST, [0, 0])]);
-    assert_eq!(device.states(), ("IM", "IO_I"));
+    assert_eq!(device.states(), ("IM_I", "IO_I"));
     assert_eq!(device.net(RSP_O_DATA, ALL, [1, 2]), [(REQ_WB, LLC, SECOND, [0, 7])]);
     assert_eq!(device.completed.len(), 1);
     assert_eq!(device.states(), ("I", "WB"));
