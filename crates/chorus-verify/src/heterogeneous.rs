@@ -291,7 +291,11 @@ fn of_regions(protocol: &dyn Protocol) -> Vec<CheckConfig> {
             0 => {
                 config("region-cpu", "a message to a CPU core that keeps copies of a line that nobody writes", machine)
             }
-            _ => config("region-gpu", "the same to a compute unit", machine),
+            _ => config(
+                "region-gpu",
+                "a message to a compute unit that keeps copies of a line that nobody writes",
+                machine,
+            ),
         }
     };
     let devices = devices(protocol).into_iter().zip(0..);
