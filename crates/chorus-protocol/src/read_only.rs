@@ -20,7 +20,8 @@ impl ReadOnlyLines {
     pub const NONE: ReadOnlyLines = ReadOnlyLines { ranges: [[0; 2]; ENTRIES] };
 
     /// The longest of some ranges, as many as there is room for.
-    pub fn longest(mut ranges: Vec<Range<u64>>) -> ReadOnlyLines {
+    pub fn longest(ranges: impl IntoIterator<Item = Range<u64>>) -> ReadOnlyLines {
+        let mut ranges: Vec<Range<u64>> = ranges.into_iter().collect();
         ranges.sort_by_key(|range| Reverse(range.end - range.start));
         let mut table = ReadOnlyLines::NONE;
         table.ranges.iter_mut().zip(ranges).for_each(|(entry, range)| *entry = [range.start, range.end]);
@@ -39,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_longest_ranges_find_room() {
-        let table = ReadOnlyLines::longest(vec![0..2, 10..11, 20..24, 30..33, 40..45]);
+        let table = ReadOnlyLines::longest([0..2, 10..11, 20..24, 30..33, 40..45]);
         let lines: Vec<u64> = (0..50).filter(|&line| table.contains(LineAddr(line))).collect();
         assert_eq!(lines, [0, 1, 20, 21, 22, 23, 30, 31, 32, 40, 41, 42, 43, 44]);
         assert!(!ReadOnlyLines::NONE.contains(LineAddr(0)));

@@ -249,7 +249,7 @@ impl MachineConfig {
         let writes = steps.flat_map(|step| &step.alternatives).filter(|op| op.writes());
         let written: BTreeSet<u8> = writes.filter_map(Op::location).map(|at| at.line).collect();
         let others = (0..self.lines).filter(|line| !written.contains(line)).map(u64::from);
-        ReadOnlyLines::longest(others.map(|line| line..line + 1).collect())
+        ReadOnlyLines::longest(others.map(|line| line..line + 1))
     }
 
     /// The values of a protocol's parameters.

@@ -200,7 +200,7 @@ fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -
 fn read_only_lines<const W: usize>(config: &SystemConfig, memory: &HostMemory) -> ReadOnlyLines {
     let lines = |words: &Range<usize>| (words.start / W) as u64..(words.end / W) as u64;
     match config.memory.placement {
-        Placement::Single => ReadOnlyLines::longest(memory.read_only().iter().map(lines).collect()),
+        Placement::Single => ReadOnlyLines::longest(memory.read_only().iter().map(lines)),
         Placement::FirstTouch | Placement::Interleaved | Placement::Block | Placement::Buffer => ReadOnlyLines::NONE,
     }
 }

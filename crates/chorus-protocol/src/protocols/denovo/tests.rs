@@ -84,7 +84,7 @@ fn an_acquire_keeps_owned_words_and_drops_valid_ones() {
 
 /// A device that knows of a region: one line.
 fn device_with_region(line: LineAddr) -> Pair {
-    device_with(L1Options { regions: ReadOnlyLines::longest(vec![line.0..line.0 + 1]), ..OWNING }, 1)
+    device_with(L1Options { regions: ReadOnlyLines::longest(Some(line.0..line.0 + 1)), ..OWNING }, 1)
 }
 
 #[test]
