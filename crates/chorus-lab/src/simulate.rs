@@ -156,7 +156,7 @@ fn failure(error: SimError) -> RunError {
         SimError::Stuck(_) => RunErrorKind::Stuck,
         SimError::Unspecified(_) => RunErrorKind::Defect,
         SimError::Unsupported(_) => RunErrorKind::BadInput,
-        SimError::Undeclared(_) => RunErrorKind::Undeclared,
+        SimError::Undeclared(_) | SimError::ReadOnlyWritten(_) => RunErrorKind::Undeclared,
     };
     RunError::new(kind, error.to_string())
 }

@@ -13,6 +13,7 @@
 //! use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 //! use chorus_protocol::line::{ByteMask, LineData};
 //! use chorus_protocol::parameter::Parameters;
+//! use chorus_protocol::read_only::ReadOnlyLines;
 //! use chorus_protocol::registry::{self, BuildConfig, CacheShape, DirectoryShape};
 //!
 //! let shape = CacheShape { sets: 1, ways: 2, mshrs: 2, replacement: Replacement::Lru };
@@ -20,7 +21,7 @@
 //! let gpu_vi = registry::find("gpu-vi").expect("it is in the registry");
 //! let parameters = Parameters::defaults(gpu_vi.parameters());
 //! let directory = DirectoryShape::SMALLEST;
-//! let config = BuildConfig { topology, l1: shape, l2: shape, l3: shape, directory, page_lines: 1, waves: 1, fences: true, parameters, fault: None };
+//! let config = BuildConfig { topology, l1: shape, l2: shape, l3: shape, directory, page_lines: 1, waves: 1, fences: true, read_only: ReadOnlyLines::NONE, parameters, fault: None };
 //! let mut l1: Box<dyn Controller<2>> = gpu_vi.build(Role::L1, 0, &config).expect("it has private caches");
 //!
 //! let load = CoreRequest {
@@ -53,6 +54,7 @@ pub mod message;
 pub mod mshr;
 pub mod parameter;
 pub mod protocols;
+pub mod read_only;
 pub mod registry;
 pub mod seed;
 pub mod sharers;

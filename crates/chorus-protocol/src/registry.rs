@@ -9,6 +9,7 @@ use crate::protocols::{
     cpelide, cpelide_range, dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, nhcc_wb,
     nhcc_wt, no_coh, no_l1, no_remote, rec, spandex, sw_flat, sw_hier, tc, viper_chiplet,
 };
+use crate::read_only::ReadOnlyLines;
 use crate::tally::TallySpec;
 
 /// The memory model that a protocol provides to wavefronts.
@@ -146,6 +147,8 @@ pub struct BuildConfig {
     pub waves: u16,
     /// Whether the program contains fences (TC paper, section 6.4: lifetimes are predicted differently then).
     pub fences: bool,
+    /// The lines that the program says nobody writes.
+    pub read_only: ReadOnlyLines,
     /// The values of [`Protocol::parameters`].
     pub parameters: Parameters,
     /// A fault to build in, as an index into [`Protocol::faults`].

@@ -16,7 +16,6 @@ pub mod frontend;
 pub mod issue;
 pub mod l3;
 pub mod links;
-mod links;
 pub mod machine;
 pub mod mesh;
 pub mod network;

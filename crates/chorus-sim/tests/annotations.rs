@@ -1,7 +1,8 @@
 //! Does a machine of several chiplets hold kernels to what they declare, and to nothing where they declare nothing?
 
+use chorus_protocol::access::AtomicOp;
 use chorus_protocol::registry;
-use chorus_sim::frontend::{AccessMode, Annotated, Buf, HostMemory, Kernel, Mismatch, Program, Recording, Share};
+use chorus_sim::frontend::{AccessMode, Annotated, Buf, HostMemory, Kernel, Mismatch, Program, Recording, Share, flat};
 use chorus_sim::{Settings, SimError, Simulated, simulate_with};
 use chorus_system::{Scale, SystemConfig, resolve};
 
@@ -103,6 +104,31 @@ fn nobody_asks_on_one_chiplet_where_nobody_believes_kernels_or_where_the_check_i
     for (protocol, chiplets, check) in [("cpelide", 1, true), ("viper-chiplet", 4, true), ("cpelide", 4, false)] {
         let (kernel, memory) = copy(narrow);
         assert!(run_under(protocol, chiplets, check, kernel, memory).is_ok(), "{protocol} on {chiplets}");
+    }
+}
+
+#[test]
+fn a_write_to_read_only_data_is_found_with_kernel_buffer_and_address() {
+    let said = "kernel update writes word 64 (address 0x100) of buffer 1 (words 64..128), which the program declares read-only";
+    for atomic in [false, true] {
+        let mut memory = HostMemory::default();
+        let [x, y] = [(); 2].map(|()| memory.alloc::<u32>(64));
+        memory.declare_read_only(y);
+        let kernel = || {
+            Kernel::new("update", 1, 1, move |w| async move {
+                let values = w.load(y, w.lane_ids()).await;
+                w.store(x, w.lane_ids(), values);
+                if atomic {
+                    w.atomic_one(AtomicOp::Add, y, 0, 1).await;
+                } else {
+                    w.store_one(y, 0, 1);
+                }
+            })
+        };
+        let written = run(1, kernel(), memory.clone()).unwrap_err().to_string();
+        assert_eq!(written.lines().next(), Some(said));
+        let Mismatch(written) = flat::run(&mut Once(Some(kernel())), &mut memory).unwrap_err();
+        assert_eq!(written.lines().next(), Some(said));
     }
 }
 

@@ -6,6 +6,7 @@ use chorus_litmus::test::{Program, Thread};
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
+use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Promise, Protocol};
 
 use crate::code::{Code, NotRunnable};
@@ -236,9 +237,19 @@ impl MachineConfig {
             page_lines: u32::from(PAGE_LINES),
             waves,
             fences: true,
+            read_only: self.read_only(),
             parameters: self.parameters(protocol),
             fault,
         }
+    }
+
+    /// The lines that no thread may write.
+    fn read_only(&self) -> ReadOnlyLines {
+        let steps = self.threads.iter().flat_map(|thread| &thread.steps);
+        let writes = steps.flat_map(|step| &step.alternatives).filter(|op| op.writes());
+        let written: BTreeSet<u8> = writes.filter_map(Op::location).map(|at| at.line).collect();
+        let others = (0..self.lines).filter(|line| !written.contains(line)).map(u64::from);
+        ReadOnlyLines::longest(others.map(|line| line..line + 1))
     }
 
     /// The values of a protocol's parameters.

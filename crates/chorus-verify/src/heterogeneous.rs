@@ -19,6 +19,7 @@ use Scope::System;
 const X: Location = Location { line: 0, word: 0 };
 const X1: Location = Location { line: 0, word: 1 };
 const Y: Location = Location { line: 1, word: 0 };
+const Y1: Location = Location { line: 1, word: 1 };
 const Z: Location = Location { line: 2, word: 0 };
 
 /// Everything on both words of a line, with an order on the first.
@@ -152,6 +153,7 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     configurations.extend(of_one_kind().into_iter().filter(|config| !alike || config.name != "gpus"));
     configurations.extend(of_three_caches());
     configurations.extend(of_options_where_some(protocol));
+    configurations.extend(of_regions(protocol));
     // One more level makes several times as many states.
     configurations.retain(|config| !protocol.structure().has_l3() || !LARGEST.contains(&config.name));
     configurations
@@ -272,6 +274,32 @@ fn of_options() -> Vec<CheckConfig> {
         option("option-2", "the same with ReqS always served as ReqV", &[("reqs.option", 2)]),
         option("option-3", "the same with ReqS always served as ReqO+data", &[("reqs.option", 3)]),
     ]
+}
+
+/// Regions, for protocols that know them: a message to a DeNovo cache that has read a line that nobody writes, and the one behind it, of which the message is.
+fn of_regions(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    const WRITER: &[&[Choice]] = &[&[WeakStore(Y)], &[Release(Z)]];
+    const READER: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakLoad(Y1)], &[Acquire(Z)], &[WeakLoad(X)], &[WeakLoad(Y)]];
+    if protocol.parameters().iter().all(|spec| spec.key != "regions") {
+        return Vec::new();
+    }
+    let of_reader = |reader: u16| {
+        let machine = machine(1, &[(reader, READER), (u16::from(reader == 0), WRITER)]);
+        let machine = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), parameters: &[("regions", 1)], ..machine };
+        let machine = MachineConfig { evictions: Evictions::PrivateAnytime, ..machine };
+        match reader {
+            0 => {
+                config("region-cpu", "a message to a CPU core that keeps copies of a line that nobody writes", machine)
+            }
+            _ => config(
+                "region-gpu",
+                "a message to a compute unit that keeps copies of a line that nobody writes",
+                machine,
+            ),
+        }
+    };
+    let devices = devices(protocol).into_iter().zip(0..);
+    devices.filter(|(device, _)| *device == "DeNovo").map(|(_, cache)| of_reader(cache)).collect()
 }
 
 const STORES: &[&[Choice]] = &[&[WeakStore(X)], &[WeakStore(X1)], &[Fence(System)], &[WeakLoad(X)]];

@@ -131,6 +131,11 @@ impl Op {
         }
     }
 
+    /// Whether it may change the word.
+    pub fn writes(&self) -> bool {
+        matches!(self, Op::Store { .. } | Op::Atomic { .. })
+    }
+
     /// Whether a value comes back to the thread.
     pub fn returns_value(&self) -> bool {
         matches!(self, Op::Load { .. } | Op::Atomic { returns: true, .. })

@@ -7,6 +7,7 @@ use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MsgKind, memory};
 use chorus_protocol::parameter::Parameters;
+use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Protocol, find};
 
 /// Two chiplets; lines below this one lie in the memory of the first.
@@ -44,6 +45,7 @@ impl Bank {
             page_lines: PAGE_LINES,
             waves: 1,
             fences: true,
+            read_only: ReadOnlyLines::NONE,
             parameters: values,
             fault: None,
         };

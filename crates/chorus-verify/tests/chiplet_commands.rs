@@ -18,6 +18,7 @@ use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, memory};
 use chorus_protocol::parameter::Parameters;
+use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Protocol, find};
 use chorus_verify::faults::find_fault;
 use race_free::{Declared, Kernel};
@@ -132,6 +133,7 @@ impl World {
             page_lines: PAGE_LINES as u32,
             waves: 1,
             fences: true,
+            read_only: ReadOnlyLines::NONE,
             parameters,
             fault: variant.fault.map(|name| find_fault(protocol, name).unwrap()),
         };

@@ -6,6 +6,7 @@ use chorus_protocol::address::{AgentId, LineAddr, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::directory::{Directory, LineGroups, Positions, RangeEntries, Recorded, Stale, Unbounded};
 use chorus_protocol::parameter::Parameters;
+use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape};
 use chorus_protocol::sharers::Sharers;
 use proptest::prelude::*;
@@ -71,6 +72,7 @@ fn build<D: Directory>(directory: DirectoryShape) -> D {
         page_lines: 1,
         waves: 1,
         fences: true,
+        read_only: ReadOnlyLines::NONE,
         parameters: Parameters::default(),
         fault: None,
     };

@@ -411,6 +411,8 @@ fn centralities(graph: &Graph, source: u32, work_groups: u32, memory: &mut HostM
         reached: memory.alloc(2),
         barrier: CollaborativeBarrier::new(CPU_THREADS, work_groups, memory),
     };
+    memory.declare_read_only(data.offsets);
+    memory.declare_read_only(data.targets);
     let mut expected = reference.dependencies.clone();
     expected[source as usize] = 0;
     let bits: Rc<[u32]> = reference.bits.into();

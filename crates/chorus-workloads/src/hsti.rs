@@ -180,6 +180,7 @@ impl Workload for Hsti {
         let shape = shape(scale);
         let pixels = draw(shape, &mut SplitMix64::new(seed));
         let image = memory.alloc_from(&pixels);
+        memory.declare_read_only(image);
         let private = memory.alloc((CPU_THREADS * BINS) as usize);
         let mut expected = vec![0; BINS as usize];
         pixels.iter().for_each(|&pixel| expected[bin(pixel) as usize] += 1);

@@ -165,6 +165,9 @@ fn rank(graph: &Graph, iterations: u32, memory: &mut HostMemory) -> HostProgram 
         values: memory.alloc_from(&matrix.values),
         ranks: [memory.alloc_from(&expected), memory.alloc(expected.len())],
     };
+    memory.declare_read_only(data.offsets);
+    memory.declare_read_only(data.columns);
+    memory.declare_read_only(data.values);
     let mut kernels = Vec::new();
     for _ in 0..iterations {
         expected = iterate(&matrix, &expected);

@@ -301,6 +301,8 @@ impl Workload for Rsct {
             candidate_models: memory.alloc(models as usize),
             candidate_outliers: memory.alloc(models as usize),
         };
+        memory.declare_read_only(data.vectors);
+        memory.declare_read_only(data.samples);
         let mut parameters = Vec::new();
         let mut candidates = Vec::new();
         for (number, pair) in (0..models).zip(samples.chunks_exact(2)) {

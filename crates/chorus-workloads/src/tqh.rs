@@ -267,6 +267,8 @@ impl Workload for Tqh {
         let tasks: Vec<u32> = (0..FRAMES).flat_map(|frame| [frame, COUNT]).collect();
         let pool: Vec<u32> = tasks.into_iter().chain((0..WORK_GROUPS).flat_map(|_| [0, STOP])).collect();
         let (pixel_words, pool) = (memory.alloc_from(&pixels), memory.alloc_from(&pool));
+        memory.declare_read_only(pixel_words);
+        memory.declare_read_only(pool);
         let mut histogram = vec![0; BINS as usize];
         pixels.iter().for_each(|&pixel| histogram[bin(pixel) as usize] += 1);
         let (mut kernels, mut outputs) = (Vec::new(), Vec::new());

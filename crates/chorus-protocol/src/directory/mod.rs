@@ -164,6 +164,7 @@ mod tests {
     use super::*;
     use crate::cache::Replacement;
     use crate::parameter::Parameters;
+    use crate::read_only::ReadOnlyLines;
     use crate::registry::CacheShape;
 
     /// A bank that has nothing to do but keep a directory.
@@ -178,6 +179,7 @@ mod tests {
             page_lines: 1,
             waves: 1,
             fences: true,
+            read_only: ReadOnlyLines::NONE,
             parameters: Parameters::default(),
             fault: None,
         }

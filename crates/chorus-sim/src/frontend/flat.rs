@@ -12,6 +12,7 @@ use super::declared::Declared;
 use super::kernel::{Kernel, Mismatch, Program, WaveId};
 use super::memory::HostMemory;
 use super::partition::part_of;
+use super::read_only::ReadOnlyWritten;
 use super::wave_state::{MemoryOp, MemoryOpKind, Operation, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
@@ -99,7 +100,7 @@ fn run_waves(
             return Ok(());
         }
         for index in 0..waves.len() {
-            issue_one(&mut waves, index, memory, observer)?;
+            issue_one(kernel, &mut waves, index, memory, observer)?;
         }
     }
     Err(Mismatch(format!("kernel {} makes no progress on flat memory", kernel.name)))
@@ -128,6 +129,7 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
 }
 
 fn issue_one(
+    kernel: &Kernel,
     waves: &mut [FlatWave],
     index: usize,
     memory: &mut HostMemory,
@@ -151,6 +153,7 @@ fn issue_one(
             if let Some(group) = wave.group {
                 observer(group, op, memory)?;
             }
+            ReadOnlyWritten::check(kernel, op, memory).map_err(|written| Mismatch(written.to_string()))?;
             perform(op, memory.words_mut());
             state.complete_memory(slot);
         }

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::lanes::Word;
+use super::word_set::normal;
 
 /// Buffers begin at multiples of this at least, so that two never share a line.
 const ALIGNMENT_WORDS: usize = 64;
@@ -55,11 +56,13 @@ pub struct HostMemory {
     words: Vec<u32>,
     /// The words of each buffer, in the order in which they were made.
     buffers: Vec<Range<usize>>,
+    /// Words that no kernel writes, as sorted ranges.
+    read_only: Vec<Range<usize>>,
 }
 
 impl Default for HostMemory {
     fn default() -> Self {
-        HostMemory { alignment_words: ALIGNMENT_WORDS, words: Vec::new(), buffers: Vec::new() }
+        HostMemory { alignment_words: ALIGNMENT_WORDS, words: Vec::new(), buffers: Vec::new(), read_only: Vec::new() }
     }
 }
 
@@ -110,6 +113,17 @@ impl HostMemory {
     /// Where each buffer lies, in words; they follow each other.
     pub fn buffers(&self) -> &[Range<usize>] {
         &self.buffers
+    }
+
+    /// Says that no kernel writes any of the buffer that `buf` lies in. Caches may keep copies of it where they would drop others.
+    pub fn declare_read_only<T>(&mut self, buf: Buf<T>) {
+        self.read_only.extend(self.buffer_of(buf.start).map(|(_, words)| words));
+        self.read_only = normal(std::mem::take(&mut self.read_only));
+    }
+
+    /// The words that no kernel writes, as sorted ranges of whole buffers that neither overlap nor touch.
+    pub fn read_only(&self) -> &[Range<usize>] {
+        &self.read_only
     }
 
     /// The buffer that a word lies in, by the order in which buffers were made, and its words.

@@ -1,13 +1,15 @@
 //! A machine made from its configuration.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
+use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, DirectoryShape, Protocol, Reach, Structure};
 use chorus_protocol::sharers::Sharers;
-use chorus_system::{DirectoryReplacement, SystemConfig};
+use chorus_system::{DirectoryReplacement, Placement, SystemConfig};
 
 use super::between_modules::SIDES;
 use super::flights::Flights;
@@ -42,7 +44,7 @@ impl<'a, const W: usize> Machine<'a, W> {
         let topology = protocol.structure().complete(topology(config));
         check_reach(topology, protocol.reach(), protocol.title(), &config.name)?;
         let several = topology.modules() > 1;
-        let build = build_config(config, topology, settings);
+        let build = build_config(config, topology, settings, read_only_lines::<W>(config, &memory));
         let networks = usize::from(protocol.virtual_networks());
         let Controllers { caches, banks, tus } = Controllers::new(config, protocol, &build)?;
         let network = Interconnect::new(config, topology, protocol.virtual_networks(), &clocks);
@@ -194,11 +196,25 @@ fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -
     Ok(())
 }
 
+/// The lines that the program declares read-only. Where pages find their places while it runs nobody knows them before.
+fn read_only_lines<const W: usize>(config: &SystemConfig, memory: &HostMemory) -> ReadOnlyLines {
+    let lines = |words: &Range<usize>| (words.start / W) as u64..(words.end / W) as u64;
+    match config.memory.placement {
+        Placement::Single => ReadOnlyLines::longest(memory.read_only().iter().map(lines)),
+        Placement::FirstTouch | Placement::Interleaved | Placement::Block | Placement::Buffer => ReadOnlyLines::NONE,
+    }
+}
+
 fn has_store_buffers(config: &SystemConfig) -> bool {
     config.core.store_buffer_entries > 0 || config.cpu.count > 0 && config.cpu.store_buffer_entries > 0
 }
 
-fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -> BuildConfig {
+fn build_config(
+    config: &SystemConfig,
+    topology: Topology,
+    settings: Settings,
+    read_only: ReadOnlyLines,
+) -> BuildConfig {
     let policy = |replacement| match replacement {
         chorus_system::Replacement::Lru => Replacement::Lru,
         chorus_system::Replacement::Fifo => Replacement::Fifo,
@@ -239,6 +255,7 @@ fn build_config(config: &SystemConfig, topology: Topology, settings: Settings) -
         // What leaves store buffers has a number of its own.
         waves: config.core.wavefronts as u16 + u16::from(has_store_buffers(config)),
         fences: settings.fences,
+        read_only,
         parameters: settings.parameters,
         fault: settings.fault,
     }

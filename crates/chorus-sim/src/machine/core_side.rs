@@ -9,12 +9,12 @@ use chorus_protocol::registry::Values;
 use super::{Event, Machine, PrivateCache, SimError, lineless_request, write_line};
 use crate::coalescer::{Access, AccessKind};
 use crate::compute_unit::{Stalled, WaveSlot};
-use crate::frontend::{LANES, MemoryOp, MemoryOpKind, Operation, Undeclared};
+use crate::frontend::{LANES, MemoryOp, MemoryOpKind, Operation, ReadOnlyWritten};
 use crate::stats::Counter;
 
 impl<const W: usize> Machine<'_, W> {
     /// One issue slot of a compute unit.
-    pub(super) fn issue(&mut self, unit: u16) -> Result<(), Box<Undeclared>> {
+    pub(super) fn issue(&mut self, unit: u16) -> Result<(), Box<SimError>> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         if cu.next_issue != Some(now) {
@@ -45,7 +45,7 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// Issues the next operation of a wavefront, or says that it cannot issue yet.
-    fn issue_operation(&mut self, unit: u16, wave: usize) -> Result<bool, Box<Undeclared>> {
+    fn issue_operation(&mut self, unit: u16, wave: usize) -> Result<bool, Box<SimError>> {
         let front = self.units[usize::from(unit)].wave(wave).task.state().borrow().front();
         let issued = match front {
             Some(Operation::Memory(slot)) => self.issue_memory(unit, wave, slot)?,
@@ -69,7 +69,7 @@ impl<const W: usize> Machine<'_, W> {
         Ok(issued)
     }
 
-    fn issue_memory(&mut self, unit: u16, wave: usize, slot: u16) -> Result<bool, Box<Undeclared>> {
+    fn issue_memory(&mut self, unit: u16, wave: usize, slot: u16) -> Result<bool, Box<SimError>> {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         let Some(running) = cu.waves[wave].as_mut() else { return Ok(false) };
@@ -84,8 +84,10 @@ impl<const W: usize> Machine<'_, W> {
             cu.waiting_for_queue |= 1 << wave;
             return Ok(false);
         }
-        if let Some(declared) = &self.launches[usize::from(running.stream)].declared {
-            declared.check(running.id.work_group, op, &self.memory)?;
+        let launch = &self.launches[usize::from(running.stream)];
+        ReadOnlyWritten::check(&launch.kernel, op, &self.memory).map_err(SimError::ReadOnlyWritten)?;
+        if let Some(declared) = &launch.declared {
+            declared.check(running.id.work_group, op, &self.memory).map_err(SimError::Undeclared)?;
         }
         let count = cu.accesses.coalesce(op, wave as u16, slot, W as u64, now);
         running.last_operation = match op.kind {

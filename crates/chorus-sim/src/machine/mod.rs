@@ -39,7 +39,7 @@ use crate::compute_unit::ComputeUnit;
 use crate::definitions::metric_key;
 use crate::dram::Channel;
 use crate::fabric::Fabric;
-use crate::frontend::{HostMemory, Undeclared};
+use crate::frontend::{HostMemory, ReadOnlyWritten, Undeclared};
 use crate::l3::Slice;
 use crate::network::Interconnect;
 use crate::pages::Pages;
@@ -228,6 +228,9 @@ pub enum SimError {
     /// A kernel touches what it does not declare.
     #[error("{0}")]
     Undeclared(Box<Undeclared>),
+    /// A kernel writes what its program declares read-only.
+    #[error("{0}")]
+    ReadOnlyWritten(Box<ReadOnlyWritten>),
 }
 
 /// A machine with a protocol, running programs.
@@ -375,7 +378,7 @@ impl<'a, const W: usize> Machine<'a, W> {
 
     fn handle(&mut self, event: Event) -> Result<(), SimError> {
         match event {
-            Event::Issue(unit) => self.issue(unit).map_err(SimError::Undeclared)?,
+            Event::Issue(unit) => self.issue(unit).map_err(|error| *error)?,
             Event::Access(unit) => self.serve_accesses(unit)?,
             Event::AccessDone { unit, access } => self.access_done(unit, access),
             Event::LdsDone { unit, wave } => self.advance_wave(unit, usize::from(wave)),

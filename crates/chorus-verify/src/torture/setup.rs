@@ -5,6 +5,7 @@ use std::fmt;
 use chorus_protocol::address::Topology;
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
+use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol, Reach};
 
 use super::program::Program;
@@ -60,7 +61,20 @@ impl Setup {
     /// What a protocol needs to build the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
         let Setup { topology, l1, l2, directory, waves, fences, parameters, .. } = *self;
-        BuildConfig { topology, l1, l2, l3: l2, directory, page_lines: PAGE_LINES, waves, fences, parameters, fault }
+        let read_only = ReadOnlyLines::NONE;
+        BuildConfig {
+            topology,
+            l1,
+            l2,
+            l3: l2,
+            directory,
+            page_lines: PAGE_LINES,
+            waves,
+            fences,
+            read_only,
+            parameters,
+            fault,
+        }
     }
 
     /// The machine in words.

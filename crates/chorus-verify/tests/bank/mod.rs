@@ -9,6 +9,7 @@ use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MsgKind, memory};
 use chorus_protocol::parameter::Parameters;
+use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol, find};
 
 pub const GPUS: u16 = 4;
@@ -72,6 +73,7 @@ pub fn config(protocol: &dyn Protocol, l2_lines: u32, directory: DirectoryShape)
         page_lines: 1,
         waves: 1,
         fences: true,
+        read_only: ReadOnlyLines::NONE,
         parameters: Parameters::defaults(protocol.parameters()),
         fault: None,
     }

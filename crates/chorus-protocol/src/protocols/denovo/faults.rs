@@ -32,6 +32,8 @@ pub enum L1Fault {
     OverwrittenOwned,
     /// The answer to a read brings words from before a write of this cache.
     OldRefill,
+    /// A read-only region reaches one line too far.
+    WideRegion,
     /// Ordered accesses are performed on valid words.
     ValidAtomic,
     /// A forwarded ReqV that finds nothing is not answered.
@@ -41,7 +43,7 @@ pub enum L1Fault {
 }
 
 /// Each with its name and what it breaks.
-pub const L1_FAULTS: [(FaultSpec, L1Fault); 17] = [
+pub const L1_FAULTS: [(FaultSpec, L1Fault); 18] = [
     (FaultSpec::new("denovo-kept-copies", "an acquire keeps valid words"), L1Fault::KeptCopies),
     (FaultSpec::new("denovo-dropped-owned", "an acquire drops owned words too"), L1Fault::DroppedOwned),
     (FaultSpec::new("denovo-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),
@@ -73,6 +75,7 @@ pub const L1_FAULTS: [(FaultSpec, L1Fault); 17] = [
         L1Fault::OverwrittenOwned,
     ),
     (FaultSpec::new("denovo-old-refill", "a read's answer brings words from before a write"), L1Fault::OldRefill),
+    (FaultSpec::new("denovo-wide-region", "a read-only region reaches one line too far"), L1Fault::WideRegion),
     (FaultSpec::new("denovo-valid-atomic", "ordered accesses are performed on valid words"), L1Fault::ValidAtomic),
     (FaultSpec::new("denovo-lost-nack", "a forwarded ReqV that finds nothing is not answered"), L1Fault::LostNack),
     (FaultSpec::new("denovo-empty-fence", "a fence does not wait for stores"), L1Fault::Fence(FenceFault::Nothing)),

@@ -4,8 +4,9 @@
 //! updates each word once, whatever becomes of it later, so that everything ends. A line has one ReqV outstanding at a time; what comes along with its answer is kept
 //! unless this cache has written the word since. Stores leave at once, with their data in the copy, and are performed when their words are owned.
 //!
-//! An acquire invalidates the valid words and marks reads that are on their way: their answers serve who waits already and are not kept. A line whose owned words are
-//! written back waits until each is taken, by the LLC or by a forwarded request; until then nothing of it can be accessed.
+//! An acquire invalidates the valid words and marks reads that are on their way: their answers serve who waits already and are not kept. Regions (DeNovo: Choi et al., PACT
+//! 2011) spare lines that, as software says, nobody writes. A line whose owned words are written back waits until each is taken, by the LLC or by a
+//! forwarded request; until then nothing of it can be accessed.
 
 use crate::access::{CoreOp, CoreRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
@@ -21,6 +22,7 @@ use crate::protocols::denovo::words::{Pending, Words};
 use crate::protocols::spandex::fences::Fences;
 use crate::protocols::spandex::llc::line::words_of;
 use crate::protocols::spandex::messages::{REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, local, update};
+use crate::read_only::ReadOnlyLines;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
@@ -52,6 +54,8 @@ pub struct L1Options {
     pub atomics: Atomics,
     /// How stores reach the shared cache.
     pub stores: Stores,
+    /// The lines that acquires spare.
+    pub regions: ReadOnlyLines,
 }
 
 /// A store whose words are not all owned or written yet.
@@ -67,6 +71,7 @@ pub struct DeNovoL1<const W: usize> {
     pub(super) me: AgentId,
     topology: Topology,
     atomics: Atomics,
+    regions: ReadOnlyLines,
     fault: Option<L1Fault>,
     pub(super) lines: CacheArray<Words, W>,
     pub(super) mshrs: Mshrs<Pending<W>, CoreRequest<W>>,
@@ -85,6 +90,7 @@ impl<const W: usize> DeNovoL1<W> {
             me: config.topology.l1(index),
             topology: config.topology,
             atomics: options.atomics,
+            regions: options.regions,
             fault,
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
@@ -166,7 +172,8 @@ impl<const W: usize> DeNovoL1<W> {
                         Room::Busy => return Outcome::Stall,
                         Room::Occupied(victim) => return Outcome::Evict(victim),
                         Room::Free(slot) => {
-                            self.lines.insert(slot, request.line, Words::default());
+                            let is_read_only = self.is_read_only(request.line);
+                            self.lines.insert(slot, request.line, Words { is_read_only, ..Words::default() });
                             slot
                         }
                     },
@@ -188,6 +195,11 @@ impl<const W: usize> DeNovoL1<W> {
             self.own_early(register, request, out);
         }
         Outcome::Done
+    }
+
+    fn is_read_only(&self, line: LineAddr) -> bool {
+        let before = LineAddr(line.0.wrapping_sub(1));
+        self.regions.contains(line) || self.faulty(L1Fault::WideRegion) && self.regions.contains(before)
     }
 
     /// Asks for the words of an ordered access that has to wait behind others of its line, so that they are here when its turn comes.
@@ -391,17 +403,17 @@ impl<const W: usize> DeNovoL1<W> {
         }
     }
 
-    /// Invalidates the valid words, and marks the reads that are on their way.
+    /// Invalidates the valid words of lines that somebody may write, and marks the reads that are on their way.
     fn acquire(&mut self) {
         if self.faulty(L1Fault::KeptCopies) {
             return;
         }
         let drops_owned = self.faulty(L1Fault::DroppedOwned);
         self.lines.change_all(|words| {
-            words.valid = 0;
+            words.valid &= if words.is_read_only { u32::MAX } else { 0 };
             words.owned &= if drops_owned && !words.is_pending { 0 } else { u32::MAX };
         });
-        self.lines.remove_where(|words| words.owned == 0 && !words.is_pending);
+        self.lines.remove_where(|words| words.valid | words.owned == 0 && !words.is_pending);
         self.mshrs.change_payloads(|pending| {
             if pending.reading != 0 && !pending.is_stale {
                 (pending.is_stale, pending.old) = (true, pending.waiting);

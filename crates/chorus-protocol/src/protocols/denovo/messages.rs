@@ -56,7 +56,7 @@ impl<const W: usize> DeNovoL1<W> {
         if self.faulty(L1Fault::OverwrittenOwned) {
             self.lines.data_mut(slot).merge(ByteMask::of_words(come & words.owned), &message.data);
         }
-        if !pending.is_stale || self.faulty(L1Fault::KeptRead) {
+        if !pending.is_stale || words.is_read_only || self.faulty(L1Fault::KeptRead) {
             let kept = fresh & !words.valid;
             self.lines.data_mut(slot).merge(ByteMask::of_words(kept), &message.data);
             self.lines.meta_mut(slot).valid |= kept;

@@ -1,6 +1,7 @@
 //! A DeNovo cache behind its unit, step by step, with the rest of the machine played by hand.
 
 use crate::access::{CoreRequest, Order};
+use crate::address::LineAddr;
 use crate::controller::Outcome;
 use crate::line::ByteMask;
 use crate::protocols::denovo::l1::{Atomics, DeNovoL1, L1Options, Stores};
@@ -10,8 +11,9 @@ use crate::protocols::spandex::messages::{
 };
 use crate::protocols::spandex::pair::{Pair, WORDS, X, Y, add, by_other_wave, config, fence, load, store, topology};
 use crate::protocols::spandex::tu::denovo::DeNovoTu;
+use crate::read_only::ReadOnlyLines;
 
-const OWNING: L1Options = L1Options { atomics: Atomics::Here, stores: Stores::Own };
+const OWNING: L1Options = L1Options { atomics: Atomics::Here, stores: Stores::Own, regions: ReadOnlyLines::NONE };
 
 fn device_with(options: L1Options, retries: u8) -> Pair {
     let config = config();
@@ -78,6 +80,39 @@ fn an_acquire_keeps_owned_words_and_drops_valid_ones() {
     assert_eq!(device.state(X), "VO");
     device.issue(fence(2, Order::Acquire));
     assert_eq!((device.state(X), device.view(X).readable), ("O", ByteMask::of_words(0b0001)));
+}
+
+/// A device that knows of a region: one line.
+fn device_with_region(line: LineAddr) -> Pair {
+    device_with(L1Options { regions: ReadOnlyLines::longest(Some(line.0..line.0 + 1)), ..OWNING }, 1)
+}
+
+#[test]
+fn an_acquire_spares_lines_that_nobody_writes() {
+    for (region, state) in [(X, "V"), (Y, "I")] {
+        let mut device = device_with_region(region);
+        device.issue(load(1, X, 0b0010));
+        let read = device.expect(REQ_V, 0b0010);
+        device.deliver(RSP_V, 0b1110, 6, &read);
+        assert_eq!(device.value(1, 1), 6);
+        device.issue(fence(2, Order::Acquire));
+        assert_eq!(device.state(X), state);
+    }
+}
+
+#[test]
+fn a_read_of_a_line_that_nobody_writes_is_kept_across_an_acquire() {
+    let mut device = device_with_region(X);
+    device.issue(load(1, X, 0b0011));
+    let read = device.expect(REQ_V, 0b0011);
+    device.deliver(RSP_V, 0b0001, 4, &read);
+    device.issue(by_other_wave(fence(2, Order::Acquire)));
+    device.issue(by_other_wave(load(3, X, 0b0011)));
+    device.deliver(RSP_V, 0b0110, 5, &read);
+    assert_eq!(device.ended(), [2, 1, 3]);
+    let view = device.view(X);
+    assert_eq!((view.readable, &view.data.0[..3]), (ByteMask::of_words(0b0111), &[4, 5, 5][..]));
+    assert!(device.sent.is_empty() && device.is_quiescent());
 }
 
 #[test]

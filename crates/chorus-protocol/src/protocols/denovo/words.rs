@@ -11,6 +11,8 @@ pub struct Words {
     pub owned: u32,
     /// Whether something is outstanding for the line, which keeps its place.
     pub is_pending: bool,
+    /// Whether nobody writes the line, so that its copies stay valid.
+    pub is_read_only: bool,
     /// Whether owned words have been used again, where the cache learns from that.
     pub is_reused: bool,
 }

@@ -68,6 +68,7 @@ mod tests {
     use super::*;
     use crate::address::Topology;
     use crate::parameter::Parameters;
+    use crate::read_only::ReadOnlyLines;
     use crate::registry::{CacheShape, DirectoryShape};
 
     fn shape(sets: u32, ways: u32) -> CacheShape {
@@ -87,6 +88,7 @@ mod tests {
             page_lines: 1,
             waves: 1,
             fences: true,
+            read_only: ReadOnlyLines::NONE,
             parameters,
             fault: None,
         };

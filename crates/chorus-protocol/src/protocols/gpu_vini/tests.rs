@@ -8,6 +8,7 @@ use crate::line::ByteMask;
 use crate::message::{Message, MsgKind, memory};
 use crate::parameter::Parameters;
 use crate::protocols::write_through::{GETS, GETX, INV_ACK, RCL_ACK};
+use crate::read_only::ReadOnlyLines;
 use crate::registry::{Build, BuildConfig, CacheShape, DirectoryShape, Protocol};
 
 const TOPOLOGY: Topology = Topology::one_gpu(2, 1);
@@ -32,6 +33,7 @@ impl Bank {
             page_lines: 1,
             waves: 1,
             fences: true,
+            read_only: ReadOnlyLines::NONE,
             parameters,
             fault: None,
         };

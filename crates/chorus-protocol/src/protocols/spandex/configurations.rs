@@ -1,7 +1,9 @@
 //! The configurations of the Spandex paper (Table V), and others that its interface allows.
 
 use crate::protocols::spandex::device::{Device, Fleet};
-use crate::protocols::spandex::protocol::{FLAT, HIERARCHICAL_MESI, HIERARCHICAL_SPANDEX, SpandexProtocol};
+use crate::protocols::spandex::protocol::{
+    FLAT, HIERARCHICAL_MESI, HIERARCHICAL_SPANDEX, PARAMETERS_OF_DENOVO, SpandexProtocol,
+};
 use crate::protocols::spandex::seeds::{Group, count, specs};
 use crate::protocols::spandex::tu::gpu_vi::messages::MESSAGES as WITH_GPU_VI;
 use crate::registry::{Declaration, FaultSpec, Structure};
@@ -82,6 +84,7 @@ static HMESI_DENOVO_DECLARATION: Declaration = Declaration {
     name: "hmesi-denovo",
     title: "H-MESI, DeNovo",
     summary: "MESI CPU caches and an L2 of DeNovo GPU caches, which own words, under a MESI L3.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &DENOVO_BEHIND_MESI_FAULTS,
     ..HIERARCHICAL_MESI
 };
@@ -114,6 +117,7 @@ static SMD_DECLARATION: Declaration = Declaration {
     name: "smd",
     title: "Spandex, MESI and DeNovo",
     summary: "A Spandex LLC shared by MESI CPU caches and DeNovo GPU caches, which own words.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &MESI_AND_DENOVO_FAULTS,
     ..FLAT
 };
@@ -130,6 +134,7 @@ static SDG_DECLARATION: Declaration = Declaration {
     name: "sdg",
     title: "Spandex, DeNovo and GPU coherence",
     summary: "A Spandex LLC shared by DeNovo CPU caches with atomics at the LLC and write-through GPU caches.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &DENOVO_AND_GPU_FAULTS,
     ..FLAT
 };
@@ -146,6 +151,7 @@ static SDD_DECLARATION: Declaration = Declaration {
     name: "sdd",
     title: "Spandex, DeNovo everywhere",
     summary: "A Spandex LLC shared by DeNovo CPU and GPU caches, which own words.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &DENOVO_ALONE_FAULTS,
     ..FLAT
 };
@@ -162,6 +168,7 @@ static SPANDEX_MIXED_DECLARATION: Declaration = Declaration {
     name: "spandex-mixed",
     title: "Spandex, three kinds of devices",
     summary: "A Spandex LLC shared by MESI CPU caches and GPU caches of GPU coherence and DeNovo in turn.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &ALL_THREE_FAULTS,
     ..FLAT
 };
@@ -179,6 +186,7 @@ static SPANDEX_ADAPTIVE_DECLARATION: Declaration = Declaration {
     title: "Spandex, a choice for each line",
     summary: "As Spandex with MESI and DeNovo, where GPU caches learn for each line whether its stores own or write through.",
     citation: "Alsop et al., Spandex: A Flexible Interface for Efficient Heterogeneous Coherence, ISCA 2018, section VII",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &MESI_AND_DENOVO_FAULTS,
     ..FLAT
 };
@@ -228,6 +236,7 @@ static SPANDEX_HIER_MD_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-md",
     title: "Hierarchical Spandex, SMD",
     summary: "MESI CPU caches and an L2 of DeNovo GPU caches, both under a Spandex L3.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &MESI_AND_DENOVO_FAULTS,
     ..HIERARCHICAL_SPANDEX
 };
@@ -244,6 +253,7 @@ static SPANDEX_HIER_DG_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-dg",
     title: "Hierarchical Spandex, SDG",
     summary: "DeNovo CPU caches and an L2 of GPU coherence caches, both under a Spandex L3.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &DENOVO_OVER_GPU_FAULTS,
     ..HIERARCHICAL_SPANDEX
 };

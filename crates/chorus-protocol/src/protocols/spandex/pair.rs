@@ -8,6 +8,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::parameter::Parameters;
 use crate::protocols::spandex::messages::TRANSLATED;
+use crate::read_only::ReadOnlyLines;
 use crate::registry::{BuildConfig, CacheShape, DirectoryShape, Structure};
 
 /// Words of a line here.
@@ -34,6 +35,7 @@ pub fn config() -> BuildConfig {
         page_lines: 1,
         waves: 2,
         fences: true,
+        read_only: ReadOnlyLines::NONE,
         parameters: Parameters::explored(&[]),
         fault: None,
     }

@@ -23,13 +23,14 @@ use crate::protocols::spandex::tu::gpu_vi::messages::KINDS;
 use crate::protocols::spandex::tu::mesi::MesiTu;
 use crate::protocols::spandex::upper::Upper;
 use crate::protocols::vi_protocols::private_cache as gpu_vi_cache;
+use crate::read_only::ReadOnlyLines;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Structure,
     Values,
 };
 
-/// What failed reads and reads for sharing come to.
-pub const PARAMETERS: [ParameterSpec; 2] = [
+/// What failed reads and reads for sharing come to, and whether DeNovo caches know of regions.
+const ALL_PARAMETERS: [ParameterSpec; 3] = [
     ParameterSpec {
         key: "reqv.retries",
         meaning: "failed ReqV requests before a request that cannot fail takes their place; 0: never",
@@ -48,7 +49,22 @@ pub const PARAMETERS: [ParameterSpec; 2] = [
         max: 3,
         explored: 0,
     },
+    ParameterSpec {
+        key: "regions",
+        meaning: "whether acquires spare data that the program declares read-only; 0: no, 1: yes, in DeNovo caches",
+        source: "Spandex paper, section II-C",
+        default: 0,
+        min: 0,
+        max: 1,
+        explored: 0,
+    },
 ];
+
+/// The parameters of protocols without DeNovo caches.
+static PARAMETERS: [ParameterSpec; 2] = [ALL_PARAMETERS[0], ALL_PARAMETERS[1]];
+
+/// The parameters of protocols with DeNovo caches.
+pub static PARAMETERS_OF_DENOVO: [ParameterSpec; 3] = ALL_PARAMETERS;
 
 /// What all declare that have a Spandex LLC and translation units for every device.
 pub const FLAT: Declaration = Declaration {
@@ -117,6 +133,10 @@ impl SpandexProtocol {
         ReadShared::of_number(parameters.get(1))
     }
 
+    fn regions(config: &BuildConfig) -> ReadOnlyLines {
+        if config.parameters.get(2) == 1 { config.read_only } else { ReadOnlyLines::NONE }
+    }
+
     /// What an LLC knows of the devices before it.
     fn devices(&self, topology: Topology) -> Devices {
         Devices {
@@ -180,6 +200,7 @@ fn private_cache<const W: usize>(
             let options = L1Options {
                 atomics: if device == Device::DeNovoAtLlc { Atomics::AtLlc } else { Atomics::Here },
                 stores: if device == Device::Adaptive { Stores::Learn } else { Stores::Own },
+                regions: SpandexProtocol::regions(config),
             };
             Box::new(DeNovoL1::new(index, config, options, fault.and_then(Fault::of_denovo)))
         }

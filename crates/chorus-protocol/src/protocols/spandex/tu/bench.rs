@@ -9,6 +9,7 @@ use crate::controller::{Controller, Input, Outbox, Outcome, Unspecified};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Channel, Message, MessageSpec, MsgKind};
 use crate::parameter::Parameters;
+use crate::read_only::ReadOnlyLines;
 use crate::registry::{BuildConfig, CacheShape, DirectoryShape};
 
 /// The line that everything is about.
@@ -36,6 +37,7 @@ pub fn config() -> BuildConfig {
         page_lines: 1,
         waves: 2,
         fences: true,
+        read_only: ReadOnlyLines::NONE,
         parameters: Parameters::default(),
         fault: None,
     }

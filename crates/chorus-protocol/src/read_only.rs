@@ -1,0 +1,48 @@
+//! Lines that nobody writes while kernels run, as far as a program says so.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use crate::address::LineAddr;
+
+/// Ranges that a cache can compare a line with.
+const ENTRIES: usize = 4;
+
+/// A table of a few ranges of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ReadOnlyLines {
+    /// The first line of each, and the one behind its last.
+    ranges: [[u64; 2]; ENTRIES],
+}
+
+impl ReadOnlyLines {
+    /// None are known.
+    pub const NONE: ReadOnlyLines = ReadOnlyLines { ranges: [[0; 2]; ENTRIES] };
+
+    /// The longest of some ranges, as many as there is room for.
+    pub fn longest(ranges: impl IntoIterator<Item = Range<u64>>) -> ReadOnlyLines {
+        let mut ranges: Vec<Range<u64>> = ranges.into_iter().collect();
+        ranges.sort_by_key(|range| Reverse(range.end - range.start));
+        let mut table = ReadOnlyLines::NONE;
+        table.ranges.iter_mut().zip(ranges).for_each(|(entry, range)| *entry = [range.start, range.end]);
+        table
+    }
+
+    /// Whether a line is among them.
+    pub fn contains(&self, line: LineAddr) -> bool {
+        self.ranges.iter().any(|&[start, end]| (start..end).contains(&line.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_ranges_find_room() {
+        let table = ReadOnlyLines::longest([0..2, 10..11, 20..24, 30..33, 40..45]);
+        let lines: Vec<u64> = (0..50).filter(|&line| table.contains(LineAddr(line))).collect();
+        assert_eq!(lines, [0, 1, 20, 21, 22, 23, 30, 31, 32, 40, 41, 42, 43, 44]);
+        assert!(!ReadOnlyLines::NONE.contains(LineAddr(0)));
+    }
+}

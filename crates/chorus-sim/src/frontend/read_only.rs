@@ -1,0 +1,51 @@
+//! Whether kernels leave alone what their program declares read-only (see [`HostMemory::declare_read_only`]). A cache that believes a wrong declaration keeps stale copies.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::kernel::Kernel;
+use super::memory::HostMemory;
+use super::wave_state::{MemoryOp, MemoryOpKind};
+use super::word_set::covers;
+
+/// A write to read-only data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOnlyWritten {
+    /// The kernel.
+    pub kernel: String,
+    /// What it writes.
+    pub word: u32,
+    /// The buffer that the word lies in, by the order in which buffers were made, and its words.
+    pub buffer: Option<(usize, Range<usize>)>,
+}
+
+impl ReadOnlyWritten {
+    /// Refuses an operation of a kernel that writes read-only data.
+    pub fn check(kernel: &Kernel, op: &MemoryOp, memory: &HostMemory) -> Result<(), Box<ReadOnlyWritten>> {
+        let declared = memory.read_only();
+        if op.kind == MemoryOpKind::Load || declared.is_empty() {
+            return Ok(());
+        }
+        let is_declared = |&word: &u32| covers(declared, &(word as usize..word as usize + 1));
+        match op.mask.iter().map(|lane| op.word(lane)).find(is_declared) {
+            None => Ok(()),
+            Some(word) => {
+                Err(Box::new(ReadOnlyWritten { kernel: kernel.name.clone(), word, buffer: memory.buffer_of(word) }))
+            }
+        }
+    }
+}
+
+impl fmt::Display for ReadOnlyWritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ReadOnlyWritten { kernel, word, buffer } = self;
+        let address = u64::from(*word) * 4;
+        write!(f, "kernel {kernel} writes word {word} (address {address:#x})")?;
+        if let Some((number, words)) = buffer {
+            write!(f, " of buffer {number} (words {}..{})", words.start, words.end)?;
+        }
+        f.write_str(
+            ", which the program declares read-only\nhint: `declare_read_only` is for buffers that no kernel writes",
+        )
+    }
+}
