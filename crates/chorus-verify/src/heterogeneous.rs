@@ -295,7 +295,13 @@ pub fn programs() -> Vec<CheckConfig> {
         let room = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), ..machine(cpus, threads) };
         config(name, description, MachineConfig { evictions: Evictions::PrivateAnytime, ..room })
     };
-    [programs_of_two_threads(program), programs_of_three_threads(program)].concat()
+    [
+        programs_of_two_threads(program),
+        programs_of_three_threads(program),
+        programs_with_fences(program),
+        programs_of_three_writers(program),
+    ]
+    .concat()
 }
 
 fn programs_of_two_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
@@ -373,6 +379,11 @@ fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) 
             1,
             &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
         ),
+    ]
+}
+
+fn programs_with_fences(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+    vec![
         program(
             "refill-in-fence",
             "another thread beside a compute unit loads while a fence there waits for a store",
@@ -423,6 +434,11 @@ fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) 
                 (1, &[&[WeakStore(Y)], &[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
             ],
         ),
+    ]
+}
+
+fn programs_of_three_writers(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+    vec![
         program(
             "writer-beside",
             "another thread beside the writer of a message writes too",
