@@ -323,7 +323,13 @@ pub fn programs() -> Vec<CheckConfig> {
         let room = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), ..machine(cpus, threads) };
         config(name, description, MachineConfig { evictions: Evictions::PrivateAnytime, ..room })
     };
-    [programs_of_two_threads(program), programs_of_three_threads(program)].concat()
+    [
+        programs_of_two_threads(program),
+        programs_of_three_threads(program),
+        programs_with_fences(program),
+        programs_of_three_writers(program),
+    ]
+    .concat()
 }
 
 fn programs_of_two_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
@@ -401,6 +407,11 @@ fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) 
             1,
             &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
         ),
+    ]
+}
+
+fn programs_with_fences(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+    vec![
         program(
             "refill-in-fence",
             "another thread beside a compute unit loads while a fence there waits for a store",
@@ -451,6 +462,11 @@ fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) 
                 (1, &[&[WeakStore(Y)], &[WeakStore(Y)], &[Fence(System)], &[WeakLoad(X)]]),
             ],
         ),
+    ]
+}
+
+fn programs_of_three_writers(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+    vec![
         program(
             "writer-beside",
             "another thread beside the writer of a message writes too",
@@ -471,12 +487,26 @@ fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) 
 pub fn starving(retries: Retries) -> MachineConfig {
     let threads: &[Thread<'_>] = &[(0, &[&[WeakStore(X)]]), (1, &[&[WeakStore(X)]]), (2, &[&[WeakLoad(X)]])];
     let mut config = MachineConfig { evictions: Evictions::WhenNeeded, ..machine(2, threads) };
-    config.threads[..2].iter_mut().for_each(|thread| thread.repeats = true);
+    repeat(&mut config, &[0, 1], retries);
+    config
+}
+
+/// The same with more that happens without end: one of the cores writes both words and reads, and lines leave private caches at any time.
+pub fn starving_in_a_crowd(retries: Retries) -> MachineConfig {
+    let threads: &[Thread<'_>] =
+        &[(0, &[&[WeakStore(X)], &[WeakStore(X1)], &[WeakLoad(X)]]), (1, &[&[WeakStore(X)]]), (2, &[&[WeakLoad(X)]])];
+    let mut config = MachineConfig { evictions: Evictions::PrivateAnytime, ..machine(2, threads) };
+    repeat(&mut config, &[0, 1], retries);
+    config
+}
+
+/// Lets threads begin anew for ever.
+fn repeat(config: &mut MachineConfig, threads: &[usize], retries: Retries) {
+    threads.iter().for_each(|&thread| config.threads[thread].repeats = true);
     config.parameters = match retries {
         Retries::ForEver => &[("reqv.retries", 0)],
         Retries::One => &[("reqv.retries", 1)],
     };
-    config
 }
 
 /// How often a refused read is sent again as it was.
