@@ -117,8 +117,11 @@ impl HostMemory {
 
     /// Says that no kernel writes any of the buffer that `buf` lies in. Caches may keep copies of it where they would drop others.
     pub fn declare_read_only<T>(&mut self, buf: Buf<T>) {
-        self.read_only.extend(self.buffer_of(buf.start).map(|(_, words)| words));
-        self.read_only = normal(std::mem::take(&mut self.read_only));
+        // An empty buffer begins where the next one does.
+        if let Some((_, words)) = self.buffer_of(buf.start).filter(|_| !buf.is_empty()) {
+            self.read_only.push(words);
+            self.read_only = normal(std::mem::take(&mut self.read_only));
+        }
     }
 
     /// The words that no kernel writes, as sorted ranges of whole buffers that neither overlap nor touch.
@@ -142,5 +145,21 @@ impl HostMemory {
     /// The words, for drivers to change.
     pub fn words_mut(&mut self) -> &mut [u32] {
         &mut self.words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_that_nobody_writes_are_joined_and_an_empty_one_concerns_no_other() {
+        let mut memory = HostMemory::default();
+        let [a, b, empty, c, d] = [10, 70, 0, 5, 1].map(|len| memory.alloc::<u32>(len));
+        memory.declare_read_only(empty);
+        assert!(memory.read_only().is_empty());
+        [d, b.slice(3, 4), a].into_iter().for_each(|buf| memory.declare_read_only(buf));
+        assert_eq!(memory.read_only(), [0..192, 256..320]);
+        assert_eq!(c.start(), 192);
     }
 }

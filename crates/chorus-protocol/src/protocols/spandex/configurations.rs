@@ -270,6 +270,7 @@ static SPANDEX_HIER_DD_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-dd",
     title: "Hierarchical Spandex, SDD",
     summary: "DeNovo CPU caches and an L2 of DeNovo GPU caches, both under a Spandex L3.",
+    parameters: &PARAMETERS_OF_DENOVO,
     faults: &DENOVO_ALONE_FAULTS,
     ..HIERARCHICAL_SPANDEX
 };
