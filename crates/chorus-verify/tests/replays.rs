@@ -2,7 +2,7 @@
 
 use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::{PROTOCOLS, find};
-use chorus_verify::check::{check_bounded, configurations, smoke_configurations};
+use chorus_verify::check::{check_bounded, configurations};
 use chorus_verify::config::Stores;
 use chorus_verify::faults::programs_of;
 use chorus_verify::litmus;
@@ -15,9 +15,9 @@ use proptest::prelude::*;
 
 #[test]
 fn violations_of_the_smallest_configurations_replay_to_themselves() {
-    let smoke = &smoke_configurations()[0];
     let mut replayed_count = 0;
     for protocol in PROTOCOLS {
+        let smoke = &configurations(*protocol)[0];
         for fault in 0..protocol.faults().len() as u8 {
             let report = check_bounded(*protocol, Some(fault), smoke, 5_000);
             let Some(replay) = report.replay() else { continue };

@@ -2,6 +2,7 @@
 
 use chorus_protocol::address::Role;
 use chorus_protocol::registry::{PROTOCOLS, find};
+use chorus_verify::heterogeneous;
 use chorus_verify::table::{StateCounts, TransitionTable};
 
 fn counts(protocol: &str, role: Role) -> StateCounts {
@@ -49,9 +50,10 @@ fn tc_weak_has_the_states_that_the_tc_paper_counts() {
     }
 }
 
+/// The tables of protocols for several kinds of devices take longest to extract, and are recorded on their pages alone (`docs.rs`).
 #[test]
-fn every_protocols_table_is_as_recorded() {
-    for protocol in PROTOCOLS {
+fn tables_of_one_kind_of_device_are_as_recorded() {
+    for protocol in PROTOCOLS.iter().filter(|protocol| !heterogeneous::applies(**protocol)) {
         let text = TransitionTable::extract(*protocol).to_text();
         let (cells, _) = text.split_once("\nExtracted").unwrap();
         insta::assert_snapshot!(protocol.name(), cells);
