@@ -104,8 +104,10 @@ impl Chart {
     pub fn of_failure(exploration: &mut Exploration, failure: &Failure) -> Chart {
         let (mut state, mut actions) = exploration.path_to(failure.state);
         actions.extend(failure.last);
+        // What breaks while caches are warmed breaks before there is a state.
+        let has_begun = exploration.has_begun();
         let machine = exploration.machine_mut();
-        let warm = machine.config().start == Start::ColdAndWarm && state != machine.cold();
+        let warm = machine.config().start == Start::ColdAndWarm && !(has_begun && state == machine.cold());
         let mut sequence = Sequence::new(machine, warm);
         for action in actions {
             // What the last move answers is the violation, which is known.

@@ -222,6 +222,11 @@ impl Exploration {
         &mut self.machine
     }
 
+    /// Whether there is a state to begin with: what breaks earlier breaks while caches are warmed.
+    pub fn has_begun(&self) -> bool {
+        !self.starts.is_empty()
+    }
+
     /// The start and the moves that lead to a state, or to one of its mirror images. Everything is as it happens on a machine of its own:
     /// mirror images are followed back from move to move.
     pub fn path_to(&self, state: u32) -> (State, Vec<Action>) {
@@ -323,6 +328,7 @@ impl Exploration {
         if self.machine.config().start == Start::ColdAndWarm {
             starts.push(self.machine.warm().map_err(Stop::Begin)?);
         }
+        self.starts.clone_from(&starts);
         self.symmetric()?;
         let mut level = Vec::new();
         for (start, rank) in starts.iter().zip(0..) {
@@ -337,7 +343,6 @@ impl Exploration {
                 level.push((rank, number));
             }
         }
-        self.starts = starts;
         Ok(level)
     }
 
