@@ -129,7 +129,7 @@ pub fn try_machine(setup: &Setup) -> Result<(), RunError> {
 }
 
 fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunError> {
-    let fences = jobs.iter().any(|job| job.workload.uses_fences());
+    let fences = jobs.iter().any(|job| job.workload.communicates());
     let settings = Settings { parameters: setup.parameters, fences, ..Settings::defaults(setup.protocol) };
     let config = &setup.system.config;
     let mut memory = HostMemory::aligned(config.memory.alignment_bytes);

@@ -457,10 +457,6 @@ impl Workload for Bc {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (nodes, edges, work_groups) = size(scale);
         centralities(&mesh_like(nodes, edges, seed), 0, work_groups, memory)

@@ -318,10 +318,6 @@ impl Workload for Cl {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         lay_out(mesh(scale), seed, memory).1
     }

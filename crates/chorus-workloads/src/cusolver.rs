@@ -422,10 +422,6 @@ impl Workload for CuSolver {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         program(tiles(scale), seed, memory)
     }

@@ -172,10 +172,6 @@ impl Workload for Hsti {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let shape = shape(scale);
         let pixels = draw(shape, &mut SplitMix64::new(seed));

@@ -422,10 +422,6 @@ impl Workload for Namd {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (side, steps) = size(scale);
         program(side, steps, seed, memory).0

@@ -97,12 +97,8 @@ pub trait Workload: Sync {
     fn summary(&self) -> &'static str;
     /// The paper and section that use it, and the suite or paper it comes from.
     fn source(&self) -> &'static str;
-    /// Whether work-groups exchange data within one kernel, so that private caches must be coherent.
+    /// Whether work-groups exchange data within one kernel, so that private caches must be coherent. Such kernels contain fences, and no others do.
     fn communicates(&self) -> bool {
-        false
-    }
-    /// Whether its kernels contain fences.
-    fn uses_fences(&self) -> bool {
         false
     }
     /// Lays the input of `seed` out in memory and computes what the kernels must make of it.
@@ -229,13 +225,6 @@ mod tests {
             assert!(!workload.title().is_empty(), "{}", workload.name());
             assert!(workload.summary().ends_with('.'), "{}", workload.name());
             assert!(workload.source().chars().any(|c| c.is_ascii_digit()), "{}", workload.name());
-        }
-    }
-
-    #[test]
-    fn kernels_that_communicate_use_fences() {
-        for workload in WORKLOADS.iter().filter(|workload| workload.communicates()) {
-            assert!(workload.uses_fences(), "{}", workload.name());
         }
     }
 

@@ -281,10 +281,6 @@ impl Workload for Rsct {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let models = models(scale);
         let mut generator = SplitMix64::new(seed);

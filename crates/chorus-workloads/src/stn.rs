@@ -216,10 +216,6 @@ impl Workload for Stn {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let grid = grid(scale);
         let mut generator = SplitMix64::new(seed);

@@ -254,10 +254,6 @@ impl Workload for Tqh {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let frame_pixels = frame_pixels(scale);
         let mut generator = SplitMix64::new(seed);

@@ -252,10 +252,6 @@ impl Workload for Trns {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let shape = shape(scale);
         let mut generator = SplitMix64::new(seed);

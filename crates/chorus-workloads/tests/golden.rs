@@ -178,7 +178,7 @@ fn results() -> String {
             }) {
                 if !workload.communicates() || protocol.promises().contains(&Promise::Communication) {
                     let prepare = |memory: &mut HostMemory| workload.prepare(Scale::Quick, SEED, memory);
-                    let fences = workload.uses_fences();
+                    let fences = workload.communicates();
                     lines.push(run(machine.system, workload.name(), Scale::Quick, protocol, fences, prepare));
                 }
             }

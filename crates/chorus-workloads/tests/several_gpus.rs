@@ -37,7 +37,7 @@ fn run(system: &str, set: &[String], workload: &dyn Workload, protocol: &'static
     let config = resolve(system, Scale::Quick, set).unwrap().config;
     let mut memory = HostMemory::default();
     let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
-    let settings = Settings { fences: workload.uses_fences(), ..Settings::defaults(protocol) };
+    let settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
     let name = format!("{} under {} on {system} {set:?}", workload.name(), protocol.name());
     match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
         Ok(run) => assert_eq!(run.check, Ok(()), "{name}"),

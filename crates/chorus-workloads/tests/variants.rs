@@ -13,7 +13,7 @@ fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], w
     let config = resolve(system, Scale::Quick, &overrides).unwrap().config;
     let workload = WORKLOADS.iter().find(|known| known.name() == workload).unwrap();
     let protocol = registry::find(protocol).unwrap();
-    let mut settings = Settings { fences: workload.uses_fences(), ..Settings::defaults(protocol) };
+    let mut settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
     for (key, value) in parameters {
         let index = protocol.parameters().iter().position(|spec| spec.key == *key).unwrap();
         settings.parameters.set(index, *value);

@@ -114,10 +114,6 @@ impl Workload for Bh {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (count, work_groups) = size(scale);
         let bodies = draw_bodies(count, &mut SplitMix64::new(seed));

@@ -126,10 +126,6 @@ impl Workload for Cc {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (size, work_groups) = size(scale);
         program(Network::new(size, &mut SplitMix64::new(seed)), work_groups, memory).1

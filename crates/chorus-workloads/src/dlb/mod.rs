@@ -135,10 +135,6 @@ impl Workload for Dlb {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (count, work_groups) = size(scale);
         let particles = draw_particles(count, &mut SplitMix64::new(seed));

@@ -152,10 +152,6 @@ impl Workload for Mst {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         span_own(&road_like(side(scale), seed), seed, memory)
     }

@@ -201,10 +201,6 @@ impl Workload for Vpr {
         true
     }
 
-    fn uses_fences(&self) -> bool {
-        true
-    }
-
     fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram {
         lay_out(size(scale), seed, memory).1
     }
