@@ -1,7 +1,8 @@
 //! What takes messages from cache to cache within a module: one crossbar per direction, or one network that connects every cache with every other.
 //!
-//! The latter is a mesh, or, where the machine has crossbars and the protocol has translation units, which talk to each other, one crossbar. It never holds anybody up: what has
-//! arrived waits at its destination, however much there is, so that caches of several levels cannot wait for each other's ports in a circle.
+//! The latter is a mesh, or, where the machine has crossbars and the protocol has translation units, which talk to each other, one crossbar. It takes whatever
+//! it is given: what waits for a link waits in a router and what has arrived at its destination, however much there is, so that caches of several levels cannot wait for each
+//! other's ports in a circle.
 
 use chorus_protocol::address::{Role, Topology};
 use chorus_system::{NetworkTopology, SystemConfig};

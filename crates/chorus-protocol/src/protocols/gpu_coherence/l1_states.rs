@@ -4,7 +4,7 @@
 use crate::access::CoreRequest;
 use crate::address::Role;
 use crate::controller::{StateClass, StateSpec, Vocabulary};
-use crate::message::MsgKind;
+use crate::message::{MsgKind, by_kind};
 use crate::protocols::spandex::messages::{RSP_V, RSP_WT, RSP_WT_DATA, local};
 
 /// State of a line.
@@ -36,18 +36,16 @@ pub enum Event {
     Foreign,
 }
 
+const KINDS: [(MsgKind, Event); 3] =
+    [(local(RSP_V), Event::RspV), (local(RSP_WT), Event::RspWt), (local(RSP_WT_DATA), Event::RspWtData)];
+
+/// The event of every kind of message.
+const EVENTS: [Event; 256] = by_kind(Event::Foreign, &KINDS);
+
 impl Event {
     /// The event that a message is.
     pub fn of(kind: MsgKind) -> Event {
-        if kind == local(RSP_V) {
-            Event::RspV
-        } else if kind == local(RSP_WT) {
-            Event::RspWt
-        } else if kind == local(RSP_WT_DATA) {
-            Event::RspWtData
-        } else {
-            Event::Foreign
-        }
+        EVENTS[usize::from(kind.0)]
     }
 
     /// The event that an operation is, if it concerns a line.
