@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use chorus_workloads::WORKLOADS;
 use chorus_workloads::graph::{Graph, GraphError, GraphFormat, parse};
 use chorus_workloads::registry::OnGraph;
+use chorus_workloads::workloads;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -104,8 +104,7 @@ impl fmt::Display for OwnGraphError {
         match self {
             OwnGraphError::UnknownWorkload(message) => f.write_str(message),
             OwnGraphError::NotTaken { workload } => {
-                let takers: Vec<&str> = WORKLOADS
-                    .iter()
+                let takers: Vec<&str> = workloads()
                     .filter(|workload| workload.on_graph().is_some())
                     .map(|workload| workload.name())
                     .collect();

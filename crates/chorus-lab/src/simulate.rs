@@ -9,7 +9,7 @@ use std::time::Instant;
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_sim::{Settings, SimError, Simulated, Stream};
-use chorus_workloads::{WORKLOADS, Workload};
+use chorus_workloads::{Workload, workloads};
 use cpu_time::ThreadTime;
 
 use crate::document::{did_you_mean, excerpt, nearest, quoted};
@@ -78,7 +78,7 @@ pub fn find_protocol(name: &str) -> Result<&'static dyn Protocol, String> {
 
 /// The workload called `name`, or what to tell who asked for it.
 pub fn find_workload(name: &str) -> Result<&'static dyn Workload, String> {
-    let known: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name()).collect();
+    let known: Vec<&str> = workloads().map(|workload| workload.name()).collect();
     chorus_workloads::find(name).ok_or_else(|| unknown("workload", name, &known))
 }
 
@@ -136,7 +136,10 @@ fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunErro
     let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {
         match &setup.graph {
             Some(own) => vec![Box::new((own.build)(&own.graph, spec.seed, memory))],
-            None => jobs.iter().map(|job| job.workload.prepare(spec.scale, spec.seed, memory)).collect(),
+            None => jobs
+                .iter()
+                .map(|job| job.workload.prepare(&job.workload.sizes_at(spec.scale), spec.seed, memory))
+                .collect(),
         }
     };
     let modules = config.hierarchy.modules() as u16;

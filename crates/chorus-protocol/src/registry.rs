@@ -404,7 +404,7 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
 }
 
 /// Every protocol, in the order of the papers.
-pub const PROTOCOLS: &[&dyn Protocol] = &[
+pub static PROTOCOLS: &[&dyn Protocol] = &[
     &no_l1::NoL1,
     &no_coh::NoCoh,
     &ideal_coh::IdealCoh,

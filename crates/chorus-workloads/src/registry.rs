@@ -1,93 +1,106 @@
-//! What a workload declares about itself, and the list of all workloads.
+//! The contract of a workload, and the list of all workloads that Chorus ships.
 
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_system::Scale;
 
-use crate::alexnet::AlexNet;
-use crate::atax::Atax;
-use crate::babelstream::BabelStream;
-use crate::backprop::Backprop;
-use crate::bc::Bc;
-use crate::bfs::Bfs;
-use crate::bfs_rodinia::BfsRodinia;
-use crate::bh::Bh;
-use crate::bitonic::Bitonic;
-use crate::btree::Btree;
-use crate::c2d::C2d;
-use crate::cc::Cc;
-use crate::cl::Cl;
-use crate::cnn::Cnn;
-use crate::color::Color;
-use crate::comd::Comd;
-use crate::cusolver::CuSolver;
-use crate::dlb::Dlb;
-use crate::dwt2d::Dwt2d;
-use crate::fir::Fir;
-use crate::fw::Fw;
-use crate::gaussian::Gaussian;
-use crate::gemm_polybench::Gemm;
-use crate::gemv::Gemv;
-use crate::googlenet::GoogLeNet;
 use crate::graph::Graph;
-use crate::hacc::Hacc;
-use crate::hotspot::Hotspot;
-use crate::hotspot3d::Hotspot3d;
-use crate::hpgmg::Hpgmg;
-use crate::hsp::Hsp;
-use crate::hsti::Hsti;
-use crate::indirection::Indirection;
-use crate::j2d::J2d;
-use crate::kmn::Kmn;
-use crate::lps::Lps;
-use crate::lstm::Lstm;
-use crate::lu::Lu;
-use crate::lud::Lud;
-use crate::lulesh::Lulesh;
-use crate::miniamr::MiniAmr;
-use crate::minicontact::MiniContact;
-use crate::mm2::Mm2;
-use crate::mm3::Mm3;
-use crate::mst::Mst;
-use crate::namd::Namd;
-use crate::ndl::Ndl;
-use crate::nekbone::Nekbone;
-use crate::nw::Nw;
-use crate::overfeat::OverFeat;
-use crate::pathfinder::Pathfinder;
-use crate::pennant::Pennant;
-use crate::pr::PageRank;
-use crate::pr_collab::PrCollab;
 use crate::program::HostProgram;
-use crate::resnet::ResNet;
-use crate::resnet18::ResNet18;
-use crate::reuse_o::ReuseO;
-use crate::reuse_s::ReuseS;
-use crate::rg::Rg;
-use crate::rnn_dgrad::RnnDataGradient;
-use crate::rnn_fw::RnnForward;
-use crate::rnn_gru::RnnGru;
-use crate::rnn_inference::Input;
-use crate::rnn_lstm::RnnLstm;
-use crate::rnn_wgrad::RnnWeightGradient;
-use crate::rsct::Rsct;
-use crate::saxpy::Saxpy;
-use crate::sc::Sc;
-use crate::snap::Snap;
-use crate::square::Square;
-use crate::sr::Sr;
-use crate::srad::Srad;
-use crate::sssp::Sssp;
-use crate::st::St;
-use crate::stn::Stn;
-use crate::tqh::Tqh;
-use crate::trns::Trns;
-use crate::vgg16::Vgg16;
-use crate::vpr::Vpr;
+use crate::size::{SizeSpec, Sizes};
+use crate::{
+    applications, chai, dnn, hetero_mark, hpc, ispass, lonestar, microbenchmarks, pannotia, polybench, rodinia, sdk,
+    shoc, tutorial,
+};
 
 /// Builds a program on a graph that its user brings along; the seed draws what the graph does not say.
 pub type OnGraph = fn(&Graph, u64, &mut HostMemory) -> HostProgram;
 
-/// A workload: a declaration, and a program of any scale and seed.
+/// A collection that a workload's program was published in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Suite {
+    /// Published applications that belong to no collection.
+    Applications,
+    /// Chai.
+    Chai,
+    /// Neural networks.
+    Dnn,
+    /// Hetero-Mark.
+    HeteroMark,
+    /// Proxies and benchmarks of high-performance computing.
+    Hpc,
+    /// The programs of Bakhoda et al., ISPASS 2009.
+    Ispass,
+    /// LonestarGPU.
+    Lonestar,
+    /// Synthetic programs with one sharing pattern each.
+    Microbenchmarks,
+    /// Pannotia.
+    Pannotia,
+    /// PolyBench/GPU.
+    PolyBench,
+    /// Rodinia.
+    Rodinia,
+    /// Samples of vendors' development kits.
+    Sdk,
+    /// SHOC.
+    Shoc,
+    /// Kernels to learn from.
+    Tutorial,
+    /// Programs that a user adds.
+    Own,
+}
+
+impl Suite {
+    /// The name that tables and pages show.
+    pub fn title(self) -> &'static str {
+        match self {
+            Suite::Applications => "applications",
+            Suite::Chai => "Chai",
+            Suite::Dnn => "neural networks",
+            Suite::HeteroMark => "Hetero-Mark",
+            Suite::Hpc => "HPC proxies",
+            Suite::Ispass => "ISPASS 2009",
+            Suite::Lonestar => "LonestarGPU",
+            Suite::Microbenchmarks => "microbenchmarks",
+            Suite::Pannotia => "Pannotia",
+            Suite::PolyBench => "PolyBench/GPU",
+            Suite::Rodinia => "Rodinia",
+            Suite::Sdk => "vendors' samples",
+            Suite::Shoc => "SHOC",
+            Suite::Tutorial => "tutorial",
+            Suite::Own => "own",
+        }
+    }
+}
+
+/// A paper whose evaluation uses a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Paper {
+    /// Singh et al., Cache Coherence for GPU Architectures, HPCA 2013.
+    Tc,
+    /// Ren et al., HMG, HPCA 2020.
+    Hmg,
+    /// Ko et al., REC.
+    Rec,
+    /// Dalmia et al., CPElide, MICRO 2024.
+    CpElide,
+    /// Alsop, Sinclair and Adve, Spandex, ISCA 2018.
+    Spandex,
+}
+
+impl Paper {
+    /// The name of the paper's experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            Paper::Tc => "tc",
+            Paper::Hmg => "hmg",
+            Paper::Rec => "rec",
+            Paper::CpElide => "cpelide",
+            Paper::Spandex => "spandex",
+        }
+    }
+}
+
+/// A workload: a declaration, and a program of any size and seed.
 pub trait Workload: Sync {
     /// The name on the command line: the paper's abbreviation, lower-case.
     fn name(&self) -> &'static str;
@@ -95,110 +108,71 @@ pub trait Workload: Sync {
     fn title(&self) -> &'static str;
     /// One sentence for lists.
     fn summary(&self) -> &'static str;
+    /// The collection that its program was published in.
+    fn suite(&self) -> Suite {
+        Suite::Own
+    }
+    /// The papers that measure it.
+    fn papers(&self) -> &'static [Paper] {
+        &[]
+    }
     /// The paper and section that use it, and the suite or paper it comes from.
     fn source(&self) -> &'static str;
-    /// Whether work-groups exchange data within one kernel, so that private caches must be coherent. Such kernels contain fences, and no others do.
+    /// Whether work-groups exchange data within one kernel, so that private caches must be coherent. Such kernels contain
+    /// fences, and no others do.
     fn communicates(&self) -> bool {
         false
     }
+    /// The sizes that users can set.
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &[]
+    }
+    /// Why these sizes do not go together, as a sentence that names them; nothing where they do. Each alone is in its range.
+    fn misfit(&self, _sizes: &Sizes) -> Option<String> {
+        None
+    }
     /// Lays the input of `seed` out in memory and computes what the kernels must make of it.
-    fn build(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> HostProgram;
+    fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram;
     /// How it is built on a graph instead, where it takes one.
     fn on_graph(&self) -> Option<OnGraph> {
         None
     }
     /// The same program, for drivers.
-    fn prepare(&self, scale: Scale, seed: u64, memory: &mut HostMemory) -> Box<dyn Program> {
-        Box::new(self.build(scale, seed, memory))
+    fn prepare(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> Box<dyn Program> {
+        Box::new(self.build(sizes, seed, memory))
+    }
+    /// Its sizes at a scale.
+    fn sizes_at(&self, scale: Scale) -> Sizes {
+        Sizes::at(self.sizes(), scale)
     }
 }
 
-/// Every workload, those that communicate within a kernel first.
-pub const WORKLOADS: &[&dyn Workload] = &[
-    &Bh,
-    &Cc,
-    &Cl,
-    &Dlb,
-    &Stn,
-    &Vpr,
-    &Hsp,
-    &Kmn,
-    &Lps,
-    &Ndl,
-    &Rg,
-    &Sr,
-    &Saxpy,
-    &CuSolver,
-    &Comd,
-    &Hpgmg,
-    &MiniAmr,
-    &MiniContact,
-    &Namd,
-    &Nekbone,
-    &Snap,
-    &Bfs,
-    &Mst,
-    &AlexNet,
-    &GoogLeNet,
-    &Lstm,
-    &OverFeat,
-    &ResNet,
-    &RnnDataGradient,
-    &RnnForward,
-    &RnnWeightGradient,
-    &Nw,
-    &Pathfinder,
-    &Atax,
-    &C2d,
-    &Fir,
-    &Gemm,
-    &Gemv,
-    &J2d,
-    &Lu,
-    &Mm2,
-    &Mm3,
-    &PageRank,
-    &Sc,
-    &St,
-    &Vgg16,
-    &ResNet18,
-    &Bitonic,
-    &BabelStream,
-    &Backprop,
-    &BfsRodinia,
-    &Color,
-    &Fw,
-    &Gaussian,
-    &Hotspot3d,
-    &Hotspot,
-    &Lud,
-    &Square,
-    &Sssp,
-    &Btree,
-    &Hacc,
-    &Lulesh,
-    &Pennant,
-    &RnnGru(Input::Large),
-    &RnnGru(Input::Small),
-    &RnnLstm(Input::Large),
-    &RnnLstm(Input::Small),
-    &Cnn,
-    &Dwt2d,
-    &Srad,
-    &Indirection,
-    &ReuseO,
-    &ReuseS,
-    &Bc,
-    &PrCollab,
-    &Hsti,
-    &Trns,
-    &Rsct,
-    &Tqh,
+/// The workloads that Chorus ships, suite by suite.
+static SUITES: [&[&dyn Workload]; 14] = [
+    tutorial::WORKLOADS,
+    applications::WORKLOADS,
+    ispass::WORKLOADS,
+    rodinia::WORKLOADS,
+    lonestar::WORKLOADS,
+    pannotia::WORKLOADS,
+    polybench::WORKLOADS,
+    shoc::WORKLOADS,
+    hetero_mark::WORKLOADS,
+    chai::WORKLOADS,
+    dnn::WORKLOADS,
+    hpc::WORKLOADS,
+    sdk::WORKLOADS,
+    microbenchmarks::WORKLOADS,
 ];
 
-/// The workload called `name`.
+/// Every workload that Chorus ships.
+pub fn workloads() -> impl Iterator<Item = &'static dyn Workload> {
+    SUITES.iter().flat_map(|suite| suite.iter().copied())
+}
+
+/// The shipped workload called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
-    WORKLOADS.iter().copied().find(|workload| workload.name() == name)
+    workloads().find(|workload| workload.name() == name)
 }
 
 #[cfg(test)]
@@ -210,10 +184,10 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_kebab_case() {
-        for (index, workload) in WORKLOADS.iter().enumerate() {
+        for (index, workload) in workloads().enumerate() {
             let name = workload.name();
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
-            assert!(WORKLOADS[..index].iter().all(|earlier| earlier.name() != name), "{name} twice");
+            assert!(workloads().take(index).all(|earlier| earlier.name() != name), "{name} twice");
             assert_eq!(find(name).map(|found| found.title()), Some(workload.title()));
         }
         assert!(find("no-such-workload").is_none());
@@ -221,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_workload_is_titled_summarised_and_sourced() {
-        for workload in WORKLOADS {
+        for workload in workloads() {
             assert!(!workload.title().is_empty(), "{}", workload.name());
             assert!(workload.summary().ends_with('.'), "{}", workload.name());
             assert!(workload.source().chars().any(|c| c.is_ascii_digit()), "{}", workload.name());
@@ -230,10 +204,10 @@ mod tests {
 
     #[test]
     fn seeds_change_the_input_and_nothing_else_does() {
-        for workload in WORKLOADS {
+        for workload in workloads() {
             let input = |seed| {
                 let mut memory = HostMemory::default();
-                workload.build(Scale::Quick, seed, &mut memory);
+                workload.build(&workload.sizes_at(Scale::Quick), seed, &mut memory);
                 memory.words().to_vec()
             };
             assert_eq!(input(1), input(1), "{}", workload.name());
@@ -243,10 +217,10 @@ mod tests {
 
     #[test]
     fn every_workload_is_larger_at_medium_than_at_quick_scale() {
-        for workload in WORKLOADS {
+        for workload in workloads() {
             let words = |scale| {
                 let mut memory = HostMemory::default();
-                let program = workload.build(scale, 1, &mut memory);
+                let program = workload.build(&workload.sizes_at(scale), 1, &mut memory);
                 assert!(program.check(&memory).is_err(), "{} passes before it has run", workload.name());
                 memory.words().len()
             };
@@ -256,10 +230,10 @@ mod tests {
 
     #[test]
     fn every_workload_computes_its_reference_on_flat_memory() {
-        for workload in WORKLOADS {
+        for workload in workloads() {
             for seed in [1, 2] {
                 let mut memory = HostMemory::default();
-                let mut program = workload.prepare(Scale::Quick, seed, &mut memory);
+                let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), seed, &mut memory);
                 assert!(program.check(&memory).is_err(), "{} passes before it has run", workload.name());
                 let result = flat::run(program.as_mut(), &mut memory);
                 assert_eq!(result, Ok(()), "{} with seed {seed}", workload.name());
@@ -269,9 +243,9 @@ mod tests {
 
     #[test]
     fn one_wrong_bit_in_any_output_is_found() {
-        for workload in WORKLOADS {
+        for workload in workloads() {
             let mut memory = HostMemory::default();
-            let mut program = workload.build(Scale::Quick, 3, &mut memory);
+            let mut program = workload.build(&workload.sizes_at(Scale::Quick), 3, &mut memory);
             flat::run(&mut program, &mut memory).unwrap();
             let mut generator = SplitMix64::new(3);
             for output in program.outputs() {

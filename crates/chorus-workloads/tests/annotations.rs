@@ -2,7 +2,7 @@
 
 use chorus_sim::frontend::{AccessMode, Annotated, HostMemory, Kernel, Mismatch, Program, Recording, flat};
 use chorus_system::Scale;
-use chorus_workloads::{WORKLOADS, Workload};
+use chorus_workloads::{Workload, workloads};
 
 /// Numbers of chiplets, odd ones among them, so that parts begin anywhere.
 const CHIPLETS: [u32; 5] = [1, 2, 4, 7, 16];
@@ -12,11 +12,11 @@ const OTHERS: [&str; 4] = ["hsp", "ndl", "sr", "bfs"];
 
 fn that_declare() -> impl Iterator<Item = &'static dyn Workload> {
     let declares = |workload: &dyn Workload| workload.source().contains("CPElide") || OTHERS.contains(&workload.name());
-    WORKLOADS.iter().copied().filter(move |workload| declares(*workload))
+    workloads().filter(move |workload| declares(*workload))
 }
 
 fn prepare(workload: &dyn Workload, memory: &mut HostMemory) -> Box<dyn Program> {
-    workload.prepare(Scale::Quick, 1, memory)
+    workload.prepare(&workload.sizes_at(Scale::Quick), 1, memory)
 }
 
 /// A program whose kernels are seen, and changed, before they run.

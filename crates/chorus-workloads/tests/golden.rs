@@ -11,7 +11,7 @@ use chorus_sim::frontend::{HostMemory, Program};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Metrics, Settings, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
-use chorus_workloads::WORKLOADS;
+use chorus_workloads::workloads;
 
 const SEED: u64 = 1;
 /// One machine with what is recorded of it.
@@ -172,12 +172,13 @@ fn results() -> String {
     for machine in &RECORDED {
         for protocol in PROTOCOLS.iter().copied().filter(|protocol| machine.protocols.contains(&protocol.name())) {
             let all = machine.all_under.contains(&protocol.name());
-            for workload in WORKLOADS.iter().filter(|workload| {
+            for workload in workloads().filter(|workload| {
                 let name = workload.name();
                 machine.sample.contains(&name) || (all && machine.others.contains(&name))
             }) {
                 if !workload.communicates() || protocol.promises().contains(&Promise::Communication) {
-                    let prepare = |memory: &mut HostMemory| workload.prepare(Scale::Quick, SEED, memory);
+                    let prepare =
+                        |memory: &mut HostMemory| workload.prepare(&workload.sizes_at(Scale::Quick), SEED, memory);
                     let fences = workload.communicates();
                     lines.push(run(machine.system, workload.name(), Scale::Quick, protocol, fences, prepare));
                 }

@@ -13,7 +13,8 @@ fn run(protocol: &'static dyn Protocol, workload: &str, bits: u64, fault: Option
     let width = protocol.parameters().iter().position(|spec| spec.key == "timestamp.bits").unwrap();
     settings.parameters.set(width, bits);
     let mut memory = HostMemory::default();
-    let mut program = chorus_workloads::find(workload).unwrap().prepare(Scale::Quick, 1, &mut memory);
+    let workload = chorus_workloads::find(workload).unwrap();
+    let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);
     simulate_with(&config, protocol, settings, program.as_mut(), memory)
 }
 

@@ -5,7 +5,7 @@ use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Values, find};
 use chorus_sim::frontend::HostMemory;
 use chorus_sim::{Settings, simulate_with};
 use chorus_system::{Scale, resolve};
-use chorus_workloads::{WORKLOADS, Workload};
+use chorus_workloads::Workload;
 
 /// GPUs and modules of each.
 const SHAPES: [(u32, u32); 12] =
@@ -20,7 +20,7 @@ const CHIPLETS: [&str; 7] =
 
 /// The workloads of a paper.
 fn workloads(paper: &str) -> Vec<&'static dyn Workload> {
-    WORKLOADS.iter().copied().filter(|workload| workload.source().contains(paper)).collect()
+    chorus_workloads::workloads().filter(|workload| workload.source().contains(paper)).collect()
 }
 
 fn protocols() -> Vec<&'static dyn Protocol> {
@@ -36,7 +36,7 @@ fn run_on_shape(system: &str, workload: &dyn Workload, protocol: &'static dyn Pr
 fn run(system: &str, set: &[String], workload: &dyn Workload, protocol: &'static dyn Protocol) {
     let config = resolve(system, Scale::Quick, set).unwrap().config;
     let mut memory = HostMemory::default();
-    let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
+    let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);
     let settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
     let name = format!("{} under {} on {system} {set:?}", workload.name(), protocol.name());
     match simulate_with(&config, protocol, settings, program.as_mut(), memory) {

@@ -4,14 +4,13 @@ use chorus_protocol::registry;
 use chorus_sim::frontend::HostMemory;
 use chorus_sim::{Settings, simulate_with};
 use chorus_system::{Scale, resolve};
-use chorus_workloads::WORKLOADS;
 
 /// Runs a workload and returns its cycles.
 fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], workload: &str) -> u64 {
     let name = format!("{workload} under {protocol} with {parameters:?} on {system} with {set:?}");
     let overrides: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
     let config = resolve(system, Scale::Quick, &overrides).unwrap().config;
-    let workload = WORKLOADS.iter().find(|known| known.name() == workload).unwrap();
+    let workload = chorus_workloads::find(workload).unwrap();
     let protocol = registry::find(protocol).unwrap();
     let mut settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
     for (key, value) in parameters {
@@ -19,7 +18,7 @@ fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], w
         settings.parameters.set(index, *value);
     }
     let mut memory = HostMemory::default();
-    let mut program = workload.prepare(Scale::Quick, 1, &mut memory);
+    let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);
     match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
         Ok(run) => {
             assert_eq!(run.check, Ok(()), "{name}");

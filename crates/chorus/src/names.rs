@@ -4,7 +4,7 @@ use chorus_lab::experiment::KnownNames;
 use chorus_lab::simulate;
 use chorus_protocol::registry::{PROTOCOLS, Protocol};
 use chorus_system::SYSTEMS;
-use chorus_workloads::WORKLOADS;
+use chorus_workloads::workloads;
 
 use crate::failure::Failure;
 
@@ -22,7 +22,7 @@ impl Names {
         Names {
             systems: SYSTEMS.iter().map(|system| system.name).collect(),
             protocols: PROTOCOLS.iter().map(|protocol| protocol.name()).collect(),
-            workloads: WORKLOADS.iter().map(|workload| workload.name()).collect(),
+            workloads: workloads().map(|workload| workload.name()).collect(),
         }
     }
 

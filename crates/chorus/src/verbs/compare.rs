@@ -12,7 +12,7 @@ use chorus_lab::simulate::{build, find_protocol, find_workload, simulate, unknow
 use chorus_lab::store::Store;
 use chorus_protocol::registry::PROTOCOLS;
 use chorus_system::{SYSTEMS, Scale};
-use chorus_workloads::WORKLOADS;
+use chorus_workloads::workloads;
 use clap::Args;
 use comfy_table::Table;
 
@@ -141,7 +141,7 @@ fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
     Ok(Selection {
         systems,
         protocols: chosen(&arguments.protocols, PROTOCOLS.iter().map(|protocol| protocol.name())),
-        workloads: chosen(&arguments.workloads, WORKLOADS.iter().map(|workload| workload.name())),
+        workloads: chosen(&arguments.workloads, workloads().map(|workload| workload.name())),
         baselines,
         scale: arguments.scale.scale,
     })

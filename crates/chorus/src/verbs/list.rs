@@ -3,7 +3,7 @@
 use chorus_lab::paper::{self, PAPERS};
 use chorus_protocol::registry::{PROTOCOLS, Protocol};
 use chorus_system::{SYSTEMS, Scale};
-use chorus_workloads::WORKLOADS;
+use chorus_workloads::workloads;
 use clap::{Args, ValueEnum};
 use comfy_table::Table;
 use serde_json::{Map, Value, json};
@@ -57,8 +57,7 @@ impl Kind {
         match self {
             Kind::Systems => SYSTEMS.iter().map(|system| system_entry(system.name)).collect(),
             Kind::Protocols => Ok(PROTOCOLS.iter().map(|protocol| protocol_entry(*protocol)).collect()),
-            Kind::Workloads => Ok(WORKLOADS
-                .iter()
+            Kind::Workloads => Ok(workloads()
                 .map(|workload| {
                     json!({
                         "name": workload.name(),

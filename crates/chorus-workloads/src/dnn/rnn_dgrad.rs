@@ -1,0 +1,130 @@
+//! `rnn-dgrad`: the gradients of a recurrent layer with respect to its states, back through time.
+//!
+//! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (RNN layer 4, DGRAD); back-propagation through
+//! time (Werbos, Proceedings of the IEEE 1990) of the layer of `rnn-fw`. From the last time step to the first, the
+//! product of the transposed recurrent weights and the gradient of the step behind is added to the gradient that comes
+//! from above, and multiplied with the derivative of the hyperbolic tangent.
+//!
+//! Two kernels per time step: the product (`recurrent.rs`) and the derivative, which replaces the gradient from above
+//! by its result. Sharing: as in `rnn-fw`, the gradient of a step is written by all and read whole by all. But weights
+//! that are stored by rows are read by columns: each of their pages holds something for every work-group, so that most
+//! modules read most of their weights from another one, again in each step.
+//!
+//! A first kernel fills the weights with random numbers in the order of memory, as DeepBench's benchmark of this layer
+//! does, and so leaves some of them in every module. Without it all modules would race for every page.
+//!
+//! Left out: the products with the transposed weights of the input, which follow for all time steps at once.
+//!
+//! Arithmetic of the derivative: 4 instructions for index and addresses, 2 per partial sum, 1 to add the gradient from
+//! above, 2 for the derivative.
+
+use chorus_sim::frontend::{Buf, HostMemory, Wave};
+use chorus_system::Scale;
+
+use crate::dnn::recurrent::{Packing, Partials, Step, elementwise, tanh_gradient};
+use crate::generator::SplitMix64;
+use crate::program::{HostProgram, Output};
+use crate::registry::{Paper, Suite, Workload};
+use crate::size::Sizes;
+
+/// Instructions of a random number: 15 for the additions, products and shifts of 64 bits, 5 to convert and scale.
+const FILL_ALU: u32 = 20;
+
+/// The data gradient.
+pub struct RnnDataGradient;
+
+/// The product of a time step, and the time steps. Sizes are those of `rnn-fw`, with as many time steps as fill Table
+/// III's 29 MB at the paper scale; 9 million line accesses. The quick scale takes 2.4 MB and 0.24 million line
+/// accesses, the medium scale about four times as many.
+fn size(scale: Scale) -> (Step, u32) {
+    let step = |hidden, batch| Step { rows: hidden, batch, depth: hidden, splits: 4, packing: Packing::Transposed };
+    match scale {
+        Scale::Quick => (step(512, 16), 16),
+        Scale::Medium => (step(1024, 32), 8),
+        Scale::Paper => (step(1760, 64), 16),
+    }
+}
+
+/// Draws one weight per work-item.
+async fn fill(w: Wave, seed: u64, limit: f32, weights: Buf<f32>) {
+    let element = w.global_ids();
+    w.alu(2 + FILL_ALU).await;
+    w.store(weights, element, element.map(|element| draw_weight(seed, limit, element)));
+}
+
+fn draw_weight(seed: u64, limit: f32, element: u32) -> f32 {
+    SplitMix64::at(seed, u64::from(element)).between_f32(-limit, limit)
+}
+
+/// Adds the partial sums to the gradient from above and goes back through the hyperbolic tangent.
+async fn differentiate(w: Wave, gradient: Buf<f32>, partials: Partials, state: Buf<f32>) {
+    let element = w.global_ids();
+    w.alu(4).await;
+    let (above, states) = (w.load(gradient, element), w.load(state, element));
+    let sum = partials.sum(&w, element).await;
+    let total = above.await + sum;
+    w.alu(3).await;
+    w.store(gradient, element, total.zip(states.await, tanh_gradient));
+}
+
+impl Workload for RnnDataGradient {
+    fn name(&self) -> &'static str {
+        "rnn-dgrad"
+    }
+
+    fn title(&self) -> &'static str {
+        "Recurrent layer, data gradient"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Steps gradients back through time; all read what all wrote a kernel before, and weights of other modules."
+    }
+
+    fn suite(&self) -> Suite {
+        Suite::Dnn
+    }
+
+    fn papers(&self) -> &'static [Paper] {
+        &[Paper::Hmg]
+    }
+
+    fn source(&self) -> &'static str {
+        "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, \
+         section VI (RNN layer 4, DGRAD); Werbos, Backpropagation Through Time, Proceedings of the IEEE 1990"
+    }
+
+    fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        let (step, times) = size(sizes.scale());
+        let len = step.batch * step.rows;
+        let (weights_len, limit) = (step.rows * step.depth, 2.0 / (step.depth as f32).sqrt());
+        let weights: Vec<f32> = (0..weights_len).map(|element| draw_weight(seed, limit, element)).collect();
+        let mut generator = SplitMix64::at(seed, u64::from(weights_len));
+        let mut draw =
+            |len: u32, limit: f32| -> Vec<f32> { (0..len).map(|_| generator.between_f32(-limit, limit)).collect() };
+        let (states, mut gradients) = (draw(times * len, 1.0), draw(times * len, 1.0));
+        let weight_buf = memory.alloc::<f32>(weights.len());
+        let (state_buf, gradient_buf) = (memory.alloc_from(&states), memory.alloc_from(&gradients));
+        let partial = memory.alloc(step.partial_len());
+        let at = |buf: Buf<f32>, time: u32| buf.slice((time * len) as usize, len as usize);
+        let mut kernels = vec![elementwise("fill", weights_len, move |w| fill(w, seed, limit, weight_buf))];
+        let mut sums = vec![0.0; len as usize];
+        for time in (0..times).rev() {
+            let mut partials = Partials { buf: partial, splits: 0, len };
+            let range = (time * len) as usize..((time + 1) * len) as usize;
+            if time + 1 < times {
+                kernels.push(step.kernel("product", weight_buf, at(gradient_buf, time + 1), partial));
+                partials.splits = step.splits;
+                let behind = &gradients[range.end..][..len as usize];
+                sums = Partials::reference(&step.reference(&weights, behind), len as usize);
+            }
+            let (gradient, state) = (at(gradient_buf, time), at(state_buf, time));
+            kernels.push(elementwise("derivative", len, move |w| differentiate(w, gradient, partials, state)));
+            for ((gradient, sum), state) in gradients[range.clone()].iter_mut().zip(&sums).zip(&states[range]) {
+                *gradient = tanh_gradient(*gradient + sum, *state);
+            }
+        }
+        let outputs =
+            vec![Output::new("weights", weight_buf, &weights), Output::new("gradients", gradient_buf, &gradients)];
+        HostProgram::new(kernels, outputs)
+    }
+}

@@ -1,0 +1,107 @@
+//! `rnn-fw`: the forward pass of a recurrent layer over the time steps of a minibatch.
+//!
+//! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (RNN layer 4, FW); the simple recurrent layer of
+//! Elman (Cognitive Science 1990), as cuDNN runs it (Appleyard, Kocisky, Blunsom: Optimizing Performance of Recurrent
+//! Neural Networks on GPUs, 2016): the products of the input with its weights are made for all time steps at once
+//! before, and each step adds the product of the recurrent weights and the last state and takes the hyperbolic tangent.
+//!
+//! Two kernels per time step: the product (`recurrent.rs`) and the activation. Sharing: the weights are read again in
+//! each step, each row by one module, and never written. The state of a step is written by all work-groups of the
+//! activation, element by element, and read whole by all work-groups of the next product; the partial sums go the
+//! opposite way. Nothing is used for long but the weights.
+//!
+//! Left out: the input's products, which are the same kind of product without dependences (`lstm` has them).
+//!
+//! Arithmetic of the activation: 4 instructions for index and addresses, 2 per partial sum, 1 to add the input, and the
+//! hyperbolic tangent.
+
+use chorus_sim::frontend::{Buf, HostMemory, Wave};
+use chorus_system::Scale;
+
+use crate::dnn::recurrent::{Packing, Partials, Step, TANH_ALU, elementwise, tanh};
+use crate::generator::SplitMix64;
+use crate::program::{HostProgram, Output};
+use crate::registry::{Paper, Suite, Workload};
+use crate::size::Sizes;
+
+/// The forward pass.
+pub struct RnnForward;
+
+/// The product of a time step, and the time steps. The paper scale takes Table III's 40 MB: 1760 units are the size of
+/// DeepBench's simple recurrent layers, 64 one of its minibatches, and 28 time steps fill the rest; 17 million line
+/// accesses. Weights and states almost fit all second-level caches together, on both machines: the quick scale takes
+/// 2.4 MB and 0.24 million line accesses, with as many elements of the minibatch for each unit as the paper scale. The
+/// medium scale doubles both and halves the time steps.
+fn size(scale: Scale) -> (Step, u32) {
+    let step = |hidden, batch| Step { rows: hidden, batch, depth: hidden, splits: 4, packing: Packing::Panels };
+    match scale {
+        Scale::Quick => (step(512, 16), 16),
+        Scale::Medium => (step(1024, 32), 8),
+        Scale::Paper => (step(1760, 64), 28),
+    }
+}
+
+/// Adds input and partial sums and takes the hyperbolic tangent.
+async fn activate(w: Wave, input: Buf<f32>, partials: Partials, state: Buf<f32>) {
+    let element = w.global_ids();
+    w.alu(4).await;
+    let load = w.load(input, element);
+    let sum = partials.sum(&w, element).await;
+    let input = load.await;
+    w.alu(1 + TANH_ALU).await;
+    w.store(state, element, (input + sum).map(tanh));
+}
+
+impl Workload for RnnForward {
+    fn name(&self) -> &'static str {
+        "rnn-fw"
+    }
+
+    fn title(&self) -> &'static str {
+        "Recurrent layer, forward"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Steps a recurrent layer through time; every work-group reads the state that all of them wrote a kernel before."
+    }
+
+    fn suite(&self) -> Suite {
+        Suite::Dnn
+    }
+
+    fn papers(&self) -> &'static [Paper] {
+        &[Paper::Hmg]
+    }
+
+    fn source(&self) -> &'static str {
+        "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, \
+         section VI (RNN layer 4, FW); Elman, Finding Structure in Time, Cognitive Science 1990"
+    }
+
+    fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        let (step, times) = size(sizes.scale());
+        let len = step.batch * step.rows;
+        let mut generator = SplitMix64::new(seed);
+        let limit = 2.0 / (step.depth as f32).sqrt();
+        let weights: Vec<f32> = (0..step.rows * step.depth).map(|_| generator.between_f32(-limit, limit)).collect();
+        let inputs: Vec<f32> = (0..times * len).map(|_| generator.between_f32(-1.0, 1.0)).collect();
+        let mut state: Vec<f32> = (0..len).map(|_| generator.between_f32(-1.0, 1.0)).collect();
+        let (weight_buf, input_buf) = (memory.alloc_from(&weights), memory.alloc_from(&inputs));
+        let first = memory.alloc_from(&state);
+        let states = memory.alloc::<f32>((times * len) as usize);
+        let partials = Partials { buf: memory.alloc(step.partial_len()), splits: step.splits, len };
+        let at = |buf: Buf<f32>, time: u32| buf.slice((time * len) as usize, len as usize);
+        let (mut kernels, mut expected) = (Vec::new(), Vec::new());
+        for time in 0..times {
+            let before = if time == 0 { first } else { at(states, time - 1) };
+            kernels.push(step.kernel("product", weight_buf, before, partials.buf));
+            let (input, after) = (at(input_buf, time), at(states, time));
+            kernels.push(elementwise("activation", len, move |w| activate(w, input, partials, after)));
+            let sums = Partials::reference(&step.reference(&weights, &state), len as usize);
+            let input = inputs[(time * len) as usize..].iter();
+            state = input.zip(&sums).map(|(input, sum)| tanh(input + sum)).collect();
+            expected.extend_from_slice(&state);
+        }
+        HostProgram::new(kernels, vec![Output::new("states", states, &expected)])
+    }
+}

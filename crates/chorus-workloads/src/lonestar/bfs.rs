@@ -1,0 +1,237 @@
+//! `bfs`: breadth-first search in a road network.
+//!
+//! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Lonestar_bfs-road-fla`; bfs of LonestarGPU
+//! (Burtscher, Nasre and Pingali, IISWC 2012), the topology-driven version: a work-item per node, in every launch. A
+//! kernel gives every node the distance of one never reached, and then there is a launch per level: the work-items
+//! whose node has the distance of the level visit its neighbours, give those never reached the next distance, and set
+//! a flag that tells the host to launch again. The graph is `road_like` of `graph/generate.rs`, or the user's own.
+//!
+//! Sharing: nodes of one region have adjacent numbers, so most neighbours belong to the same work-group or to one
+//! nearby; at the borders of regions a work-group reads and writes distances that another one, maybe on another GPU,
+//! will read in the next launch. Distances are read by their owners in every launch and written once. The arcs of a
+//! node are read once. Several work-items may find one node in the same launch, and all store the same distance, so
+//! it matters to nobody whose store comes first, and no atomic is needed. The flag is one word that many wavefronts
+//! of a launch write, with the same number.
+//!
+//! Left out: the table that maps a node to its number in the original (nobody renumbers), and the relaxation of
+//! distances that are merely too large: launches go level by level, which makes their number the same on every machine.
+//!
+//! Arcs are walked both ways, whatever the file says: many collections list an undirected edge once. The search begins
+//! in the middle of the generated map, or in the lowest node of the largest component of a user's graph.
+//!
+//! Arithmetic: 5 instructions for the node's number, its test against the end, its address and the test of its
+//! distance; 2 before the loop; per arc 6: the loop's test and branch, two addresses, the test of the distance and the
+//! store's predicate.
+
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_system::Scale;
+
+use crate::graph::{Graph, road_like};
+use crate::program::{HostProgram, Output};
+use crate::registry::{OnGraph, Paper, Suite, Workload};
+use crate::size::Sizes;
+
+const WAVES_PER_GROUP: u32 = 4;
+const NODES_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
+const REGISTERS_PER_ITEM: u32 = 16;
+
+/// The distance of a node that was never reached.
+const UNREACHED: u32 = u32::MAX;
+
+/// Breadth-first search.
+pub struct Bfs;
+
+/// Crossings of the map in x and in y. A node takes 12 bytes and its arcs 10, so 0.4 and 5.8 MB; the network of
+/// Florida, with 1.07 million nodes, takes the paper's 26 MB. Every launch reads all distances, and the number of
+/// launches grows with the side, about 140 and 530: 0.16 and 5.7 million line accesses in all, and 0.6 million at
+/// medium scale. Florida's size would take about 40 million.
+fn side(scale: Scale) -> u32 {
+    match scale {
+        Scale::Quick => 128,
+        Scale::Medium => 216,
+        Scale::Paper => 512,
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Data {
+    nodes: u32,
+    source: u32,
+    first_arcs: Buf<u32>,
+    degrees: Buf<u32>,
+    targets: Buf<u32>,
+    distances: Buf<u32>,
+    changed: Buf<u32>,
+}
+
+/// The kernel before the first level.
+async fn initialize(w: Wave, data: Data) {
+    let nodes = w.global_ids();
+    let inside = nodes.below(data.nodes);
+    w.alu(3).await;
+    let distances = nodes.map(|node| if node == data.source { 0 } else { UNREACHED });
+    w.store_where(inside, data.distances, nodes, distances);
+}
+
+/// Visits the neighbours of the nodes at distance `level`.
+async fn relax(w: Wave, data: Data, level: u32) {
+    let nodes = w.global_ids();
+    let inside = nodes.below(data.nodes);
+    w.alu(5).await;
+    let distances = w.load_where(inside, data.distances, nodes).await;
+    let active = inside & distances.where_(|distance| distance == level);
+    if !active.any() {
+        return;
+    }
+    let (first, degrees) =
+        w.join(w.load_where(active, data.first_arcs, nodes), w.load_where(active, data.degrees, nodes)).await;
+    w.alu(2).await;
+    let mut found = Mask::NONE;
+    for arc in 0.. {
+        let lanes = active & degrees.where_(|degree| arc < degree);
+        w.alu(6).await;
+        if !lanes.any() {
+            break;
+        }
+        let targets = w.load_where(lanes, data.targets, first + arc).await;
+        let distances = w.load_where(lanes, data.distances, targets).await;
+        let fresh = lanes & distances.where_(|distance| distance == UNREACHED);
+        if fresh.any() {
+            w.store_where(fresh, data.distances, targets, Lanes::splat(level + 1));
+            found = found | fresh;
+        }
+    }
+    if found.any() {
+        w.store_one(data.changed, 0, level + 1);
+    }
+}
+
+/// The search in `graph`, whose arcs go both ways, from `source`.
+fn search(graph: &Graph, source: u32, memory: &mut HostMemory) -> HostProgram {
+    let offsets = graph.offsets();
+    let degrees: Vec<u32> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let data = Data {
+        nodes: graph.nodes(),
+        source,
+        first_arcs: memory.alloc_from(&offsets[..degrees.len()]),
+        degrees: memory.alloc_from(&degrees),
+        targets: memory.alloc_from(graph.targets()),
+        distances: memory.alloc(degrees.len()),
+        changed: memory.alloc(1),
+    };
+    let distances: Vec<u32> =
+        graph.distances(source).into_iter().map(|distance| distance.unwrap_or(UNREACHED)).collect();
+    let last = distances.iter().copied().filter(|&distance| distance != UNREACHED).max().unwrap_or(0);
+    let outputs =
+        vec![Output::new("distances", data.distances, &distances), Output::new("changed", data.changed, &[last])];
+    let work_groups = data.nodes.div_ceil(NODES_PER_GROUP);
+    let own = |kernel: Kernel, buf: Buf<u32>, mode: AccessMode| {
+        kernel.access_parts(buf, mode, move |share| vec![share.elements(NODES_PER_GROUP, buf.len())])
+    };
+    let mut launched = 0;
+    let next = move |memory: &HostMemory| {
+        let kernel = match launched {
+            0 => {
+                let kernel = Kernel::new("initialize", work_groups, WAVES_PER_GROUP, move |w| initialize(w, data));
+                own(kernel, data.distances, AccessMode::ReadWrite)
+            }
+            // The flag holds the last distance given. A machine that loses writes must not make the host go on for ever.
+            _ if memory.get(data.changed, 0) + 1 < launched || launched > last + 1 => return None,
+            _ => {
+                let level = launched - 1;
+                let kernel = Kernel::new("relax", work_groups, WAVES_PER_GROUP, move |w| relax(w, data, level))
+                    .access(data.targets, AccessMode::Read)
+                    .access(data.distances, AccessMode::ReadWrite)
+                    .access(data.changed, AccessMode::ReadWrite);
+                own(own(kernel, data.first_arcs, AccessMode::Read), data.degrees, AccessMode::Read)
+            }
+        };
+        launched += 1;
+        Some(kernel.registers(REGISTERS_PER_ITEM))
+    };
+    HostProgram::deciding(next, outputs)
+}
+
+/// The search in a graph that was brought along, from the lowest node of its largest component.
+fn search_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram {
+    let graph = graph.undirected();
+    search(&graph, graph.largest_component(), memory)
+}
+
+impl Workload for Bfs {
+    fn name(&self) -> &'static str {
+        "bfs"
+    }
+
+    fn title(&self) -> &'static str {
+        "Breadth-first search"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Finds the distance of every node of a road network from one of them, one kernel per level."
+    }
+
+    fn suite(&self) -> Suite {
+        Suite::Lonestar
+    }
+
+    fn papers(&self) -> &'static [Paper] {
+        &[Paper::Hmg]
+    }
+
+    fn source(&self) -> &'static str {
+        "Ren et al., HMG, HPCA 2020, section VI, Table III (bfs); \
+         LonestarGPU bfs (Burtscher, Nasre and Pingali, IISWC 2012)"
+    }
+
+    fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        let side = side(sizes.scale());
+        // The numbering begins with the four quarters of the map, so its last quarter begins in the middle.
+        search(&road_like(side, seed), side * side / 4 * 3, memory)
+    }
+
+    fn on_graph(&self) -> Option<OnGraph> {
+        Some(search_own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_sim::frontend::flat;
+
+    use super::*;
+    use crate::graph::{Edge, rmat};
+
+    fn edge(from: u32, to: u32) -> Edge {
+        Edge { from, to, weight: 1 }
+    }
+
+    #[test]
+    fn an_own_graph_is_searched_from_the_lowest_node_of_its_largest_component() {
+        let graph = Graph::from_arcs(7, &[edge(0, 1), edge(6, 2), edge(4, 2), edge(5, 5)], false);
+        let mut memory = HostMemory::default();
+        let mut program = search_own(&graph, 1, &mut memory);
+        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
+        let distances = &memory.words()[program.outputs()[0].words()];
+        assert_eq!(distances, [UNREACHED, UNREACHED, 0, UNREACHED, 1, UNREACHED, 1]);
+    }
+
+    #[test]
+    fn graphs_with_hubs_and_with_no_way_at_all_are_searched() {
+        for graph in [rmat(10, 4, 5), Graph::from_arcs(3, &[edge(1, 1)], false)] {
+            let mut memory = HostMemory::default();
+            let mut program = search_own(&graph, 1, &mut memory);
+            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_search_takes_so_many_levels() {
+        for seed in 1..4 {
+            let side = side(Scale::Quick);
+            let distances = road_like(side, seed).distances(side * side / 4 * 3);
+            let levels = distances.into_iter().flatten().max();
+            assert!((Some(100)..Some(200)).contains(&levels), "{levels:?}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Matrix products with a work-item per element and no tiling.
+//!
+//! The kernels of GEMM, 2MM and 3MM of PolyBench/GPU (Grauer-Gray et al., Auto-tuning a High-Level Language Targeted
+//! to GPU Codes, InPar 2012): a work-item walks along a row of the left and down a column of the right operand.
+//! (`gemm.rs` has the product of libraries, which goes through tiles in local data.)
+//!
+//! Sharing, where buffers are cut into blocks: a GPU has its rows of the left operand and of the result in its own
+//! memory, and reads all of the right operand, most of which is elsewhere. All GPUs walk through it from its first to
+//! its last row at about the same time. Each line of it is read by every wavefront of the 16 columns it holds: those of
+//! one work-group meet in an L1, those of other rows of the same GPU in its L2.
+//!
+//! Left out: the element of the result is written when the sum is complete. The original names it in every step, and a
+//! compiler that cannot tell the pointers apart stores it every time, to memory of the same GPU. The 16 elements of a
+//! line of the left operand, which work-items of a row read at the same address one by one, are read at once.
+//!
+//! A sum begins with what the target holds, if `beta` is given, and takes its terms in ascending order, each rounded
+//! before it is added.
+//!
+//! A step waits for its operands before the next one begins, as the loop is written, so work-groups keep about the same
+//! pace.
+//!
+//! Arithmetic: 8 instructions for the coordinates and 2 for the first addresses; for a step a multiply-add, 2
+//! addresses, 2 for the loop, and 1 more with a factor; 1 for `beta`; 1 for the last address.
+
+use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Wave};
+
+use crate::polybench::element_grid::{ElementGrid, WAVE_COLUMNS};
+
+/// Elements of a line of 64 bytes.
+const LINE: usize = WAVE_COLUMNS as usize;
+/// What the loop takes.
+const REGISTERS_PER_ITEM: u32 = 24;
+
+/// A matrix that lies row by row.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix {
+    /// What it lies in.
+    pub buf: Buf<f32>,
+    /// Number of rows.
+    pub rows: u32,
+    /// Number of columns.
+    pub columns: u32,
+}
+
+impl Matrix {
+    /// A matrix of zeros.
+    pub fn zero(memory: &mut HostMemory, rows: u32, columns: u32) -> Matrix {
+        Matrix { buf: memory.alloc((rows * columns) as usize), rows, columns }
+    }
+
+    /// A matrix of what `draw` gives.
+    pub fn drawn(memory: &mut HostMemory, rows: u32, columns: u32, draw: impl FnMut() -> f32) -> Matrix {
+        let values: Vec<f32> = std::iter::repeat_with(draw).take((rows * columns) as usize).collect();
+        Matrix { buf: memory.alloc_from(&values), rows, columns }
+    }
+}
+
+/// `target = beta target + alpha a b`, or without the first summand.
+#[derive(Clone, Copy, Debug)]
+pub struct NaiveProduct {
+    /// The left operand.
+    pub a: Matrix,
+    /// The right operand.
+    pub b: Matrix,
+    /// The result.
+    pub target: Matrix,
+    /// What products are multiplied by.
+    pub alpha: f32,
+    /// What the old values are multiplied by; none if they do not matter.
+    pub beta: Option<f32>,
+}
+
+impl NaiveProduct {
+    /// The launch that computes the product.
+    pub fn kernel(self, name: &'static str) -> Kernel {
+        let Matrix { rows, columns, .. } = self.target;
+        assert_eq!([self.a.rows, self.a.columns, self.b.columns], [rows, self.b.rows, columns], "shapes of {name}");
+        assert_eq!(self.b.rows as usize % LINE, 0, "steps of {name}");
+        let grid = ElementGrid { rows, columns };
+        grid.kernel(name, move |w| multiply(w, self, grid)).registers(REGISTERS_PER_ITEM)
+    }
+
+    /// The same on the host: the target's values, from those of the operands.
+    pub fn reference(&self, a: &[f32], b: &[f32], old: &[f32]) -> Vec<f32> {
+        let (columns, depth) = (self.target.columns as usize, self.b.rows as usize);
+        let mut target: Vec<f32> = match self.beta {
+            Some(beta) => old.iter().map(|old| old * beta).collect(),
+            None => vec![0.0; self.target.rows as usize * columns],
+        };
+        for (sums, factors) in target.chunks_exact_mut(columns).zip(a.chunks_exact(depth)) {
+            for (factor, row) in factors.iter().zip(b.chunks_exact(columns)) {
+                let factor = self.alpha * factor;
+                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += factor * value);
+            }
+        }
+        target
+    }
+}
+
+async fn multiply(w: Wave, product: NaiveProduct, grid: ElementGrid) {
+    let NaiveProduct { a, b, target, alpha, beta } = product;
+    let elements = grid.elements(&w).await;
+    if !elements.inside.any() {
+        return;
+    }
+    w.alu(2).await;
+    let mut sums = Lanes::splat(0.0);
+    if let Some(beta) = beta {
+        sums = w.load(target.buf, elements.places).await * beta;
+        w.alu(1).await;
+    }
+    // Lanes of a row have its 16 elements of a line between them.
+    let in_line = w.lane_ids() % WAVE_COLUMNS;
+    for first in (0..a.columns).step_by(LINE) {
+        let left = w.load(a.buf, elements.rows * a.columns + in_line + first).await;
+        for step in 0..LINE {
+            let right = w.load(b.buf, elements.columns + (first + step as u32) * b.columns).await;
+            w.alu(if alpha == 1.0 { 5 } else { 6 }).await;
+            for (lane, sum) in sums.0.iter_mut().enumerate() {
+                *sum += alpha * left[lane / LINE * LINE + step] * right[lane];
+            }
+        }
+    }
+    w.alu(1).await;
+    w.store_where(elements.inside, target.buf, elements.places, sums);
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_sim::frontend::flat;
+
+    use super::*;
+    use crate::generator::SplitMix64;
+
+    /// Multiplies random matrices and compares the result with the host's.
+    fn check([rows, columns, depth]: [u32; 3], alpha: f32, beta: Option<f32>) {
+        let mut generator = SplitMix64::new(4);
+        let mut memory = HostMemory::default();
+        let mut drawn = |rows, columns| Matrix::drawn(&mut memory, rows, columns, || generator.between_f32(-1.0, 1.0));
+        let [a, b, target] = [drawn(rows, depth), drawn(depth, columns), drawn(rows, columns)];
+        let product = NaiveProduct { a, b, target, alpha, beta };
+        let expected = product.reference(&memory.read(a.buf), &memory.read(b.buf), &memory.read(target.buf));
+        flat::run_kernel(&product.kernel("product"), &mut memory).unwrap();
+        assert_eq!(memory.read(target.buf), expected);
+    }
+
+    #[test]
+    fn products_are_those_of_the_host() {
+        check([8, 32, 16], 1.0, None);
+        check([24, 64, 48], 1.5, Some(0.5));
+    }
+
+    #[test]
+    fn products_that_work_groups_do_not_divide_are_computed_whole() {
+        check([11, 45, 32], 1.0, Some(2.0));
+        check([1, 3, 16], 2.0, None);
+    }
+
+    #[test]
+    fn the_reference_is_a_matrix_product() {
+        let matrix = |rows, columns| Matrix { buf: HostMemory::default().alloc(0), rows, columns };
+        let (a, b, target) = (matrix(2, 2), matrix(2, 2), matrix(2, 2));
+        let product = NaiveProduct { a, b, target, alpha: 2.0, beta: Some(10.0) };
+        let result = product.reference(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], &[1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(result, [48.0, 44.0, 86.0, 110.0]);
+    }
+}

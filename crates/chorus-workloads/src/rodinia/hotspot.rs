@@ -1,0 +1,63 @@
+//! `hotspot`: the temperature of a processor at the size of a GPU of several chiplets.
+//!
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Hotspot` with 512 x 512 cells, a pyramid of
+//! height 2 and 20 time steps; hotspot of Rodinia (Che et al., IISWC 2009). The program is that of `hsp`, in `hsp.rs`, with
+//! two time steps per launch.
+//!
+//! Sharing: a work-group computes 12 x 12 cells and reads two more on each side, so that chiplets read two rows of each
+//! other's temperatures in every launch. The power map is only read, by the same chiplet in every launch.
+
+use chorus_sim::frontend::HostMemory;
+use chorus_system::Scale;
+
+use crate::program::HostProgram;
+use crate::registry::{Paper, Suite, Workload};
+use crate::rodinia::hsp::{Size, heat};
+use crate::size::Sizes;
+
+/// Hotspot on chiplets.
+pub struct Hotspot;
+
+impl Size {
+    /// Two grids of temperature and one of power: 0.2 MB, 0.8 MB and Table II's 3.1 MB; a sixteenth and a quarter of its
+    /// cells. A wavefront takes about 11 accesses of lines of 64 bytes: 0.1, 0.4
+    /// and 1.7 million in all.
+    fn of_chiplets(scale: Scale) -> Size {
+        let cells = match scale {
+            Scale::Quick => 128,
+            Scale::Medium => 256,
+            Scale::Paper => 512,
+        };
+        Size { cells, launches: 10, pyramid: 2 }
+    }
+}
+
+impl Workload for Hotspot {
+    fn name(&self) -> &'static str {
+        "hotspot"
+    }
+
+    fn title(&self) -> &'static str {
+        "HotSpot, pyramid"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Steps the temperatures of a chip on a 2-D grid, two steps per kernel, tiles in local data."
+    }
+
+    fn suite(&self) -> Suite {
+        Suite::Rodinia
+    }
+
+    fn papers(&self) -> &'static [Paper] {
+        &[Paper::CpElide]
+    }
+
+    fn source(&self) -> &'static str {
+        "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Hotspot); Rodinia hotspot (Che et al., IISWC 2009)"
+    }
+
+    fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        heat(Size::of_chiplets(sizes.scale()), seed, memory)
+    }
+}

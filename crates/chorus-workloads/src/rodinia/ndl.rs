@@ -1,0 +1,57 @@
+//! `ndl`: sequence alignment at the size of the TC paper's machine.
+//!
+//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3. The program, its sharing and its arithmetic are those of
+//! `needleman_wunsch.rs`.
+
+use chorus_sim::frontend::HostMemory;
+use chorus_system::Scale;
+
+use crate::program::HostProgram;
+use crate::registry::{Paper, Suite, Workload};
+use crate::rodinia::needleman_wunsch::align;
+use crate::size::Sizes;
+
+/// Needleman-Wunsch.
+pub struct Ndl;
+
+/// Tiles in a row, so residues / 16. The longest anti-diagonal has as many work-groups as fit on the machine. Scores
+/// and similarities take 8.4 MB and 33.6 MB (2048 residues are Rodinia's usual input); a tile takes about 66 line
+/// accesses, so 0.3 and 1.1 million in all; the medium scale lies between, with 0.6 million.
+fn tiles(scale: Scale) -> u32 {
+    match scale {
+        Scale::Quick => 64,
+        Scale::Medium => 96,
+        Scale::Paper => 128,
+    }
+}
+
+impl Workload for Ndl {
+    fn name(&self) -> &'static str {
+        "ndl"
+    }
+
+    fn title(&self) -> &'static str {
+        "Needleman-Wunsch"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Aligns two sequences: tiles of a score matrix in local data, one kernel per anti-diagonal of tiles."
+    }
+
+    fn suite(&self) -> Suite {
+        Suite::Rodinia
+    }
+
+    fn papers(&self) -> &'static [Paper] {
+        &[Paper::Tc]
+    }
+
+    fn source(&self) -> &'static str {
+        "Singh et al., Cache Coherence for GPU Architectures, HPCA 2013, section 7 (NDL); \
+         Rodinia nw (Che et al., IISWC 2009)"
+    }
+
+    fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        align(tiles(sizes.scale()), seed, memory)
+    }
+}

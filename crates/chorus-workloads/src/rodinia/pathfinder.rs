@@ -1,0 +1,202 @@
+//! `pathfinder`: the cheapest way from the first to the last row of a grid, by dynamic programming.
+//!
+//! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Rodinia_pathfinder`; pathfinder of Rodinia (Che et
+//! al., IISWC 2009). A cell costs what its wall says and the least of the three cells above it. A work-group of 256
+//! work-items loads a stretch of the costs of one row into local data and computes 20 rows there before it writes back:
+//! with every row the stretch loses a cell at either end, so stretches of adjacent work-groups overlap by 40. A launch
+//! per 20 rows; two rows of costs take turns.
+//!
+//! Sharing: the wall is read once, but for the overlap, where two work-groups read it; costs are read in the next launch,
+//! mostly by the work-group that wrote them and at the ends of a stretch by its neighbours. So it streams, and what GPUs
+//! tell each other is the 40 cells of overlap at the borders of their parts.
+//!
+//! Left out: the copy of the new row in local data, where every work-item needs only its own.
+//!
+//! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses it with 200,000 columns.
+//!
+//! Arithmetic: 14 instructions for the bounds of the stretch, the clamped neighbours and the test against the grid's edge;
+//! per row 8: the loop's test, two tests of the shrinking stretch, the address, two minima, an addition and a select.
+
+use std::ops::Range;
+
+use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_system::Scale;
+
+use crate::generator::SplitMix64;
+use crate::program::{HostProgram, Output};
+use crate::registry::{Paper, Suite, Workload};
+use crate::size::Sizes;
+
+/// Cells of a stretch, and work-items of a work-group.
+const STRETCH: u32 = 256;
+const WAVES_PER_GROUP: u32 = STRETCH / LANES as u32;
+const REGISTERS_PER_ITEM: u32 = 20;
+/// Rows of a launch: Rodinia's usual pyramid height.
+const ROWS_PER_LAUNCH: u32 = 20;
+/// Cells that a work-group writes.
+const INSIDE: u32 = STRETCH - 2 * ROWS_PER_LAUNCH;
+/// Costs of a cell are below this, as in Rodinia.
+const COST_LIMIT: u32 = 10;
+
+/// Dynamic programming over rows.
+pub struct Pathfinder;
+
+/// Columns and rows. The wall takes 13 MB and the paper's 1.49 GiB (4 million columns are what gives it with Rodinia's
+/// usual 100 rows). A wavefront and row takes about two line accesses, since stretches begin anywhere in a line: 0.25
+/// and 31 million in all, and 1.0 million at medium scale.
+fn size(scale: Scale) -> (u32, u32) {
+    match scale {
+        Scale::Quick => (32_768, 100),
+        Scale::Medium => (131_072, 100),
+        Scale::Paper => (4_000_000, 100),
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Grid {
+    columns: u32,
+    /// The costs of every row but the first, row by row.
+    wall: Buf<u32>,
+}
+
+impl Grid {
+    /// The columns of a chiplet's work-groups, and `overlap` on either side.
+    fn columns_of(self, share: Share, overlap: u32) -> Range<usize> {
+        let groups = share.groups();
+        if groups.is_empty() {
+            return 0..0;
+        }
+        let first = (groups.start * INSIDE).saturating_sub(overlap);
+        first as usize..(groups.end * INSIDE + overlap).min(self.columns) as usize
+    }
+}
+
+/// Computes `rows` rows behind row `above`, whose costs are in `before`.
+async fn dynproc(w: Wave, grid: Grid, above: u32, rows: u32, before: Buf<u32>, after: Buf<u32>) {
+    let local = w.local_ids();
+    // Shifted by the overlap, so that cells before the first have a number too.
+    let shifted = local + w.work_group() * INSIDE;
+    let valid = shifted.where_(|at| (ROWS_PER_LAUNCH..ROWS_PER_LAUNCH + grid.columns).contains(&at));
+    let column = shifted.map(|at| at.saturating_sub(ROWS_PER_LAUNCH));
+    // At the edges of the grid a missing neighbour is the cell itself.
+    let west = Lanes::from_fn(|lane| if column[lane] == 0 { local[lane] } else { local[lane].wrapping_sub(1) });
+    let east = Lanes::from_fn(|lane| local[lane] + u32::from(column[lane] != grid.columns - 1));
+    w.alu(14).await;
+    let mut cost = Lanes::splat(0);
+    if valid.any() {
+        cost = w.load_where(valid, before, column).await;
+        w.lds_write(valid, local, cost);
+    }
+    w.barrier().await;
+
+    let mut computes = Mask::NONE;
+    for row in 0..rows {
+        computes = valid & local.where_(|local| (row + 1..STRETCH - 1 - row).contains(&local));
+        w.alu(8).await;
+        if computes.any() {
+            let wall = w.load_where(computes, grid.wall, column + (above + row) * grid.columns);
+            let [left, right]: [Lanes<u32>; 2] = [west, east].map(|neighbour| w.lds_read(computes, neighbour));
+            let up: Lanes<u32> = w.lds_read(computes, local);
+            let wall = wall.await;
+            cost = Lanes::from_fn(|lane| wall[lane] + left[lane].min(up[lane]).min(right[lane]));
+        }
+        w.barrier().await;
+        if row + 1 < rows {
+            if computes.any() {
+                w.lds_write(computes, local, cost);
+            }
+            w.barrier().await;
+        }
+    }
+    // What is left of the stretch after fewer rows than usual overlaps with the neighbours', who have the same costs.
+    if computes.any() {
+        w.store_where(computes, after, column, cost);
+    }
+}
+
+/// One row on the host.
+fn reference_row(wall: &[u32], above: &[u32]) -> Vec<u32> {
+    let last = above.len() - 1;
+    let least = |column: usize| above[column.saturating_sub(1)].min(above[column]).min(above[last.min(column + 1)]);
+    wall.iter().enumerate().map(|(column, cost)| cost + least(column)).collect()
+}
+
+impl Workload for Pathfinder {
+    fn name(&self) -> &'static str {
+        "pathfinder"
+    }
+
+    fn title(&self) -> &'static str {
+        "PathFinder"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Finds the cheapest way down a grid, row by row in local data, one kernel per 20 rows."
+    }
+
+    fn suite(&self) -> Suite {
+        Suite::Rodinia
+    }
+
+    fn papers(&self) -> &'static [Paper] {
+        &[Paper::Hmg, Paper::CpElide]
+    }
+
+    fn source(&self) -> &'static str {
+        "Ren et al., HMG, HPCA 2020, section VI, Table III (pathfinder); \
+         Dalmia et al., CPElide, MICRO 2024, Table II (Pathfinder); Rodinia pathfinder (Che et al., IISWC 2009)"
+    }
+
+    fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        let (columns, rows) = size(sizes.scale());
+        let mut generator = SplitMix64::new(seed);
+        let mut draw = || (0..columns).map(|_| generator.below(COST_LIMIT)).collect::<Vec<u32>>();
+        let first = draw();
+        let costs = [memory.alloc_from(&first), memory.alloc::<u32>(first.len())];
+        let grid = Grid { columns, wall: memory.alloc((columns * (rows - 1)) as usize) };
+        let starts: Vec<u32> = (0..rows - 1).step_by(ROWS_PER_LAUNCH as usize).collect();
+        let mut above = first.clone();
+        let mut expected = [first.clone(), first];
+        for row in 0..rows - 1 {
+            let wall = draw();
+            let place = grid.wall.start() as usize + (row * columns) as usize;
+            memory.words_mut()[place..place + wall.len()].copy_from_slice(&wall);
+            above = reference_row(&wall, &above);
+            if (row + 1) % ROWS_PER_LAUNCH == 0 || row + 2 == rows {
+                expected[(row / ROWS_PER_LAUNCH + 1) as usize % 2].clone_from(&above);
+            }
+        }
+        let launch = |(step, start): (usize, u32)| {
+            let [before, after] = [step, step + 1].map(|step| costs[step % 2]);
+            let taken = ROWS_PER_LAUNCH.min(rows - 1 - start);
+            Kernel::new("dynproc", columns.div_ceil(INSIDE), WAVES_PER_GROUP, move |w| {
+                dynproc(w, grid, start, taken, before, after)
+            })
+            .registers(REGISTERS_PER_ITEM)
+            .lds(STRETCH * 4)
+            .access_parts(grid.wall, AccessMode::Read, move |share| {
+                let Range { start: first, end } = grid.columns_of(share, ROWS_PER_LAUNCH);
+                let rows = (start..start + taken).map(|row| (row * columns) as usize);
+                rows.map(|row| row + first..row + end).collect()
+            })
+            .access_parts(before, AccessMode::Read, move |share| vec![grid.columns_of(share, ROWS_PER_LAUNCH)])
+            .access_parts(after, AccessMode::ReadWrite, move |share| {
+                vec![grid.columns_of(share, ROWS_PER_LAUNCH - taken)]
+            })
+        };
+        let kernels = starts.into_iter().enumerate().map(launch).collect();
+        let outputs =
+            vec![Output::new("even costs", costs[0], &expected[0]), Output::new("odd costs", costs[1], &expected[1])];
+        HostProgram::new(kernels, outputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_costs_its_wall_and_the_least_of_the_three_above() {
+        assert_eq!(reference_row(&[1, 1, 1, 1], &[5, 0, 7, 9]), [1, 1, 1, 8]);
+    }
+}
