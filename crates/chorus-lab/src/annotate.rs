@@ -6,7 +6,7 @@ use std::str::FromStr;
 use chorus_sim::frontend::{Annotated, HostMemory, Mismatch, Program, Recording};
 use serde::{Deserialize, Serialize};
 
-use crate::simulate::unknown;
+use chorus_registry::unknown;
 
 /// Who says what kernels access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -13,9 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use chorus_protocol::registry::Protocol;
+use chorus_registry::Registry;
 use chorus_system::Scale;
 
 use crate::annotate::Annotate;
+use crate::jobs;
 use crate::matrix::{Lab, MatrixError};
 use crate::progress::Progress;
 use crate::report::{self, IndexEntry, ReportError};
@@ -57,6 +60,8 @@ pub struct Selection {
 pub struct Request<'a> {
     /// What is compared.
     pub selection: &'a Selection,
+    /// Everything that can be named.
+    pub registry: &'a Registry,
     /// Where the store and the page go.
     pub out: &'a Path,
     /// Runs at the same time; 0 for as many as there are cores.
@@ -117,7 +122,8 @@ pub struct Comparison {
 }
 
 /// A machine with the protocols that it can have.
-struct Candidates {
+struct Candidates<'a> {
+    registry: &'a Registry,
     system: String,
     setups: Vec<(String, Setup)>,
     refused: Vec<(String, String)>,
@@ -130,8 +136,11 @@ type Outcomes = BTreeMap<RunSpec, Result<Measured, RunError>>;
 pub fn compare(request: &Request<'_>) -> Result<Comparison, CompareError> {
     let store = Store::open(&request.out.join(STORE_FILE))?;
     let selection = request.selection;
-    let machines =
-        selection.systems.iter().map(|system| candidates(system, selection)).collect::<Result<Vec<_>, _>>()?;
+    let machines = selection
+        .systems
+        .iter()
+        .map(|system| candidates(request.registry, system, selection))
+        .collect::<Result<Vec<_>, _>>()?;
     let specs = in_turn(&machines, selection);
     let mut outcomes = Outcomes::new();
     let (ran, reused) = make_runs(request, &store, &machines, &specs, &mut outcomes)?;
@@ -150,7 +159,7 @@ pub fn compare(request: &Request<'_>) -> Result<Comparison, CompareError> {
     report::write(request.out, PAGE_FILE, &page::render(&comparison, request.build, request.date))?;
     report::write(request.out, CSV_FILE, &data::csv(&comparison))?;
     let entry = IndexEntry { file: PAGE_FILE.to_owned(), title: TITLE.to_owned(), summary: comparison.summary() };
-    let index = write_index(vec![entry], request.out, request.date)?;
+    let index = write_index(request.registry, vec![entry], request.out, request.date)?;
     Ok(Comparison { index, ..comparison })
 }
 
@@ -200,16 +209,16 @@ fn spec(system: &str, protocol: &str, workload: &str, scale: Scale) -> RunSpec {
 }
 
 /// Builds a machine with every protocol, which shows those that it cannot have.
-fn candidates(system: &str, selection: &Selection) -> Result<Candidates, SetupError> {
+fn candidates<'a>(registry: &'a Registry, system: &str, selection: &Selection) -> Result<Candidates<'a>, SetupError> {
     let (mut setups, mut refused) = (Vec::new(), Vec::new());
     for protocol in &selection.protocols {
-        let setup = setup::resolve(&spec(system, protocol, "", selection.scale))?;
+        let setup = setup::resolve_idle(registry, &spec(system, protocol, "", selection.scale))?;
         match try_machine(&setup) {
             Ok(()) => setups.push((protocol.clone(), setup)),
             Err(error) => refused.push((protocol.clone(), first_line(&error.message).to_owned())),
         }
     }
-    Ok(Candidates { system: system.to_owned(), setups, refused })
+    Ok(Candidates { registry, system: system.to_owned(), setups, refused })
 }
 
 /// A message without its hints.
@@ -218,11 +227,14 @@ fn first_line(message: &str) -> &str {
 }
 
 /// The runs, a row of each machine in turn: whenever they end, all tables have grown alike.
-fn in_turn(machines: &[Candidates], selection: &Selection) -> Vec<RunSpec> {
+fn in_turn(machines: &[Candidates<'_>], selection: &Selection) -> Vec<RunSpec> {
     let mut specs = Vec::new();
     for workload in &selection.workloads {
         for machine in machines {
-            let runnable = machine.setups.iter().filter(|(_, setup)| refusal(setup.protocol, workload).is_none());
+            let runnable = machine
+                .setups
+                .iter()
+                .filter(|(_, setup)| machine.refusal(setup.protocol, workload, selection.scale).is_none());
             specs.extend(runnable.map(|(protocol, _)| spec(&machine.system, protocol, workload, selection.scale)));
         }
     }
@@ -233,7 +245,7 @@ fn in_turn(machines: &[Candidates], selection: &Selection) -> Vec<RunSpec> {
 fn make_runs(
     request: &Request<'_>,
     store: &Store,
-    machines: &[Candidates],
+    machines: &[Candidates<'_>],
     specs: &[RunSpec],
     outcomes: &mut Outcomes,
 ) -> Result<(usize, usize), CompareError> {
@@ -249,6 +261,7 @@ fn make_runs(
     let watch = Watch { shown: request.progress, deadline: request.deadline, cancel: request.cancel };
     watch.look();
     let lab = Lab {
+        registry: request.registry,
         store,
         runner: request.runner,
         build: request.build,
@@ -279,9 +292,19 @@ fn outcome(record: &Record) -> Result<Measured, RunError> {
     }
 }
 
-impl Candidates {
+impl Candidates<'_> {
+    /// Why a protocol does not run a workload on this machine.
+    fn refusal(&self, protocol: &dyn Protocol, workload: &str, scale: Scale) -> Option<RunError> {
+        let jobs = jobs::parse(self.registry, workload, scale).ok()?;
+        refusal(protocol, &jobs)
+    }
+
     fn table(&self, selection: &Selection, outcomes: &Outcomes) -> MachineTable {
-        let cell = |protocol: &str, setup: &Setup, workload: &str| match refusal(setup.protocol, workload) {
+        let cell = |protocol: &str, setup: &Setup, workload: &str| match self.refusal(
+            setup.protocol,
+            workload,
+            selection.scale,
+        ) {
             Some(error) => Cell::Cannot(error),
             None => match outcomes.get(&spec(&self.system, protocol, workload, selection.scale)) {
                 None => Cell::NotRun,

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use chorus_workloads::Workload;
+use chorus_registry::Registry;
+use chorus_system::Scale;
+use chorus_workloads::{Sizes, Workload};
 
 use crate::document::excerpt;
-use crate::simulate::find_workload;
 
 /// Separates workloads that run at the same time.
 const BESIDE: char = '+';
@@ -13,11 +14,13 @@ const BESIDE: char = '+';
 /// Separates a workload from its modules.
 const ON: char = '@';
 
-/// One of them.
+/// A workload that runs alone or beside others.
 #[derive(Clone)]
 pub struct Job {
-    /// What it is.
+    /// The workload.
     pub workload: &'static dyn Workload,
+    /// The values of its sizes.
+    pub sizes: Sizes,
     /// The modules that share its kernels; all where nothing is said.
     modules: Option<Range<u16>>,
 }
@@ -29,9 +32,9 @@ impl Job {
     }
 }
 
-/// What `text` names, or what to tell who asked for it.
-pub fn parse(text: &str) -> Result<Vec<Job>, String> {
-    text.split(BESIDE).map(job).collect()
+/// The jobs that `text` names, with the sizes of a scale; a message where it names none.
+pub fn parse(registry: &Registry, text: &str, scale: Scale) -> Result<Vec<Job>, String> {
+    text.split(BESIDE).map(|text| job(registry, text, scale)).collect()
 }
 
 /// The names of the workloads in `text`, without their modules.
@@ -39,12 +42,13 @@ pub fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(BESIDE).map(|job| job.split(ON).next().unwrap_or(job))
 }
 
-fn job(text: &str) -> Result<Job, String> {
+fn job(registry: &Registry, text: &str, scale: Scale) -> Result<Job, String> {
     let (name, modules) = match text.split_once(ON) {
         Some((name, modules)) => (name, Some(parse_modules(name, modules)?)),
         None => (text, None),
     };
-    Ok(Job { workload: find_workload(name)?, modules })
+    let workload = registry.expect_workload(name)?;
+    Ok(Job { workload, sizes: workload.sizes_at(scale), modules })
 }
 
 fn parse_modules(name: &str, text: &str) -> Result<Range<u16>, String> {
@@ -61,6 +65,10 @@ fn parse_modules(name: &str, text: &str) -> Result<Range<u16>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<Vec<Job>, String> {
+        super::parse(&Registry::standard(), text, Scale::Quick)
+    }
 
     fn parsed(text: &str) -> Vec<(&'static str, Range<u16>)> {
         let jobs = parse(text).unwrap();

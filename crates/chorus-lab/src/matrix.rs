@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use chorus_registry::Registry;
 use rayon::ThreadPoolBuilder;
 
 use crate::progress::Progress;
@@ -43,6 +44,8 @@ pub enum MatrixError {
 /// What runs are made with.
 #[derive(Clone, Copy)]
 pub struct Lab<'a> {
+    /// Everything that can be named.
+    pub registry: &'a Registry,
     /// Where finished runs are kept.
     pub store: &'a Store,
     /// Makes one run.
@@ -109,7 +112,7 @@ impl Lab<'_> {
         let mut seen = BTreeSet::new();
         let mut planned = Vec::new();
         for spec in specs.iter().filter(|spec| seen.insert(*spec)) {
-            let config_hash = setup::resolve(spec)
+            let config_hash = setup::resolve(self.registry, spec)
                 .map_err(|source| MatrixError::Setup { spec: Box::new(spec.clone()), source: Box::new(source) })?
                 .config_hash;
             let found = self.store.find(spec, &config_hash, self.build)?.filter(is_settled);

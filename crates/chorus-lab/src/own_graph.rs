@@ -3,14 +3,14 @@
 use std::fmt;
 use std::path::Path;
 
+use chorus_registry::{Registry, unknown};
+use chorus_workloads::Workload;
 use chorus_workloads::graph::{Graph, GraphError, GraphFormat, parse};
 use chorus_workloads::registry::OnGraph;
-use chorus_workloads::workloads;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::document::{did_you_mean, excerpt, nearest, quoted};
-use crate::simulate::find_workload;
+use crate::document::quoted;
 
 /// Bytes of a file that is read.
 const FILE_BYTES_MAX: u64 = 8 << 30;
@@ -69,12 +69,12 @@ pub struct OwnGraph {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OwnGraphError {
-    /// No workload of that name; the text says which there are.
-    UnknownWorkload(String),
     /// The workload takes no graph.
     NotTaken {
         /// The workload.
         workload: &'static str,
+        /// The workloads that take one.
+        takers: Vec<&'static str>,
     },
     /// No format of that name.
     UnknownFormat {
@@ -102,19 +102,12 @@ impl std::error::Error for OwnGraphError {}
 impl fmt::Display for OwnGraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OwnGraphError::UnknownWorkload(message) => f.write_str(message),
-            OwnGraphError::NotTaken { workload } => {
-                let takers: Vec<&str> = workloads()
-                    .filter(|workload| workload.on_graph().is_some())
-                    .map(|workload| workload.name())
-                    .collect();
-                write!(f, "--graph: workload {workload} takes no graph; those that do: {}", quoted(&takers))
+            OwnGraphError::NotTaken { workload, takers } => {
+                write!(f, "--graph: workload {workload} takes no graph; those that do: {}", quoted(takers))
             }
             OwnGraphError::UnknownFormat { given } => {
                 let known = GraphFormat::ALL.map(|format| format.name());
-                let nearest = nearest(given, &known);
-                let known = quoted(&known);
-                write!(f, "unknown graph format `{}`; known: {known}{}", excerpt(given), did_you_mean(&nearest))
+                f.write_str(&unknown("graph format", given, &known))
             }
             OwnGraphError::NoFormat { path } => {
                 let endings =
@@ -129,9 +122,8 @@ impl fmt::Display for OwnGraphError {
 }
 
 /// Reads the graph of a run.
-pub fn read(file: &GraphFile, workload: &str) -> Result<OwnGraph, OwnGraphError> {
-    let workload = find_workload(workload).map_err(OwnGraphError::UnknownWorkload)?;
-    let build = workload.on_graph().ok_or(OwnGraphError::NotTaken { workload: workload.name() })?;
+pub fn read(registry: &Registry, file: &GraphFile, workload: &dyn Workload) -> Result<OwnGraph, OwnGraphError> {
+    let build = workload.on_graph().ok_or_else(|| not_taken(registry, workload))?;
     let path = Path::new(&file.path);
     let format = match &file.format {
         Some(name) => {
@@ -149,6 +141,11 @@ pub fn read(file: &GraphFile, workload: &str) -> Result<OwnGraph, OwnGraphError>
         arcs: graph.arcs(),
     };
     Ok(OwnGraph { identity, graph, build })
+}
+
+fn not_taken(registry: &Registry, workload: &dyn Workload) -> OwnGraphError {
+    let takers = registry.workloads().iter().filter(|workload| workload.on_graph().is_some());
+    OwnGraphError::NotTaken { workload: workload.name(), takers: takers.map(|workload| workload.name()).collect() }
 }
 
 /// The contents of a plain file: a device or pipe may never end.

@@ -1,48 +1,10 @@
-//! The shipped papers, and experiment files of one's own.
+//! Papers and other experiments, found by name in the registry or read from a file.
+
+use chorus_registry::Registry;
 
 use crate::claim::{self, Statements};
 use crate::document::{DocumentError, excerpt, nearest, read_file};
 use crate::experiment::{Experiment, KnownNames};
-
-/// A paper that is part of Chorus. Its files are embedded, so it is found from any working directory.
-#[derive(Clone, Copy, Debug)]
-pub struct ShippedPaper {
-    /// The name used on the command line.
-    pub name: &'static str,
-    /// `experiments/NAME.toml`.
-    pub experiments: &'static str,
-    /// `claims/NAME.toml`.
-    pub claims: &'static str,
-}
-
-/// Every shipped paper.
-pub const PAPERS: &[ShippedPaper] = &[
-    ShippedPaper {
-        name: "tc",
-        experiments: include_str!("../../../experiments/tc.toml"),
-        claims: include_str!("../../../claims/tc.toml"),
-    },
-    ShippedPaper {
-        name: "hmg",
-        experiments: include_str!("../../../experiments/hmg.toml"),
-        claims: include_str!("../../../claims/hmg.toml"),
-    },
-    ShippedPaper {
-        name: "rec",
-        experiments: include_str!("../../../experiments/rec.toml"),
-        claims: include_str!("../../../claims/rec.toml"),
-    },
-    ShippedPaper {
-        name: "cpelide",
-        experiments: include_str!("../../../experiments/cpelide.toml"),
-        claims: include_str!("../../../claims/cpelide.toml"),
-    },
-    ShippedPaper {
-        name: "spandex",
-        experiments: include_str!("../../../experiments/spandex.toml"),
-        claims: include_str!("../../../claims/spandex.toml"),
-    },
-];
 
 /// A paper: its experiments and what it states.
 #[derive(Clone, Debug)]
@@ -53,19 +15,26 @@ pub struct Paper {
     pub statements: Statements,
 }
 
-/// Finds a paper by its name, or reads the experiment file at a path: whatever ends in `.toml` or contains a separator.
-pub fn load(name_or_path: &str, known: &KnownNames<'_>) -> Result<Paper, DocumentError> {
-    if let Some(shipped) = PAPERS.iter().find(|shipped| shipped.name == name_or_path) {
-        let name = shipped.name;
-        let experiment = Experiment::read(&format!("experiments/{name}.toml"), shipped.experiments, known)?;
-        let statements = claim::read(&format!("claims/{name}.toml"), shipped.claims, &experiment)?;
+/// Finds an experiment by its name, or reads the experiment file at a path: whatever ends in `.toml` or contains a separator.
+pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentError> {
+    let known = KnownNames {
+        systems: &registry.system_names(),
+        protocols: &registry.protocol_names(),
+        workloads: &registry.workload_names(),
+    };
+    if let Some(found) = registry.find_experiment(name_or_path) {
+        let experiment = Experiment::read(found.file, found.text, &known)?;
+        let statements = match found.claims {
+            "" => Statements::default(),
+            claims => claim::read(&format!("claims/{name_or_path}.toml"), claims, &experiment)?,
+        };
         return Ok(Paper { experiment, statements });
     }
     if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
-        let experiment = Experiment::read(name_or_path, &read_file(name_or_path)?, known)?;
+        let experiment = Experiment::read(name_or_path, &read_file(name_or_path)?, &known)?;
         return Ok(Paper { experiment, statements: Statements::default() });
     }
-    let names: Vec<String> = PAPERS.iter().map(|shipped| shipped.name.to_owned()).collect();
+    let names: Vec<String> = registry.experiment_names().into_iter().map(str::to_owned).collect();
     Err(DocumentError::UnknownPaper {
         given: excerpt(name_or_path),
         nearest: nearest(name_or_path, &names),

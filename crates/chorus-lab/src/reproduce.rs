@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use chorus_registry::Registry;
 use chorus_system::Scale;
 use serde_json::{Value, json};
 
@@ -31,6 +32,8 @@ pub const INDEX_FILE: &str = "index.html";
 /// What is reproduced, and with what.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
+    /// Everything that can be named.
+    pub registry: &'a Registry,
     /// The papers.
     pub papers: &'a [Paper],
     /// Whether only the headline figure of each is made.
@@ -172,6 +175,7 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduction, ReproduceError> 
     let store = Store::open(&request.out.join(STORE_FILE))?;
     let specs: Vec<RunSpec> = request.papers.iter().flat_map(|paper| runs(paper, request)).collect();
     let lab = Lab {
+        registry: request.registry,
         store: &store,
         runner: request.runner,
         build: request.build,
@@ -194,7 +198,7 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduction, ReproduceError> 
     }
     let index = match matrix.cancelled {
         true => None,
-        false => Some(write_index(entries, request.out, request.date)?),
+        false => Some(write_index(request.registry, entries, request.out, request.date)?),
     };
     let store = store.path().to_owned();
     Ok(Reproduction { papers, store, index, ran: matrix.ran, reused: matrix.reused, cancelled: matrix.cancelled })
@@ -261,8 +265,13 @@ fn write_page(
 }
 
 /// Lists the pages written now, and those that lie there from before: of other shipped papers, and the comparison of all protocols.
-pub(crate) fn write_index(mut entries: Vec<IndexEntry>, out: &Path, date: &str) -> Result<PathBuf, ReportError> {
-    let shipped = crate::paper::PAPERS.iter().map(|shipped| (format!("{}.html", shipped.name), shipped.name));
+pub(crate) fn write_index(
+    registry: &Registry,
+    mut entries: Vec<IndexEntry>,
+    out: &Path,
+    date: &str,
+) -> Result<PathBuf, ReportError> {
+    let shipped = registry.experiment_names().into_iter().map(|name| (format!("{name}.html"), name));
     for (file, title) in shipped.chain([(comparison::PAGE_FILE.to_owned(), comparison::TITLE)]) {
         if !entries.iter().any(|entry| entry.file == file) && out.join(&file).is_file() {
             let summary = "a page from an earlier invocation".to_owned();

@@ -108,6 +108,9 @@ pub struct RunResult {
     /// The values of the protocol's parameters by their keys.
     #[serde(default)]
     pub parameters: BTreeMap<String, u64>,
+    /// The values of the workload's sizes by their keys.
+    #[serde(default)]
+    pub sizes: BTreeMap<String, u64>,
     /// The graph that the program worked on instead of a generated one.
     #[serde(default)]
     pub graph: Option<GraphIdentity>,
@@ -150,6 +153,7 @@ impl RunResult {
             "set": self.spec.set,
             "annotate": self.spec.annotate.name(),
             "parameters": self.parameters,
+            "sizes": self.sizes,
             "graph": self.graph,
             "config_hash": self.config_hash,
             "chorus_version": self.chorus_version,

@@ -1,7 +1,8 @@
-//! A run's machine and the parameters of its protocol, resolved from names and overrides.
+//! A run's machine, the parameters of its protocol and the sizes of its workload, resolved from names and overrides.
 //!
-//! An override `KEY=VALUE` whose key the protocol declares as a parameter goes to the protocol, every other to the system. This is
-//! the one place that decides it, so that a single run and a planned matrix accept and refuse the same.
+//! An override `KEY=VALUE` goes to the workload where its key begins with `workload.`, to the protocol where the protocol declares the
+//! key as a parameter, and to the system otherwise. This is the one place that decides it, so that a single run and a planned matrix
+//! accept and refuse the same.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,16 +10,19 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use chorus_protocol::parameter::{ParameterSpec, Parameters};
-use chorus_protocol::registry::{PROTOCOLS, Protocol};
-use chorus_system::{Resolved, Scale, SystemError};
+use chorus_protocol::registry::Protocol;
+use chorus_registry::{Registry, SIZE_PREFIX};
+use chorus_system::{Resolved, Scale, SystemError, nearest};
+use chorus_workloads::SizeSpec;
+use chorus_workloads::size::SizeError;
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 use sha2::{Digest, Sha256};
 use toml::de::DeValue;
 
 use crate::document::{excerpt, quoted};
+use crate::jobs::{self, Job};
 use crate::own_graph::{self, OwnGraph, OwnGraphError};
 use crate::run::RunSpec;
-use crate::simulate::find_protocol;
 
 /// Bytes of the SHA-256 that are kept, as for systems: 16 hexadecimal digits.
 const HASH_BYTES: usize = 8;
@@ -32,12 +36,15 @@ pub struct Setup {
     pub protocol: &'static dyn Protocol,
     /// The values of its parameters.
     pub parameters: Parameters,
+    /// The workloads and their sizes; empty for a machine on which nothing runs.
+    pub jobs: Vec<Job>,
     /// The user's graph, where the run asks for one.
     pub graph: Option<Arc<OwnGraph>>,
-    /// 16 hexadecimal digits that change with any value of the machine or of a parameter, with the contents of the graph and with
-    /// who annotates: the system's own for a protocol without parameters and a run without a graph and with annotations by hand.
+    /// 16 hexadecimal digits that change with any value of the machine, with any parameter, with any size that differs from its
+    /// scale's, with the contents of the graph and with who annotates. Where none of these differs from the system's file, it is the
+    /// system's own hash.
     pub config_hash: String,
-    /// Machine, parameters, graph and who annotates as TOML, as stored with results.
+    /// Machine, parameters, changed sizes, graph and who annotates as TOML, as stored with results.
     pub config_text: String,
 }
 
@@ -45,8 +52,42 @@ pub struct Setup {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// No protocol of that name; the text says which there are.
-    UnknownProtocol(String),
+    /// A protocol or workload that is not in the registry; the text says which there are.
+    UnknownName(String),
+    /// A size that no workload of the run declares.
+    UnknownSize {
+        /// The override.
+        text: String,
+        /// The key as it was given.
+        given: String,
+        /// The workloads of the run.
+        workload: String,
+        /// The sizes that they declare.
+        sizes: Vec<&'static str>,
+    },
+    /// A value that a size does not take.
+    SizeValue {
+        /// The override.
+        text: String,
+        /// The value given.
+        given: String,
+        /// The workload.
+        workload: &'static str,
+        /// The size.
+        size: SizeSpec,
+    },
+    /// Sizes that do not go together.
+    Misfit {
+        /// The workload.
+        workload: &'static str,
+        /// Why they do not.
+        reason: String,
+    },
+    /// A size beside a graph of the user's own.
+    SizeOfGraph {
+        /// The override.
+        text: String,
+    },
     /// The graph that the user brings along.
     Graph(OwnGraphError),
     /// The system or an override of it.
@@ -89,7 +130,24 @@ impl std::error::Error for SetupError {}
 impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SetupError::UnknownProtocol(message) => f.write_str(message),
+            SetupError::UnknownName(message) => f.write_str(message),
+            SetupError::UnknownSize { text, given, workload, sizes } => {
+                write!(f, "--set {text}: {workload} has no size `{}`; ", excerpt(given))?;
+                if let Some(nearest) = nearest(given, sizes.iter().copied()) {
+                    write!(f, "did you mean `{SIZE_PREFIX}{nearest}`? ")?;
+                }
+                write!(f, "its sizes are {}", quoted(sizes))
+            }
+            SetupError::SizeValue { text, given, workload, size } => {
+                write!(f, "--set {text}: size `{}` of {workload} is given as `{given}`; ", size.key)?;
+                write!(f, "expected {} ({})", size.accepted(), size.meaning)
+            }
+            SetupError::Misfit { workload, reason } => {
+                write!(f, "the sizes of {workload} do not go together: {reason}")
+            }
+            SetupError::SizeOfGraph { text } => {
+                write!(f, "--set {text}: sizes describe a generated input, and --graph gives one that is not generated")
+            }
             SetupError::Graph(source) => source.fmt(f),
             SetupError::System(source) => source.fmt(f),
             SetupError::UnknownKey { source, protocol, parameters } => {
@@ -117,7 +175,11 @@ impl SetupError {
         match self {
             SetupError::System(source) => Some(source),
             SetupError::UnknownKey { source, .. } => Some(source),
-            SetupError::UnknownProtocol(_)
+            SetupError::UnknownName(_)
+            | SetupError::UnknownSize { .. }
+            | SetupError::SizeValue { .. }
+            | SetupError::Misfit { .. }
+            | SetupError::SizeOfGraph { .. }
             | SetupError::Graph(_)
             | SetupError::Value { .. }
             | SetupError::OtherProtocols { .. } => None,
@@ -136,43 +198,92 @@ impl Diagnostic for SetupError {
 }
 
 /// Resolves what a run asks for.
-pub fn resolve(spec: &RunSpec) -> Result<Setup, SetupError> {
-    let protocol = find_protocol(&spec.protocol).map_err(SetupError::UnknownProtocol)?;
+pub fn resolve(registry: &Registry, spec: &RunSpec) -> Result<Setup, SetupError> {
+    let jobs = jobs::parse(registry, &spec.workload, spec.scale).map_err(SetupError::UnknownName)?;
+    resolve_with(registry, spec, jobs)
+}
+
+/// Resolves the machine and the protocol of a run, and no workload.
+pub fn resolve_idle(registry: &Registry, spec: &RunSpec) -> Result<Setup, SetupError> {
+    resolve_with(registry, spec, Vec::new())
+}
+
+fn resolve_with(registry: &Registry, spec: &RunSpec, mut jobs: Vec<Job>) -> Result<Setup, SetupError> {
+    let protocol = registry.expect_protocol(&spec.protocol).map_err(SetupError::UnknownName)?;
     let specs = protocol.parameters();
     let mut parameters = Parameters::defaults(specs);
     let mut of_system = Vec::new();
     for text in &spec.set {
         let key = key(text);
-        match specs.iter().position(|parameter| parameter.key == key) {
-            Some(index) => parameters.set(index, value(text, protocol, &specs[index])?),
-            None => of_system.push(text.clone()),
+        if let Some(size) = key.strip_prefix(SIZE_PREFIX) {
+            set_size(text, size, spec, &mut jobs)?;
+        } else if let Some(index) = specs.iter().position(|parameter| parameter.key == key) {
+            parameters.set(index, parameter_value(text, protocol, &specs[index])?);
+        } else {
+            of_system.push(text.clone());
         }
     }
-    refuse_foreign(&of_system, Some(protocol))?;
-    let system = chorus_system::resolve(&spec.system, spec.scale, &of_system)
+    for job in &jobs {
+        if let Some(reason) = job.workload.misfit(&job.sizes) {
+            return Err(SetupError::Misfit { workload: job.workload.name(), reason });
+        }
+    }
+    refuse_foreign(registry, &of_system, Some(protocol))?;
+    let system = registry
+        .resolve_system(&spec.system, spec.scale, &of_system)
         .map_err(|source| with_parameters(source, protocol))?;
-    let graph = spec.graph.as_ref().map(|file| own_graph::read(file, &spec.workload)).transpose();
-    let graph = graph.map_err(SetupError::Graph)?;
-    let text = parameters_text(protocol, &parameters);
+    let graph = match (&spec.graph, jobs.first()) {
+        (Some(file), Some(job)) => Some(own_graph::read(registry, file, job.workload).map_err(SetupError::Graph)?),
+        (None, _) | (_, None) => None,
+    };
+    let parameters_text = parameters_text(protocol, &parameters);
+    let sizes_text: String = jobs.iter().map(|job| sizes_text(job, spec.scale)).collect();
     let identity = graph.as_ref().map(|own| &own.identity);
     let annotate_text = spec.annotate.text();
     let contents = identity.map_or_else(String::new, |identity| identity.contents());
-    let beside = format!("{text}{contents}{annotate_text}");
+    let beside = format!("{parameters_text}{sizes_text}{contents}{annotate_text}");
     let graph_text = identity.map_or_else(String::new, |identity| identity.text());
     Ok(Setup {
         config_hash: if beside.is_empty() { system.hash.clone() } else { hash(&system.hash, &beside) },
-        config_text: format!("{}{text}{graph_text}{annotate_text}", system.text),
+        config_text: format!("{}{parameters_text}{sizes_text}{graph_text}{annotate_text}", system.text),
         system,
         protocol,
         parameters,
+        jobs,
         graph: graph.map(Arc::new),
     })
 }
 
+/// Gives a size of the run's workloads another value. Where several workloads run at the same time, all that declare the size get it.
+fn set_size(text: &str, size: &str, spec: &RunSpec, jobs: &mut [Job]) -> Result<(), SetupError> {
+    if spec.graph.is_some() {
+        return Err(SetupError::SizeOfGraph { text: excerpt(text) });
+    }
+    let mut is_known = false;
+    for job in jobs.iter_mut() {
+        let Some(declared) = job.workload.sizes().iter().find(|declared| declared.key == size) else { continue };
+        let refused = || SetupError::SizeValue {
+            text: excerpt(text),
+            given: excerpt(given(text)),
+            workload: job.workload.name(),
+            size: *declared,
+        };
+        let value = whole_number(given(text)).ok_or_else(refused)?;
+        job.sizes.set(size, value).map_err(|error| match error {
+            SizeError::Unknown | SizeError::Refused(_) => refused(),
+        })?;
+        is_known = true;
+    }
+    let sizes = jobs.iter().flat_map(|job| job.workload.sizes()).map(|declared| declared.key).collect();
+    let workload = spec.workload.clone();
+    let unknown = || SetupError::UnknownSize { text: excerpt(text), given: size.to_owned(), workload, sizes };
+    if is_known { Ok(()) } else { Err(unknown()) }
+}
+
 /// Resolves a system on its own, without a protocol.
-pub fn resolve_system(system: &str, scale: Scale, set: &[String]) -> Result<Resolved, SetupError> {
-    refuse_foreign(set, None)?;
-    chorus_system::resolve(system, scale, set).map_err(SetupError::System)
+pub fn resolve_system(registry: &Registry, system: &str, scale: Scale, set: &[String]) -> Result<Resolved, SetupError> {
+    refuse_foreign(registry, set, None)?;
+    registry.resolve_system(system, scale, set).map_err(SetupError::System)
 }
 
 impl Setup {
@@ -181,6 +292,16 @@ impl Setup {
         let specs = self.protocol.parameters().iter().enumerate();
         specs.map(|(index, spec)| (spec.key.to_owned(), self.parameters.get(index))).collect()
     }
+
+    /// The values of all sizes by their keys; with several workloads, by workload and key. A graph of the user's own leaves none.
+    pub fn size_values(&self) -> BTreeMap<String, u64> {
+        let sizes_of = |job: &Job| {
+            let prefix = if self.jobs.len() == 1 { String::new() } else { format!("{}.", job.workload.name()) };
+            job.sizes.iter().map(|(size, value)| (format!("{prefix}{}", size.key), value)).collect::<Vec<_>>()
+        };
+        let jobs = self.jobs.iter().filter(|_| self.graph.is_none());
+        jobs.flat_map(sizes_of).collect()
+    }
 }
 
 /// The key of an override, also of one that is malformed otherwise.
@@ -188,16 +309,25 @@ fn key(text: &str) -> &str {
     text.split_once('=').map_or(text, |(key, _)| key).trim()
 }
 
-/// The value of an override as TOML writes whole numbers, `3_200` included.
-fn value(text: &str, protocol: &dyn Protocol, spec: &'static ParameterSpec) -> Result<u64, SetupError> {
-    let given = text.split_once('=').map_or("", |(_, value)| value).trim();
-    let whole = match DeValue::parse(given).ok().as_ref().map(|value| value.get_ref()) {
+/// The value of an override.
+fn given(text: &str) -> &str {
+    text.split_once('=').map_or("", |(_, value)| value).trim()
+}
+
+/// A whole number as TOML writes it, `3_200` included.
+fn whole_number(given: &str) -> Option<u64> {
+    match DeValue::parse(given).ok().as_ref().map(|value| value.get_ref()) {
         Some(DeValue::Integer(integer)) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
         Some(_) | None => None,
-    };
-    whole.filter(|whole| (spec.min..=spec.max).contains(whole)).ok_or_else(|| SetupError::Value {
+    }
+}
+
+/// The value that an override gives to a parameter.
+fn parameter_value(text: &str, protocol: &dyn Protocol, spec: &'static ParameterSpec) -> Result<u64, SetupError> {
+    let whole = whole_number(given(text)).filter(|whole| (spec.min..=spec.max).contains(whole));
+    whole.ok_or_else(|| SetupError::Value {
         text: excerpt(text),
-        given: excerpt(given),
+        given: excerpt(given(text)),
         protocol: protocol.name(),
         parameter: spec,
     })
@@ -208,10 +338,14 @@ fn keys(protocol: &dyn Protocol) -> Vec<&'static str> {
 }
 
 /// Refuses the parameters of other protocols.
-fn refuse_foreign(set: &[String], protocol: Option<&'static dyn Protocol>) -> Result<(), SetupError> {
+fn refuse_foreign(
+    registry: &Registry,
+    set: &[String],
+    protocol: Option<&'static dyn Protocol>,
+) -> Result<(), SetupError> {
     for text in set {
         let has = |owner: &&&dyn Protocol| keys(**owner).contains(&key(text));
-        let owners: Vec<&dyn Protocol> = PROTOCOLS.iter().filter(has).copied().collect();
+        let owners: Vec<&dyn Protocol> = registry.protocols().iter().filter(has).copied().collect();
         let found = owners.first().and_then(|owner| keys(*owner).into_iter().find(|found| *found == key(text)));
         if let Some(key) = found {
             return Err(SetupError::OtherProtocols {
@@ -253,6 +387,13 @@ fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
     text
 }
 
+/// The sizes of a job that differ from those of the scale, as a table of the stored configuration.
+fn sizes_text(job: &Job, scale: Scale) -> String {
+    let changed = job.sizes.iter().filter(|(size, value)| size.default_at(scale) != *value);
+    let lines: String = changed.map(|(size, value)| format!("{} = {value}\n", size.key)).collect();
+    if lines.is_empty() { lines } else { format!("\n[workload.{}]\n{lines}", job.workload.name()) }
+}
+
 fn hash(system: &str, beside: &str) -> String {
     let digest = Sha256::digest(format!("{system}\n{beside}").as_bytes());
     digest.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
@@ -275,6 +416,10 @@ mod tests {
             annotate: Annotate::Hand,
             set: set.iter().map(|&text| text.to_owned()).collect(),
         }
+    }
+
+    fn resolve(spec: &RunSpec) -> Result<Setup, SetupError> {
+        super::resolve(&Registry::standard(), spec)
     }
 
     fn setup(protocol: &str, set: &[&str]) -> Setup {
@@ -376,7 +521,8 @@ mod tests {
             "--set lease.cycles=1: `lease.cycles` is a parameter of tc-strong, tc-weak-fixed; gpu-vini has \
              `directory.ratio`, `directory.associativity`",
         );
-        let error = resolve_system("tc", Scale::Quick, &["lease.cycles=1".to_owned()]).unwrap_err();
+        let error =
+            resolve_system(&Registry::standard(), "tc", Scale::Quick, &["lease.cycles=1".to_owned()]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "--set lease.cycles=1: `lease.cycles` is a parameter of tc-strong, tc-weak-fixed, not a key of a system"
@@ -395,8 +541,39 @@ mod tests {
     }
 
     #[test]
+    fn sizes_go_to_the_workload_and_are_part_of_the_identity_of_a_run() {
+        let saxpy = |set: &[&str]| resolve(&RunSpec { workload: "saxpy".to_owned(), ..spec("gpu-vi", set) });
+        let (plain, changed) = (saxpy(&[]).unwrap(), saxpy(&["workload.elements=1000"]).unwrap());
+        assert_eq!(plain.config_hash, setup("gpu-vi", &[]).config_hash, "the scale says the sizes");
+        assert_eq!(changed.size_values()["elements"], 1000);
+        assert_ne!(plain.config_hash, changed.config_hash);
+        assert!(changed.config_text.ends_with("\n[workload.saxpy]\nelements = 1000\n"), "{}", changed.config_text);
+        let same = saxpy(&["workload.elements=262_000"]).unwrap();
+        assert_eq!(plain.config_hash, same.config_hash, "the value that it has anyway");
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_is_refused_with_the_range() {
+        let message = |set: &str| {
+            let spec = RunSpec { workload: "saxpy".to_owned(), ..spec("gpu-vi", &[set]) };
+            resolve(&spec).err().expect(set).to_string()
+        };
+        for given in ["0", "-1", "many", "268435457"] {
+            let expected = format!(
+                "--set workload.elements={given}: size `elements` of saxpy is given as `{given}`; expected a whole number from \
+                 1 to 268435456 (elements of each vector)"
+            );
+            assert_eq!(message(&format!("workload.elements={given}")), expected);
+        }
+        let unknown = message("workload.element=5");
+        let expected = "--set workload.element=5: saxpy has no size `element`; did you mean `workload.elements`? \
+                        its sizes are `elements`";
+        assert_eq!(unknown, expected);
+    }
+
+    #[test]
     fn no_parameter_is_also_a_key_of_a_system() {
-        for parameter in PROTOCOLS.iter().flat_map(|protocol| protocol.parameters()) {
+        for parameter in Registry::standard().protocols().iter().flat_map(|protocol| protocol.parameters()) {
             let set = [format!("{}={}", parameter.key, parameter.default)];
             let refused = chorus_system::resolve("tc", Scale::Quick, &set);
             assert!(matches!(refused, Err(SystemError::UnknownKey { .. })), "{}", parameter.key);

@@ -6,14 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::time::Instant;
 
-use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
+use chorus_protocol::registry::{Promise, Protocol};
+use chorus_registry::Registry;
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_sim::{Settings, SimError, Simulated, Stream};
-use chorus_workloads::{Workload, workloads};
 use cpu_time::ThreadTime;
 
-use crate::document::{did_you_mean, excerpt, nearest, quoted};
-use crate::jobs::{self, Job};
+use crate::jobs::Job;
 use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
 use crate::setup::{self, Setup};
 
@@ -29,27 +28,28 @@ pub fn build() -> Build {
 ///
 /// A workload whose work-groups communicate within a kernel is refused under a protocol that does not promise to carry their
 /// writes, unless `allow_incoherent`: then it runs, and what goes wrong is reported as its result.
-pub fn simulate(spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
-    let setup = setup::resolve(spec).map_err(|error| RunError::new(RunErrorKind::BadInput, error.to_string()))?;
+pub fn simulate(registry: &Registry, spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
+    let setup =
+        setup::resolve(registry, spec).map_err(|error| RunError::new(RunErrorKind::BadInput, error.to_string()))?;
     simulate_on(spec, &setup, allow_incoherent)
 }
 
 /// As [`simulate`], on what `spec` has been resolved to.
 pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let protocol = setup.protocol;
-    let jobs = jobs::parse(&spec.workload).map_err(|message| RunError::new(RunErrorKind::BadInput, message))?;
-    let refused = refusal(protocol, &spec.workload);
+    let refused = refusal(protocol, &setup.jobs);
     let lacks_coherence = refused.is_some();
     if let Some(refusal) = refused.filter(|_| !allow_incoherent) {
         return Err(refusal);
     }
     let (wall, processor) = (Instant::now(), ThreadTime::now());
-    let run = || run(setup, &jobs, spec);
+    let run = || run(setup, spec);
     let simulated = if lacks_coherence { quietly(run).unwrap_or_else(|panic| Err(crash(&*panic))) } else { run() }?;
     let Build { chorus_version, git_revision } = build();
     Ok(RunResult {
         spec: spec.clone(),
         parameters: setup.parameter_values(),
+        sizes: setup.size_values(),
         graph: setup.graph.as_ref().map(|own| own.identity.clone()),
         config_hash: setup.config_hash.clone(),
         config_text: setup.config_text.clone(),
@@ -70,29 +70,8 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Res
     })
 }
 
-/// The protocol called `name`, or what to tell who asked for it.
-pub fn find_protocol(name: &str) -> Result<&'static dyn Protocol, String> {
-    let known: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name()).collect();
-    chorus_protocol::registry::find(name).ok_or_else(|| unknown("protocol", name, &known))
-}
-
-/// The workload called `name`, or what to tell who asked for it.
-pub fn find_workload(name: &str) -> Result<&'static dyn Workload, String> {
-    let known: Vec<&str> = workloads().map(|workload| workload.name()).collect();
-    chorus_workloads::find(name).ok_or_else(|| unknown("workload", name, &known))
-}
-
-/// Says that a name is not one of those known, and which is nearest, whatever their case.
-pub fn unknown(what: &str, given: &str, known: &[&str]) -> String {
-    let lower: Vec<String> = known.iter().map(|name| name.to_lowercase()).collect();
-    let nearest = nearest(given, &lower).and_then(|near| lower.iter().position(|name| *name == near));
-    let nearest = nearest.and_then(|index| known.get(index)).map(|&name| name.to_owned());
-    format!("unknown {what} `{}`; known: {}{}", excerpt(given), quoted(known), did_you_mean(&nearest))
-}
-
-/// Why a protocol refuses workloads whose names are known: their work-groups communicate within a kernel, and it does not carry their writes.
-pub fn refusal(protocol: &dyn Protocol, workload: &str) -> Option<RunError> {
-    let jobs = jobs::parse(workload).ok()?;
+/// Why a protocol refuses workloads: their work-groups communicate within a kernel, and it does not carry their writes.
+pub fn refusal(protocol: &dyn Protocol, jobs: &[Job]) -> Option<RunError> {
     let communicating = jobs.iter().map(|job| job.workload).find(|workload| workload.communicates())?;
     if protocol.promises().contains(&Promise::Communication) {
         return None;
@@ -128,7 +107,8 @@ pub fn try_machine(setup: &Setup) -> Result<(), RunError> {
     tried.map(|_| ()).map_err(failure)
 }
 
-fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunError> {
+fn run(setup: &Setup, spec: &RunSpec) -> Result<Simulated, RunError> {
+    let jobs = &setup.jobs;
     let fences = jobs.iter().any(|job| job.workload.communicates());
     let settings = Settings { parameters: setup.parameters, fences, ..Settings::defaults(setup.protocol) };
     let config = &setup.system.config;
@@ -136,10 +116,7 @@ fn run(setup: &Setup, jobs: &[Job], spec: &RunSpec) -> Result<Simulated, RunErro
     let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {
         match &setup.graph {
             Some(own) => vec![Box::new((own.build)(&own.graph, spec.seed, memory))],
-            None => jobs
-                .iter()
-                .map(|job| job.workload.prepare(&job.workload.sizes_at(spec.scale), spec.seed, memory))
-                .collect(),
+            None => jobs.iter().map(|job| job.workload.prepare(&job.sizes, spec.seed, memory)).collect(),
         }
     };
     let modules = config.hierarchy.modules() as u16;
@@ -195,14 +172,8 @@ fn quietly<T>(action: impl FnOnce() -> T) -> std::thread::Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{crash, quietly, unknown};
+    use super::{crash, quietly};
     use crate::run::RunErrorKind;
-
-    #[test]
-    fn the_nearest_name_is_found_in_any_case() {
-        let message = unknown("litmus test", "mp+fence", &["SB", "MP+fences"]);
-        assert_eq!(message, "unknown litmus test `mp+fence`; known: `SB`, `MP+fences`; did you mean `MP+fences`?");
-    }
 
     #[test]
     fn a_crash_of_the_program_is_a_stuck_run_with_its_message() {

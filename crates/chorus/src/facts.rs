@@ -20,8 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_lab::paper::Paper;
 use chorus_protocol::address::Role;
-use chorus_protocol::registry::{self, Protocol};
-use chorus_system::{Scale, SystemConfig, resolve};
+use chorus_protocol::registry::Protocol;
+use chorus_registry::Registry;
+use chorus_system::{Scale, SystemConfig};
 use chorus_verify::table::{StateCounts, TransitionTable};
 
 /// The protocol whose virtual networks others are compared with.
@@ -32,7 +33,7 @@ const NON_COHERENT: &str = "no-coh";
 const REQUEST_BYTES: f64 = 12.0;
 
 /// The facts about every protocol and system that a claim of these papers names.
-pub fn count(papers: &[Paper]) -> BTreeMap<String, f64> {
+pub fn count(registry: &Registry, papers: &[Paper]) -> BTreeMap<String, f64> {
     let claims = papers.iter().flat_map(|paper| &paper.statements.claims);
     let facts: Vec<(&str, &str)> = claims.filter_map(|claim| claim.fact.as_deref()?.rsplit_once('.')).collect();
     // A system and a protocol may have the same name.
@@ -43,17 +44,22 @@ pub fn count(papers: &[Paper]) -> BTreeMap<String, f64> {
         facts.iter().filter(|(what, _)| takes(what)).map(|(_, name)| *name).collect()
     };
     let protocols = names(&|what| !is_of_system(what) && !is_of_interface(what));
-    let protocols = protocols.into_iter().filter_map(registry::find).flat_map(of_protocol);
-    let interfaces = names(&is_of_interface).into_iter().filter_map(registry::find).flat_map(of_interface);
-    protocols.chain(interfaces).chain(names(&is_of_system).into_iter().flat_map(of_system)).collect()
+    let protocols = protocols.into_iter().filter_map(|name| registry.find_protocol(name));
+    let protocols = protocols.flat_map(|protocol| of_protocol(registry, protocol));
+    let interfaces = names(&is_of_interface).into_iter().filter_map(|name| registry.find_protocol(name));
+    let interfaces = interfaces.flat_map(|protocol| of_interface(registry, protocol));
+    protocols
+        .chain(interfaces)
+        .chain(names(&is_of_system).into_iter().flat_map(|name| of_system(registry, name)))
+        .collect()
 }
 
-fn of_interface(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
-    let facts = interface::count(protocol);
+fn of_interface(registry: &Registry, protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
+    let facts = interface::count(registry, protocol);
     facts.into_iter().map(|(what, value)| (format!("{what}.{}", protocol.name()), value)).collect()
 }
 
-fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
+fn of_protocol(registry: &Registry, protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
     let name = protocol.name();
     let table = TransitionTable::extract(protocol);
     let mut facts = Vec::new();
@@ -66,7 +72,7 @@ fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
         facts.push((format!("states.transient_coherent.{key}.{name}"), counts.transient_coherent as f64));
     }
     facts.push((format!("states.transient_coherent.{name}"), transient_coherent as f64));
-    facts.extend(registry::find(NON_COHERENT).map(|baseline| {
+    facts.extend(registry.find_protocol(NON_COHERENT).map(|baseline| {
         let extra = f64::from(protocol.virtual_networks()) - f64::from(baseline.virtual_networks());
         (format!("virtual_networks.extra.{name}"), extra)
     }));
@@ -74,8 +80,8 @@ fn of_protocol(protocol: &'static dyn Protocol) -> Vec<(String, f64)> {
 }
 
 /// Facts about a shipped system; none where there is none of that name.
-fn of_system(name: &str) -> Vec<(String, f64)> {
-    let Ok(system) = resolve(name, Scale::Paper, &[]) else { return Vec::new() };
+fn of_system(registry: &Registry, name: &str) -> Vec<(String, f64)> {
+    let Ok(system) = registry.resolve_system(name, Scale::Paper, &[]) else { return Vec::new() };
     let SystemConfig { core, l2, .. } = &system.config;
     // Of one module, whose L2 answers the threads of that module.
     let threads = [core.count, core.wavefronts, core.lanes].map(f64::from).iter().product::<f64>();
@@ -90,16 +96,22 @@ fn of_system(name: &str) -> Vec<(String, f64)> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use chorus_registry::Registry;
+
     use super::of_system;
 
     fn fact(system: &str, what: &str) -> Option<f64> {
-        of_system(system).into_iter().collect::<BTreeMap<_, _>>().get(&format!("{what}.{system}")).copied()
+        of_system(&Registry::standard(), system)
+            .into_iter()
+            .collect::<BTreeMap<_, _>>()
+            .get(&format!("{what}.{system}"))
+            .copied()
     }
 
     #[test]
     fn the_worst_case_buffer_follows_from_the_machine() {
         let expected = 16.0 * 48.0 * 32.0 * 12.0 / (8.0 * 128.0 * 1024.0);
         assert_eq!(fact("tc", "worst_case_buffer"), Some(expected));
-        assert_eq!(of_system("gpu-vi"), []);
+        assert_eq!(of_system(&Registry::standard(), "gpu-vi"), []);
     }
 }

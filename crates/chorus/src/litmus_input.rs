@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use chorus_lab::simulate::unknown;
 use chorus_litmus::parse::{Parsed, parse_all};
+use chorus_registry::unknown;
 use chorus_verify::litmus::{SuiteTest, device_tests, tests};
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::Protocol;
+use chorus_registry::unknown;
 use chorus_verify::check::configurations;
 use chorus_verify::config::MachineConfig;
 use chorus_verify::faults::programs_of;

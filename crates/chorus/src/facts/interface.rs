@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use chorus_protocol::address::Role;
 use chorus_protocol::controller::{StateClass, StateSpec};
 use chorus_protocol::message::{Channel, MessageSpec};
-use chorus_protocol::registry::{self, Build, BuildConfig, Protocol};
+use chorus_protocol::registry::{Build, BuildConfig, Protocol};
+use chorus_registry::Registry;
 use chorus_verify::config::MachineConfig;
 
 /// The protocol whose messages others are compared with.
@@ -25,7 +26,7 @@ const REQUEST: &str = "Req";
 const OF_WORDS: &str = "O";
 
 /// The facts about a protocol's interface, without the protocol's name.
-pub fn count(protocol: &dyn Protocol) -> Vec<(String, f64)> {
+pub fn count(registry: &Registry, protocol: &dyn Protocol) -> Vec<(String, f64)> {
     let messages = messages(protocol);
     let requests = messages.iter().filter(|name| name.starts_with(REQUEST)).count();
     let states = stable_states(protocol);
@@ -37,7 +38,8 @@ pub fn count(protocol: &dyn Protocol) -> Vec<(String, f64)> {
         ("word_bits", of_words as f64),
     ];
     facts.extend(
-        registry::find(COMPARED_WITH)
+        registry
+            .find_protocol(COMPARED_WITH)
             .map(|mesi| ("message_bits_extra", bits(messages.len()) - bits(self::messages(mesi).len()))),
     );
     facts.into_iter().map(|(what, value)| (format!("interface.{what}"), value)).collect()
@@ -67,13 +69,15 @@ fn bits(things: usize) -> f64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use chorus_protocol::registry;
+    use chorus_registry::Registry;
 
     use super::count;
 
     #[test]
     fn the_interface_is_as_small_as_the_paper_says() {
-        let facts: BTreeMap<String, f64> = registry::find("sdd").map(count).into_iter().flatten().collect();
+        let registry = Registry::standard();
+        let facts: BTreeMap<String, f64> =
+            count(&registry, registry.find_protocol("sdd").unwrap()).into_iter().collect();
         assert_eq!(facts["interface.requests"], 7.0);
         assert_eq!((facts["interface.line_bits"], facts["interface.word_bits"]), (2.0, 1.0));
         assert!(facts["interface.message_bits_extra"] <= 1.0, "{facts:?}");

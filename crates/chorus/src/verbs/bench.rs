@@ -3,15 +3,14 @@
 use std::num::NonZero;
 
 use chorus_lab::bench::{self, Bench, Effort};
-use chorus_lab::simulate::unknown;
 use chorus_protocol::registry::Protocol;
+use chorus_registry::unknown;
 use chorus_verify::scaling::{Extent, ScalingRow, extents, scaling};
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::arguments::JsonArgument;
 use crate::failure::{Failure, Verdict};
-use crate::names;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
 
@@ -47,7 +46,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// Runs `chorus bench`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     if let Some(name) = &arguments.explore {
-        return explore(names::protocol(name)?, arguments, session);
+        return explore(session.protocol(name)?, arguments, session);
     }
     let names = bench::names();
     if let Some(stranger) = arguments.benchmarks.iter().find(|given| !names.contains(&given.as_str())) {

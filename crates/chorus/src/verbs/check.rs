@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use chorus_lab::simulate::unknown;
-use chorus_protocol::registry::{PROTOCOLS, Protocol};
+use chorus_protocol::registry::Protocol;
+use chorus_registry::unknown;
 use chorus_verify::chart::Chart;
 use chorus_verify::check::{
     CheckConfig, CheckReport, Verdict as Finding, check_with, configurations, find_configuration, quick_configurations,
@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT};
 use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
-use crate::names;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
 use crate::{proof, replays, virtual_networks};
@@ -124,7 +123,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         return prove_all(arguments, session);
     }
     let protocol = match arguments.protocols.as_slice() {
-        [name] => names::protocol(name)?,
+        [name] => session.protocol(name)?,
         several => {
             let message =
                 format!("{} protocols are given; one is checked at a time\nhint: several with --all", several.len());
@@ -184,8 +183,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
 /// Every check of the protocols that are named, or of all, as a page.
 fn prove_all(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = match arguments.protocols.as_slice() {
-        [] => PROTOCOLS.to_vec(),
-        named => named.iter().map(|name| names::protocol(name)).collect::<Result<_, _>>()?,
+        [] => session.registry.protocols().to_vec(),
+        named => named.iter().map(|name| session.protocol(name)).collect::<Result<_, _>>()?,
     };
     let request = proof::Request {
         protocols,

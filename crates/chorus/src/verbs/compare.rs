@@ -6,13 +6,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use chorus_lab::comparison::{Average, Cell, Comparison, MachineTable, Quantity, Request, Selection, compare};
-use chorus_lab::paper::{self, PAPERS};
+use chorus_lab::paper;
 use chorus_lab::reproduce::STORE_FILE;
-use chorus_lab::simulate::{build, find_protocol, find_workload, simulate, unknown};
+use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
-use chorus_protocol::registry::PROTOCOLS;
-use chorus_system::{SYSTEMS, Scale};
-use chorus_workloads::workloads;
+use chorus_registry::{Registry, unknown};
+use chorus_system::Scale;
 use clap::Args;
 use comfy_table::Table;
 
@@ -20,7 +19,6 @@ use super::arguments::{JsonArgument, ScaleArgument, StudyArguments};
 use crate::date;
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
-use crate::names::Names;
 use crate::output::{align_right, table};
 use crate::session::Session;
 
@@ -69,7 +67,8 @@ pub struct Arguments {
 
 /// Runs `chorus compare`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let selection = selection(arguments)?;
+    let registry = session.registry;
+    let selection = selection(registry, arguments)?;
     // A directory that cannot be written is found out before anything is computed.
     drop(Store::open(&arguments.study.out.join(STORE_FILE))?);
     let cancel = AtomicBool::new(false);
@@ -77,10 +76,11 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let deadline = arguments.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
     let work = || {
         compare(&Request {
+            registry,
             selection: &selection,
             out: &arguments.study.out,
             jobs: arguments.study.jobs(),
-            runner: &|spec| simulate(spec, false),
+            runner: &|spec| simulate(registry, spec, false),
             build: &build(),
             cancel: &cancel,
             deadline,
@@ -110,14 +110,14 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
 }
 
 /// What is asked for, with every name checked.
-fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
-    let machines = machines_of_papers()?;
+fn selection(registry: &Registry, arguments: &Arguments) -> Result<Selection, Failure> {
+    let machines = machines_of_papers(registry)?;
     let systems = match arguments.systems.as_slice() {
         [] => machines.keys().cloned().collect(),
-        [one] if one == ALL => SYSTEMS.iter().map(|system| system.name.to_owned()).collect(),
+        [one] if one == ALL => registry.system_names().into_iter().map(str::to_owned).collect(),
         names => names.to_vec(),
     };
-    let known: Vec<&str> = SYSTEMS.iter().map(|system| system.name).collect();
+    let known = registry.system_names();
     for system in &systems {
         let is_path = system.ends_with(".toml") || system.contains(['/', '\\']);
         if !is_path && !known.contains(&system.as_str()) {
@@ -129,10 +129,10 @@ fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
     systems.sort_by_key(order);
     systems.dedup();
     for protocol in arguments.protocols.iter().chain(&arguments.baseline) {
-        find_protocol(protocol).map_err(Failure::bad_input)?;
+        registry.expect_protocol(protocol).map_err(Failure::bad_input)?;
     }
     for workload in &arguments.workloads {
-        find_workload(workload).map_err(Failure::bad_input)?;
+        registry.expect_workload(workload).map_err(Failure::bad_input)?;
     }
     let baselines = match &arguments.baseline {
         Some(baseline) => systems.iter().map(|system| (system.clone(), baseline.clone())).collect(),
@@ -140,25 +140,25 @@ fn selection(arguments: &Arguments) -> Result<Selection, Failure> {
     };
     Ok(Selection {
         systems,
-        protocols: chosen(&arguments.protocols, PROTOCOLS.iter().map(|protocol| protocol.name())),
-        workloads: chosen(&arguments.workloads, workloads().map(|workload| workload.name())),
+        protocols: chosen(&arguments.protocols, registry.protocol_names()),
+        workloads: chosen(&arguments.workloads, registry.workload_names()),
         baselines,
         scale: arguments.scale.scale,
     })
 }
 
 /// Those of `all` that are asked for, in its order; all where none is.
-fn chosen(asked: &[String], all: impl Iterator<Item = &'static str>) -> Vec<String> {
+fn chosen(asked: &[String], all: Vec<&'static str>) -> Vec<String> {
+    let all = all.into_iter();
     all.filter(|name| asked.is_empty() || asked.iter().any(|asked| asked == name)).map(str::to_owned).collect()
 }
 
 /// The machines of the papers' headline figures, each with the protocol that the figure is relative to, or with the first that it shows on that machine where
 /// that is another one.
-fn machines_of_papers() -> Result<BTreeMap<String, String>, Failure> {
-    let names = Names::all();
+fn machines_of_papers(registry: &Registry) -> Result<BTreeMap<String, String>, Failure> {
     let mut machines = BTreeMap::new();
-    for shipped in PAPERS {
-        let paper = paper::load(shipped.name, &names.known())?;
+    for name in registry.experiment_names() {
+        let paper = paper::load(registry, name)?;
         let Some(figure) = paper.experiment.headline() else { continue };
         for run in paper.experiment.runs_of(figure, Scale::Quick) {
             let is_baseline = paper.experiment.baseline_of(figure, &run.workload) == Some(&run.protocol);

@@ -1,8 +1,11 @@
-//! `chorus explain`: every value of a system, where it comes from, and what follows from it.
+//! `chorus explain`: everything about one system, protocol or workload.
 
 use chorus_lab::setup::resolve_system;
+use chorus_protocol::registry::Protocol;
+use chorus_registry::{Registry, SIZE_PREFIX, unknown};
 use chorus_system::{derived, entries};
-use clap::Args;
+use chorus_workloads::Workload;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, ScaleArgument};
@@ -12,16 +15,21 @@ use crate::session::Session;
 
 const EXAMPLES: &str = "\
 Examples:
-  chorus explain tc
-  chorus explain tc --scale paper --set l1.size_bytes=65536
-  chorus explain my-system.toml --json";
+  chorus explain tc                             every value of a system and its source
+  chorus explain tc --scale paper --set l1.size_bytes=64KiB
+  chorus explain my-system.toml --json
+  chorus explain stn                            a workload with its sizes
+  chorus explain hmg --kind protocol            a name that a system has, too";
 
 /// Arguments of `chorus explain`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A system by name, or the path of a system file.
-    system: String,
+    /// A system, a protocol or a workload by name, or the path of a system file.
+    name: String,
+    /// Which of them is meant, where several have the name; systems come first, then protocols.
+    #[arg(long, value_enum)]
+    kind: Option<Kind>,
     #[command(flatten)]
     scale: ScaleArgument,
     /// Set one key of the system to another value; may be given several times, later ones win.
@@ -31,9 +39,48 @@ pub struct Arguments {
     form: JsonArgument,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// A machine.
+    System,
+    /// A coherence protocol.
+    Protocol,
+    /// A program.
+    Workload,
+}
+
 /// Runs `chorus explain`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let resolved = resolve_system(&arguments.system, arguments.scale.scale, &arguments.overrides)?;
+    let (registry, name) = (session.registry, arguments.name.as_str());
+    let is_path = name.ends_with(".toml") || name.contains(['/', '\\']);
+    let allows = |kind: Kind| arguments.kind.is_none_or(|asked| asked == kind);
+    if allows(Kind::System) && (is_path || registry.find_system(name).is_some()) {
+        return system(arguments, session);
+    }
+    if let Some(protocol) = registry.find_protocol(name).filter(|_| allows(Kind::Protocol)) {
+        return explain_protocol(protocol, arguments, session);
+    }
+    if let Some(workload) = registry.find_workload(name).filter(|_| allows(Kind::Workload)) {
+        return explain_workload(workload, arguments, session);
+    }
+    Err(Failure::bad_input(unknown_name(registry, arguments)))
+}
+
+fn unknown_name(registry: &Registry, arguments: &Arguments) -> String {
+    let name = &arguments.name;
+    match arguments.kind {
+        Some(Kind::System) => unknown("system", name, &registry.system_names()),
+        Some(Kind::Protocol) => unknown("protocol", name, &registry.protocol_names()),
+        Some(Kind::Workload) => unknown("workload", name, &registry.workload_names()),
+        None => {
+            let all = [registry.system_names(), registry.protocol_names(), registry.workload_names()].concat();
+            unknown("system, protocol or workload", name, &all)
+        }
+    }
+}
+
+fn system(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let resolved = resolve_system(session.registry, &arguments.name, arguments.scale.scale, &arguments.overrides)?;
     let (entries, derived) = (entries(&resolved), derived(&resolved.config));
     if arguments.form.json {
         let keys: Vec<Value> = entries
@@ -74,6 +121,91 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         sizes.add_row([figure.name, &figure.value, &figure.how]);
     }
     align_right(&mut sizes, [1]);
+    session.output.table(&sizes)?;
+    Ok(Verdict::Good)
+}
+
+/// A scale or an override belongs to a system.
+fn refuse_overrides(what: &str, arguments: &Arguments) -> Result<(), Failure> {
+    match arguments.overrides.first() {
+        Some(set) => Err(Failure::bad_input(format!(
+            "--set {set}: `{}` is a {what}; only systems are explained with other values",
+            arguments.name
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn explain_protocol(
+    protocol: &'static dyn Protocol,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Result<Verdict, Failure> {
+    refuse_overrides("protocol", arguments)?;
+    if arguments.form.json {
+        let mut entry = super::list::protocol_entry(protocol);
+        entry["schema_version"] = Value::from(JSON_SCHEMA_VERSION);
+        session.output.json(&entry)?;
+        return Ok(Verdict::Good);
+    }
+    session.output.line(&format!("{}: {}", protocol.name(), protocol.title()))?;
+    session.output.line(&format!("{}\n{}\n", protocol.summary(), protocol.citation()))?;
+    session.output.line(&format!("memory model      {}", protocol.model().name()))?;
+    session.output.line(&format!("virtual networks  {}\n", protocol.virtual_networks()))?;
+    if !protocol.parameters().is_empty() {
+        let mut parameters = table(["parameter", "default", "accepted", "meaning", "source"]);
+        for parameter in protocol.parameters() {
+            let accepted = format!("{} to {}", parameter.min, parameter.max);
+            let default = parameter.default.to_string();
+            parameters.add_row([parameter.key, &default, &accepted, parameter.meaning, parameter.source]);
+        }
+        align_right(&mut parameters, [1]);
+        session.output.table(&parameters)?;
+        session.output.line("")?;
+    }
+    let mut faults = table(["seeded fault", "what the faulty controller does"]);
+    for fault in protocol.faults() {
+        faults.add_row([fault.name, fault.breaks]);
+    }
+    session.output.table(&faults)?;
+    Ok(Verdict::Good)
+}
+
+fn explain_workload(
+    workload: &'static dyn Workload,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Result<Verdict, Failure> {
+    refuse_overrides("workload", arguments)?;
+    if arguments.form.json {
+        let mut entry = super::list::workload_entry(workload);
+        entry["schema_version"] = Value::from(JSON_SCHEMA_VERSION);
+        session.output.json(&entry)?;
+        return Ok(Verdict::Good);
+    }
+    let papers: Vec<&str> = workload.papers().iter().map(|paper| paper.name()).collect();
+    session.output.line(&format!("{}: {}", workload.name(), workload.title()))?;
+    session.output.line(&format!("{}\n{}\n", workload.summary(), workload.source()))?;
+    session.output.line(&format!("suite         {}", workload.suite().title()))?;
+    session
+        .output
+        .line(&format!("papers        {}", if papers.is_empty() { "none".into() } else { papers.join(", ") }))?;
+    let communicates = if workload.communicates() { "yes, within a kernel" } else { "between kernels only" };
+    session.output.line(&format!("communicates  {communicates}"))?;
+    session
+        .output
+        .line(&format!("graph         {}\n", if workload.on_graph().is_some() { "--graph FILE" } else { "none" }))?;
+    let mut sizes = table(["size", "quick", "medium", "paper", "accepted", "meaning and source"]);
+    for size in workload.sizes() {
+        let [quick, medium, paper] = size.defaults.map(|value| value.to_string());
+        let accepted = match size.multiple_of {
+            1 => format!("{} to {}", size.min, size.max),
+            step => format!("{} to {} by {step}", size.min, size.max),
+        };
+        let meaning = format!("{}; {}", size.meaning, size.source);
+        sizes.add_row([&format!("{SIZE_PREFIX}{}", size.key), &quick, &medium, &paper, &accepted, &meaning]);
+    }
+    align_right(&mut sizes, 1..4);
     session.output.table(&sizes)?;
     Ok(Verdict::Good)
 }

@@ -1,24 +1,26 @@
-//! `chorus list`: what there is.
+//! `chorus list`: the systems, protocols, workloads and experiments of the registry.
 
-use chorus_lab::paper::{self, PAPERS};
-use chorus_protocol::registry::{PROTOCOLS, Protocol};
-use chorus_system::{SYSTEMS, Scale};
-use chorus_workloads::workloads;
+use chorus_lab::paper;
+use chorus_protocol::registry::Protocol;
+use chorus_registry::Registry;
+use chorus_system::Scale;
+use chorus_workloads::{SizeSpec, Workload};
 use clap::{Args, ValueEnum};
 use comfy_table::Table;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
-use crate::names::Names;
 use crate::output::{align_right, table};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
 Examples:
   chorus list
-  chorus list protocols
-  chorus list workloads --json";
+  chorus list protocols --long       with sources and parameters
+  chorus list workloads --long       with sources and sizes
+  chorus list workloads --json
+  chorus explain stn                 everything about one of them";
 
 /// Arguments of `chorus list`.
 #[derive(Debug, Args)]
@@ -26,6 +28,9 @@ Examples:
 pub struct Arguments {
     /// What to list; without it, everything.
     kind: Option<Kind>,
+    /// With sources, the parameters of protocols and the sizes of workloads.
+    #[arg(long)]
+    long: bool,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -38,7 +43,7 @@ enum Kind {
     Protocols,
     /// Programs.
     Workloads,
-    /// Papers that can be reproduced.
+    /// Papers and other experiments that can be reproduced.
     Experiments,
 }
 
@@ -53,27 +58,19 @@ impl Kind {
     }
 
     /// The entries as JSON; `name` and `summary` are what people see first.
-    fn entries(self) -> Result<Vec<Value>, Failure> {
+    fn entries(self, registry: &Registry) -> Result<Vec<Value>, Failure> {
         match self {
-            Kind::Systems => SYSTEMS.iter().map(|system| system_entry(system.name)).collect(),
-            Kind::Protocols => Ok(PROTOCOLS.iter().map(|protocol| protocol_entry(*protocol)).collect()),
-            Kind::Workloads => Ok(workloads()
-                .map(|workload| {
-                    json!({
-                        "name": workload.name(),
-                        "title": workload.title(),
-                        "summary": workload.summary(),
-                        "source": workload.source(),
-                        "communicates_within_a_kernel": workload.communicates(),
-                    })
-                })
-                .collect()),
-            Kind::Experiments => PAPERS.iter().map(|shipped| experiment_entry(shipped.name)).collect(),
+            Kind::Systems => registry.system_names().into_iter().map(|name| system_entry(registry, name)).collect(),
+            Kind::Protocols => Ok(registry.protocols().iter().map(|protocol| protocol_entry(*protocol)).collect()),
+            Kind::Workloads => Ok(registry.workloads().iter().map(|workload| workload_entry(*workload)).collect()),
+            Kind::Experiments => {
+                registry.experiment_names().into_iter().map(|name| experiment_entry(registry, name)).collect()
+            }
         }
     }
 }
 
-fn protocol_entry(protocol: &dyn Protocol) -> Value {
+pub fn protocol_entry(protocol: &dyn Protocol) -> Value {
     let parameters: Vec<Value> = protocol
         .parameters()
         .iter()
@@ -100,13 +97,39 @@ fn protocol_entry(protocol: &dyn Protocol) -> Value {
     })
 }
 
-fn system_entry(name: &str) -> Result<Value, Failure> {
-    let config = chorus_system::resolve(name, Scale::Paper, &[])?.config;
+pub fn workload_entry(workload: &dyn Workload) -> Value {
+    let size = |size: &SizeSpec| {
+        json!({
+            "key": size.key,
+            "quick": size.default_at(Scale::Quick),
+            "medium": size.default_at(Scale::Medium),
+            "paper": size.default_at(Scale::Paper),
+            "min": size.min,
+            "max": size.max,
+            "multiple_of": size.multiple_of,
+            "meaning": size.meaning,
+            "source": size.source,
+        })
+    };
+    json!({
+        "name": workload.name(),
+        "title": workload.title(),
+        "summary": workload.summary(),
+        "suite": workload.suite().title(),
+        "papers": workload.papers().iter().map(|paper| paper.name()).collect::<Vec<_>>(),
+        "source": workload.source(),
+        "communicates_within_a_kernel": workload.communicates(),
+        "sizes": workload.sizes().iter().map(size).collect::<Vec<_>>(),
+    })
+}
+
+fn system_entry(registry: &Registry, name: &str) -> Result<Value, Failure> {
+    let config = registry.resolve_system(name, Scale::Paper, &[])?.config;
     Ok(json!({ "name": name, "title": config.title, "summary": config.title, "source": config.source }))
 }
 
-fn experiment_entry(name: &str) -> Result<Value, Failure> {
-    let paper = paper::load(name, &Names::all().known())?;
+fn experiment_entry(registry: &Registry, name: &str) -> Result<Value, Failure> {
+    let paper = paper::load(registry, name)?;
     let experiment = &paper.experiment;
     let (figures, claims) = (experiment.figures.len(), paper.statements.claims.len());
     let runs = experiment.runs(Scale::Quick).len();
@@ -126,39 +149,46 @@ fn experiment_entry(name: &str) -> Result<Value, Failure> {
 
 /// Runs `chorus list`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let registry = session.registry;
     let kinds = arguments.kind.map_or_else(|| Kind::value_variants().to_vec(), |kind| vec![kind]);
     if arguments.form.json {
         let mut lists = Map::from_iter([("schema_version".to_owned(), Value::from(JSON_SCHEMA_VERSION))]);
         for kind in kinds {
-            lists.insert(kind.name().to_owned(), Value::from(kind.entries()?));
+            lists.insert(kind.name().to_owned(), Value::from(kind.entries(registry)?));
         }
         session.output.json(&Value::from(lists))?;
         return Ok(Verdict::Good);
     }
+    let columns: &[&str] = if arguments.long { &["name", "summary", "source"] } else { &["name", "summary"] };
     for (index, kind) in kinds.iter().enumerate() {
         if index > 0 {
             session.output.line("")?;
         }
-        // Sources are long; whoever asks for one list wants them.
-        let columns = if kinds.len() == 1 { &["name", "summary", "source"][..] } else { &["name", "summary"] };
         let mut table = table([]);
         table.set_header(std::iter::once(kind.name()).chain(columns.iter().skip(1).copied()));
-        for entry in kind.entries()? {
+        for entry in kind.entries(registry)? {
             table.add_row(columns.iter().map(|&column| entry[column].as_str().unwrap_or_default()));
         }
         session.output.table(&table)?;
-    }
-    if arguments.kind == Some(Kind::Protocols) {
-        session.output.line("\nParameters, set with `--set KEY=VALUE`:\n")?;
-        session.output.table(&parameters())?;
+        match kind {
+            Kind::Protocols if arguments.long => {
+                session.output.line("\nParameters, set with `--set KEY=VALUE`:\n")?;
+                session.output.table(&parameters(registry.protocols()))?;
+            }
+            Kind::Workloads if arguments.long => {
+                session.output.line("\nSizes, set with `--set KEY=VALUE`:\n")?;
+                session.output.table(&sizes(registry.workloads()))?;
+            }
+            Kind::Systems | Kind::Protocols | Kind::Workloads | Kind::Experiments => {}
+        }
     }
     Ok(Verdict::Good)
 }
 
-/// The parameters of all protocols that have any.
-fn parameters() -> Table {
-    let mut parameters = table(["protocol", "parameter", "default", "accepted", "meaning", "source"]);
-    for protocol in PROTOCOLS {
+/// A table of the parameters that these protocols declare.
+fn parameters(protocols: &[&'static dyn Protocol]) -> Table {
+    let mut parameters = table(["protocol", "parameter", "default", "accepted", "meaning"]);
+    for protocol in protocols {
         for parameter in protocol.parameters() {
             parameters.add_row([
                 protocol.name(),
@@ -166,10 +196,23 @@ fn parameters() -> Table {
                 &parameter.default.to_string(),
                 &format!("{} to {}", parameter.min, parameter.max),
                 parameter.meaning,
-                parameter.source,
             ]);
         }
     }
     align_right(&mut parameters, [2]);
     parameters
+}
+
+/// A table of the sizes that these workloads declare.
+fn sizes(workloads: &[&'static dyn Workload]) -> Table {
+    let mut sizes = table(["workload", "key", "quick", "medium", "paper", "meaning"]);
+    for workload in workloads {
+        for size in workload.sizes() {
+            let [quick, medium, paper] = size.defaults.map(|value| value.to_string());
+            let key = format!("{}{}", chorus_registry::SIZE_PREFIX, size.key);
+            sizes.add_row([workload.name(), &key, &quick, &medium, &paper, size.meaning]);
+        }
+    }
+    align_right(&mut sizes, 2..5);
+    sizes
 }

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
 use crate::litmus_input::{self, LitmusInput, are_in_detail};
-use crate::names;
 use crate::output::{align_right, count, table};
 use crate::replays;
 use crate::session::Session;
@@ -76,7 +75,7 @@ type NotRun = Vec<(String, NotRunnable)>;
 
 /// Runs `chorus litmus`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let protocol = names::protocol(&arguments.protocol)?;
+    let protocol = session.protocol(&arguments.protocol)?;
     let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
     if let Some(replay) = &arguments.replay {
         let tests = litmus_input::read(&arguments.tests, tests_of(protocol))?.tests;

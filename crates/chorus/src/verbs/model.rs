@@ -1,9 +1,9 @@
 //! `chorus model`: what a memory model makes of litmus tests, without any protocol.
 
-use chorus_lab::simulate::unknown;
 use chorus_litmus::judge::{Allowed, TooLarge, Verdict as Answer, allowed, decide};
 use chorus_litmus::model::Model;
 use chorus_litmus::test::{LitmusTest, Quantifier};
+use chorus_registry::unknown;
 use chorus_verify::litmus::tests;
 use clap::Args;
 use serde_json::{Value, json};
@@ -73,8 +73,9 @@ impl Judged<'_> {
 /// Runs `chorus model`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let Some(name) = &arguments.model else { return list(arguments, session) };
-    let known: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
-    let model = Model::from_name(name).ok_or_else(|| Failure::bad_input(unknown("memory model", name, &known)))?;
+    let known: Vec<&str> = session.registry.models().iter().map(|model| model.name()).collect();
+    let model =
+        session.registry.find_model(name).ok_or_else(|| Failure::bad_input(unknown("memory model", name, &known)))?;
     let input = litmus_input::read(&arguments.tests, tests())?;
     let activity = session.activity(Some(input.tests.len()));
     let mut judged = Vec::new();
@@ -101,11 +102,11 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
 fn list(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     if arguments.form.json {
         let model = |model: Model| json!({ "name": model.name(), "meaning": model.meaning() });
-        let models: Vec<Value> = Model::ALL.into_iter().map(model).collect();
+        let models: Vec<Value> = session.registry.models().iter().copied().map(model).collect();
         session.output.json(&json!({ "schema_version": JSON_SCHEMA_VERSION, "models": models }))?;
     } else {
         let mut table = table(["model", "what it promises"]);
-        for model in Model::ALL {
+        for model in session.registry.models() {
             table.add_row([model.name(), model.meaning()]);
         }
         session.output.table(&table)?;

@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use chorus_lab::figure::{Bar, FigureData, Group};
-use chorus_lab::paper::{self, PAPERS, Paper};
+use chorus_lab::paper::{self, Paper};
 use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
+use chorus_registry::Registry;
 use clap::Args;
 use comfy_table::Table;
 
 use super::arguments::{JsonArgument, ScaleArgument, StudyArguments};
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
-use crate::names::Names;
 use crate::output::{align_right, count, ratio, table};
 use crate::session::Session;
 use crate::{date, definitions, facts};
@@ -46,17 +46,16 @@ pub struct Arguments {
 
 /// Runs `chorus reproduce`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let names = Names::all();
     let asked: Vec<&str> = match arguments.papers.as_slice() {
-        [] => PAPERS.iter().map(|paper| paper.name).collect(),
+        [] => session.registry.experiment_names(),
         papers => papers.iter().map(String::as_str).collect(),
     };
-    let papers = asked.iter().map(|name| paper::load(name, &names.known())).collect::<Result<Vec<_>, _>>()?;
+    let papers = asked.iter().map(|name| paper::load(session.registry, name)).collect::<Result<Vec<_>, _>>()?;
     // A directory that cannot be written is found out before anything is computed.
     drop(Store::open(&arguments.study.out.join(STORE_FILE))?);
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
-    let work = || make(arguments, &papers, &cancel, &tally);
+    let work = || make(session.registry, arguments, &papers, &cancel, &tally);
     let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.study.out))?;
     if arguments.form.json {
         session.output.json(&reproduction.to_json())?;
@@ -71,22 +70,29 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(troubled.is_empty()))
 }
 
-fn make(arguments: &Arguments, papers: &[Paper], cancel: &AtomicBool, tally: &Tally) -> Result<Reproduction, Failure> {
+fn make(
+    registry: &'static Registry,
+    arguments: &Arguments,
+    papers: &[Paper],
+    cancel: &AtomicBool,
+    tally: &Tally,
+) -> Result<Reproduction, Failure> {
     let definitions = definitions::all();
     let definitions: Vec<_> = definitions.iter().map(definitions::as_metric).collect();
     Ok(reproduce(&Request {
+        registry,
         papers,
         headline_only: arguments.papers.is_empty(),
         scale: arguments.scale.scale,
         out: &arguments.study.out,
         jobs: arguments.study.jobs(),
-        runner: &|spec| simulate(spec, false),
+        runner: &|spec| simulate(registry, spec, false),
         build: &build(),
         cancel,
         progress: tally,
         date: &date::today(),
         definitions: &definitions,
-        facts: &facts::count(papers),
+        facts: &facts::count(registry, papers),
     })?)
 }
 

@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         annotate: arguments.annotate,
     };
     // Resolved here, so that a mistake in a system file is shown with its line.
-    let setup = setup::resolve(&spec)?;
+    let setup = setup::resolve(session.registry, &spec)?;
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let result = simulate_on(&spec, &setup, arguments.allow_incoherent)?;

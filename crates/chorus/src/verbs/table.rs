@@ -4,7 +4,6 @@ use chorus_verify::table::TransitionTable;
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Verdict};
-use crate::names;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -36,7 +35,7 @@ enum Format {
 
 /// Runs `chorus table`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let protocol = names::protocol(&arguments.protocol)?;
+    let protocol = session.protocol(&arguments.protocol)?;
     let activity = session.activity(None);
     activity.begin(format!("exploring {}", protocol.title()));
     let table = TransitionTable::extract(protocol);

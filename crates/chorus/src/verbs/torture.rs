@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use chorus_protocol::registry::{PROTOCOLS, Protocol};
+use chorus_protocol::registry::Protocol;
 use chorus_verify::table::TransitionTable;
 use chorus_verify::torture::coverage::{Cell, Comparison};
 use chorus_verify::torture::{Settings, TortureReport, torture_watched};
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::activity::Activity;
 use crate::failure::{Failure, Verdict};
-use crate::names;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
 
@@ -117,8 +116,8 @@ fn cells_json(cells: &[Cell]) -> Vec<Value> {
 /// Runs `chorus torture`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = match &arguments.protocol {
-        Some(name) => vec![names::protocol(name)?],
-        None => PROTOCOLS.to_vec(),
+        Some(name) => vec![session.protocol(name)?],
+        None => session.registry.protocols().to_vec(),
     };
     let fault = match (&arguments.fault, protocols.as_slice()) {
         (Some(name), [protocol, ..]) => Some(super::check::fault(*protocol, name)?),

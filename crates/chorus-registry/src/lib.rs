@@ -1,0 +1,286 @@
+//! The registry: everything that a command line, an experiment or a test can name.
+//!
+//! A [`Registry`] is a value. [`Registry::standard`] holds what Chorus ships; a crate of one's own adds to it and passes it on to
+//! `chorus::main_with`. Every verb, page, replay line and test walks the registry that it is given, so what is added is treated
+//! like what is shipped.
+//!
+//! ```
+//! use chorus_registry::Registry;
+//!
+//! let registry = Registry::standard().system("tiny", include_str!("../../../systems/tc.toml"));
+//! assert!(registry.clashes().is_empty());
+//! assert!(registry.find_protocol("gpu-vi").is_some() && registry.find_system("tiny").is_some());
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `lib.rs` | the registry: adding, finding, clashes |
+//! | `experiment.rs` | experiments and claims as text, and the papers that Chorus ships |
+//! | `unknown.rs` | the message about a name that is not in the registry |
+
+mod experiment;
+mod unknown;
+
+use std::fmt;
+
+use chorus_litmus::model::Model;
+use chorus_protocol::registry::{PROTOCOLS, Protocol};
+use chorus_system::{Resolved, SYSTEMS, Scale, ShippedSystem, SystemError};
+use chorus_workloads::{Workload, workloads};
+
+pub use experiment::{NamedExperiment, PAPERS};
+pub use unknown::unknown;
+
+/// Key prefix of workload sizes on the command line, as in `--set workload.elements=1000`.
+pub const SIZE_PREFIX: &str = "workload.";
+
+/// Everything that can be named.
+#[derive(Clone)]
+pub struct Registry {
+    protocols: Vec<&'static dyn Protocol>,
+    systems: Vec<ShippedSystem>,
+    workloads: Vec<&'static dyn Workload>,
+    experiments: Vec<NamedExperiment>,
+    models: Vec<Model>,
+    clashes: Vec<Clash>,
+}
+
+/// Two entries of one kind with the same name. The first one stays in the registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clash {
+    /// What both are: `protocol`, `system`, `workload` or `experiment`.
+    pub kind: &'static str,
+    /// The name.
+    pub name: String,
+    /// The entry that has the name, in words.
+    pub first: String,
+    /// The entry that wanted it, too, in words.
+    pub second: String,
+}
+
+impl fmt::Display for Clash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Clash { kind, name, first, second } = self;
+        write!(f, "two {kind}s are named `{name}`: {first}, and {second}")
+    }
+}
+
+impl std::error::Error for Clash {}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry::standard()
+    }
+}
+
+impl Registry {
+    /// A registry that knows the memory models and nothing else.
+    pub fn empty() -> Registry {
+        Registry {
+            protocols: Vec::new(),
+            systems: Vec::new(),
+            workloads: Vec::new(),
+            experiments: Vec::new(),
+            models: Model::ALL.to_vec(),
+            clashes: Vec::new(),
+        }
+    }
+
+    /// Everything that Chorus ships.
+    pub fn standard() -> Registry {
+        let registry = PROTOCOLS.iter().fold(Registry::empty(), |registry, &protocol| registry.protocol(protocol));
+        let registry = SYSTEMS.iter().fold(registry, |registry, shipped| registry.system(shipped.name, shipped.text));
+        let registry = workloads().fold(registry, Registry::workload);
+        PAPERS.iter().fold(registry, |registry, paper| registry.experiment(*paper))
+    }
+
+    /// Adds a protocol.
+    #[must_use]
+    pub fn protocol(mut self, protocol: &'static dyn Protocol) -> Registry {
+        let words = |protocol: &dyn Protocol| format!("{} ({})", protocol.title(), protocol.citation());
+        match self.find_protocol(protocol.name()) {
+            Some(first) => self.clash("protocol", protocol.name(), words(first), words(protocol)),
+            None => self.protocols.push(protocol),
+        }
+        self
+    }
+
+    /// Adds a workload.
+    #[must_use]
+    pub fn workload(mut self, workload: &'static dyn Workload) -> Registry {
+        let words = |workload: &dyn Workload| format!("{} ({})", workload.title(), workload.source());
+        match self.find_workload(workload.name()) {
+            Some(first) => self.clash("workload", workload.name(), words(first), words(workload)),
+            None => self.workloads.push(workload),
+        }
+        self
+    }
+
+    /// Adds a system: its name, and the text of its file, which may build on any other with `base`.
+    #[must_use]
+    pub fn system(mut self, name: &'static str, text: &'static str) -> Registry {
+        let words = |text: &str| format!("one whose file begins with `{}`", text.lines().next().unwrap_or_default());
+        match self.find_system(name) {
+            Some(first) => self.clash("system", name, words(first.text), words(text)),
+            None => self.systems.push(ShippedSystem { name, text }),
+        }
+        self
+    }
+
+    /// Adds an experiment.
+    #[must_use]
+    pub fn experiment(mut self, experiment: NamedExperiment) -> Registry {
+        let words = |experiment: &NamedExperiment| format!("the file {}", experiment.file);
+        match self.find_experiment(experiment.name) {
+            Some(first) => self.clash("experiment", experiment.name, words(first), words(&experiment)),
+            None => self.experiments.push(experiment),
+        }
+        self
+    }
+
+    fn clash(&mut self, kind: &'static str, name: &str, first: String, second: String) {
+        self.clashes.push(Clash { kind, name: name.to_owned(), first, second });
+    }
+
+    /// The names that were given twice. A program should end with the first of them as its message.
+    pub fn clashes(&self) -> &[Clash] {
+        &self.clashes
+    }
+
+    /// The protocols, in the order in which they were added.
+    pub fn protocols(&self) -> &[&'static dyn Protocol] {
+        &self.protocols
+    }
+
+    /// The systems, in the order in which they were added.
+    pub fn systems(&self) -> &[ShippedSystem] {
+        &self.systems
+    }
+
+    /// The workloads, in the order in which they were added.
+    pub fn workloads(&self) -> &[&'static dyn Workload] {
+        &self.workloads
+    }
+
+    /// The experiments, in the order in which they were added.
+    pub fn experiments(&self) -> &[NamedExperiment] {
+        &self.experiments
+    }
+
+    /// The memory models.
+    pub fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    /// The names of all protocols.
+    pub fn protocol_names(&self) -> Vec<&'static str> {
+        self.protocols.iter().map(|protocol| protocol.name()).collect()
+    }
+
+    /// The names of all systems.
+    pub fn system_names(&self) -> Vec<&'static str> {
+        self.systems.iter().map(|system| system.name).collect()
+    }
+
+    /// The names of all workloads.
+    pub fn workload_names(&self) -> Vec<&'static str> {
+        self.workloads.iter().map(|workload| workload.name()).collect()
+    }
+
+    /// The names of all experiments.
+    pub fn experiment_names(&self) -> Vec<&'static str> {
+        self.experiments.iter().map(|experiment| experiment.name).collect()
+    }
+
+    /// The protocol of this name.
+    pub fn find_protocol(&self, name: &str) -> Option<&'static dyn Protocol> {
+        self.protocols.iter().copied().find(|protocol| protocol.name() == name)
+    }
+
+    /// The workload of this name.
+    pub fn find_workload(&self, name: &str) -> Option<&'static dyn Workload> {
+        self.workloads.iter().copied().find(|workload| workload.name() == name)
+    }
+
+    /// The system of this name.
+    pub fn find_system(&self, name: &str) -> Option<&ShippedSystem> {
+        self.systems.iter().find(|system| system.name == name)
+    }
+
+    /// The experiment of this name.
+    pub fn find_experiment(&self, name: &str) -> Option<&NamedExperiment> {
+        self.experiments.iter().find(|experiment| experiment.name == name)
+    }
+
+    /// The memory model of this name.
+    pub fn find_model(&self, name: &str) -> Option<Model> {
+        self.models.iter().copied().find(|model| model.name() == name)
+    }
+
+    /// The protocol of this name, or a message that says which there are.
+    pub fn expect_protocol(&self, name: &str) -> Result<&'static dyn Protocol, String> {
+        self.find_protocol(name).ok_or_else(|| unknown("protocol", name, &self.protocol_names()))
+    }
+
+    /// The workload of this name, or a message that says which there are.
+    pub fn expect_workload(&self, name: &str) -> Result<&'static dyn Workload, String> {
+        self.find_workload(name).ok_or_else(|| unknown("workload", name, &self.workload_names()))
+    }
+
+    /// Finds a system by name or path, and applies a scale and overrides (`key=value`, later ones win).
+    pub fn resolve_system(&self, name_or_path: &str, scale: Scale, set: &[String]) -> Result<Resolved, SystemError> {
+        chorus_system::resolve(name_or_path, scale, set)
+    }
+
+    /// The scales that a system has.
+    pub fn scales(&self, name_or_path: &str) -> Result<Vec<Scale>, SystemError> {
+        chorus_system::scales(name_or_path)
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("protocols", &self.protocol_names())
+            .field("systems", &self.system_names())
+            .field("workloads", &self.workload_names())
+            .field("experiments", &self.experiment_names())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_registry_holds_everything_that_is_shipped_without_clashes() {
+        let registry = Registry::standard();
+        assert_eq!(registry.clashes(), []);
+        assert_eq!(registry.protocols().len(), PROTOCOLS.len());
+        assert_eq!(registry.systems().len(), SYSTEMS.len());
+        assert_eq!(registry.workloads().len(), workloads().count());
+        assert_eq!(registry.experiment_names(), ["tc", "hmg", "rec", "cpelide", "spandex"]);
+    }
+
+    #[test]
+    fn a_name_that_is_given_twice_is_a_clash_that_names_both() {
+        let gpu_vi = PROTOCOLS.iter().find(|protocol| protocol.name() == "gpu-vi").unwrap();
+        let registry = Registry::standard().protocol(*gpu_vi).system("tc", "name = 1").workload(workloads().next().unwrap());
+        let [protocol, system, workload] = registry.clashes() else { panic!("{:?}", registry.clashes()) };
+        let message = protocol.to_string();
+        assert!(message.starts_with("two protocols are named `gpu-vi`: GPU-VI (Singh et al."), "{message}");
+        assert_eq!(message.matches("GPU-VI (Singh").count(), 2, "{message}");
+        assert!(system.to_string().ends_with("one whose file begins with `name = 1`"), "{system}");
+        assert_eq!(workload.kind, "workload");
+        assert_eq!(registry.protocols().len(), PROTOCOLS.len(), "the first one stays");
+    }
+
+    #[test]
+    fn what_is_added_is_found_and_listed_last() {
+        let experiment = NamedExperiment { name: "mine", file: "mine.toml", text: "", claims: "" };
+        let registry = Registry::standard().system("tiny", "").experiment(experiment);
+        assert_eq!(registry.system_names().last(), Some(&"tiny"));
+        assert_eq!(registry.find_experiment("mine").map(|found| found.file), Some("mine.toml"));
+    }
+}

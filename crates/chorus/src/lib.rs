@@ -1,0 +1,107 @@
+//! The command line of Chorus: arguments, progress and exit codes. Everything else is in the crates below.
+//!
+//! Chorus is a library so that a crate of one's own can build on it: it adds its protocols, workloads, systems and experiments to a
+//! [`Registry`] and hands that to [`main_with`]. `chorus new DIR` writes such a crate. The crates below are re-exported, so that it
+//! needs no other dependency.
+//!
+//! ```no_run
+//! use chorus::Registry;
+//!
+//! fn main() -> std::process::ExitCode {
+//!     chorus::main_with(Registry::standard().system("tiny", include_str!("../../../systems/tc.toml")))
+//! }
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `verbs/` | one file per verb: its arguments, and what it prints |
+//! | `session.rs` | what every verb gets: stdout, and how progress is shown |
+//! | `failure.rs` | how a verb ends: exit codes and error messages |
+//! | `output.rs` | stdout that may close early; tables and numbers for people |
+//! | `activity.rs` | progress of a verb that takes long |
+//! | `interrupt.rs` | Ctrl-C while a matrix runs |
+//! | `proof/` | every check of every protocol, as a page |
+//! | `litmus_input.rs` | which litmus tests are meant: names, files, folders |
+//! | `facts.rs` | what Chorus counts in its own controllers and machines, for the claims of the papers |
+//! | `definitions.rs` | what the metrics mean |
+//! | `date.rs` | today |
+
+mod activity;
+mod date;
+mod definitions;
+mod facts;
+mod failure;
+mod interrupt;
+mod litmus_input;
+mod output;
+mod proof;
+mod replays;
+mod session;
+mod verbs;
+mod virtual_networks;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+pub use chorus_lab as lab;
+pub use chorus_litmus as litmus;
+pub use chorus_protocol as protocol;
+pub use chorus_registry::{NamedExperiment, Registry};
+pub use chorus_sim as sim;
+pub use chorus_system as system;
+pub use chorus_verify as verify;
+pub use chorus_workloads as workloads;
+use clap::Parser;
+
+use crate::failure::{Failure, Verdict};
+use crate::session::Session;
+use crate::verbs::Verb;
+
+const EXAMPLES: &str = "\
+Examples:
+  chorus list                                                what there is
+  chorus run --system tc --protocol gpu-vi --workload stn    one simulation
+  chorus reproduce                                           the headline figure of each paper, as a report
+  chorus compare --minutes 10                                every protocol with every workload, one table per machine
+  chorus check gpu-vi                                        every interleaving of tiny machines
+  chorus check --all                                         every check of every protocol, as a report
+  chorus litmus gpu-vi MP SB                                 litmus tests against the memory model
+  chorus torture gpu-vi                                      millions of random steps, with coverage
+
+Exit codes: 0 good; 1 a check failed (wrong result, violation, stuck program); 2 bad input; 130 stopped by Ctrl-C.
+Data goes to stdout; progress and errors go to stderr. NO_COLOR is respected.";
+
+/// A laboratory for GPU cache coherence: simulate, check and compare protocols.
+#[derive(Debug, Parser)]
+#[command(name = "chorus", version, after_help = EXAMPLES)]
+struct Cli {
+    /// Show no progress on stderr.
+    #[arg(long, global = true)]
+    no_progress: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Runs the command line of this process with everything that is in `registry`.
+pub fn main_with(registry: Registry) -> ExitCode {
+    let cli = Cli::parse();
+    failure::install_panic_message();
+    if let Some(clash) = registry.clashes().first() {
+        let error = Failure::bad_input(format!("{clash}\nhint: rename one of them"));
+        error.print();
+        return ExitCode::from(error.exit_code);
+    }
+    // Verbs run on several threads and keep references to it until the process ends.
+    let registry: &'static Registry = Box::leak(Box::new(registry));
+    let mut session = Session::new(registry, !cli.no_progress);
+    // The message of a panic has been printed by then.
+    match catch_unwind(AssertUnwindSafe(|| cli.verb.run(&mut session))) {
+        Ok(Ok(Verdict::Good)) => ExitCode::SUCCESS,
+        Ok(Ok(Verdict::CheckFailed)) => ExitCode::from(failure::CHECK_FAILED),
+        Ok(Err(error)) => {
+            error.print();
+            ExitCode::from(error.exit_code)
+        }
+        Err(_) => ExitCode::from(failure::DEFECT),
+    }
+}
