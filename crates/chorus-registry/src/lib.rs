@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn a_name_that_is_given_twice_is_a_clash_that_names_both() {
         let gpu_vi = PROTOCOLS.iter().find(|protocol| protocol.name() == "gpu-vi").unwrap();
-        let registry = Registry::standard().protocol(*gpu_vi).system("tc", "name = 1").workload(workloads().next().unwrap());
+        let registry =
+            Registry::standard().protocol(*gpu_vi).system("tc", "name = 1").workload(workloads().next().unwrap());
         let [protocol, system, workload] = registry.clashes() else { panic!("{:?}", registry.clashes()) };
         let message = protocol.to_string();
         assert!(message.starts_with("two protocols are named `gpu-vi`: GPU-VI (Singh et al."), "{message}");

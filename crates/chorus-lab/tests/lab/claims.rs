@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use chorus_lab::claim::{self, Bound, Evaluation, Verdict};
 use chorus_lab::experiment::Experiment;
 use chorus_lab::figure::{FigureData, Results};
-use chorus_lab::paper::{self, PAPERS};
+use chorus_lab::paper;
 use chorus_lab::run::Record;
+use chorus_registry::PAPERS;
 use chorus_system::Scale;
 
-use crate::fake::{SHIPPED, experiment, paper as small_paper, record};
+use crate::fake::{experiment, paper as small_paper, record, registry};
 
 const CLAIM: &str = r#"[[claim]]
 id = "speed"
@@ -223,7 +224,7 @@ fn shipped_claims_are_those_of_the_reference_copy_with_its_numbers() {
             println!("skipped: there is no reference copy of the claims of {}", shipped.name);
             continue;
         };
-        let claims = paper::load(shipped.name, &SHIPPED).unwrap().statements.claims;
+        let claims = paper::load(registry(), shipped.name).unwrap().statements.claims;
         for (id, (kind, value)) in &reference {
             let longer = |ours: &str| reference.keys().any(|other| other.len() > id.len() && is_of(ours, other));
             let ours: Vec<_> = claims.iter().filter(|claim| is_of(&claim.id, id) && !longer(&claim.id)).collect();

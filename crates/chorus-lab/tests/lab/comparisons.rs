@@ -10,7 +10,7 @@ use chorus_lab::progress::Silent;
 use chorus_lab::run::{RunError, RunErrorKind, RunResult, RunSpec, Runner};
 use chorus_system::Scale;
 
-use crate::fake::{Directory, build, result};
+use crate::fake::{Directory, build, registry, result};
 use crate::pages::check_well_formed;
 
 fn selection(systems: &[&str], protocols: &[&str], workloads: &[&str]) -> Selection {
@@ -41,6 +41,7 @@ fn make_until(
 ) -> Comparison {
     let build = build();
     let request = Request {
+        registry: registry(),
         selection,
         out,
         jobs: 1,

@@ -2,12 +2,13 @@
 
 use chorus_lab::annotate::Annotate;
 use chorus_lab::experiment::{Chart, Experiment, Series};
-use chorus_lab::paper::{self, PAPERS};
+use chorus_lab::paper;
 use chorus_lab::run::RunSpec;
 use chorus_lab::setup;
+use chorus_registry::PAPERS;
 use chorus_system::{Scale, entries};
 
-use crate::fake::{Directory, KNOWN, SHIPPED, spec};
+use crate::fake::{Directory, KNOWN, SHIPPED, registry, spec};
 
 const SMALL: &str = r#"name = "small"
 title = "A small paper"
@@ -46,7 +47,7 @@ fn check_message(from: &str, to: &str, expected: &str) {
 #[test]
 fn the_shipped_papers_are_valid_and_named_as_their_files() {
     for shipped in PAPERS {
-        let paper = paper::load(shipped.name, &SHIPPED).unwrap_or_else(|error| panic!("{error}"));
+        let paper = paper::load(registry(), shipped.name).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(paper.experiment.name, shipped.name);
         assert!(paper.experiment.headline().is_some());
         assert!(!paper.statements.claims.is_empty());
@@ -56,7 +57,7 @@ fn the_shipped_papers_are_valid_and_named_as_their_files() {
 #[test]
 fn every_figure_of_a_shipped_paper_has_all_its_runs_in_its_matrices() {
     for shipped in PAPERS {
-        let experiment = paper::load(shipped.name, &SHIPPED).unwrap().experiment;
+        let experiment = paper::load(registry(), shipped.name).unwrap().experiment;
         let all = experiment.runs(Scale::Quick);
         for figure in &experiment.figures {
             // What chooses from others has no runs of its own.
@@ -73,7 +74,7 @@ fn every_figure_of_a_shipped_paper_has_all_its_runs_in_its_matrices() {
 #[test]
 fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
     for shipped in PAPERS {
-        let experiment = paper::load(shipped.name, &SHIPPED).unwrap().experiment;
+        let experiment = paper::load(registry(), shipped.name).unwrap().experiment;
         for figure in experiment.figures.iter().filter(|figure| figure.chart == Chart::Lines) {
             let workload = &experiment.workloads_of(figure)[0];
             let varied = experiment.matrices.iter().flat_map(|matrix| &matrix.variants);
@@ -113,7 +114,7 @@ fn is(series: &Series, variant: &str) -> bool {
 
 /// The value of a parameter of the protocol or of a key of the machine in a run.
 fn value_of(key: &str, run: &RunSpec) -> f64 {
-    let setup = setup::resolve(run).unwrap_or_else(|error| panic!("{error}"));
+    let setup = setup::resolve(registry(), run).unwrap_or_else(|error| panic!("{error}"));
     match setup.parameter_values().get(key) {
         Some(&value) => value as f64,
         None => {
@@ -127,10 +128,10 @@ fn value_of(key: &str, run: &RunSpec) -> f64 {
 #[test]
 fn every_run_of_a_shipped_paper_can_be_set_up_at_every_scale_of_its_machine() {
     for shipped in PAPERS {
-        let experiment = paper::load(shipped.name, &SHIPPED).unwrap().experiment;
+        let experiment = paper::load(registry(), shipped.name).unwrap().experiment;
         let scales = chorus_system::scales(&experiment.system).unwrap();
         for run in scales.into_iter().flat_map(|scale| experiment.runs(scale)) {
-            if let Err(error) = setup::resolve(&run) {
+            if let Err(error) = setup::resolve(registry(), &run) {
                 panic!("{run}: {error}");
             }
         }
@@ -323,7 +324,7 @@ fn a_figure_that_makes_no_sense_is_refused() {
 
 #[test]
 fn an_unknown_paper_is_named_with_the_nearest_one() {
-    let message = paper::load("tv", &KNOWN).unwrap_err().to_string();
+    let message = paper::load(registry(), "tv").unwrap_err().to_string();
     assert_eq!(
         message,
         "unknown paper `tv`; known: `tc`, `hmg`, `rec`, `cpelide`, `spandex`; or the path of an experiment file that ends in .toml; did you mean `tc`?"
@@ -344,8 +345,8 @@ fn an_experiment_file_of_ones_own_is_read_by_its_path() {
     let directory = Directory::new();
     let path = directory.join("mine.toml");
     std::fs::write(&path, SMALL).unwrap();
-    let paper = paper::load(path.to_str().unwrap(), &KNOWN).unwrap();
+    let paper = paper::load(registry(), path.to_str().unwrap()).unwrap();
     assert_eq!((paper.experiment.name.as_str(), paper.statements.claims.len()), ("small", 0));
-    let message = paper::load("nowhere/mine.toml", &KNOWN).unwrap_err().to_string();
+    let message = paper::load(registry(), "nowhere/mine.toml").unwrap_err().to_string();
     assert!(message.starts_with("cannot read nowhere/mine.toml: no such file"), "{message}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chorus_lab::annotate::Annotate;
@@ -10,6 +11,7 @@ use chorus_lab::experiment::{Experiment, KnownNames};
 use chorus_lab::paper::Paper;
 use chorus_lab::run::{Build, CheckResult, KernelResult, Outcome, Record, RunError, RunResult, RunSpec};
 use chorus_lab::setup;
+use chorus_registry::Registry;
 use chorus_system::Scale;
 
 pub const KNOWN: KnownNames<'static> = KnownNames {
@@ -19,145 +21,17 @@ pub const KNOWN: KnownNames<'static> = KnownNames {
 };
 
 /// Every name that a shipped paper may use.
-pub const SHIPPED: KnownNames<'static> = KnownNames {
-    systems: &[
-        "tc",
-        "hmg",
-        "rec",
-        "rec-8gpu",
-        "rec-16gpu",
-        "rec-nvidia",
-        "cpelide",
-        "cpelide-2",
-        "cpelide-6",
-        "cpelide-7",
-        "cpelide-8",
-        "cpelide-16",
-        "cpelide-mono",
-        "spandex",
-        "spandex-hier",
-    ],
-    protocols: &[
-        "no-l1",
-        "no-coh",
-        "ideal-coh",
-        "mesi",
-        "gpu-vi",
-        "gpu-vini",
-        "tc-strong",
-        "tc-weak-fixed",
-        "tc-weak",
-        "no-remote",
-        "sw-flat",
-        "sw-hier",
-        "nhcc",
-        "hmg",
-        "ideal",
-        "dir",
-        "dir-hmg",
-        "rec",
-        "dir-ideal",
-        "viper-chiplet",
-        "nhcc-wt",
-        "nhcc-wb",
-        "cpelide",
-        "cpelide-range",
-        "hmesi-gpu",
-        "hmesi-denovo",
-        "smg",
-        "smd",
-        "sdg",
-        "sdd",
-        "spandex-mixed",
-        "spandex-adaptive",
-        "smv",
-        "spandex-hier-mg",
-        "spandex-hier-md",
-        "spandex-hier-dg",
-        "spandex-hier-dd",
-    ],
-    workloads: &[
-        "bh",
-        "cc",
-        "cl",
-        "dlb",
-        "stn",
-        "vpr",
-        "hsp",
-        "kmn",
-        "lps",
-        "ndl",
-        "rg",
-        "sr",
-        "cusolver",
-        "comd",
-        "hpgmg",
-        "miniamr",
-        "minicontact",
-        "namd",
-        "nekbone",
-        "snap",
-        "bfs",
-        "mst",
-        "alexnet",
-        "googlenet",
-        "lstm",
-        "overfeat",
-        "resnet",
-        "rnn-dgrad",
-        "rnn-fw",
-        "rnn-wgrad",
-        "nw",
-        "pathfinder",
-        "atax",
-        "c2d",
-        "fir",
-        "gemm",
-        "gemv",
-        "j2d",
-        "lu",
-        "mm2",
-        "mm3",
-        "pr",
-        "sc",
-        "st",
-        "vgg16",
-        "resnet18",
-        "bitonic",
-        "babelstream",
-        "bfs-rodinia",
-        "backprop",
-        "bfs-rodinia",
-        "color",
-        "fw",
-        "gaussian",
-        "hacc",
-        "hotspot3d",
-        "hotspot",
-        "lud",
-        "lulesh",
-        "pennant",
-        "rnn-gru-small",
-        "rnn-gru",
-        "rnn-lstm-small",
-        "rnn-lstm",
-        "square",
-        "sssp",
-        "btree",
-        "cnn",
-        "dwt2d",
-        "srad",
-        "indirection",
-        "reuse-o",
-        "reuse-s",
-        "bc",
-        "pr-collab",
-        "hsti",
-        "trns",
-        "rsct",
-        "tqh",
-    ],
-};
+pub static SHIPPED: LazyLock<KnownNames<'static>> = LazyLock::new(|| KnownNames {
+    systems: registry().system_names().leak(),
+    protocols: registry().protocol_names().leak(),
+    workloads: registry().workload_names().leak(),
+});
+
+/// Everything that Chorus ships.
+pub fn registry() -> &'static Registry {
+    static STANDARD: LazyLock<Registry> = LazyLock::new(Registry::standard);
+    &STANDARD
+}
 
 /// The text of the small experiment.
 pub const EXPERIMENT: &str = include_str!("fixture.toml");
@@ -278,7 +152,7 @@ const OF_CHIPLETS: [(&str, f64); 18] = [
 const REQUESTS: [&str; 8] = ["reqv", "reqs", "reqwt", "reqo", "reqwt_data", "reqo_data", "reqwb", "probe"];
 
 pub fn result(spec: &RunSpec) -> RunResult {
-    let setup = setup::resolve(spec).expect("the fake runs on real systems");
+    let setup = setup::resolve(registry(), spec).expect("the fake runs on real systems");
     let cycles = cycles(spec);
     let mut metrics = BTreeMap::new();
     let mut total = 0.0;
@@ -304,6 +178,7 @@ pub fn result(spec: &RunSpec) -> RunResult {
         metrics.insert("table.structures_max".to_owned(), 4.0);
     }
     RunResult {
+        sizes: BTreeMap::new(),
         spec: spec.clone(),
         parameters: setup.parameter_values(),
         graph: None,

@@ -9,7 +9,7 @@ use chorus_lab::progress::{Lines, Progress, Silent};
 use chorus_lab::run::{Outcome, RunError, RunErrorKind, RunResult, RunSpec, Runner};
 use chorus_lab::store::Store;
 
-use crate::fake::{Directory, build, result, spec};
+use crate::fake::{Directory, build, registry, result, spec};
 
 /// Eight different runs.
 fn specs() -> Vec<RunSpec> {
@@ -19,7 +19,7 @@ fn specs() -> Vec<RunSpec> {
 
 fn run_with(store: &Store, runner: &Runner<'_>, cancel: &AtomicBool, jobs: usize) -> Result<MatrixResult, MatrixError> {
     let (build, progress) = (build(), Silent);
-    Lab { store, runner, build: &build, jobs, cancel, progress: &progress }.run_all(&specs())
+    Lab { registry: registry(), store, runner, build: &build, jobs, cancel, progress: &progress }.run_all(&specs())
 }
 
 fn run(store: &Store, runner: &Runner<'_>) -> MatrixResult {
@@ -56,7 +56,15 @@ fn a_run_that_is_asked_for_twice_is_made_once() {
         good(spec)
     };
     let (build, cancel) = (build(), AtomicBool::new(false));
-    let lab = Lab { store: &store, runner: &counted, build: &build, jobs: 2, cancel: &cancel, progress: &Silent };
+    let lab = Lab {
+        registry: registry(),
+        store: &store,
+        runner: &counted,
+        build: &build,
+        jobs: 2,
+        cancel: &cancel,
+        progress: &Silent,
+    };
     let matrix = lab.run_all(&[spec("gpu-vi", "stn"), spec("no-l1", "stn"), spec("gpu-vi", "stn")]).unwrap();
     assert_eq!(calls.load(Ordering::Relaxed), 2);
     assert_eq!(matrix.records.len(), 2);
@@ -151,7 +159,15 @@ fn what_cannot_exist_is_refused_before_the_first_run() {
         good(spec)
     };
     let (build, cancel) = (build(), AtomicBool::new(false));
-    let lab = Lab { store: &store, runner: &counted, build: &build, jobs: 1, cancel: &cancel, progress: &Silent };
+    let lab = Lab {
+        registry: registry(),
+        store: &store,
+        runner: &counted,
+        build: &build,
+        jobs: 1,
+        cancel: &cancel,
+        progress: &Silent,
+    };
     for (protocol, set, expected) in [
         ("gpu-vi", "l1.wayz=4", "did you mean `l1.ways`"),
         ("tc-strong", "lease.cycles=many", "expected a whole number from 0 to 1000000"),
@@ -229,7 +245,15 @@ fn runs_with_different_parameters_are_different_runs() {
     let directory = Directory::new();
     let store = Store::open(&directory.join("results.sqlite")).unwrap();
     let (build, cancel) = (build(), AtomicBool::new(false));
-    let lab = Lab { store: &store, runner: &good, build: &build, jobs: 1, cancel: &cancel, progress: &Silent };
+    let lab = Lab {
+        registry: registry(),
+        store: &store,
+        runner: &good,
+        build: &build,
+        jobs: 1,
+        cancel: &cancel,
+        progress: &Silent,
+    };
     let leased =
         |set: &[&str]| RunSpec { set: set.iter().map(|&set| set.to_owned()).collect(), ..spec("tc-strong", "stn") };
     let specs = [leased(&[]), leased(&["lease.cycles=400"]), leased(&["lease.cycles=800"])];

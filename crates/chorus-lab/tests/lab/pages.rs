@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use chorus_lab::paper::{self, PAPERS, Paper};
+use chorus_lab::paper::{self, Paper};
 use chorus_lab::progress::Silent;
 use chorus_lab::report::MetricDefinition;
 use chorus_lab::reproduce::{Reproduction, Request, reproduce};
 use chorus_lab::run::{CheckResult, RunError, RunErrorKind, RunResult, RunSpec, Runner};
+use chorus_registry::PAPERS;
 use chorus_system::Scale;
 
-use crate::fake::{Directory, SHIPPED, build, paper as small_paper, result};
+use crate::fake::{Directory, build, paper as small_paper, registry, result};
 
 const DEFINITIONS: &[MetricDefinition<'static>] =
     &[MetricDefinition { name: "traffic.flits.ld", unit: "flits", definition: "flits through both crossbars" }];
@@ -23,6 +24,7 @@ fn make(out: &Path, runner: &Runner<'_>, headline_only: bool, cancel: &AtomicBoo
 fn make_paper(paper: Paper, out: &Path, runner: &Runner<'_>, headline_only: bool, cancel: &AtomicBool) -> Reproduction {
     let (papers, build, facts) = ([paper], build(), BTreeMap::from([("states.l1.gpu-vi".to_owned(), 5.0)]));
     let request = Request {
+        registry: registry(),
         papers: &papers,
         headline_only,
         scale: Scale::Quick,
@@ -177,7 +179,7 @@ fn points_are_marked_and_named() {
 fn many_groups_of_bars_stand_in_several_rows() {
     let directory = Directory::new();
     let runner = |spec: &RunSpec| Ok(result(spec));
-    let hmg = paper::load("hmg", &SHIPPED).unwrap();
+    let hmg = paper::load(registry(), "hmg").unwrap();
     let made = make_paper(hmg, directory.path(), &runner, true, &AtomicBool::new(false));
     let html = std::fs::read_to_string(made.papers[0].page.as_ref().expect("a page is written")).unwrap();
     let chart = chart(&html, "8");
@@ -202,7 +204,7 @@ fn a_page_shows_the_parameters_of_its_runs() {
 #[test]
 fn every_shipped_paper_makes_a_well_formed_page_with_all_its_figures() {
     for shipped in PAPERS {
-        let (directory, paper) = (Directory::new(), paper::load(shipped.name, &SHIPPED).unwrap());
+        let (directory, paper) = (Directory::new(), paper::load(registry(), shipped.name).unwrap());
         let (figures, predictions) = (paper.experiment.figures.len(), paper.statements.predictions.len());
         let runner = |spec: &RunSpec| Ok(result(spec));
         let made = make_paper(paper, directory.path(), &runner, false, &AtomicBool::new(false));
@@ -220,7 +222,7 @@ fn every_shipped_paper_makes_a_well_formed_page_with_all_its_figures() {
 #[test]
 fn the_headline_of_a_shipped_paper_takes_few_runs() {
     for shipped in PAPERS {
-        let experiment = paper::load(shipped.name, &SHIPPED).unwrap().experiment;
+        let experiment = paper::load(registry(), shipped.name).unwrap().experiment;
         let runs = experiment.runs_of(experiment.headline().unwrap(), Scale::Quick).len();
         assert!(runs <= 120, "{}: {runs}", shipped.name);
     }
