@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use chorus_proof::Steps;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How progress is shown.
@@ -61,6 +62,16 @@ impl Activity {
             // A log that cannot be written is no reason to stop.
             let _ = writeln!(io::stderr(), "[{}/{steps}] {summary}", self.bar.position());
         }
+    }
+}
+
+impl Steps for Activity {
+    fn begin(&self, what: &str) {
+        Activity::begin(self, what);
+    }
+
+    fn finish(&self, summary: &str) {
+        Activity::finish(self, summary);
     }
 }
 

@@ -15,6 +15,7 @@ use chorus_lab::setup::SetupError;
 use chorus_lab::store::StoreError;
 use chorus_system::SystemError;
 use miette::Diagnostic;
+use serde_json::{Value, json};
 
 /// Exit code: a check said no.
 pub const CHECK_FAILED: u8 = 1;
@@ -56,6 +57,18 @@ impl Failure {
         Failure { exit_code: BAD_INPUT, message: message.into(), excerpt: None }
     }
 
+    /// Chorus itself went wrong; the message has been shown.
+    pub fn defect() -> Failure {
+        Failure { exit_code: DEFECT, message: "Chorus itself failed".to_owned(), excerpt: None }
+    }
+
+    /// A command line that cannot be understood, in the words of the parser.
+    pub fn usage(error: &clap::Error) -> Failure {
+        let text = error.to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Failure::bad_input(message)
+    }
+
     fn check_failed(message: impl Into<String>) -> Failure {
         Failure { exit_code: CHECK_FAILED, message: message.into(), excerpt: None }
     }
@@ -69,19 +82,32 @@ impl Failure {
     pub fn print(&self) {
         print_error(&self.message, self.excerpt.as_deref());
     }
+
+    /// The message for programs.
+    pub fn to_json(&self) -> Value {
+        let (what, hints) = split(&self.message);
+        let hints: Vec<&str> = hints.iter().map(|hint| hint.trim_start_matches("hint: ")).collect();
+        json!({ "error": what.join("\n"), "hints": hints, "exit_code": self.exit_code })
+    }
 }
 
 /// Writes an error to stderr. Where that fails there is nobody left to tell.
 pub fn print_error(message: &str, excerpt: Option<&str>) {
-    let advice_at = message.lines().position(|line| line.starts_with("hint: ")).unwrap_or(usize::MAX);
-    let lines: Vec<&str> = message.lines().collect();
-    let (what, advice) = lines.split_at(advice_at.min(lines.len()));
+    let (what, advice) = split(message);
     let mut text = format!("error: {}\n", what.join("\n"));
     text.push_str(excerpt.unwrap_or_default());
     if !advice.is_empty() {
         text.push_str(&format!("\n{}\n", advice.join("\n")));
     }
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// The lines of a message up to its first hint, and the hints.
+fn split(message: &str) -> (Vec<&str>, Vec<&str>) {
+    let mut lines: Vec<&str> = message.lines().collect();
+    let advice_at = lines.iter().position(|line| line.starts_with("hint: ")).unwrap_or(lines.len());
+    let advice = lines.split_off(advice_at);
+    (lines, advice)
 }
 
 /// The line of a file that an error points at, with the place underlined.

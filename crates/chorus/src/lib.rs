@@ -20,16 +20,14 @@
 //! | `output.rs` | stdout that may close early; tables and numbers for people |
 //! | `activity.rs` | progress of a verb that takes long |
 //! | `interrupt.rs` | Ctrl-C while a matrix runs |
-//! | `proof/` | every check of every protocol, as a page |
+//! | `proof.rs` | every check of every protocol, as a page |
 //! | `litmus_input.rs` | which litmus tests are meant: names, files, folders |
-//! | `facts.rs` | what Chorus counts in its own controllers and machines, for the claims of the papers |
 //! | `definitions.rs` | what the metrics mean |
 //! | `date.rs` | today |
 
 mod activity;
 mod date;
 mod definitions;
-mod facts;
 mod failure;
 mod interrupt;
 mod litmus_input;
@@ -54,6 +52,7 @@ pub use chorus_workloads as workloads;
 use clap::Parser;
 
 use crate::failure::{Failure, Verdict};
+use crate::output::Output;
 use crate::session::Session;
 use crate::verbs::Verb;
 
@@ -84,12 +83,13 @@ struct Cli {
 
 /// Runs the command line of this process with everything that is in `registry`.
 pub fn main_with(registry: Registry) -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse_usage(&error),
+    };
     failure::install_panic_message();
     if let Some(clash) = registry.clashes().first() {
-        let error = Failure::bad_input(format!("{clash}\nhint: rename one of them"));
-        error.print();
-        return ExitCode::from(error.exit_code);
+        return end(&Failure::bad_input(format!("{clash}\nhint: rename one of them")));
     }
     // Verbs run on several threads and keep references to it until the process ends.
     let registry: &'static Registry = Box::leak(Box::new(registry));
@@ -98,10 +98,36 @@ pub fn main_with(registry: Registry) -> ExitCode {
     match catch_unwind(AssertUnwindSafe(|| cli.verb.run(&mut session))) {
         Ok(Ok(Verdict::Good)) => ExitCode::SUCCESS,
         Ok(Ok(Verdict::CheckFailed)) => ExitCode::from(failure::CHECK_FAILED),
-        Ok(Err(error)) => {
-            error.print();
+        Ok(Err(error)) => end(&error),
+        Err(_) => {
+            let error = Failure::defect();
+            print_json(&error);
             ExitCode::from(error.exit_code)
         }
-        Err(_) => ExitCode::from(failure::DEFECT),
+    }
+}
+
+/// Shows an error where people look for it, and where programs do.
+fn end(error: &Failure) -> ExitCode {
+    error.print();
+    print_json(error);
+    ExitCode::from(error.exit_code)
+}
+
+/// Help and version end well; anything else that the parser says is an error.
+fn refuse_usage(error: &clap::Error) -> ExitCode {
+    // Where the stream is closed there is nobody left to tell.
+    let _ = error.print();
+    if error.use_stderr() {
+        print_json(&Failure::usage(error));
+    }
+    ExitCode::from(error.exit_code() as u8)
+}
+
+/// Programs that ask for JSON get errors as JSON, too.
+fn print_json(error: &Failure) {
+    if std::env::args_os().any(|argument| argument == "--json") {
+        // Stdout that is closed is reported by nobody.
+        let _ = Output::default().json(&error.to_json());
     }
 }

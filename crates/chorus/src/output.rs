@@ -2,7 +2,9 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+
+pub use chorus_proof::words::count;
 
 use crate::failure::Failure;
 
@@ -48,35 +50,53 @@ impl Output {
     }
 }
 
-/// An empty table with headers. On a terminal it is as wide as the terminal; elsewhere every row is one line.
+/// The narrowest terminal that tables are made for, and the width that they have where there is no terminal.
+const COLUMNS: u16 = 80;
+
+/// An empty table with headers. It is as wide as the terminal, and 80 columns wide elsewhere: text wraps within its column.
 pub fn table<const N: usize>(headers: [&str; N]) -> Table {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('─').junction('─');
     table.load_style(TableStyle::new().header_separator(rule));
     table.set_content_arrangement(ContentArrangement::Dynamic).set_header(headers);
+    table.set_width(width());
     table
 }
 
-/// Puts the columns of these numbers on the right.
+/// The width of tables.
+pub fn width() -> u16 {
+    Table::new().width().map_or(COLUMNS, |width| width.max(COLUMNS))
+}
+
+/// Leaves columns out of a table that does not fit, the last ones first. The space that a text column needs at least is `text`.
+pub fn leave_out(table: &mut Table, columns: &[usize], text: &[(usize, u16)]) {
+    /// The spaces around a cell and between two.
+    const AROUND: u16 = 3;
+    let mut widths = table.column_max_content_widths();
+    for &(column, least) in text {
+        widths[column] = widths[column].min(least);
+    }
+    let total = |widths: &[u16]| widths.iter().filter(|width| **width > 0).map(|width| width + AROUND).sum::<u16>();
+    let available = table.width().unwrap_or(COLUMNS);
+    for &column in columns.iter().rev() {
+        if total(&widths) <= available {
+            return;
+        }
+        widths[column] = 0;
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+}
+
+/// Puts the columns of these numbers on the right. Numbers do not wrap.
 pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
-}
-
-/// A count with its thousands apart: `1,234,567`.
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// A share of a whole in per cent; a dash where there is no whole.
@@ -91,12 +111,7 @@ pub fn ratio(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, percent, ratio};
-
-    #[test]
-    fn thousands_stand_apart() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-    }
+    use super::{percent, ratio};
 
     #[test]
     fn a_share_of_nothing_is_a_dash() {

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
+use chorus_proof::networks::{decider, to_json, verdict};
 use chorus_protocol::registry::Protocol;
-use chorus_verify::networks::{Attempt, NetworkReport, Sharing, describe, messages, pool_count, smallest};
-use serde_json::{Value, json};
+use chorus_verify::networks::{NetworkReport, Sharing, describe, messages, pool_count, smallest};
 
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, table};
 use crate::replays::write_first;
 use crate::session::Session;
-use crate::verbs::arguments::JSON_SCHEMA_VERSION;
 
 /// Tries every way to let virtual networks share buffers; says no if those declared are not free of deadlock.
 pub fn run(
@@ -27,51 +26,6 @@ pub fn run(
     }
     write_first(svg, report.deadlock().map(|deadlock| deadlock.chart.to_svg()), as_json, session)?;
     Ok(Verdict::of(report.is_declared_free()))
-}
-
-/// What came of an assignment, in words.
-pub fn verdict(attempt: &Attempt) -> &'static str {
-    match attempt.sharing {
-        Sharing::Free { .. } => "free of deadlock",
-        Sharing::Stuck(_) => "deadlock",
-        Sharing::Bounded { .. } => "bounded",
-    }
-}
-
-/// The configuration that decided, if one did.
-fn decider(attempt: &Attempt) -> &'static str {
-    match &attempt.sharing {
-        Sharing::Free { .. } => "",
-        Sharing::Stuck(deadlock) => deadlock.config,
-        Sharing::Bounded { config } => config,
-    }
-}
-
-/// The report as JSON.
-pub fn to_json(protocol: &'static dyn Protocol, report: &NetworkReport) -> Value {
-    let attempt = |attempt: &Attempt| {
-        let replay = match &attempt.sharing {
-            Sharing::Stuck(deadlock) => Some(deadlock.replay(report.protocol).to_string()),
-            Sharing::Free { .. } | Sharing::Bounded { .. } => None,
-        };
-        json!({
-            "pools": attempt.pools,
-            "count": pool_count(&attempt.pools),
-            "verdict": verdict(attempt),
-            "configuration": Some(decider(attempt)).filter(|name| !name.is_empty()),
-            "replay": replay,
-        })
-    };
-    json!({
-        "schema_version": JSON_SCHEMA_VERSION,
-        "protocol": report.protocol,
-        "declared": report.declared,
-        "declared_is_free": report.is_declared_free(),
-        "smallest": report.smallest,
-        "networks": (0..report.declared).map(|network| messages(protocol, network)).collect::<Vec<_>>(),
-        "attempts": report.attempts.iter().map(attempt).collect::<Vec<_>>(),
-        "chart": report.deadlock().map(|deadlock| deadlock.chart.to_text()),
-    })
 }
 
 fn print(protocol: &'static dyn Protocol, report: &NetworkReport, session: &mut Session) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::arguments::JsonArgument;
 use crate::failure::{Failure, Verdict};
-use crate::output::{align_right, count, table};
+use crate::output::{align_right, count, leave_out, table};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -64,8 +64,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         session.output.json(&benches.to_json())?;
         return Ok(Verdict::Good);
     }
-    let mut table =
-        table(["benchmark", "system", "protocol", "accesses", "processor time", "accesses per second", "footprint"]);
+    let mut table = table(["benchmark", "system", "protocol", "accesses", "CPU time", "accesses/s", "footprint"]);
     for bench in &benches.benches {
         table.add_row([
             bench.name.to_owned(),
@@ -78,6 +77,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         ]);
     }
     align_right(&mut table, 3..7);
+    leave_out(&mut table, &[6, 4], &[]);
     session.output.table(&table)?;
     if let Some(peak) = benches.peak_resident_bytes {
         session.output.line(&format!("\npeak resident memory {}", megabytes(peak)))?;

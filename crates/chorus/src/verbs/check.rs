@@ -3,21 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use chorus_proof::Checked;
 use chorus_protocol::registry::Protocol;
 use chorus_registry::unknown;
 use chorus_verify::chart::Chart;
 use chorus_verify::check::{
-    CheckConfig, CheckReport, Verdict as Finding, check_with, configurations, find_configuration, quick_configurations,
+    CheckConfig, Verdict as Finding, check_with, configurations, find_configuration, quick_configurations,
 };
 use chorus_verify::faults::{Catch, caught, find_fault};
 use chorus_verify::settings::Settings;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT};
 use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
-use crate::output::{align_right, count, table};
+use crate::output::{align_right, count, leave_out, table};
 use crate::session::Session;
 use crate::{proof, replays, virtual_networks};
 
@@ -73,48 +74,6 @@ pub struct Arguments {
     search: SearchArguments,
     #[command(flatten)]
     form: JsonArgument,
-}
-
-/// A configuration that was checked.
-pub struct Checked {
-    /// What came of it.
-    pub report: CheckReport,
-    /// Wall-clock time.
-    pub seconds: f64,
-}
-
-impl Checked {
-    /// What came of it, in a word.
-    pub fn verdict(&self) -> &'static str {
-        match self.report.verdict {
-            Finding::Pass => "pass",
-            Finding::Violated(_) => "violated",
-            Finding::Bounded(_) => "bounded",
-        }
-    }
-
-    /// As JSON.
-    pub fn to_json(&self) -> Value {
-        let report = &self.report;
-        let chart = report.chart();
-        json!({
-            "name": report.config,
-            "description": report.description,
-            "states": report.states,
-            "transitions": report.transitions,
-            "depth": report.depth,
-            "programs": report.programs,
-            "executions": report.executions,
-            "symmetry": report.symmetry,
-            "bytes_per_state": report.bytes_per_state(),
-            "omission_probability": report.omission_probability(),
-            "seconds": self.seconds,
-            "verdict": self.verdict(),
-            "violation": chart.map(|chart| chart.violation.to_string()),
-            "chart": chart.map(|chart| chart.to_text()),
-            "replay": report.replay().map(|replay| replay.to_string()),
-        })
-    }
 }
 
 /// Runs `chorus check`.
@@ -249,7 +208,7 @@ fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
         "transitions",
         "depth",
         "executions",
-        "bytes per state",
+        "bytes/state",
         "seconds",
         "verdict",
         "",
@@ -270,6 +229,7 @@ fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
         ]);
     }
     align_right(&mut table, 1..8);
+    leave_out(&mut table, &[4, 3, 2, 5, 6], &[(9, 24)]);
     session.output.table(&table)?;
     for checked in all.iter().filter(|checked| !checked.report.passed()) {
         session.output.line("")?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ use super::arguments::{JsonArgument, ScaleArgument, StudyArguments};
 use crate::date;
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
-use crate::output::{align_right, table};
+use crate::output::{align_right, table, width};
 use crate::session::Session;
 
 /// Stands for every shipped system.
@@ -173,8 +174,10 @@ fn machines_of_papers(registry: &Registry) -> Result<BTreeMap<String, String>, F
 fn print(comparison: &Comparison, session: &mut Session) -> Result<(), Failure> {
     for machine in &comparison.tables {
         session.output.line(&format!("{}: time relative to {}\n", machine.system, machine.baseline))?;
-        session.output.table(&times(machine))?;
-        session.output.line("")?;
+        for columns in chunks(&machine.protocols) {
+            session.output.table(&times(machine, columns))?;
+            session.output.line("")?;
+        }
     }
     let Comparison { ran, reused, store, page, csv, index, .. } = comparison;
     session.output.line(&format!("{ran} runs made, {reused} there already, kept in {}", store.display()))?;
@@ -183,23 +186,47 @@ fn print(comparison: &Comparison, session: &mut Session) -> Result<(), Failure> 
     session.output.line(&format!("index:  {}", index.display()))
 }
 
-/// A row per workload that ran at all, a column per protocol.
-fn times(machine: &MachineTable) -> Table {
+/// The columns that fit beside each other, table by table.
+fn chunks(protocols: &[String]) -> Vec<Range<usize>> {
+    /// Room for the names of workloads.
+    const NAMES: usize = 16;
+    /// A ratio, and the spaces between two columns.
+    const RATIO: usize = 5;
+    let available = usize::from(width()).saturating_sub(NAMES);
+    let mut chunks: Vec<Range<usize>> = Vec::new();
+    let mut used = available;
+    for (index, protocol) in protocols.iter().enumerate() {
+        let needed = protocol.chars().count().max(RATIO) + 3;
+        match chunks.last_mut().filter(|_| used + needed <= available) {
+            Some(chunk) => chunk.end = index + 1,
+            None => {
+                chunks.push(index..index + 1);
+                used = 0;
+            }
+        }
+        used += needed;
+    }
+    chunks
+}
+
+/// A row per workload that ran at all, a column for each of these protocols.
+fn times(machine: &MachineTable, columns: Range<usize>) -> Table {
     let mut times = table([]);
-    times.set_header(std::iter::once("workload").chain(machine.protocols.iter().map(String::as_str)));
+    times.set_header(std::iter::once("workload").chain(machine.protocols[columns.clone()].iter().map(String::as_str)));
     for row in machine.rows.iter().filter(|row| row.cells.iter().any(|cell| *cell != Cell::NotRun)) {
-        let cells = row.cells.iter().enumerate().map(|(column, cell)| {
-            let ratio = machine.ratio(row, column, Quantity::Time);
-            ratio.map_or_else(|| cell.status().to_owned(), |ratio| format!("{ratio:.2}"))
-        });
+        let cells =
+            row.cells.iter().enumerate().filter(|(column, _)| columns.contains(column)).map(|(column, cell)| {
+                let ratio = machine.ratio(row, column, Quantity::Time);
+                ratio.map_or_else(|| cell.status().to_owned(), |ratio| format!("{ratio:.2}"))
+            });
         times.add_row(std::iter::once(row.workload.clone()).chain(cells));
     }
-    let columns = 0..machine.protocols.len();
+    let shown = columns.len();
     let means = columns.map(|column| match machine.common_average(column, Quantity::Time) {
         Average { mean: Some(mean), .. } => format!("{mean:.2}"),
         Average { mean: None, .. } => "–".to_owned(),
     });
-    times.add_row(std::iter::once("GM of those that all ran".to_owned()).chain(means));
-    align_right(&mut times, 1..=machine.protocols.len());
+    times.add_row(std::iter::once("common GM".to_owned()).chain(means));
+    align_right(&mut times, 1..=shown);
     times
 }

@@ -50,6 +50,13 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         true => arguments.results.join(STORE_FILE),
         false => arguments.results.clone(),
     };
+    if !path.exists() {
+        let shown = arguments.results.display();
+        return Err(Failure::bad_input(format!(
+            "{shown} holds no results: {} does not exist\nhint: `chorus reproduce --out {shown}` makes some",
+            path.display()
+        )));
+    }
     let records = Store::open_existing(&path)?.records()?;
     let named = arguments.output.as_deref().map(Format::of_name);
     match (arguments.format.or(named).unwrap_or(Format::Csv), &arguments.output) {

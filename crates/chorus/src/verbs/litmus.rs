@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use chorus_litmus::test::Outcome;
+use chorus_proof::words::verdict;
 use chorus_verify::chart::Chart;
 use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
 use crate::litmus_input::{self, LitmusInput, are_in_detail};
-use crate::output::{align_right, count, table};
+use crate::output::{align_right, count, leave_out, table};
 use crate::replays;
 use crate::session::Session;
 
@@ -123,16 +124,6 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(passed))
 }
 
-/// What came of a test, in a word.
-pub fn verdict(result: &LitmusResult) -> &'static str {
-    match () {
-        () if result.passed() => "pass",
-        () if result.bounded => "bounded",
-        () if result.vacuous() => "vacuous",
-        () => "fail",
-    }
-}
-
 fn expectation(result: &LitmusResult) -> &'static str {
     result.expectation.map_or("", Expectation::text)
 }
@@ -176,7 +167,7 @@ fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Re
         "states",
         "reached",
         "allowed",
-        "forbidden reached",
+        "forbidden",
         "vacuous",
         "telling outcome",
         "expected",
@@ -199,6 +190,7 @@ fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Re
         ]);
     }
     align_right(&mut table, 1..5);
+    leave_out(&mut table, &[4, 2, 3, 5], &[(6, 16), (7, 9)]);
     session.output.table(&table)?;
     for result in results.iter().filter(|result| in_detail || !result.passed()) {
         session.output.line("")?;

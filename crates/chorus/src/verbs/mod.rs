@@ -4,6 +4,7 @@ pub mod arguments;
 mod bench;
 pub mod check;
 mod compare;
+mod completions;
 mod explain;
 mod export;
 mod list;
@@ -47,6 +48,10 @@ pub enum Verb {
     Bench(bench::Arguments),
     /// Export finished runs as CSV or Parquet.
     Export(export::Arguments),
+    /// Print completions for a shell.
+    Completions(completions::Arguments),
+    /// Print the manual page: `chorus man | man -l -`.
+    Man,
 }
 
 impl Verb {
@@ -65,6 +70,8 @@ impl Verb {
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),
             Verb::Export(arguments) => export::run(arguments, session),
+            Verb::Completions(arguments) => completions::run(arguments, session),
+            Verb::Man => completions::man(session),
         }
     }
 }

@@ -9,6 +9,7 @@ use chorus_lab::paper::{self, Paper};
 use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
+use chorus_proof::facts;
 use chorus_registry::Registry;
 use clap::Args;
 use comfy_table::Table;
@@ -18,7 +19,7 @@ use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
 use crate::output::{align_right, count, ratio, table};
 use crate::session::Session;
-use crate::{date, definitions, facts};
+use crate::{date, definitions};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,18 +1,14 @@
 //! `chorus torture`: millions of random steps of a protocol on random small machines.
 
-use std::time::Instant;
-
-use chorus_protocol::registry::Protocol;
-use chorus_verify::table::TransitionTable;
+use chorus_proof::{Tortured, torture_one};
+use chorus_verify::torture::Settings;
 use chorus_verify::torture::coverage::{Cell, Comparison};
-use chorus_verify::torture::{Settings, TortureReport, torture_watched};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
-use crate::activity::Activity;
 use crate::failure::{Failure, Verdict};
-use crate::output::{align_right, count, table};
+use crate::output::{align_right, count, leave_out, table};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -52,67 +48,6 @@ pub struct Arguments {
     form: JsonArgument,
 }
 
-/// A protocol that was tortured.
-pub struct Tortured {
-    /// The protocol.
-    pub protocol: &'static dyn Protocol,
-    /// What came of it.
-    pub report: TortureReport,
-    /// Wall-clock time.
-    pub seconds: f64,
-    /// Where nothing went wrong in a sound protocol: what was met, beside what can be.
-    pub comparison: Option<Comparison>,
-}
-
-impl Tortured {
-    fn steps_per_minute(&self) -> f64 {
-        self.report.steps as f64 / self.seconds.max(1e-9) * 60.0
-    }
-
-    /// As JSON.
-    pub fn to_json(&self) -> Value {
-        let report = &self.report;
-        let failure = report.failure.as_ref();
-        let shrunk = failure.and_then(|failure| failure.shrunk.as_ref());
-        json!({
-            "protocol": report.protocol,
-            "fault": report.fault,
-            "passed": report.passed(),
-            "steps": report.steps,
-            "refusals": report.refusals,
-            "episodes": report.episodes,
-            "operations": report.operations,
-            "seconds": self.seconds,
-            "steps_per_minute": self.steps_per_minute(),
-            "pairs_met": report.coverage.met(),
-            "coverage": self.comparison.as_ref().map(|comparison| json!({
-                "covered": comparison.covered,
-                "reachable": comparison.reachable,
-                "missed": cells_json(&comparison.missed),
-                "beyond": cells_json(&comparison.beyond),
-            })),
-            "failure": failure.map(|failure| json!({
-                "episode": failure.episode,
-                "problem": failure.problem.to_string(),
-                "operations": failure.operations,
-                "command": report.command(),
-                "shrunk": shrunk.map(|shrunk| json!({
-                    "problem": shrunk.problem.to_string(),
-                    "operations": shrunk.episode.program.operations(),
-                    "machine": shrunk.episode.setup.describe(self.protocol),
-                    "program": shrunk.episode.program.lines(),
-                    "trace": shrunk.trace,
-                })),
-            })),
-        })
-    }
-}
-
-fn cells_json(cells: &[Cell]) -> Vec<Value> {
-    let cell = |(role, state, event): &Cell| json!({ "role": role, "state": state, "event": event });
-    cells.iter().map(cell).collect()
-}
-
 /// Runs `chorus torture`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = match &arguments.protocol {
@@ -148,33 +83,6 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(passed))
 }
 
-/// Tortures a protocol, which is one step of `activity`.
-pub fn torture_one(
-    protocol: &'static dyn Protocol,
-    fault: Option<u8>,
-    settings: &Settings,
-    activity: &Activity,
-) -> Tortured {
-    let name = protocol.name();
-    activity.begin(name);
-    let start = Instant::now();
-    let report = torture_watched(protocol, fault, settings, &mut |steps| {
-        activity.begin(format!("{name}: {} of {} steps", count(steps), count(settings.steps)));
-    });
-    let seconds = start.elapsed().as_secs_f64();
-    let complete = report.passed() && fault.is_none() && settings.episode.is_none();
-    let comparison = complete.then(|| {
-        activity.begin(format!("{name}: what can be met"));
-        report.coverage.compare(&TransitionTable::extract(protocol))
-    });
-    activity.finish(&format!("{name}: {}, {} steps, {seconds:.1} s", verdict(&report), count(report.steps)));
-    Tortured { protocol, report, seconds, comparison }
-}
-
-fn verdict(report: &TortureReport) -> &'static str {
-    if report.passed() { "pass" } else { "fail" }
-}
-
 fn print(all: &[Tortured], session: &mut Session) -> Result<(), Failure> {
     let headers =
         ["protocol", "steps", "refused", "episodes", "operations", "seconds", "M steps/min", "pairs met", "verdict"];
@@ -192,10 +100,11 @@ fn print(all: &[Tortured], session: &mut Session) -> Result<(), Failure> {
             format!("{:.1}", tortured.seconds),
             format!("{:.0}", tortured.steps_per_minute() / 1e6),
             coverage.map_or(met.to_string(), |coverage| format!("{} of {}", coverage.covered, coverage.reachable)),
-            verdict(report).to_owned(),
+            tortured.verdict().to_owned(),
         ]);
     }
     align_right(&mut table, 1..8);
+    leave_out(&mut table, &[3, 4, 2], &[]);
     session.output.table(&table)?;
     for tortured in all {
         if let Some(Comparison { missed, beyond, .. }) = &tortured.comparison {

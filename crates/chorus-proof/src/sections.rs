@@ -10,13 +10,11 @@ use chorus_verify::litmus::Expectation;
 use chorus_verify::networks::{Attempt, Sharing, describe, pool_count};
 use chorus_verify::torture::coverage::Cell as Pair;
 
-use super::collect::{Extent, FaultSearch, Proof, Tested};
-use super::page::{share, verdict_cell};
-use super::{litmus_words, score_words};
-use crate::output::count;
-use crate::verbs::check::Checked;
-use crate::verbs::litmus::verdict;
-use crate::virtual_networks;
+use crate::checked::Checked;
+use crate::collect::{Extent, FaultSearch, Proof, Tested};
+use crate::networks;
+use crate::page::{share, verdict_cell};
+use crate::words::{count, litmus_words, score_words, verdict};
 
 /// Virtual networks that the TC paper counts (section 5.3 and Table 4): two for machines without coherence and for TC, four for GPU-VI and
 /// GPU-VIni, five for MESI.
@@ -159,7 +157,7 @@ fn networks(proof: &Proof) -> String {
     let headers = [Cell::number("Networks"), Cell::text("Shared as"), Cell::number("States"), Cell::text("Result")];
     let row = |attempt: &Attempt| {
         let (states, result) = match &attempt.sharing {
-            Sharing::Free { states } => (count(*states as u64), virtual_networks::verdict(attempt).to_owned()),
+            Sharing::Free { states } => (count(*states as u64), networks::verdict(attempt).to_owned()),
             Sharing::Stuck(deadlock) => (
                 String::new(),
                 format!("deadlock in {} after {} moves", deadlock.config, deadlock.chart.sequence.moves.len()),

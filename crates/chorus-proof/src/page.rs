@@ -8,9 +8,9 @@ use chorus_verify::config::Stores;
 use chorus_verify::faults::BRIEF_STATES;
 use chorus_verify::litmus::DISCRIMINATORS;
 
-use super::collect::{Extent, Proof};
-use super::{Proofs, sections};
-use crate::output::count;
+use crate::collect::{Extent, Proof, Score};
+use crate::words::count;
+use crate::{Proofs, sections};
 
 const TITLE: &str = "Chorus: what each protocol was shown to keep";
 
@@ -81,7 +81,7 @@ pub fn of(all: &Proofs) -> String {
 fn head(all: &Proofs) -> String {
     let proofs = &all.proofs;
     let sum = |of: &dyn Fn(&Proof) -> usize| proofs.iter().map(of).sum::<usize>();
-    let score = |of: &dyn Fn(&super::Score) -> usize| sum(&|proof| of(&proof.score()));
+    let score = |of: &dyn Fn(&Score) -> usize| sum(&|proof| of(&proof.score()));
     let steps: u64 = proofs.iter().map(|proof| proof.random.report.steps).sum();
     let passed = proofs.iter().filter(|proof| proof.passed()).count();
     let facts = [

@@ -10,11 +10,10 @@ use chorus_verify::litmus::{self, DISCRIMINATORS, LitmusResult, SuiteTest, run_l
 use chorus_verify::networks::{Attempt, NetworkReport, smallest, try_sharing};
 use chorus_verify::torture::{Settings, TortureCatch, caught_by_torture};
 
-use crate::activity::Activity;
-use crate::output::count;
-use crate::verbs::check::Checked;
-use crate::verbs::litmus::verdict;
-use crate::verbs::torture::{Tortured, torture_one};
+use crate::checked::Checked;
+use crate::steps::Steps;
+use crate::tortured::{Tortured, torture_one};
+use crate::words::{count, verdict};
 
 /// How much is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,18 +198,18 @@ pub struct Collector<'a> {
     /// How much is done.
     pub extent: Extent,
     /// Where progress is shown.
-    pub activity: &'a Activity,
+    pub progress: &'a dyn Steps,
 }
 
 impl Collector<'_> {
     /// Does one step, and says what came of it; with its wall-clock time.
     fn step<T>(&self, what: &str, work: impl FnOnce() -> T, tell: impl FnOnce(&T) -> String) -> (T, f64) {
         let name = self.protocol.name();
-        self.activity.begin(format!("{name}: {what}"));
+        self.progress.begin(&format!("{name}: {what}"));
         let start = Instant::now();
         let value = work();
         let seconds = start.elapsed().as_secs_f64();
-        self.activity.finish(&format!("{name}: {what}: {}, {seconds:.1} s", tell(&value)));
+        self.progress.finish(&format!("{name}: {what}: {}, {seconds:.1} s", tell(&value)));
         (value, seconds)
     }
 
@@ -274,7 +273,7 @@ impl Collector<'_> {
     /// The random driver.
     pub fn random(&self) -> Tortured {
         let settings = Settings { steps: self.extent.steps(), ..Settings::default() };
-        torture_one(self.protocol, None, &settings, self.activity)
+        torture_one(self.protocol, None, &settings, self.progress)
     }
 
     /// Every seeded fault. Random steps find none by themselves where they say no to the sound protocol.

@@ -2,31 +2,22 @@
 //!
 //! The page and its data are written whole after each protocol, so that stopping early leaves those that are finished.
 
-mod collect;
-mod json;
-mod page;
-mod sections;
-
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use chorus_lab::report;
+use chorus_proof::Proofs;
+pub use chorus_proof::collect::Extent;
+use chorus_proof::collect::{Collector, Proof, steps};
+use chorus_proof::page;
+use chorus_proof::words::{coverage_words, litmus_words, score_words};
 use chorus_protocol::registry::Protocol;
-use chorus_verify::config::Stores;
 
-pub use self::collect::Extent;
-use self::collect::{Collector, Litmus, Proof, Score, steps};
+use crate::activity::Activity;
 use crate::date;
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, table};
 use crate::session::Session;
-use crate::verbs::torture::Tortured;
-
-/// The page.
-const PAGE: &str = "proof.html";
-/// Its data.
-const DATA: &str = "proof.json";
 
 /// What to do.
 pub struct Request<'a> {
@@ -38,25 +29,6 @@ pub struct Request<'a> {
     pub out: &'a Path,
     /// Whether stdout gets the data.
     pub as_json: bool,
-}
-
-/// What came of a request so far.
-pub struct Proofs {
-    /// The protocols that are finished.
-    pub proofs: Vec<Proof>,
-    /// How many were asked for.
-    pub asked: usize,
-    /// How much was done.
-    pub extent: Extent,
-    /// Today.
-    pub date: String,
-}
-
-impl Proofs {
-    /// Whether everything that was asked for is finished and good.
-    pub fn passed(&self) -> bool {
-        self.proofs.len() == self.asked && self.proofs.iter().all(Proof::passed)
-    }
 }
 
 /// Runs the checks, writes the page after each protocol, and says no if anything does.
@@ -75,13 +47,13 @@ pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Fail
     let activity = session.activity(Some(steps));
     let mut pages = None;
     for &protocol in &request.protocols {
-        let collector = Collector { protocol, extent: request.extent, activity: &activity };
-        all.proofs.push(prove(&collector, request.as_json, session)?);
-        pages = Some(write(request.out, &all)?);
+        let collector = Collector { protocol, extent: request.extent, progress: &activity };
+        all.proofs.push(prove(&collector, &activity, request.as_json, session)?);
+        pages = Some(all.write(request.out).map_err(|error| Failure::bad_input(error.to_string()))?);
     }
     drop(activity);
     if request.as_json {
-        session.output.json(&json::of(&all))?;
+        session.output.json(&all.to_json())?;
     } else {
         print(&all, session)?;
         if let Some((page, data)) = pages {
@@ -91,18 +63,15 @@ pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(all.passed()))
 }
 
-/// Writes the page and its data, each whole or not at all.
-fn write(out: &Path, all: &Proofs) -> Result<(PathBuf, PathBuf), Failure> {
-    let failed = |error: report::ReportError| Failure::bad_input(error.to_string());
-    let page = report::write(out, PAGE, &page::of(all)).map_err(failed)?;
-    let data = report::write(out, DATA, &format!("{:#}\n", json::of(all))).map_err(failed)?;
-    Ok((page, data))
-}
-
 /// Runs the checks of one protocol and shows what came of each kind as soon as it is known.
-fn prove(collector: &Collector<'_>, as_json: bool, session: &mut Session) -> Result<Proof, Failure> {
+fn prove(
+    collector: &Collector<'_>,
+    activity: &Activity,
+    as_json: bool,
+    session: &mut Session,
+) -> Result<Proof, Failure> {
     let start = Instant::now();
-    let (protocol, activity) = (collector.protocol, collector.activity);
+    let protocol = collector.protocol;
     let mut say = |line: &str| if as_json { Ok(()) } else { activity.aside(|| session.output.line(line)) };
     say(&format!("{}: {}", protocol.name(), protocol.model().name()))?;
     let configurations = collector.configurations();
@@ -122,35 +91,6 @@ fn prove(collector: &Collector<'_>, as_json: bool, session: &mut Session) -> Res
     let proof = Proof { protocol, configurations, litmus, networks, random, faults, seconds };
     say(&format!("  {}\n", score_words(&proof.score())))?;
     Ok(proof)
-}
-
-fn litmus_words(litmus: &Litmus) -> String {
-    let passed = |stores: Stores| {
-        let all = litmus.beside(stores).count();
-        (litmus.beside(stores).filter(|tested| tested.result.passed()).count(), all)
-    };
-    let (good, all) = passed(Stores::Posted);
-    let words = format!("{good} of {all} litmus tests pass");
-    match passed(Stores::Blocking) {
-        (_, 0) => words,
-        (good, all) => format!("{words}, {good} of {all} beside cores that wait for their stores"),
-    }
-}
-
-fn coverage_words(random: &Tortured) -> String {
-    let words = |covered, reachable| format!(", {covered} of {reachable} pairs of state and event");
-    random.comparison.as_ref().map_or(String::new(), |coverage| words(coverage.covered, coverage.reachable))
-}
-
-fn score_words(score: &Score) -> String {
-    let Score { seeded, caught, by_random, .. } = score;
-    let alone = match (score.by_configuration, score.by_litmus) {
-        (Some(configurations), Some(litmus)) => {
-            format!("{configurations} by configurations, {litmus} by litmus tests and ")
-        }
-        _ => String::new(),
-    };
-    format!("{caught} of {seeded} seeded faults caught; alone, {alone}{by_random} by random steps")
 }
 
 fn print(all: &Proofs, session: &mut Session) -> Result<(), Failure> {

@@ -6,13 +6,11 @@ use chorus_verify::faults::Catch;
 use chorus_verify::litmus::Expectation;
 use serde_json::{Value, json};
 
-use super::Proofs;
-use super::collect::{FaultSearch, Proof, Tested};
-use super::sections::paper_networks;
-use crate::verbs::arguments::JSON_SCHEMA_VERSION;
-use crate::verbs::check::Checked;
-use crate::verbs::litmus::verdict;
-use crate::virtual_networks;
+use crate::checked::Checked;
+use crate::collect::{FaultSearch, Proof, Tested};
+use crate::sections::paper_networks;
+use crate::words::verdict;
+use crate::{JSON_SCHEMA_VERSION, Proofs, networks};
 
 /// Everything.
 pub fn of(all: &Proofs) -> Value {
@@ -32,7 +30,7 @@ pub fn of(all: &Proofs) -> Value {
 
 fn protocol(proof: &Proof) -> Value {
     let not_run = proof.litmus.not_run.iter().map(|(name, reason)| json!({ "name": name, "reason": reason }));
-    let mut networks = virtual_networks::to_json(proof.protocol, &proof.networks);
+    let mut networks = networks::to_json(proof.protocol, &proof.networks);
     networks["paper"] = json!(paper_networks(proof.protocol));
     let score = proof.score();
     json!({

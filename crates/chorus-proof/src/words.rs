@@ -1,0 +1,72 @@
+//! Numbers and verdicts in words, the same on pages and on terminals.
+
+use chorus_verify::config::Stores;
+use chorus_verify::litmus::LitmusResult;
+
+use crate::collect::{Litmus, Score};
+use crate::tortured::Tortured;
+
+/// A count with its thousands apart: `1,234,567`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// The verdict on a litmus test, in a word.
+pub fn verdict(result: &LitmusResult) -> &'static str {
+    match () {
+        () if result.passed() => "pass",
+        () if result.bounded => "bounded",
+        () if result.vacuous() => "vacuous",
+        () => "fail",
+    }
+}
+
+/// How many litmus tests pass, in words.
+pub fn litmus_words(litmus: &Litmus) -> String {
+    let passed = |stores: Stores| {
+        let all = litmus.beside(stores).count();
+        (litmus.beside(stores).filter(|tested| tested.result.passed()).count(), all)
+    };
+    let (good, all) = passed(Stores::Posted);
+    let words = format!("{good} of {all} litmus tests pass");
+    match passed(Stores::Blocking) {
+        (_, 0) => words,
+        (good, all) => format!("{words}, {good} of {all} beside cores that wait for their stores"),
+    }
+}
+
+/// How much of the transition table random steps met, in words.
+pub fn coverage_words(random: &Tortured) -> String {
+    let words = |covered, reachable| format!(", {covered} of {reachable} pairs of state and event");
+    random.comparison.as_ref().map_or(String::new(), |coverage| words(coverage.covered, coverage.reachable))
+}
+
+/// How many seeded faults were caught, in words.
+pub fn score_words(score: &Score) -> String {
+    let Score { seeded, caught, by_random, .. } = score;
+    let alone = match (score.by_configuration, score.by_litmus) {
+        (Some(configurations), Some(litmus)) => {
+            format!("{configurations} by configurations, {litmus} by litmus tests and ")
+        }
+        _ => String::new(),
+    };
+    format!("{caught} of {seeded} seeded faults caught; alone, {alone}{by_random} by random steps")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    }
+}
