@@ -1,0 +1,1 @@
+//! Nothing. The manifest of this crate says why it exists.
