@@ -19,6 +19,7 @@
 //! | `geometry.rs` | which sizes and counts make a machine that can exist |
 //! | `entries.rs` | every resolved key with its value and source |
 //! | `derived.rs` | sizes and bandwidths that follow from the configuration |
+//! | `number.rs` | whole numbers as people write them: `64KiB`, `1e6`, `2^20` |
 //! | `nearest.rs` | the valid name that a misspelt one is closest to |
 //! | `text_file.rs` | files that people write |
 //! | `place.rs` | where a key was written |
@@ -31,6 +32,7 @@ mod error;
 mod geometry;
 mod layer;
 mod nearest;
+mod number;
 mod overrides;
 mod place;
 mod registry;
@@ -48,6 +50,7 @@ pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};
 pub use error::SystemError;
 pub use nearest::nearest;
+pub use number::{NumberError, WHOLE_EXAMPLES, parse_whole};
 pub use place::Place;
 pub use registry::{SYSTEMS, ShippedSystem};
 pub use resolve::{Resolved, resolve, resolve_text, scales};

@@ -137,7 +137,7 @@ fn a_string_for_an_integer_is_a_wrong_type() {
     check_file(
         "size_bytes = 32768",
         "size_bytes = \"32K\"",
-        "my.toml:LINE:14: key `l1.size_bytes` is given as the string `\"32K\"`; expected an integer from 0 to 4294967295",
+        "my.toml:LINE:14: key `l1.size_bytes` is given as the string `\"32K\"`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
 }
 
@@ -146,18 +146,18 @@ fn a_negative_and_an_oversized_integer_are_out_of_range() {
     check_file(
         "ways = 4 ",
         "ways = -4 ",
-        "my.toml:LINE:8: key `l1.ways` is given as the integer `-4`; expected an integer from 0 to 4294967295",
+        "my.toml:LINE:8: key `l1.ways` is given as the integer `-4`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_file(
         "ways = 4 ",
         "ways = 4294967296 ",
-        "my.toml:LINE:8: key `l1.ways` is given as the integer `4294967296`; expected an integer from 0 to 4294967295",
+        "my.toml:LINE:8: key `l1.ways` is given as the integer `4294967296`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_file(
         "cycles = 10_000_000_000 ",
         "cycles = 9223372036854775808 ",
-        "my.toml:LINE:10: key `watchdog.cycles` is given as the integer `9223372036854775808`; expected an integer from 0 to \
-         9223372036854775807",
+        "my.toml:LINE:10: key `watchdog.cycles` is given as the integer `9223372036854775808`; expected a whole number from 0 to \
+         9223372036854775807, such as 65536, 64KiB, 2^16 or 1e6",
     );
 }
 
@@ -262,11 +262,11 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
 fn an_override_of_a_wrong_type_says_what_is_expected() {
     check_set(
         "l1.size_bytes=big",
-        "--set l1.size_bytes=big: key `l1.size_bytes` is given as `big`; expected an integer from 0 to 4294967295",
+        "--set l1.size_bytes=big: key `l1.size_bytes` is given as `big`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_set(
         "l1.size_bytes=",
-        "--set l1.size_bytes=: key `l1.size_bytes` is given as ``; expected an integer from 0 to 4294967295",
+        "--set l1.size_bytes=: key `l1.size_bytes` is given as ``; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_set(
         "core.scheduler=greedy",
@@ -284,6 +284,19 @@ fn an_override_of_a_wrong_type_says_what_is_expected() {
 }
 
 #[test]
+fn an_override_that_is_not_whole_or_too_large_says_what_is_expected() {
+    for value in ["1e-3", "2^32", "4GiB", "32KB", "1.5"] {
+        check_set(
+            &format!("l1.size_bytes={value}"),
+            &format!(
+                "--set l1.size_bytes={value}: key `l1.size_bytes` is given as `{value}`; expected a whole number from 0 to \
+                 4294967295, such as 65536, 64KiB, 2^16 or 1e6"
+            ),
+        );
+    }
+}
+
+#[test]
 fn an_override_sets_values_and_not_tables() {
     check_set(
         "network=3",
@@ -292,7 +305,7 @@ fn an_override_sets_values_and_not_tables() {
     );
     check_set(
         "l1.ways.x=3",
-        "--set l1.ways.x=3: key `l1.ways` is given as a table; expected an integer from 0 to 4294967295",
+        "--set l1.ways.x=3: key `l1.ways` is given as a table; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
 }
 
