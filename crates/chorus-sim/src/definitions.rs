@@ -1,7 +1,7 @@
 //! What the metrics of a run mean: every counter, traffic by class, and energy.
 
 use chorus_protocol::message::TrafficClass;
-use chorus_protocol::registry::PROTOCOLS;
+use chorus_protocol::registry::Protocol;
 use chorus_protocol::tally::TallySpec;
 
 use crate::energy;
@@ -49,8 +49,9 @@ pub fn metric_key(tally: &TallySpec) -> String {
     format!("protocol.{}", tally.key)
 }
 
-/// Every metric of a run and of each of its kernels; what controllers count about themselves is there under their protocols only.
-pub fn definitions() -> Vec<Definition> {
+/// Every metric of a run and of each of its kernels. A run has the tallies of its own protocol only; the list has those of all
+/// the protocols that are given.
+pub fn definitions(protocols: &[&'static dyn Protocol]) -> Vec<Definition> {
     let counter_unit = |unit| match unit {
         Unit::Count => "count",
         Unit::Cycles => "core cycles",
@@ -83,7 +84,7 @@ pub fn definitions() -> Vec<Definition> {
         }
     }
     Distance::ALL.into_iter().for_each(|distance| definitions.extend(of_distance(distance)));
-    let tallies = PROTOCOLS.iter().flat_map(|protocol| protocol.tallies());
+    let tallies = protocols.iter().flat_map(|protocol| protocol.tallies());
     for tally in tallies {
         let definition = Definition::new(&metric_key(tally), "count", tally.meaning);
         if !definitions.contains(&definition) {

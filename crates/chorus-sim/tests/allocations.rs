@@ -1,4 +1,7 @@
 //! Does the simulator allocate for every access, and how much memory does it take?
+//!
+//! These tests have a binary of their own. They count allocations with a global allocator, which a binary has once for all of
+//! its tests, and which would slow down every other test.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,7 +16,7 @@ const WORK_GROUPS: u32 = 96;
 const ROUNDS: u32 = 24;
 /// Pools that grow to the most that is ever in use at once may do so late, but not for every access.
 const GROWTH_MAX: i64 = 50;
-/// The same on a machine with 96 queues at its banks, for a hundred thousand accesses more.
+/// More pools grow on a machine with 96 queues at its banks, over a hundred thousand accesses more.
 const REMOTE_GROWTH_MAX: i64 = 500;
 
 thread_local! {
@@ -24,7 +27,7 @@ thread_local! {
     static PEAK: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting.
+/// An allocator that counts, in front of the system's.
 struct Counting;
 
 fn count(allocations: i64, bytes: i64) {

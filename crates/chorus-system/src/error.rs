@@ -14,18 +14,18 @@ use crate::schema::quoted;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SystemError {
-    /// Neither a shipped system nor a path.
-    #[error("unknown system `{given}`; known: {}; or the path of a file that ends in .toml{}", quoted(.known), DidYouMean(.nearest))]
+    /// A name that no known system has and that is no path.
+    #[error("unknown system `{given}`{} known: {}; or the path of a file that ends in .toml", DidYouMean(.nearest), quoted(.known))]
     UnknownSystem {
         /// What was given.
         given: String,
-        /// The shipped systems.
+        /// The names of the known systems.
         known: Vec<&'static str>,
         /// The nearest of them.
         nearest: Option<String>,
     },
     /// A scale that does not exist.
-    #[error("unknown scale `{given}`; accepted: {}{}", quoted(.accepted), DidYouMean(.nearest))]
+    #[error("unknown scale `{given}`{} accepted: {}", DidYouMean(.nearest), quoted(.accepted))]
     UnknownScale {
         /// What was given.
         given: String,
@@ -63,7 +63,7 @@ pub enum SystemError {
         message: String,
     },
     /// A key that the schema does not have.
-    #[error("{place}: unknown key `{key}`; accepted{}: {}{}", In(.table), quoted(.accepted), DidYouMean(.nearest))]
+    #[error("{place}: unknown key `{key}`{} accepted{}: {}", DidYouMean(.nearest), In(.table), quoted(.accepted))]
     UnknownKey {
         /// Where the key was written.
         place: Box<Place>,
@@ -77,7 +77,7 @@ pub enum SystemError {
         nearest: Option<String>,
     },
     /// A value of another kind than its key takes.
-    #[error("{place}: key `{key}` is given as {given}; expected {expected}{}", DidYouMean(.nearest))]
+    #[error("{place}: key `{key}` is given as {given}{} expected {expected}", DidYouMean(.nearest))]
     WrongType {
         /// Where the value was written.
         place: Box<Place>,
@@ -91,7 +91,7 @@ pub enum SystemError {
         nearest: Option<String>,
     },
     /// A base that a system cannot have.
-    #[error("{place}: key `base` is `{given}`{reason}; accepted: {}{}", quoted(.accepted), DidYouMean(.nearest))]
+    #[error("{place}: key `base` is `{given}`{reason}{} accepted: {}", DidYouMean(.nearest), quoted(.accepted))]
     Base {
         /// Where it was written.
         place: Box<Place>,
@@ -99,7 +99,7 @@ pub enum SystemError {
         given: String,
         /// Why it is refused.
         reason: String,
-        /// The systems whose files describe all of their machine.
+        /// The systems whose files describe a whole machine.
         accepted: Vec<&'static str>,
         /// The nearest of them.
         nearest: Option<String>,
@@ -172,14 +172,14 @@ impl Diagnostic for SystemError {
     }
 }
 
-/// The end of a message that has a nearest name.
+/// The step from what was given to what is accepted. A name that was probably meant comes before a long list of accepted ones.
 struct DidYouMean<'a>(&'a Option<String>);
 
 impl fmt::Display for DidYouMean<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
-            None => Ok(()),
+            None => f.write_str(";"),
         }
     }
 }

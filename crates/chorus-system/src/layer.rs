@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::SystemError;
 use crate::nearest::nearest;
+use crate::number::parse_whole;
 use crate::place::{Place, SourceText, excerpt};
 use crate::scale::Scale;
 use crate::schema::{Field, Kind, fields, join};
@@ -58,17 +59,20 @@ impl fmt::Display for Scalar {
 }
 
 impl Scalar {
-    /// Reads a TOML value as the kind that its key takes. An integer serves as a float.
+    /// Reads a TOML value as the kind that its key takes. Whole numbers may be written in every form of [`parse_whole`];
+    /// TOML has no syntax for units and powers, so these stand in strings.
     pub(crate) fn read(value: &DeValue<'_>, kind: &Kind) -> Option<Scalar> {
         match (kind, value) {
             (Kind::Integer(max), DeValue::Integer(integer)) => {
-                let value = u64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
-                (value <= *max).then_some(Scalar::Integer(value))
+                Scalar::integer(u64::from_str_radix(integer.as_str(), integer.radix()).ok()?, *max)
             }
+            (Kind::Integer(max), DeValue::Float(float)) => Scalar::integer(parse_whole(float.as_str()).ok()?, *max),
+            (Kind::Integer(max), DeValue::String(text)) => Scalar::integer(parse_whole(text).ok()?, *max),
             (Kind::Float, DeValue::Integer(integer)) => {
                 let value = i64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
                 Some(Scalar::Float(value as f64))
             }
+            (Kind::Float, DeValue::String(text)) => Some(Scalar::Float(parse_whole(text).ok()? as f64)),
             // Adding zero turns a negative zero into the one zero, so that equal values hash alike.
             (Kind::Float, DeValue::Float(float)) => Some(Scalar::Float(float.as_str().parse::<f64>().ok()? + 0.0)),
             (Kind::Text, DeValue::String(text)) => Some(Scalar::Text(text.to_string())),
@@ -77,6 +81,10 @@ impl Scalar {
             }
             _ => None,
         }
+    }
+
+    fn integer(value: u64, max: u64) -> Option<Scalar> {
+        (value <= max).then_some(Scalar::Integer(value))
     }
 }
 

@@ -3,14 +3,14 @@
 //! A system is one TOML file: a machine in the schema of [`SystemConfig`], plus a table for each of its scales, such as
 //! `[scale.quick]` and `[scale.paper]`, that overrides any of its keys. A file that names another system as its `base` states
 //! only what differs from it. [`resolve`] finds the file, lays the scale and the `--set` overrides over it, checks every key,
-//! type and size, and hashes the result. [`entries`] and [`derived`] describe a resolved system for people; nothing here
+//! type and size, and hashes the result. [`resolve_among`] does so with a user's own systems beside the shipped ones. [`entries`] and [`derived`] describe a resolved system for people; nothing here
 //! prints.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `config.rs` | the machine as types: the one place where keys are declared |
 //! | `schema.rs` | keys and kinds of value, read off those types |
-//! | `registry.rs` | the shipped systems, and system files of one's own |
+//! | `registry.rs` | systems by name: the shipped ones, those that a user adds, and system files on disk |
 //! | `scale.rs` | the scales |
 //! | `one_module.toml` | what files that describe one module leave out |
 //! | `layer.rs` | a system file, or one of its scales, as checked leaves |
@@ -19,6 +19,7 @@
 //! | `geometry.rs` | which sizes and counts make a machine that can exist |
 //! | `entries.rs` | every resolved key with its value and source |
 //! | `derived.rs` | sizes and bandwidths that follow from the configuration |
+//! | `number.rs` | whole numbers as people write them: `64KiB`, `1e6`, `2^20` |
 //! | `nearest.rs` | the valid name that a misspelt one is closest to |
 //! | `text_file.rs` | files that people write |
 //! | `place.rs` | where a key was written |
@@ -31,6 +32,7 @@ mod error;
 mod geometry;
 mod layer;
 mod nearest;
+mod number;
 mod overrides;
 mod place;
 mod registry;
@@ -48,8 +50,9 @@ pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};
 pub use error::SystemError;
 pub use nearest::nearest;
+pub use number::{NumberError, WHOLE_EXAMPLES, parse_whole};
 pub use place::Place;
-pub use registry::{SYSTEMS, ShippedSystem};
-pub use resolve::{Resolved, resolve, resolve_text, scales};
+pub use registry::{SYSTEMS, SystemFile};
+pub use resolve::{Resolved, resolve, resolve_among, resolve_text, resolve_text_among, scales, scales_among};
 pub use scale::Scale;
 pub use text_file::read_text;

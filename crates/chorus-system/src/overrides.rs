@@ -1,6 +1,7 @@
 //! Overrides from the command line: `--set KEY=VALUE`.
 //!
-//! A value is TOML. Names and strings may be written without quotes, since a shell would eat them.
+//! A value is TOML. Names, sizes such as `64KiB` and powers such as `2^20` may be written without quotes, since a shell would
+//! eat them.
 
 use toml::de::DeValue;
 
@@ -71,14 +72,16 @@ fn with_last_name(key: &str) -> Option<String> {
     leaves().into_iter().map(|(key, _)| key).find(|candidate| candidate.rsplit('.').next() == Some(last))
 }
 
+/// Reads the value of an override. Text that is not TOML, such as a bare name or `64KiB`, is read as a string.
 fn read_value(value: &str, kind: &Kind) -> Option<Scalar> {
     let toml = DeValue::parse(value).ok();
     let toml = toml.as_ref().map(|value| value.get_ref());
+    let string = DeValue::String(value.into());
     match kind {
         Kind::Text | Kind::Choice(_) => match toml {
-            Some(string @ DeValue::String(_)) => Scalar::read(string, kind),
-            _ => Scalar::read(&DeValue::String(value.into()), kind),
+            Some(quoted @ DeValue::String(_)) => Scalar::read(quoted, kind),
+            _ => Scalar::read(&string, kind),
         },
-        Kind::Integer(_) | Kind::Float | Kind::Table(_) => Scalar::read(toml?, kind),
+        Kind::Integer(_) | Kind::Float | Kind::Table(_) => Scalar::read(toml.unwrap_or(&string), kind),
     }
 }

@@ -1,63 +1,121 @@
-//! The shipped systems, and system files of one's own.
+//! Systems by name: the shipped ones, those that a user adds, and system files on disk.
 
 use crate::error::SystemError;
-use crate::layer;
+use crate::layer::{self, Scalar};
 use crate::nearest::nearest;
 use crate::place::{SourceText, excerpt, on_one_line};
 use crate::text_file::read_text;
 
-/// A system that is part of Chorus. Its file is embedded, so it is found from any working directory.
-#[derive(Clone, Copy, Debug)]
-pub struct ShippedSystem {
-    /// The name used on the command line.
+/// A system that can be named on the command line and as the `base` of other systems. Its file is embedded in the program, so
+/// the system is found from any working directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemFile {
+    /// The name of the system. It is the `name` that the file states.
     pub name: &'static str,
+    /// The path of the file, as messages show it.
+    pub file: &'static str,
     /// The whole TOML file.
     pub text: &'static str,
 }
 
-/// Every shipped system; `systems/NAME.toml` is the file.
-pub const SYSTEMS: &[ShippedSystem] = &[
-    ShippedSystem { name: "tc", text: include_str!("../../../systems/tc.toml") },
-    ShippedSystem { name: "hmg", text: include_str!("../../../systems/hmg.toml") },
-    ShippedSystem { name: "rec", text: include_str!("../../../systems/rec.toml") },
-    ShippedSystem { name: "rec-8gpu", text: include_str!("../../../systems/rec-8gpu.toml") },
-    ShippedSystem { name: "rec-16gpu", text: include_str!("../../../systems/rec-16gpu.toml") },
-    ShippedSystem { name: "rec-nvidia", text: include_str!("../../../systems/rec-nvidia.toml") },
-    ShippedSystem { name: "cpelide", text: include_str!("../../../systems/cpelide.toml") },
-    ShippedSystem { name: "cpelide-2", text: include_str!("../../../systems/cpelide-2.toml") },
-    ShippedSystem { name: "cpelide-6", text: include_str!("../../../systems/cpelide-6.toml") },
-    ShippedSystem { name: "cpelide-7", text: include_str!("../../../systems/cpelide-7.toml") },
-    ShippedSystem { name: "cpelide-8", text: include_str!("../../../systems/cpelide-8.toml") },
-    ShippedSystem { name: "cpelide-16", text: include_str!("../../../systems/cpelide-16.toml") },
-    ShippedSystem { name: "cpelide-mono", text: include_str!("../../../systems/cpelide-mono.toml") },
-    ShippedSystem { name: "spandex", text: include_str!("../../../systems/spandex.toml") },
-    ShippedSystem { name: "spandex-hier", text: include_str!("../../../systems/spandex-hier.toml") },
+impl SystemFile {
+    /// A system with the name that its file states. Only the file's syntax and keys are checked here, since a `base` is not yet
+    /// known.
+    pub fn new(file: &'static str, text: &'static str) -> Result<SystemFile, SystemError> {
+        let document = layer::read(&SourceText::new(file, text))?;
+        match document.base.get("name").map(|leaf| &leaf.scalar) {
+            // The name lives as long as the program does, like the text that it is read from.
+            Some(Scalar::Text(name)) => Ok(SystemFile { name: name.clone().leak(), file, text }),
+            _ => Err(SystemError::MissingKeys { file: on_one_line(file), keys: vec!["name".to_owned()] }),
+        }
+    }
+
+    fn source(&self) -> SourceText {
+        SourceText::new(self.file, self.text)
+    }
+}
+
+/// The systems that are part of Chorus; `systems/NAME.toml` is the file of each.
+pub static SYSTEMS: &[SystemFile] = &[
+    SystemFile { name: "tc", file: "systems/tc.toml", text: include_str!("../../../systems/tc.toml") },
+    SystemFile { name: "hmg", file: "systems/hmg.toml", text: include_str!("../../../systems/hmg.toml") },
+    SystemFile { name: "rec", file: "systems/rec.toml", text: include_str!("../../../systems/rec.toml") },
+    SystemFile {
+        name: "rec-8gpu",
+        file: "systems/rec-8gpu.toml",
+        text: include_str!("../../../systems/rec-8gpu.toml"),
+    },
+    SystemFile {
+        name: "rec-16gpu",
+        file: "systems/rec-16gpu.toml",
+        text: include_str!("../../../systems/rec-16gpu.toml"),
+    },
+    SystemFile {
+        name: "rec-nvidia",
+        file: "systems/rec-nvidia.toml",
+        text: include_str!("../../../systems/rec-nvidia.toml"),
+    },
+    SystemFile { name: "cpelide", file: "systems/cpelide.toml", text: include_str!("../../../systems/cpelide.toml") },
+    SystemFile {
+        name: "cpelide-2",
+        file: "systems/cpelide-2.toml",
+        text: include_str!("../../../systems/cpelide-2.toml"),
+    },
+    SystemFile {
+        name: "cpelide-6",
+        file: "systems/cpelide-6.toml",
+        text: include_str!("../../../systems/cpelide-6.toml"),
+    },
+    SystemFile {
+        name: "cpelide-7",
+        file: "systems/cpelide-7.toml",
+        text: include_str!("../../../systems/cpelide-7.toml"),
+    },
+    SystemFile {
+        name: "cpelide-8",
+        file: "systems/cpelide-8.toml",
+        text: include_str!("../../../systems/cpelide-8.toml"),
+    },
+    SystemFile {
+        name: "cpelide-16",
+        file: "systems/cpelide-16.toml",
+        text: include_str!("../../../systems/cpelide-16.toml"),
+    },
+    SystemFile {
+        name: "cpelide-mono",
+        file: "systems/cpelide-mono.toml",
+        text: include_str!("../../../systems/cpelide-mono.toml"),
+    },
+    SystemFile { name: "spandex", file: "systems/spandex.toml", text: include_str!("../../../systems/spandex.toml") },
+    SystemFile {
+        name: "spandex-hier",
+        file: "systems/spandex-hier.toml",
+        text: include_str!("../../../systems/spandex-hier.toml"),
+    },
 ];
 
-/// The file of a shipped system.
-pub(crate) fn find(name: &str) -> Option<SourceText> {
-    let shipped = SYSTEMS.iter().find(|shipped| shipped.name == name)?;
-    Some(SourceText::new(&format!("systems/{}.toml", shipped.name), shipped.text))
+/// The file of the system with this name.
+pub(crate) fn find(systems: &[SystemFile], name: &str) -> Option<SourceText> {
+    systems.iter().find(|system| system.name == name).map(SystemFile::source)
 }
 
-/// The shipped systems whose files describe all of their machine, and that others may therefore be based on.
-pub(crate) fn wholes() -> Vec<&'static str> {
-    let names = SYSTEMS.iter().map(|shipped| shipped.name);
+/// The names of the systems whose files describe a whole machine. Only these may be the base of another system.
+pub(crate) fn possible_bases(systems: &[SystemFile]) -> Vec<&'static str> {
     let is_whole =
-        |name: &&str| find(name).and_then(|source| layer::read(&source).ok()).is_some_and(|it| it.extends.is_none());
-    names.filter(is_whole).collect()
+        |system: &&SystemFile| layer::read(&system.source()).is_ok_and(|document| document.extends.is_none());
+    systems.iter().filter(is_whole).map(|system| system.name).collect()
 }
 
-/// Finds a system by its name, or reads the file at a path: whatever ends in `.toml` or contains a separator.
-/// What is found never depends on which files happen to lie in the working directory.
-pub(crate) fn open(name_or_path: &str) -> Result<SourceText, SystemError> {
-    if let Some(shipped) = find(name_or_path) {
-        return Ok(shipped);
+/// Finds a system by its name, or reads the file at a path. A path is whatever ends in `.toml` or contains a separator, so the
+/// result never depends on which files happen to lie in the working directory.
+pub(crate) fn open(systems: &[SystemFile], name_or_path: &str) -> Result<SourceText, SystemError> {
+    if let Some(source) = find(systems, name_or_path) {
+        return Ok(source);
     }
     if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
         return read(name_or_path);
     }
-    let known: Vec<&str> = SYSTEMS.iter().map(|shipped| shipped.name).collect();
+    let known: Vec<&str> = systems.iter().map(|system| system.name).collect();
     Err(SystemError::UnknownSystem {
         given: excerpt(name_or_path),
         nearest: nearest(name_or_path, known.iter().copied()),

@@ -11,7 +11,7 @@ use crate::layer::{self, Document, Layer, Scalar};
 use crate::nearest::nearest;
 use crate::overrides;
 use crate::place::{Place, SourceText, excerpt};
-use crate::registry;
+use crate::registry::{self, SYSTEMS, SystemFile};
 use crate::scale::Scale;
 use crate::schema::{join, leaves};
 
@@ -39,25 +39,58 @@ pub struct Resolved {
     pub(crate) overridden: Layer,
 }
 
-/// Finds a system by name or path and applies a scale and overrides (`key.path=value`, later ones win).
+/// Finds a shipped system by name, or a system file by path, and applies a scale and overrides.
 ///
-/// A path is whatever ends in `.toml` or contains a separator; everything else is a name.
+/// A path is whatever ends in `.toml` or contains a separator; everything else is a name. Overrides are `key.path=value`, and
+/// later ones win.
 pub fn resolve(name_or_path: &str, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
-    resolve_source(&registry::open(name_or_path)?, scale, overrides)
+    resolve_among(SYSTEMS, name_or_path, scale, overrides)
+}
+
+/// Like [`resolve`], with these systems instead of the shipped ones. They are also the systems that a file may have as its base.
+pub fn resolve_among(
+    systems: &[SystemFile],
+    name_or_path: &str,
+    scale: Scale,
+    overrides: &[String],
+) -> Result<Resolved, SystemError> {
+    resolve_source(systems, &registry::open(systems, name_or_path)?, scale, overrides)
 }
 
 /// Like [`resolve`], for the text of a system file; `file` is its name in messages.
 pub fn resolve_text(file: &str, text: &str, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
-    resolve_source(&SourceText::new(file, text), scale, overrides)
+    resolve_text_among(SYSTEMS, file, text, scale, overrides)
 }
 
-/// The scales that a system has, by name or path as in [`resolve`].
+/// Like [`resolve_text`], for a file that may have any of these systems as its base.
+pub fn resolve_text_among(
+    systems: &[SystemFile],
+    file: &str,
+    text: &str,
+    scale: Scale,
+    overrides: &[String],
+) -> Result<Resolved, SystemError> {
+    resolve_source(systems, &SourceText::new(file, text), scale, overrides)
+}
+
+/// Lists the scales of a shipped system or of a system file. The system is found as in [`resolve`].
 pub fn scales(name_or_path: &str) -> Result<Vec<Scale>, SystemError> {
-    Ok(inherited(layer::read(&registry::open(name_or_path)?)?)?.scales.into_keys().collect())
+    scales_among(SYSTEMS, name_or_path)
 }
 
-fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
-    let Document { base, mut scales, .. } = inherited(layer::read(source)?)?;
+/// Like [`scales`], with these systems instead of the shipped ones.
+pub fn scales_among(systems: &[SystemFile], name_or_path: &str) -> Result<Vec<Scale>, SystemError> {
+    let document = layer::read(&registry::open(systems, name_or_path)?)?;
+    Ok(with_base(systems, document)?.scales.into_keys().collect())
+}
+
+fn resolve_source(
+    systems: &[SystemFile],
+    source: &SourceText,
+    scale: Scale,
+    overrides: &[String],
+) -> Result<Resolved, SystemError> {
+    let Document { base, mut scales, .. } = with_base(systems, layer::read(source)?)?;
     let overridden = overrides.iter().map(|text| overrides::read(text)).collect::<Result<Layer, _>>()?;
     let missing = |keys| SystemError::MissingKeys { file: source.name().to_owned(), keys };
 
@@ -89,23 +122,28 @@ fn resolve_source(source: &SourceText, scale: Scale, overrides: &[String]) -> Re
     Ok(Resolved { config, scale, hash: hash(&merged), text, defaults, base, scaled, overridden })
 }
 
-/// A file with what it leaves out and its base says. A machine has a name and a title of its own, and a base describes all of its machine, so that whoever reads
-/// a system reads two files at most.
-fn inherited(document: Document) -> Result<Document, SystemError> {
+/// Completes a file that has a base with what the base states. A system has a name and a title of its own, so these are not
+/// inherited. A base describes a whole machine and has no base itself, so that whoever reads a system reads two files at most.
+fn with_base(systems: &[SystemFile], document: Document) -> Result<Document, SystemError> {
     let Some((given, place)) = document.extends.clone() else { return Ok(document) };
-    let is_own_name = document.base.get("name").is_some_and(|leaf| leaf.scalar == Scalar::Text(given.clone()));
-    let refuse = |reason: &str| SystemError::Base {
-        place: Box::new(place),
-        given: excerpt(&given),
-        reason: reason.to_owned(),
-        nearest: nearest(&given, registry::wholes()),
-        accepted: registry::wholes(),
+    let name = document.base.get("name").map(|leaf| leaf.scalar.clone());
+    let is_own_name = |system: &str| name == Some(Scalar::Text(system.to_owned()));
+    let refuse = |reason: &str| {
+        let mut accepted = registry::possible_bases(systems);
+        accepted.retain(|system| !is_own_name(system));
+        SystemError::Base {
+            place: Box::new(place),
+            given: excerpt(&given),
+            reason: reason.to_owned(),
+            nearest: nearest(&given, accepted.iter().copied()),
+            accepted,
+        }
     };
-    if is_own_name {
+    if is_own_name(&given) {
         return Err(refuse(", which is the name of this system itself"));
     }
-    let Some(shipped) = registry::find(&given) else { return Err(refuse(", which is no system")) };
-    let mut whole = layer::read(&shipped)?;
+    let Some(source) = registry::find(systems, &given) else { return Err(refuse(", which is no system")) };
+    let mut whole = layer::read(&source)?;
     if let Some((further, _)) = &whole.extends {
         return Err(refuse(&format!(", which has the base `{further}` itself")));
     }

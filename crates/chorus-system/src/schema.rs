@@ -10,6 +10,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, IntoDese
 use serde::forward_to_deserialize_any;
 
 use crate::config::SystemConfig;
+use crate::number::WHOLE_EXAMPLES;
 
 /// What a key takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +38,7 @@ impl Kind {
     /// The kind in words, to follow "expected".
     pub(crate) fn expected(&self) -> String {
         match self {
-            Kind::Integer(max) => format!("an integer from 0 to {max}"),
+            Kind::Integer(max) => format!("a whole number from 0 to {max}, such as {WHOLE_EXAMPLES}"),
             Kind::Float => "a number".to_owned(),
             Kind::Text => "a string".to_owned(),
             Kind::Choice(names) => format!("one of {}", quoted(names)),

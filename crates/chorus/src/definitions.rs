@@ -1,12 +1,13 @@
 //! What the metrics of a report mean.
 
 use chorus_lab::report::MetricDefinition;
+use chorus_protocol::registry::PROTOCOLS;
 use chorus_sim::definitions::{Definition, definitions};
 
 /// Every metric of a run, and its cycles.
 pub fn all() -> Vec<Definition> {
     let cycles = Definition::new("cycles", "core cycles", "from the first launch to the end of the last kernel");
-    std::iter::once(cycles).chain(definitions()).collect()
+    std::iter::once(cycles).chain(definitions(PROTOCOLS)).collect()
 }
 
 /// A definition, as reports take it.

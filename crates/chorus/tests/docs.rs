@@ -17,7 +17,7 @@ use pages::Page;
 
 /// A row for each metric.
 fn metrics() -> Vec<[String; 3]> {
-    definitions()
+    definitions(PROTOCOLS)
         .into_iter()
         .map(|metric| [format!("`{}`", metric.key), metric.unit.to_owned(), metric.meaning])
         .collect()

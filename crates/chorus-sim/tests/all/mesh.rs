@@ -1,13 +1,11 @@
 //! Are the latencies of a mesh those of Table VI of the Spandex paper, and is what its messages pass counted?
 
-mod once;
-
+use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Structure};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Program};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
-use once::Once;
 
 const WORDS_OF_LINE: u32 = 16;
 const CORES: u32 = 8;

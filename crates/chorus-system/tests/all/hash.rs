@@ -39,10 +39,24 @@ fn the_order_of_tables_and_keys_does_not_change_the_hash() {
 }
 
 #[test]
-fn the_way_a_number_is_written_does_not_change_the_hash() {
-    let text = SYSTEMS[0].text.replace("= 32768", "= 0x8000").replace("= 260.0", "= 260").replace("10_000_", "10000");
-    assert_ne!(text, SYSTEMS[0].text);
-    assert_eq!(hash_of(&text), shipped_hash());
+fn the_form_of_a_number_does_not_change_the_hash() {
+    let forms = [
+        ("= 32768", "= 0x8000"),
+        ("= 32768", "= \"32KiB\""),
+        ("= 32768", "= \"2^15\""),
+        ("= 32768", "= 3.2768e4"),
+        ("= 260.0", "= 260"),
+        ("= 10_000_000_000", "= 1e10"),
+    ];
+    for (written, otherwise) in forms {
+        let text = SYSTEMS[0].text.replace(written, otherwise);
+        assert_ne!(text, SYSTEMS[0].text, "{written}");
+        assert_eq!(hash_of(&text), shipped_hash(), "{otherwise}");
+    }
+    for size in ["32KiB", "2^15", "32_768", "3.2768e4", "0x8000", "\"32KiB\""] {
+        let resolved = resolve("tc", Scale::Paper, &[format!("l1.size_bytes={size}")]).expect("resolves");
+        assert_eq!(resolved.hash, shipped_hash(), "{size}");
+    }
 }
 
 #[test]

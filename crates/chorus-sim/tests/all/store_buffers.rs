@@ -1,13 +1,11 @@
 //! Store buffers: do stores wait there, become one, and reach everybody who is told of them?
 
-mod once;
-
+use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
-use once::Once;
 
 /// Systems and protocols.
 const MACHINES: [(&str, &str); 10] = [

@@ -1,14 +1,12 @@
 //! Does a machine of several modules place pages and work-groups as it says, and are its links as far and as wide as configured?
 
-mod once;
-
+use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Reach};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
-use once::Once;
 
 /// Bytes of a page at quick scale, in words.
 const PAGE_WORDS: u32 = 16384 / 4;

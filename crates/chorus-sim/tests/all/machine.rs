@@ -1,7 +1,6 @@
 //! Does the machine do what its configuration says, and does it say why when a program cannot go on?
 
-mod once;
-
+use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Structure};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch};
@@ -9,7 +8,6 @@ use chorus_sim::machine::SimError;
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
-use once::Once;
 
 fn config(set: &[&str]) -> SystemConfig {
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();

@@ -1,13 +1,11 @@
 //! What an atomic orders: nothing but itself, or everything before it and behind it (`core.atomic_order`).
 
-mod once;
-
+use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
-use once::Once;
 
 /// Systems and protocols whose wavefronts may read old copies of what others have written.
 const MACHINES: [(&str, &str); 6] = [

@@ -1,13 +1,11 @@
 //! Is the L3 of a machine that has one as far, as large and as wide as configured, and do programs come out right before it?
 
-mod once;
-
+use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Reach};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
-use once::Once;
 
 /// Words of a line.
 const LINE_WORDS: u32 = 16;

@@ -39,8 +39,9 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     let error = resolve("tcc", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `tcc`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`, \
-         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml; did you mean `tc`?"
+        "unknown system `tcc`; did you mean `tc`? known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, \
+         `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, \
+         `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
@@ -53,7 +54,7 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
 #[test]
 fn an_unknown_scale_lists_the_scales() {
     let error = "quik".parse::<Scale>().expect_err("must be refused");
-    assert_eq!(error.to_string(), "unknown scale `quik`; accepted: `quick`, `medium`, `paper`; did you mean `quick`?");
+    assert_eq!(error.to_string(), "unknown scale `quik`; did you mean `quick`? accepted: `quick`, `medium`, `paper`");
 }
 
 #[test]
@@ -97,8 +98,8 @@ fn an_unknown_key_in_a_table_is_placed_and_corrected() {
     check_file(
         "size_bytes = 32768",
         "sise_bytes = 32768",
-        "my.toml:LINE:1: unknown key `l1.sise_bytes`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, \
-         `replacement`, `latency_cycles`; did you mean `size_bytes`?",
+        "my.toml:LINE:1: unknown key `l1.sise_bytes`; did you mean `size_bytes`? accepted in [l1]: \
+         `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`",
     );
 }
 
@@ -107,9 +108,10 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
     check_file(
         "[clocks]",
         "[cloks]",
-        "my.toml:LINE:2: unknown key `cloks`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, \
-         `directory`, `network`, `mesh`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
-         `watchdog`, `scale`, `base`; did you mean `clocks`?",
+        "my.toml:LINE:2: unknown key `cloks`; did you mean `clocks`? accepted: `name`, `title`, \
+         `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, `network`, `mesh`, \
+         `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, \
+         `access_energy`, `watchdog`, `scale`, `base`",
     );
 }
 
@@ -118,7 +120,8 @@ fn an_unknown_scale_table_is_refused() {
     check_file(
         "[scale.paper]",
         "[scale.papers]",
-        "my.toml:LINE:8: unknown key `scale.papers`; accepted in [scale]: `quick`, `medium`, `paper`; did you mean `paper`?",
+        "my.toml:LINE:8: unknown key `scale.papers`; did you mean `paper`? accepted in [scale]: `quick`, \
+         `medium`, `paper`",
     );
 }
 
@@ -127,8 +130,9 @@ fn an_unknown_key_in_a_scale_is_placed_even_when_another_scale_is_asked_for() {
     check_file(
         "banks = 4 ",
         "bank = 4 ",
-        "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; accepted in [scale.quick.l2]: `banks`, `interleave_lines`, \
-         `bank_bytes`, `ways`, `mshrs`, `replacement`, `tag_latency_cycles`, `data_latency_cycles`; did you mean `banks`?",
+        "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; did you mean `banks`? accepted in \
+         [scale.quick.l2]: `banks`, `interleave_lines`, `bank_bytes`, `ways`, `mshrs`, `replacement`, \
+         `tag_latency_cycles`, `data_latency_cycles`",
     );
 }
 
@@ -137,7 +141,7 @@ fn a_string_for_an_integer_is_a_wrong_type() {
     check_file(
         "size_bytes = 32768",
         "size_bytes = \"32K\"",
-        "my.toml:LINE:14: key `l1.size_bytes` is given as the string `\"32K\"`; expected an integer from 0 to 4294967295",
+        "my.toml:LINE:14: key `l1.size_bytes` is given as the string `\"32K\"`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
 }
 
@@ -146,18 +150,18 @@ fn a_negative_and_an_oversized_integer_are_out_of_range() {
     check_file(
         "ways = 4 ",
         "ways = -4 ",
-        "my.toml:LINE:8: key `l1.ways` is given as the integer `-4`; expected an integer from 0 to 4294967295",
+        "my.toml:LINE:8: key `l1.ways` is given as the integer `-4`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_file(
         "ways = 4 ",
         "ways = 4294967296 ",
-        "my.toml:LINE:8: key `l1.ways` is given as the integer `4294967296`; expected an integer from 0 to 4294967295",
+        "my.toml:LINE:8: key `l1.ways` is given as the integer `4294967296`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_file(
         "cycles = 10_000_000_000 ",
         "cycles = 9223372036854775808 ",
-        "my.toml:LINE:10: key `watchdog.cycles` is given as the integer `9223372036854775808`; expected an integer from 0 to \
-         9223372036854775807",
+        "my.toml:LINE:10: key `watchdog.cycles` is given as the integer `9223372036854775808`; expected a whole number from 0 to \
+         9223372036854775807, such as 65536, 64KiB, 2^16 or 1e6",
     );
 }
 
@@ -166,8 +170,8 @@ fn an_unknown_name_of_a_choice_lists_the_choices() {
     check_file(
         "model = \"gddr5\"",
         "model = \"gddr4\"",
-        "my.toml:LINE:9: key `dram.model` is given as the string `\"gddr4\"`; expected one of `fixed`, `gddr5`; did you mean \
-         `gddr5`?",
+        "my.toml:LINE:9: key `dram.model` is given as the string `\"gddr4\"`; did you mean `gddr5`? \
+         expected one of `fixed`, `gddr5`",
     );
 }
 
@@ -247,14 +251,15 @@ fn an_override_without_a_value_is_malformed() {
 fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
     check_set(
         "l1.wayz=4",
-        "--set l1.wayz=4: unknown key `l1.wayz`; accepted in [l1]: `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, \
-         `replacement`, `latency_cycles`; did you mean `l1.ways`?",
+        "--set l1.wayz=4: unknown key `l1.wayz`; did you mean `l1.ways`? accepted in [l1]: `size_bytes`, \
+         `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`",
     );
     check_set(
         "flit_bytes=64",
-        "--set flit_bytes=64: unknown key `flit_bytes`; accepted: `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, \
-         `l2`, `directory`, `network`, `mesh`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, `access_energy`, \
-         `watchdog`; did you mean `network.flit_bytes`?",
+        "--set flit_bytes=64: unknown key `flit_bytes`; did you mean `network.flit_bytes`? accepted: \
+         `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, \
+         `network`, `mesh`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, \
+         `energy`, `access_energy`, `watchdog`",
     );
 }
 
@@ -262,11 +267,11 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
 fn an_override_of_a_wrong_type_says_what_is_expected() {
     check_set(
         "l1.size_bytes=big",
-        "--set l1.size_bytes=big: key `l1.size_bytes` is given as `big`; expected an integer from 0 to 4294967295",
+        "--set l1.size_bytes=big: key `l1.size_bytes` is given as `big`; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_set(
         "l1.size_bytes=",
-        "--set l1.size_bytes=: key `l1.size_bytes` is given as ``; expected an integer from 0 to 4294967295",
+        "--set l1.size_bytes=: key `l1.size_bytes` is given as ``; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
     check_set(
         "core.scheduler=greedy",
@@ -284,6 +289,19 @@ fn an_override_of_a_wrong_type_says_what_is_expected() {
 }
 
 #[test]
+fn an_override_that_is_not_whole_or_too_large_says_what_is_expected() {
+    for value in ["1e-3", "2^32", "4GiB", "32KB", "1.5"] {
+        check_set(
+            &format!("l1.size_bytes={value}"),
+            &format!(
+                "--set l1.size_bytes={value}: key `l1.size_bytes` is given as `{value}`; expected a whole number from 0 to \
+                 4294967295, such as 65536, 64KiB, 2^16 or 1e6"
+            ),
+        );
+    }
+}
+
+#[test]
 fn an_override_sets_values_and_not_tables() {
     check_set(
         "network=3",
@@ -292,7 +310,7 @@ fn an_override_sets_values_and_not_tables() {
     );
     check_set(
         "l1.ways.x=3",
-        "--set l1.ways.x=3: key `l1.ways` is given as a table; expected an integer from 0 to 4294967295",
+        "--set l1.ways.x=3: key `l1.ways` is given as a table; expected a whole number from 0 to 4294967295, such as 65536, 64KiB, 2^16 or 1e6",
     );
 }
 
@@ -438,7 +456,8 @@ fn lines(text: &str) -> String {
 fn a_base_that_is_no_system_is_placed_and_corrected() {
     assert_eq!(
         lines("name = \"mine\"\nbase = \"recc\"\n"),
-        "my.toml:2:8: key `base` is `recc`, which is no system; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`; did you mean `rec`?"
+        "my.toml:2:8: key `base` is `recc`, which is no system; did you mean `rec`? accepted: `tc`, \
+         `hmg`, `rec`, `cpelide`, `spandex`"
     );
     assert_eq!(
         lines("base = 3\n"),
@@ -450,8 +469,8 @@ fn a_base_that_is_no_system_is_placed_and_corrected() {
 fn a_system_is_not_its_own_base() {
     assert_eq!(
         lines("name = \"hmg\"\nbase = \"hmg\"\n"),
-        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`; \
-         did you mean `hmg`?"
+        "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; \
+         accepted: `tc`, `rec`, `cpelide`, `spandex`"
     );
 }
 

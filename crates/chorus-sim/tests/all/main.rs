@@ -1,0 +1,13 @@
+//! Tests of the timing driver, in one binary. Tests that count allocations have a binary of their own.
+
+mod annotations;
+mod atomic_order;
+mod chiplets;
+mod cpu_threads;
+mod last_level;
+mod latency;
+mod machine;
+mod mesh;
+mod modules;
+mod once;
+mod store_buffers;
