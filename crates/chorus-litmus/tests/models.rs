@@ -1,10 +1,9 @@
 //! What tells the models apart.
 
-mod shapes;
-
 use chorus_litmus::judge::{TooLarge, Verdict, allowed, decide};
 use chorus_litmus::model::Model;
-use shapes::{PLAIN, Variant, build, read, shape, verdict};
+
+use crate::shapes::{PLAIN, Variant, build, read, shape, verdict};
 
 const RA: Variant = Variant { ends: true, ..PLAIN };
 const ALL_RA: Variant = Variant { all: true, ..PLAIN };

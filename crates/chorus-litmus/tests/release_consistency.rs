@@ -1,11 +1,10 @@
 //! Release consistency against the verdicts of an independent checker, where they are at hand beside the project.
 
-mod shapes;
-
 use std::path::Path;
 
 use chorus_litmus::model::Model;
-use shapes::{PLAIN, Variant, build, shape, verdict};
+
+use crate::shapes::{PLAIN, Variant, build, shape, verdict};
 
 /// The model and the variant of a column such as `A:ra:blk:pc`: A has atomic writes and B has not; loads block or do not.
 fn column(name: &str) -> (Model, Variant) {

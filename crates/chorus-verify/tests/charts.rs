@@ -4,6 +4,8 @@ use chorus_protocol::registry::find;
 use chorus_verify::check::{Verdict, check, smoke_configurations};
 use chorus_verify::faults::find_fault;
 
+use crate::recorded::expect;
+
 fn chart(protocol: &str, fault: &str) -> String {
     let protocol = find(protocol).unwrap();
     let report = check(protocol, find_fault(protocol, fault), &smoke_configurations()[0]);
@@ -15,10 +17,10 @@ fn chart(protocol: &str, fault: &str) -> String {
 
 #[test]
 fn a_lost_write_back_is_drawn_as_the_shortest_message_sequence() {
-    insta::assert_snapshot!(chart("gpu-vi", "lost-write-back"));
+    expect("charts", "lost-write-back", &chart("gpu-vi", "lost-write-back"));
 }
 
 #[test]
 fn messages_that_take_no_time_are_drawn_within_the_step_that_sends_them() {
-    insta::assert_snapshot!(chart("ideal-coh", "stale-refill"));
+    expect("charts", "stale-refill", &chart("ideal-coh", "stale-refill"));
 }

@@ -4,8 +4,6 @@
 //! it, or neither, and does all of it: what it may write it reads first. Programs without races declare no write of what another chiplet accesses. Messages are delivered one after the other, and nothing is on
 //! its way between kernels. `chiplet_table.rs` shows the same of the table alone, for sequences of any length, on L2s that nothing else keeps coherent.
 
-mod race_free;
-
 use std::collections::VecDeque;
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
@@ -21,7 +19,8 @@ use chorus_protocol::parameter::Parameters;
 use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Protocol, find};
 use chorus_verify::faults::find_fault;
-use race_free::{Declared, Kernel};
+
+use crate::race_free::{Declared, Kernel};
 
 const LINE_BYTES: u64 = 64;
 const PAGE_LINES: u64 = 2;
@@ -64,12 +63,12 @@ impl Size {
 
     /// Every kernel without races.
     fn kernels(self) -> Vec<Kernel> {
-        race_free::kernels(u32::from(self.chiplets), self.all_lines())
+        crate::race_free::kernels(u32::from(self.chiplets), self.all_lines())
     }
 
     /// What the command processor is told.
     fn accesses(self, kernel: &Kernel) -> Vec<Access> {
-        race_free::accesses(kernel, self.lines, LINE_BYTES, |line| line as u64 * LINE_BYTES)
+        crate::race_free::accesses(kernel, self.lines, LINE_BYTES, |line| line as u64 * LINE_BYTES)
     }
 }
 

@@ -1,15 +1,12 @@
 //! The states of a data structure in the Chiplet Coherence Table: the page of CPElide draws them, and they are compared with Figure 6 of the paper as its text describes it.
 
-#[path = "pages/markdown.rs"]
-mod markdown;
-mod pages;
-
 use std::fs;
 use std::path::Path;
 
 use chorus_protocol::chiplet_table::state::{Event, Operation, State};
-use markdown::table;
-use pages::Page;
+
+use crate::markdown::table;
+use crate::pages::Page;
 
 const EVENTS: [(Event, &str); 6] = [
     (Event::LocalRead, "local read"),

@@ -5,15 +5,14 @@
 //! cell of every data structure that it reads it, may write it, or neither; programs without races declare no write of what another chiplet accesses. What it then does
 //! with it is anything that the declaration allows, and lines leave L2s at any time.
 
-mod race_free;
-
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::state::Operation;
 use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, Plan};
-use race_free::{Declared, Kernel};
+
+use crate::race_free::{Declared, Kernel};
 
 /// Bytes of a cell.
 const CELL: u64 = 64;
@@ -109,12 +108,12 @@ impl Size {
 
     /// Every kernel without races.
     fn kernels(self) -> Vec<Kernel> {
-        race_free::kernels(self.chiplets as u32, self.structures * self.cells)
+        crate::race_free::kernels(self.chiplets as u32, self.structures * self.cells)
     }
 
     /// What the command processor is told.
     fn accesses(self, kernel: &Kernel) -> Vec<Access> {
-        race_free::accesses(kernel, self.cells, CELL, |cell| self.address(cell))
+        crate::race_free::accesses(kernel, self.cells, CELL, |cell| self.address(cell))
     }
 
     /// What a table plans before a kernel, for each cell.

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_protocol::registry::{MemoryModel, PROTOCOLS, Protocol, Reach};
 use chorus_verify::config::Stores;
-use chorus_verify::litmus::{DISCRIMINATORS, SuiteTest, find, run_litmus};
+use chorus_verify::litmus::{DISCRIMINATORS, SuiteTest, find};
+
+use crate::explored;
 
 /// Which telling outcomes were seen, by test.
 type Seen = BTreeMap<&'static str, bool>;
@@ -28,7 +30,7 @@ fn seen(protocol: &'static dyn Protocol, stores: Stores) -> Seen {
         if too_large(protocol, &test, stores) {
             continue;
         }
-        let result = run_litmus(protocol, None, &test, stores).unwrap();
+        let result = explored::litmus(protocol, &test, stores);
         assert!(result.passed(), "{}", result.to_text());
         assert!(result.expectation.is_some(), "{name} says nothing of {}", result.model.name());
         seen.insert(name, result.telling_reached());

@@ -1,19 +1,16 @@
 //! Do the pages of the documentation say what the code does? Everything in them that code can tell is generated and compared.
 
-#[path = "pages/markdown.rs"]
-mod markdown;
-mod pages;
-
 use chorus_litmus::model::Model;
 use chorus_protocol::message::{Channel, MessageSpec, Size};
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol, find};
 use chorus_verify::check::{Verdict, check, configurations, find_configuration, quick_configurations};
 use chorus_verify::faults::find_fault;
 use chorus_verify::litmus;
-use chorus_verify::networks::{describe, smallest};
-use chorus_verify::table::TransitionTable;
-use markdown::table;
-use pages::Page;
+use chorus_verify::networks::describe;
+
+use crate::explored;
+use crate::markdown::table;
+use crate::pages::Page;
 
 fn page_of(protocol: &dyn Protocol) -> Page {
     Page::read(&format!("docs/protocols/{}.md", protocol.name()))
@@ -86,7 +83,7 @@ fn explorations(protocol: &'static dyn Protocol, block: Option<&str>) -> String 
     let rows = configurations(protocol).into_iter().map(|config| {
         let taken_over = if small.contains(&config.name) { None } else { written(block, config.name, 2) };
         let [states, transitions, depth, executions] = taken_over.unwrap_or_else(|| {
-            let report = check(protocol, None, &config);
+            let report = explored::report(protocol, &config);
             assert!(report.passed(), "{}", report.to_text());
             [
                 grouped(report.states as u64),
@@ -115,7 +112,7 @@ fn grouped(number: u64) -> String {
 
 /// The extracted table without its title, one level of headings down.
 fn transitions(protocol: &'static dyn Protocol) -> String {
-    let text = TransitionTable::extract(protocol).to_markdown();
+    let text = explored::table(protocol).to_markdown();
     let start = text.find("\n## ").unwrap_or_else(|| panic!("{text}"));
     text[start..].replace("\n## ", "\n### ")
 }
@@ -158,7 +155,7 @@ fn the_page_on_memory_models_lists_every_litmus_test() {
 #[test]
 fn the_page_on_virtual_networks_says_how_few_each_protocol_needs() {
     let rows = PROTOCOLS.iter().map(|protocol| {
-        let report = smallest(*protocol);
+        let report = explored::networks(*protocol);
         let free: Vec<String> = report.free().map(|attempt| describe(&attempt.pools)).collect();
         let tried = report.attempts.len();
         let deadlock = report.deadlock().map_or(String::new(), |deadlock| {

@@ -2,16 +2,17 @@
 
 use chorus_protocol::registry::{PROTOCOLS, find};
 use chorus_verify::heterogeneous::refused_reads;
-use chorus_verify::networks::{Sharing, assignments, smallest, try_configuration, try_sharing, try_with_room};
+use chorus_verify::networks::{Sharing, assignments, try_configuration, try_with_room};
 use chorus_verify::pressure::{configurations, configurations_of};
 use chorus_verify::violation::Violation;
+
+use crate::{explored, recorded};
 
 #[test]
 fn the_declared_networks_of_every_protocol_are_free_of_deadlock() {
     for protocol in PROTOCOLS {
-        let declared: Vec<u8> = (0..protocol.virtual_networks()).collect();
-        let sharing = try_sharing(*protocol, &declared);
-        assert!(matches!(sharing, Sharing::Free { .. }), "{}: {sharing:?}", protocol.name());
+        let report = explored::networks(*protocol);
+        assert!(report.is_declared_free(), "{}", report.to_text());
     }
 }
 
@@ -37,7 +38,7 @@ fn refusals_do_not_wait_for_requests() {
 
 #[track_caller]
 fn check_smallest(protocol: &str, paper: u8) {
-    let report = smallest(find(protocol).unwrap());
+    let report = explored::networks(find(protocol).unwrap());
     assert_eq!(report.undecided().count(), 0, "{report:?}");
     assert_eq!((report.declared, report.smallest), (paper, Some(paper)), "{}", report.to_text());
     let deadlock = report.deadlock().expect("one network fewer is too few");
@@ -74,7 +75,7 @@ fn acknowledgements_behind_the_requests_that_wait_for_them_deadlock() {
     let Sharing::Stuck(deadlock) = try_configuration(find("gpu-vi").unwrap(), &[0, 1, 2, 0], &stores) else {
         panic!("acknowledgements share with requests");
     };
-    insta::assert_snapshot!(deadlock.chart.to_text());
+    recorded::expect("networks", "acknowledgements-behind-requests", &deadlock.chart.to_text());
 }
 
 #[test]

@@ -12,24 +12,26 @@ use chorus_verify::heterogeneous;
 use chorus_verify::litmus::{self, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::settings::{Bound, Settings};
 
+use crate::explored;
+
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).unwrap()
 }
 
-fn litmus_on(protocol_name: &str, test: &str) -> LitmusResult {
-    run_litmus(protocol(protocol_name), None, &litmus::find(test).unwrap(), Stores::Posted).unwrap()
+fn litmus_on(protocol_name: &str, test: &str) -> &'static LitmusResult {
+    explored::litmus(protocol(protocol_name), &litmus::find(test).unwrap(), Stores::Posted)
 }
 
-fn check_named(protocol_name: &str, config: &str) -> CheckReport {
+fn check_named(protocol_name: &str, config: &str) -> &'static CheckReport {
     let config = find_configuration(protocol(protocol_name), config).unwrap();
-    check(protocol(protocol_name), None, &config)
+    explored::report(protocol(protocol_name), &config)
 }
 
 #[test]
 fn every_protocol_passes_its_smallest_checks() {
     for protocol in PROTOCOLS {
         for config in quick_configurations(*protocol) {
-            let report = check(*protocol, None, &config);
+            let report = explored::report(*protocol, &config);
             assert!(report.passed(), "{}", report.to_text());
             assert!(report.states > 1_000, "{}", report.to_text());
         }
@@ -57,7 +59,7 @@ fn every_protocol_of_one_module_passes_the_litmus_tests_of_two_threads() {
         |protocol: &&&'static dyn Protocol| protocol.reach() == Reach::OneModule && !heterogeneous::applies(**protocol);
     for protocol in PROTOCOLS.iter().filter(of_one_kind) {
         for test in litmus::tests().into_iter().filter(has_two_threads) {
-            let result = run_litmus(*protocol, None, &test, Stores::Posted).unwrap();
+            let result = explored::litmus(*protocol, &test, Stores::Posted);
             assert!(result.passed(), "{}", result.to_text());
         }
     }

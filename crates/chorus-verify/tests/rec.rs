@@ -1,8 +1,5 @@
 //! Do the directories of the REC paper do what its sections 2.3 and 4.2 say, sentence by sentence, and is REC the baseline where there is room for everything?
 
-mod bank;
-
-use bank::{Bank, FIRST_REMOTE_LINE, GPUS, Request, config};
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{LineAddr, Role};
 use chorus_protocol::cache::Replacement;
@@ -11,6 +8,8 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MsgKind};
 use chorus_protocol::registry::{Build, DirectoryShape, find};
 use proptest::prelude::*;
+
+use crate::bank::{Bank, FIRST_REMOTE_LINE, GPUS, Request, config};
 
 use Request::{Answer, Atomic, Evict, EvictEntry, Invalidate, Read, Release, Write};
 

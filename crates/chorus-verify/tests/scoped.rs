@@ -1,26 +1,24 @@
 //! Do protocols of several modules keep the scoped memory model, and do their directories do what the HMG paper's Table I says?
 
-#[path = "pages/markdown.rs"]
-mod markdown;
-mod pages;
-
 use std::collections::BTreeSet;
 
 use chorus_protocol::address::Role;
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::registry::{Protocol, find};
-use chorus_verify::check::{check, find_configuration};
+use chorus_verify::check::find_configuration;
 use chorus_verify::config::{MachineConfig, Stores};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
-use chorus_verify::faults::{caught, find_fault};
-use chorus_verify::litmus::{self, LitmusResult, SuiteTest, run_litmus};
+use chorus_verify::faults::find_fault;
+use chorus_verify::litmus::{self, LitmusResult, SuiteTest};
 use chorus_verify::machine::Machine;
 use chorus_verify::networks::Networks;
 use chorus_verify::node::StepInput;
 use chorus_verify::settings::Settings;
-use chorus_verify::table::{RoleTable, TransitionTable};
-use markdown::table;
-use pages::Page;
+use chorus_verify::table::RoleTable;
+
+use crate::explored;
+use crate::markdown::table;
+use crate::pages::Page;
 
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).unwrap()
@@ -28,7 +26,7 @@ fn protocol(name: &str) -> &'static dyn Protocol {
 
 fn check_named(name: &str, config: &str) {
     let config = find_configuration(protocol(name), config).unwrap();
-    let report = check(protocol(name), None, &config);
+    let report = explored::report(protocol(name), &config);
     assert!(report.passed(), "{}", report.to_text());
 }
 
@@ -79,8 +77,8 @@ fn protocols_of_chiplets_pass_checks_of_medium_size() {
     }
 }
 
-fn run(name: &str, test: &SuiteTest) -> LitmusResult {
-    let result = run_litmus(protocol(name), None, test, Stores::Posted).unwrap();
+fn run(name: &str, test: &SuiteTest) -> &'static LitmusResult {
+    let result = explored::litmus(protocol(name), test, Stores::Posted);
     assert!(result.passed(), "{}", result.to_text());
     result
 }
@@ -125,7 +123,9 @@ fn litmus_tests_of_two_threads_stay_within_the_scoped_model_and_show_what_the_pa
 #[test]
 fn messages_through_a_third_thread_stay_within_the_scoped_model() {
     for test in ["ISA2+cta-gpu", "ISA2+gpu-sys", "WRC+cta-gpu"] {
-        ["hmg", "nhcc", "rec"].iter().for_each(|name| drop(run(name, &litmus::find(test).unwrap())));
+        for name in ["hmg", "nhcc", "rec"] {
+            run(name, &litmus::find(test).unwrap());
+        }
     }
 }
 
@@ -167,7 +167,7 @@ fn cell(table: &RoleTable, state: &str, event: &str) -> String {
 
 /// `in_v` are cells of state V that a protocol has instead of those of Table I.
 fn compare_with_table_i(name: &str, in_v: &[(&str, &str)]) {
-    let table = TransitionTable::extract(protocol(name));
+    let table = explored::table(protocol(name));
     let table = table.role(Role::L2).unwrap();
     assert_eq!(table.states().count(), 2, "{name}");
     for (state, row) in TABLE_I {
@@ -206,7 +206,7 @@ fn the_directories_of_the_rec_paper_do_what_table_i_says() {
 }
 
 /// The explored machine of a configuration.
-fn explored(name: &str, config: &str) -> Exploration {
+fn exploration(name: &str, config: &str) -> Exploration {
     let config = find_configuration(protocol(name), config).unwrap();
     let mut exploration = Exploration::new(protocol(name), None, &config.machine, OnForbidden::Stop);
     exploration.run(&Settings::with_states(200_000));
@@ -249,7 +249,7 @@ fn invalidations_and_stores_that_meet_a_copy_on_its_way_are_reached() {
     for (name, config) in
         [("nhcc", "words-smoke"), ("hmg", "words-smoke"), ("hmg", "gpus-smoke"), ("rec", "entry-smoke")]
     {
-        let met = met_by_misses(explored(name, config).machine());
+        let met = met_by_misses(exploration(name, config).machine());
         assert!(met.contains(&TrafficClass::Invalidation), "{name} in {config}: {met:?}");
         assert!(met.contains(&TrafficClass::Store), "{name} in {config}: {met:?}");
     }
@@ -259,7 +259,7 @@ fn invalidations_and_stores_that_meet_a_copy_on_its_way_are_reached() {
 #[test]
 fn releases_beside_invalidations_are_reached() {
     for name in ["nhcc", "hmg", "rec"] {
-        let exploration = explored(name, "gpus-smoke");
+        let exploration = exploration(name, "gpus-smoke");
         let machine = exploration.machine();
         let name_of = |number: &u32| {
             let kind = machine.nodes().message(*number).kind;
@@ -278,7 +278,7 @@ fn each_race_lost_is_caught() {
             ["invalidations-overtake", "installed-after-invalidation", "pending-store", "release-without-marks"];
         for fault in faults {
             let index = find_fault(protocol(name), fault).unwrap_or_else(|| panic!("{name} has no fault {fault}"));
-            assert!(caught(protocol(name), index).is_some(), "{fault} of {name}");
+            explored::catch(protocol(name), index);
         }
     }
 }

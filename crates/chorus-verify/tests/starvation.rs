@@ -1,11 +1,10 @@
 //! Can a read be refused for ever? Spandex paper, section III-C: not if a refused ReqV is replaced by a request that has a place in the order of writes.
 
-mod pages;
-
 use chorus_protocol::registry::find;
 use chorus_verify::heterogeneous::{Retries, starving, starving_in_a_crowd};
 use chorus_verify::starvation::{Answer, search};
-use pages::Page;
+
+use crate::pages::Page;
 
 /// More states than the machine has.
 const LIMIT: usize = 3_000_000;

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use chorus_protocol::address::Role;
 use chorus_protocol::registry::find;
-use chorus_verify::table::{Reaction, RoleTable, TransitionTable};
+use chorus_verify::table::{Reaction, RoleTable};
+
+use crate::explored;
 
 /// State by state: Load, Store, Atomic, Eviction, Expire, Data, Write Ack.
 const L1: [(&str, [&str; 7]); 5] = [
@@ -81,7 +83,7 @@ fn compare(table: &RoleTable, rows: &[(&str, [&str; 7])]) {
 #[test]
 fn tc_weak_does_what_table_2_says_and_what_is_documented_beyond_it() {
     for protocol in ["tc-weak", "tc-weak-fixed"] {
-        let table = TransitionTable::extract(find(protocol).unwrap());
+        let table = explored::table(find(protocol).unwrap());
         compare(table.role(Role::L1).unwrap(), &L1);
         compare(table.role(Role::L2).unwrap(), &L2);
     }

@@ -3,10 +3,12 @@
 use chorus_protocol::address::Role;
 use chorus_protocol::registry::{PROTOCOLS, find};
 use chorus_verify::heterogeneous;
-use chorus_verify::table::{StateCounts, TransitionTable};
+use chorus_verify::table::StateCounts;
+
+use crate::{explored, recorded};
 
 fn counts(protocol: &str, role: Role) -> StateCounts {
-    TransitionTable::extract(find(protocol).unwrap()).role(role).unwrap().counts()
+    explored::table(find(protocol).unwrap()).role(role).unwrap().counts()
 }
 
 fn state_counts(stable: usize, transient_cache: usize, transient_coherent: usize) -> StateCounts {
@@ -54,21 +56,21 @@ fn tc_weak_has_the_states_that_the_tc_paper_counts() {
 #[test]
 fn tables_of_one_kind_of_device_are_as_recorded() {
     for protocol in PROTOCOLS.iter().filter(|protocol| !heterogeneous::applies(**protocol)) {
-        let text = TransitionTable::extract(*protocol).to_text();
+        let text = explored::table(*protocol).to_text();
         let (cells, _) = text.split_once("\nExtracted").unwrap();
-        insta::assert_snapshot!(protocol.name(), cells);
+        recorded::expect("tables", protocol.name(), cells);
     }
 }
 
 #[test]
 fn columns_and_states_that_were_never_met_are_left_out() {
-    let table = TransitionTable::extract(find("no-coh").unwrap()).to_text();
+    let table = explored::table(find("no-coh").unwrap()).to_text();
     assert!(!table.contains("Inv") && !table.contains("Foreign") && !table.contains("V_M"), "{table}");
 }
 
 #[test]
 fn markdown_and_html_hold_the_same_cells_as_text() {
-    let table = TransitionTable::extract(find("no-l1").unwrap());
+    let table = explored::table(find("no-l1").unwrap());
     assert!(table.to_markdown().contains("| I_I (t) | GETS / I_I | GETX / I_I |"), "{}", table.to_markdown());
     assert!(table.to_html().contains("<tr><th>I_I (t)</th><td>GETS / I_I</td>"), "{}", table.to_html());
 }

@@ -2,8 +2,9 @@
 
 use chorus_protocol::registry::{PROTOCOLS, Protocol, find};
 use chorus_verify::faults::find_fault;
-use chorus_verify::table::TransitionTable;
 use chorus_verify::torture::{Settings, caught_by_torture, torture};
+
+use crate::explored;
 
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).expect("it is in the registry")
@@ -82,6 +83,6 @@ fn a_catch_says_how_the_fault_showed() {
 fn most_pairs_that_can_be_met_are_met_soon() {
     let gpu_vi = protocol("gpu-vi");
     let report = torture(gpu_vi, None, &Settings { steps: 200_000, ..Settings::default() });
-    let comparison = report.coverage.compare(&TransitionTable::extract(gpu_vi));
+    let comparison = report.coverage.compare(explored::table(gpu_vi));
     assert!(comparison.covered * 10 >= comparison.reachable * 9, "{comparison:?}");
 }

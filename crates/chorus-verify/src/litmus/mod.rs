@@ -17,7 +17,10 @@ use chorus_litmus::test::{Outcome, Quantifier};
 use chorus_protocol::registry::Protocol;
 
 pub use self::placement::Placement;
-pub use self::suite::{DISCRIMINATORS, SuiteTest, device_tests, find, tests, tests_of};
+pub use self::suite::{
+    AppliesTo, DISCRIMINATORS, LitmusSuite, SUITES, SuiteError, SuiteTest, device_tests, find, find_in, read_for,
+    read_suites, tests, tests_of,
+};
 use crate::chart::Chart;
 use crate::code::NotRunnable;
 use crate::config::{MachineConfig, Stores};
