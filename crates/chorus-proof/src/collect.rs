@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use chorus_protocol::registry::{FaultSpec, MemoryModel, Protocol};
+use chorus_registry::Registry;
 use chorus_verify::check::{CheckConfig, check, configurations, quick_configurations};
 use chorus_verify::config::Stores;
 use chorus_verify::faults::{BriefLook, Catch, caught, look_briefly};
-use chorus_verify::litmus::{self, DISCRIMINATORS, LitmusResult, SuiteTest, run_litmus};
+use chorus_verify::litmus::{DISCRIMINATORS, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::networks::{Attempt, NetworkReport, smallest, try_sharing};
 use chorus_verify::torture::{Settings, TortureCatch, caught_by_torture};
 
@@ -40,8 +41,8 @@ impl Extent {
         }
     }
 
-    fn tests(self, protocol: &dyn Protocol) -> Vec<SuiteTest> {
-        let mut tests = litmus::tests_of(protocol);
+    fn tests(self, registry: &Registry, protocol: &dyn Protocol) -> Vec<SuiteTest> {
+        let mut tests = registry.litmus_tests_of(protocol);
         if self == Extent::Quick {
             tests.retain(|test| DISCRIMINATORS.contains(&test.name()));
         }
@@ -185,14 +186,16 @@ impl Proof {
 }
 
 /// Number of steps of progress that a protocol takes.
-pub fn steps(protocol: &dyn Protocol, extent: Extent) -> usize {
-    let tests = extent.tests(protocol).len() * cores(protocol).len();
+pub fn steps(registry: &Registry, protocol: &dyn Protocol, extent: Extent) -> usize {
+    let tests = extent.tests(registry, protocol).len() * cores(protocol).len();
     // One for the networks, and one for the random driver.
     extent.configurations(protocol).len() + tests + 2 + protocol.faults().len()
 }
 
 /// Runs the checks of one protocol.
 pub struct Collector<'a> {
+    /// Everything that can be named, and so the litmus tests.
+    pub registry: &'a Registry,
     /// The protocol.
     pub protocol: &'static dyn Protocol,
     /// How much is done.
@@ -228,7 +231,7 @@ impl Collector<'_> {
     /// Every litmus test beside every kind of core.
     pub fn litmus(&self) -> Litmus {
         let mut litmus = Litmus::default();
-        let tests = self.extent.tests(self.protocol);
+        let tests = self.extent.tests(self.registry, self.protocol);
         for &stores in cores(self.protocol) {
             for test in &tests {
                 let what = match stores {

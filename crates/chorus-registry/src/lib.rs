@@ -7,27 +7,38 @@
 //! ```
 //! use chorus_registry::Registry;
 //!
-//! let registry = Registry::standard().system("tiny", include_str!("../../../systems/tc.toml"));
-//! assert!(registry.clashes().is_empty());
+//! let text = r#"
+//!     base = "tc"
+//!     name = "tiny"
+//!     title = "A tiny machine"
+//!     source = "none"
+//! "#;
+//! let registry = Registry::standard().system("tiny.toml", text);
+//! assert!(registry.errors().is_empty());
 //! assert!(registry.find_protocol("gpu-vi").is_some() && registry.find_system("tiny").is_some());
 //! ```
 //!
 //! | file | subject |
 //! |---|---|
-//! | `lib.rs` | the registry: adding, finding, clashes |
+//! | `lib.rs` | the registry: adding, finding |
+//! | `error.rs` | names that clash, and texts that cannot be read |
 //! | `experiment.rs` | experiments and claims as text, and the papers that Chorus ships |
 //! | `unknown.rs` | the message about a name that is not in the registry |
 
+mod error;
 mod experiment;
 mod unknown;
 
 use std::fmt;
+use std::sync::Arc;
 
 use chorus_litmus::model::Model;
 use chorus_protocol::registry::{PROTOCOLS, Protocol};
-use chorus_system::{Resolved, SYSTEMS, Scale, ShippedSystem, SystemError};
+use chorus_system::{Resolved, SYSTEMS, Scale, SystemError, SystemFile, resolve_among, scales_among};
+use chorus_verify::litmus::{AppliesTo, LitmusSuite, SUITES, SuiteTest, read_for, read_suites};
 use chorus_workloads::{Workload, workloads};
 
+pub use error::RegistryError;
 pub use experiment::{NamedExperiment, PAPERS};
 pub use unknown::unknown;
 
@@ -38,34 +49,13 @@ pub const SIZE_PREFIX: &str = "workload.";
 #[derive(Clone)]
 pub struct Registry {
     protocols: Vec<&'static dyn Protocol>,
-    systems: Vec<ShippedSystem>,
+    systems: Vec<SystemFile>,
     workloads: Vec<&'static dyn Workload>,
     experiments: Vec<NamedExperiment>,
     models: Vec<Model>,
-    clashes: Vec<Clash>,
+    suites: Vec<LitmusSuite>,
+    errors: Vec<RegistryError>,
 }
-
-/// Two entries of one kind with the same name. The first one stays in the registry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clash {
-    /// What both are: `protocol`, `system`, `workload` or `experiment`.
-    pub kind: &'static str,
-    /// The name.
-    pub name: String,
-    /// The entry that has the name, in words.
-    pub first: String,
-    /// The entry that wanted it, too, in words.
-    pub second: String,
-}
-
-impl fmt::Display for Clash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Clash { kind, name, first, second } = self;
-        write!(f, "two {kind}s are named `{name}`: {first}, and {second}")
-    }
-}
-
-impl std::error::Error for Clash {}
 
 impl Default for Registry {
     fn default() -> Registry {
@@ -82,15 +72,17 @@ impl Registry {
             workloads: Vec::new(),
             experiments: Vec::new(),
             models: Model::ALL.to_vec(),
-            clashes: Vec::new(),
+            suites: Vec::new(),
+            errors: Vec::new(),
         }
     }
 
     /// Everything that Chorus ships.
     pub fn standard() -> Registry {
         let registry = PROTOCOLS.iter().fold(Registry::empty(), |registry, &protocol| registry.protocol(protocol));
-        let registry = SYSTEMS.iter().fold(registry, |registry, shipped| registry.system(shipped.name, shipped.text));
+        let registry = SYSTEMS.iter().fold(registry, |registry, system| registry.add_system(*system));
         let registry = workloads().fold(registry, Registry::workload);
+        let registry = SUITES.iter().fold(registry, |registry, suite| registry.litmus_suite(*suite));
         PAPERS.iter().fold(registry, |registry, paper| registry.experiment(*paper))
     }
 
@@ -116,14 +108,38 @@ impl Registry {
         self
     }
 
-    /// Adds a system: its name, and the text of its file, which may build on any other with `base`.
+    /// Adds a system: the path of its file for messages, and its text, which states the name and may build on another system with
+    /// `base`.
     #[must_use]
-    pub fn system(mut self, name: &'static str, text: &'static str) -> Registry {
-        let words = |text: &str| format!("one whose file begins with `{}`", text.lines().next().unwrap_or_default());
-        match self.find_system(name) {
-            Some(first) => self.clash("system", name, words(first.text), words(text)),
-            None => self.systems.push(ShippedSystem { name, text }),
+    pub fn system(mut self, file: &'static str, text: &'static str) -> Registry {
+        match SystemFile::new(file, text) {
+            Ok(system) => self.add_system(system),
+            Err(error) => {
+                self.errors.push(RegistryError::System(Arc::new(error)));
+                self
+            }
         }
+    }
+
+    fn add_system(mut self, system: SystemFile) -> Registry {
+        let words = |system: &SystemFile| format!("the file {}", system.file);
+        match self.find_system(system.name) {
+            Some(first) => self.clash("system", system.name, words(first), words(&system)),
+            None => self.systems.push(system),
+        }
+        self
+    }
+
+    /// Adds litmus tests: the path of their file for messages, and its text. They are run on every protocol.
+    #[must_use]
+    pub fn litmus(self, file: &'static str, text: &'static str) -> Registry {
+        self.litmus_suite(LitmusSuite { name: file, text, applies_to: AppliesTo::EveryProtocol })
+    }
+
+    /// Adds a litmus suite.
+    #[must_use]
+    pub fn litmus_suite(mut self, suite: LitmusSuite) -> Registry {
+        self.suites.push(suite);
         self
     }
 
@@ -139,12 +155,13 @@ impl Registry {
     }
 
     fn clash(&mut self, kind: &'static str, name: &str, first: String, second: String) {
-        self.clashes.push(Clash { kind, name: name.to_owned(), first, second });
+        self.errors.push(RegistryError::Clash { kind, name: name.to_owned(), first, second });
     }
 
-    /// The names that were given twice. A program should end with the first of them as its message.
-    pub fn clashes(&self) -> &[Clash] {
-        &self.clashes
+    /// Everything that could not be added, and litmus suites that cannot be read. A program should end with the first of them.
+    pub fn errors(&self) -> Vec<RegistryError> {
+        let suites = read_suites(&self.suites).err().map(RegistryError::Litmus);
+        self.errors.iter().cloned().chain(suites).collect()
     }
 
     /// The protocols, in the order in which they were added.
@@ -153,7 +170,7 @@ impl Registry {
     }
 
     /// The systems, in the order in which they were added.
-    pub fn systems(&self) -> &[ShippedSystem] {
+    pub fn systems(&self) -> &[SystemFile] {
         &self.systems
     }
 
@@ -170,6 +187,21 @@ impl Registry {
     /// The memory models.
     pub fn models(&self) -> &[Model] {
         &self.models
+    }
+
+    /// The litmus suites, in the order in which they were added.
+    pub fn suites(&self) -> &[LitmusSuite] {
+        &self.suites
+    }
+
+    /// The litmus tests of all suites. A registry with an unreadable suite has none; [`Registry::errors`] names it.
+    pub fn litmus_tests(&self) -> Vec<SuiteTest> {
+        read_suites(&self.suites).unwrap_or_default()
+    }
+
+    /// The litmus tests that a protocol is run on.
+    pub fn litmus_tests_of(&self, protocol: &dyn Protocol) -> Vec<SuiteTest> {
+        read_for(&self.suites, protocol).unwrap_or_default()
     }
 
     /// The names of all protocols.
@@ -203,7 +235,7 @@ impl Registry {
     }
 
     /// The system of this name.
-    pub fn find_system(&self, name: &str) -> Option<&ShippedSystem> {
+    pub fn find_system(&self, name: &str) -> Option<&SystemFile> {
         self.systems.iter().find(|system| system.name == name)
     }
 
@@ -229,12 +261,12 @@ impl Registry {
 
     /// Finds a system by name or path, and applies a scale and overrides (`key=value`, later ones win).
     pub fn resolve_system(&self, name_or_path: &str, scale: Scale, set: &[String]) -> Result<Resolved, SystemError> {
-        chorus_system::resolve(name_or_path, scale, set)
+        resolve_among(&self.systems, name_or_path, scale, set)
     }
 
     /// The scales that a system has.
     pub fn scales(&self, name_or_path: &str) -> Result<Vec<Scale>, SystemError> {
-        chorus_system::scales(name_or_path)
+        scales_among(&self.systems, name_or_path)
     }
 }
 
@@ -256,7 +288,7 @@ mod tests {
     #[test]
     fn the_standard_registry_holds_everything_that_is_shipped_without_clashes() {
         let registry = Registry::standard();
-        assert_eq!(registry.clashes(), []);
+        assert!(registry.errors().is_empty(), "{:?}", registry.errors());
         assert_eq!(registry.protocols().len(), PROTOCOLS.len());
         assert_eq!(registry.systems().len(), SYSTEMS.len());
         assert_eq!(registry.workloads().len(), workloads().count());
@@ -266,21 +298,38 @@ mod tests {
     #[test]
     fn a_name_that_is_given_twice_is_a_clash_that_names_both() {
         let gpu_vi = PROTOCOLS.iter().find(|protocol| protocol.name() == "gpu-vi").unwrap();
-        let registry =
-            Registry::standard().protocol(*gpu_vi).system("tc", "name = 1").workload(workloads().next().unwrap());
-        let [protocol, system, workload] = registry.clashes() else { panic!("{:?}", registry.clashes()) };
+        let registry = Registry::standard()
+            .protocol(*gpu_vi)
+            .system("mine.toml", "base = \"hmg\"\nname = \"tc\"")
+            .workload(workloads().next().unwrap());
+        let errors = registry.errors();
+        let [protocol, system, workload] = errors.as_slice() else { panic!("{errors:?}") };
         let message = protocol.to_string();
         assert!(message.starts_with("two protocols are named `gpu-vi`: GPU-VI (Singh et al."), "{message}");
         assert_eq!(message.matches("GPU-VI (Singh").count(), 2, "{message}");
-        assert!(system.to_string().ends_with("one whose file begins with `name = 1`"), "{system}");
-        assert_eq!(workload.kind, "workload");
+        assert_eq!(system.to_string(), "two systems are named `tc`: the file systems/tc.toml, and the file mine.toml");
+        assert!(workload.to_string().starts_with("two workloads are named"), "{workload}");
         assert_eq!(registry.protocols().len(), PROTOCOLS.len(), "the first one stays");
+    }
+
+    #[test]
+    fn texts_that_cannot_be_read_are_errors_that_say_where() {
+        let registry = Registry::standard().system("bad.toml", "nam = 1").litmus("bad.litmus", "PTX MP");
+        let errors: Vec<String> = registry.errors().iter().map(ToString::to_string).collect();
+        let [system, litmus] = errors.as_slice() else { panic!("{errors:?}") };
+        assert!(system.starts_with("bad.toml:1:1: unknown key `nam`"), "{system}");
+        assert!(litmus.starts_with("bad.litmus:"), "{litmus}");
+        assert!(registry.litmus_tests().is_empty());
+        assert!(Registry::standard().litmus_tests().len() > 100);
     }
 
     #[test]
     fn what_is_added_is_found_and_listed_last() {
         let experiment = NamedExperiment { name: "mine", file: "mine.toml", text: "", claims: "" };
-        let registry = Registry::standard().system("tiny", "").experiment(experiment);
+        let tiny = "base = \"tc\"\nname = \"tiny\"\ntitle = \"tiny\"\nsource = \"none\"";
+        let registry = Registry::standard().system("tiny.toml", tiny).experiment(experiment);
+        assert!(registry.errors().is_empty(), "{:?}", registry.errors());
+        assert!(registry.resolve_system("tiny", Scale::Quick, &[]).is_ok());
         assert_eq!(registry.system_names().last(), Some(&"tiny"));
         assert_eq!(registry.find_experiment("mine").map(|found| found.file), Some("mine.toml"));
     }

@@ -8,7 +8,7 @@
 //! use chorus::Registry;
 //!
 //! fn main() -> std::process::ExitCode {
-//!     chorus::main_with(Registry::standard().system("tiny", include_str!("../../../systems/tc.toml")))
+//!     chorus::main_with(Registry::standard().system("tiny.toml", "base = \"tc\"\nname = \"tiny\"\ntitle = \"tiny\""))
 //! }
 //! ```
 //!
@@ -88,8 +88,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
         Err(error) => return refuse_usage(&error),
     };
     failure::install_panic_message();
-    if let Some(clash) = registry.clashes().first() {
-        return end(&Failure::bad_input(format!("{clash}\nhint: rename one of them")));
+    if let Some(error) = registry.errors().first() {
+        return end(&Failure::bad_input(error.to_string()));
     }
     // Verbs run on several threads and keep references to it until the process ends.
     let registry: &'static Registry = Box::leak(Box::new(registry));

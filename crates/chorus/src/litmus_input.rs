@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chorus_litmus::parse::{Parsed, parse_all};
-use chorus_registry::unknown;
-use chorus_verify::litmus::{SuiteTest, device_tests, tests};
+use chorus_registry::{Registry, unknown};
+use chorus_verify::litmus::SuiteTest;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -28,12 +28,12 @@ pub fn are_in_detail(named: &[String], tests: usize) -> bool {
 /// The ending of a file with litmus tests.
 const ENDING: &str = "litmus";
 
-/// The tests of these names, files and folders; without any, `all`.
-pub fn read(names: &[String], all: Vec<SuiteTest>) -> Result<LitmusInput, Failure> {
+/// The tests of these names, files and folders; without any, `all`. Names are looked up in the registry.
+pub fn read(registry: &Registry, names: &[String], all: Vec<SuiteTest>) -> Result<LitmusInput, Failure> {
     if names.is_empty() {
         return Ok(LitmusInput { tests: all, unsupported: Vec::new() });
     }
-    let own = [tests(), device_tests()].concat();
+    let own = registry.litmus_tests();
     let known: Vec<&str> = own.iter().map(SuiteTest::name).collect();
     let mut input = LitmusInput::default();
     for name in names {

@@ -43,11 +43,11 @@ pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Fail
             request.out.display()
         ))
     })?;
-    let steps = request.protocols.iter().map(|protocol| steps(*protocol, request.extent)).sum();
+    let steps = request.protocols.iter().map(|protocol| steps(session.registry, *protocol, request.extent)).sum();
     let activity = session.activity(Some(steps));
     let mut pages = None;
     for &protocol in &request.protocols {
-        let collector = Collector { protocol, extent: request.extent, progress: &activity };
+        let collector = Collector { registry: session.registry, protocol, extent: request.extent, progress: &activity };
         all.proofs.push(prove(&collector, &activity, request.as_json, session)?);
         pages = Some(all.write(request.out).map_err(|error| Failure::bad_input(error.to_string()))?);
     }

@@ -8,7 +8,7 @@ use chorus_registry::unknown;
 use chorus_verify::check::configurations;
 use chorus_verify::config::MachineConfig;
 use chorus_verify::faults::programs_of;
-use chorus_verify::litmus::{self, SuiteTest};
+use chorus_verify::litmus::SuiteTest;
 use chorus_verify::networks::Networks;
 use chorus_verify::pressure;
 use chorus_verify::replay::{Replay, Replayed};
@@ -68,11 +68,10 @@ fn replayed(text: &str, protocol: &'static dyn Protocol, tests: &[SuiteTest]) ->
 
 fn machine(protocol: &dyn Protocol, test: &str, tests: &[SuiteTest]) -> Result<MachineConfig, Failure> {
     Replay::machine_of(protocol, test, tests).ok_or_else(|| {
-        let litmus_tests = litmus::tests_of(protocol);
         let configurations =
             [configurations(protocol), pressure::configurations_of(protocol), programs_of(protocol)].concat();
         let names = configurations.iter().map(|config| config.name);
-        let known: Vec<&str> = names.chain(litmus_tests.iter().map(SuiteTest::name)).collect();
+        let known: Vec<&str> = names.chain(tests.iter().map(SuiteTest::name)).collect();
         Failure::bad_input(unknown("configuration or litmus test", test, &known))
     })
 }

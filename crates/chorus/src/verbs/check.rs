@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         return virtual_networks::run(protocol, svg, as_json, session);
     }
     if let Some(replay) = &arguments.replay {
-        return replays::run(replay, protocol, &[], svg, as_json, session);
+        return replays::run(replay, protocol, &session.registry.litmus_tests_of(protocol), svg, as_json, session);
     }
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
     // A seeded fault is looked for where it shows soonest.

@@ -8,7 +8,7 @@ use chorus_proof::words::verdict;
 use chorus_verify::chart::Chart;
 use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
-use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus, tests_of};
+use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -77,13 +77,14 @@ type NotRun = Vec<(String, NotRunnable)>;
 /// Runs `chorus litmus`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = session.protocol(&arguments.protocol)?;
+    let registry = session.registry;
     let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
     if let Some(replay) = &arguments.replay {
-        let tests = litmus_input::read(&arguments.tests, tests_of(protocol))?.tests;
+        let tests = litmus_input::read(registry, &arguments.tests, registry.litmus_tests_of(protocol))?.tests;
         return replays::run(replay, protocol, &tests, svg, as_json, session);
     }
     let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
-    let input = litmus_input::read(&arguments.tests, tests_of(protocol))?;
+    let input = litmus_input::read(registry, &arguments.tests, registry.litmus_tests_of(protocol))?;
     let activity = session.activity(Some(input.tests.len()));
     let (mut results, mut not_run) = (Vec::new(), NotRun::new());
     for test in &input.tests {

@@ -4,7 +4,6 @@ use chorus_litmus::judge::{Allowed, TooLarge, Verdict as Answer, allowed, decide
 use chorus_litmus::model::Model;
 use chorus_litmus::test::{LitmusTest, Quantifier};
 use chorus_registry::unknown;
-use chorus_verify::litmus::tests;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -76,7 +75,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let known: Vec<&str> = session.registry.models().iter().map(|model| model.name()).collect();
     let model =
         session.registry.find_model(name).ok_or_else(|| Failure::bad_input(unknown("memory model", name, &known)))?;
-    let input = litmus_input::read(&arguments.tests, tests())?;
+    let input = litmus_input::read(session.registry, &arguments.tests, session.registry.litmus_tests())?;
     let activity = session.activity(Some(input.tests.len()));
     let mut judged = Vec::new();
     for test in &input.tests {
