@@ -12,12 +12,11 @@ use std::sync::Arc;
 use chorus_protocol::parameter::{ParameterSpec, Parameters};
 use chorus_protocol::registry::Protocol;
 use chorus_registry::{Registry, SIZE_PREFIX};
-use chorus_system::{Resolved, Scale, SystemError, nearest};
+use chorus_system::{Resolved, Scale, SystemError, nearest, parse_whole};
 use chorus_workloads::SizeSpec;
 use chorus_workloads::size::SizeError;
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 use sha2::{Digest, Sha256};
-use toml::de::DeValue;
 
 use crate::document::{excerpt, quoted};
 use crate::jobs::{self, Job};
@@ -268,7 +267,7 @@ fn set_size(text: &str, size: &str, spec: &RunSpec, jobs: &mut [Job]) -> Result<
             workload: job.workload.name(),
             size: *declared,
         };
-        let value = whole_number(given(text)).ok_or_else(refused)?;
+        let value = parse_whole(given(text)).map_err(|_| refused())?;
         job.sizes.set(size, value).map_err(|error| match error {
             SizeError::Unknown | SizeError::Refused(_) => refused(),
         })?;
@@ -314,17 +313,9 @@ fn given(text: &str) -> &str {
     text.split_once('=').map_or("", |(_, value)| value).trim()
 }
 
-/// A whole number as TOML writes it, `3_200` included.
-fn whole_number(given: &str) -> Option<u64> {
-    match DeValue::parse(given).ok().as_ref().map(|value| value.get_ref()) {
-        Some(DeValue::Integer(integer)) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
-        Some(_) | None => None,
-    }
-}
-
 /// The value that an override gives to a parameter.
 fn parameter_value(text: &str, protocol: &dyn Protocol, spec: &'static ParameterSpec) -> Result<u64, SetupError> {
-    let whole = whole_number(given(text)).filter(|whole| (spec.min..=spec.max).contains(whole));
+    let whole = parse_whole(given(text)).ok().filter(|whole| (spec.min..=spec.max).contains(whole));
     whole.ok_or_else(|| SetupError::Value {
         text: excerpt(text),
         given: excerpt(given(text)),

@@ -1,13 +1,13 @@
-//! What the metrics of a report mean.
+//! The meaning of the metrics in a report.
 
 use chorus_lab::report::MetricDefinition;
-use chorus_protocol::registry::PROTOCOLS;
+use chorus_registry::Registry;
 use chorus_sim::definitions::{Definition, definitions};
 
 /// Every metric of a run, and its cycles.
-pub fn all() -> Vec<Definition> {
+pub fn all(registry: &Registry) -> Vec<Definition> {
     let cycles = Definition::new("cycles", "core cycles", "from the first launch to the end of the last kernel");
-    std::iter::once(cycles).chain(definitions(PROTOCOLS)).collect()
+    std::iter::once(cycles).chain(definitions(registry.protocols())).collect()
 }
 
 /// A definition, as reports take it.

@@ -5,6 +5,11 @@ use std::path::PathBuf;
 use chorus_system::Scale;
 use clap::Args;
 
+/// A whole number: `1000`, `1e6`, `2^20` or `64KiB`.
+pub fn whole(text: &str) -> Result<u64, String> {
+    chorus_system::parse_whole(text).map_err(|error| error.to_string())
+}
+
 /// The version of the JSON that verbs print themselves.
 pub const JSON_SCHEMA_VERSION: u32 = 1;
 

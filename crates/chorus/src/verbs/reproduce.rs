@@ -78,7 +78,7 @@ fn make(
     cancel: &AtomicBool,
     tally: &Tally,
 ) -> Result<Reproduction, Failure> {
-    let definitions = definitions::all();
+    let definitions = definitions::all(registry);
     let definitions: Vec<_> = definitions.iter().map(definitions::as_metric).collect();
     Ok(reproduce(&Request {
         registry,

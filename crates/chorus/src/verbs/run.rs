@@ -9,7 +9,7 @@ use chorus_protocol::message::TrafficClass;
 use clap::Args;
 use comfy_table::Table;
 
-use super::arguments::{JsonArgument, ScaleArgument};
+use super::arguments::{JsonArgument, ScaleArgument, whole};
 use crate::failure::{Failure, Verdict, print_error};
 use crate::output::{align_right, count, percent, table};
 use crate::session::Session;
@@ -21,6 +21,7 @@ Examples:
   chorus run --system tc --protocol ideal-coh --workload hsp --set l1.size_bytes=65536
   chorus run --system tc --protocol tc-weak-fixed --workload hsp --set lease.cycles=1600
   chorus run --system tc --protocol no-coh --workload dlb --allow-incoherent
+  chorus run --system tc --protocol gpu-vi --workload saxpy --set workload.elements=2^20
   chorus run --system tc --protocol gpu-vi --workload bfs --graph USA-road-d.FLA.gr
   chorus run --system cpelide --protocol cpelide --workload square --annotate auto";
 
@@ -40,10 +41,10 @@ pub struct Arguments {
     #[command(flatten)]
     scale: ScaleArgument,
     /// The seed of the generated input.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
     seed: u64,
-    /// Set a key of the system, or a parameter of the protocol, to another value; may be given several times, later ones win.
-    /// `chorus explain` shows the keys, `chorus list protocols` the parameters.
+    /// Set a key of the system, a parameter of the protocol or a size of the workload (`workload.KEY`) to another value; may be given
+    /// several times, later ones win. `chorus explain NAME` shows them all. Numbers may be written as 64KiB, 1e6 or 2^20.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// A graph of your own for the workload to work on, instead of a generated one: DIMACS shortest paths (.gr), Matrix Market

@@ -3,16 +3,18 @@
 use chorus_verify::settings::{Reduction, STATE_LIMIT, Settings, Storage};
 use clap::Args;
 
+use super::arguments::whole;
+
 /// Arguments of verbs that search exhaustively.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub struct SearchArguments {
     /// The most states of one exploration; one that meets the bound is not a pass.
-    #[arg(long, value_name = "N", default_value_t = STATE_LIMIT)]
-    states: usize,
+    #[arg(long, value_name = "N", default_value_t = STATE_LIMIT as u64, value_parser = whole)]
+    states: u64,
     /// The most memory of one exploration, in MiB; without it, three quarters of what is available.
-    #[arg(long, value_name = "MIB")]
-    memory: Option<usize>,
+    #[arg(long, value_name = "MIB", value_parser = whole)]
+    memory: Option<u64>,
     /// How many threads search; without it, one for each core. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -29,8 +31,10 @@ impl From<&SearchArguments> for Settings {
         Settings {
             reduction: if arguments.no_symmetry { Reduction::None } else { Reduction::Full },
             storage: if arguments.fingerprints { Storage::Fingerprints } else { Storage::Exact },
-            states: arguments.states,
-            bytes: arguments.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+            states: usize::try_from(arguments.states).unwrap_or(usize::MAX),
+            bytes: arguments
+                .memory
+                .map(|mebibytes| usize::try_from(mebibytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX)),
             threads: arguments.threads.map(usize::from),
         }
     }

@@ -6,7 +6,7 @@ use chorus_verify::torture::coverage::{Cell, Comparison};
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, whole};
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, leave_out, table};
 use crate::session::Session;
@@ -30,13 +30,13 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["protocol", "fault", "episode"])]
     all: bool,
     /// Stop after about so many steps: inputs that controllers have consumed.
-    #[arg(long, value_name = "N", default_value_t = Settings::default().steps, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = Settings::default().steps, value_parser = steps, allow_negative_numbers = true)]
     steps: u64,
     /// Where chance begins. The same seed gives the same steps everywhere.
-    #[arg(long, value_name = "N", default_value_t = Settings::default().seed)]
+    #[arg(long, value_name = "N", default_value_t = Settings::default().seed, value_parser = whole, allow_negative_numbers = true)]
     seed: u64,
     /// Only this episode, as a failure names it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     episode: Option<u64>,
     /// Wavefronts always wait for a load or an atomic before they go on; otherwise they do in half of the episodes.
     #[arg(long)]
@@ -46,6 +46,10 @@ pub struct Arguments {
     fault: Option<String>,
     #[command(flatten)]
     form: JsonArgument,
+}
+
+fn steps(text: &str) -> Result<u64, String> {
+    whole(text).and_then(|steps| if steps == 0 { Err("at least one step is made".to_owned()) } else { Ok(steps) })
 }
 
 /// Runs `chorus torture`.
