@@ -210,8 +210,9 @@ mod tests {
                 workload.build(&workload.sizes_at(Scale::Quick), seed, &mut memory);
                 memory.words().to_vec()
             };
-            assert_eq!(input(1), input(1), "{}", workload.name());
-            assert_ne!(input(1), input(2), "{}", workload.name());
+            let first = input(1);
+            assert_eq!(first, input(1), "{}", workload.name());
+            assert_ne!(first, input(2), "{}", workload.name());
         }
     }
 
@@ -228,25 +229,20 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_workload_computes_its_reference_on_flat_memory() {
-        for workload in workloads() {
-            for seed in [1, 2] {
-                let mut memory = HostMemory::default();
-                let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), seed, &mut memory);
-                assert!(program.check(&memory).is_err(), "{} passes before it has run", workload.name());
-                let result = flat::run(program.as_mut(), &mut memory);
-                assert_eq!(result, Ok(()), "{} with seed {seed}", workload.name());
-            }
-        }
+    /// Runs a workload of a seed at quick scale on flat memory and compares its result with its reference.
+    fn run_on_flat_memory(workload: &dyn Workload, seed: u64) -> (HostProgram, HostMemory) {
+        let mut memory = HostMemory::default();
+        let mut program = workload.build(&workload.sizes_at(Scale::Quick), seed, &mut memory);
+        assert!(program.check(&memory).is_err(), "{} passes before it has run", workload.name());
+        assert_eq!(flat::run(&mut program, &mut memory), Ok(()), "{} with seed {seed}", workload.name());
+        (program, memory)
     }
 
     #[test]
-    fn one_wrong_bit_in_any_output_is_found() {
+    fn every_workload_computes_its_reference_and_one_wrong_bit_in_any_output_is_found() {
         for workload in workloads() {
-            let mut memory = HostMemory::default();
-            let mut program = workload.build(&workload.sizes_at(Scale::Quick), 3, &mut memory);
-            flat::run(&mut program, &mut memory).unwrap();
+            run_on_flat_memory(workload, 1);
+            let (program, mut memory) = run_on_flat_memory(workload, 2);
             let mut generator = SplitMix64::new(3);
             for output in program.outputs() {
                 let words = output.words();
@@ -259,6 +255,88 @@ mod tests {
                 }
             }
             assert_eq!(program.check(&memory), Ok(()), "{}", workload.name());
+        }
+    }
+
+    #[test]
+    fn keys_of_sizes_are_unique_and_snake_case() {
+        for workload in workloads() {
+            for (index, spec) in workload.sizes().iter().enumerate() {
+                let (name, key) = (workload.name(), spec.key);
+                let snake = key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+                assert!(snake && key.starts_with(|c: char| c.is_ascii_lowercase()), "{name} {key}");
+                assert!(workload.sizes()[..index].iter().all(|earlier| earlier.key != key), "{name} {key} twice");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_have_a_meaning_a_source_and_a_range_that_32_bits_hold() {
+        for workload in workloads() {
+            for spec in workload.sizes() {
+                let name = format!("{} {}", workload.name(), spec.key);
+                assert!(!spec.meaning.is_empty() && !spec.source.is_empty(), "{name}");
+                assert!(spec.accepts(spec.min) && spec.accepts(spec.max), "{name}: the ends of its range");
+                assert!(spec.max <= u32::MAX.into(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn default_sizes_are_accepted_at_every_scale() {
+        for workload in workloads() {
+            for scale in [Scale::Quick, Scale::Medium, Scale::Paper] {
+                let sizes = workload.sizes_at(scale);
+                for (spec, value) in sizes.iter() {
+                    assert!(spec.accepts(value), "{} {} at {scale:?} scale: {value}", workload.name(), spec.key);
+                }
+                assert_eq!(workload.misfit(&sizes), None, "{} at {scale:?} scale", workload.name());
+            }
+        }
+    }
+
+    /// A value between the smallest and about twice the default at quick scale. Small values are as likely as large ones.
+    fn draw(spec: &SizeSpec, generator: &mut SplitMix64) -> u64 {
+        let highest = (2 * spec.default_at(Scale::Quick)).clamp(spec.min, spec.max);
+        let (low, high) = (spec.min as f32 + 1.0, highest as f32 + 2.0);
+        let drawn = (low * (high / low).powf(generator.unit_f32())) as u64 - 1;
+        (drawn / spec.multiple_of * spec.multiple_of).clamp(spec.min, highest)
+    }
+
+    /// Sizes that go together, drawn at random; nothing where a hundred draws gave none.
+    fn draw_sizes(workload: &dyn Workload, generator: &mut SplitMix64) -> Option<Sizes> {
+        let mut sizes = workload.sizes_at(Scale::Quick);
+        (0..100).find_map(|_| {
+            for spec in workload.sizes() {
+                let value = draw(spec, generator);
+                sizes.set(spec.key, value).unwrap_or_else(|error| panic!("{} {}: {error}", workload.name(), spec.key));
+            }
+            (workload.misfit(&sizes).is_none() && sizes != workload.sizes_at(Scale::Quick)).then(|| sizes.clone())
+        })
+    }
+
+    /// The smallest sizes that a workload accepts, where those of all its ranges go together.
+    fn smallest(workload: &dyn Workload) -> Option<Sizes> {
+        let mut sizes = workload.sizes_at(Scale::Quick);
+        for spec in workload.sizes() {
+            sizes.set(spec.key, spec.min).unwrap_or_else(|error| panic!("{} {}: {error}", workload.name(), spec.key));
+        }
+        workload.misfit(&sizes).is_none().then_some(sizes)
+    }
+
+    #[test]
+    fn every_workload_computes_its_reference_with_any_sizes_that_it_accepts() {
+        const DRAWS: u64 = 2;
+        for workload in workloads().filter(|workload| !workload.sizes().is_empty()) {
+            let mut generator = SplitMix64::new(18);
+            let drawn: Vec<Sizes> = (0..DRAWS).map_while(|_| draw_sizes(workload, &mut generator)).collect();
+            assert!(!drawn.is_empty(), "{} accepts no sizes but its defaults", workload.name());
+            for (seed, sizes) in (1..).zip(smallest(workload).into_iter().chain(drawn)) {
+                let values: Vec<(&str, u64)> = sizes.iter().map(|(spec, value)| (spec.key, value)).collect();
+                let mut memory = HostMemory::default();
+                let mut program = workload.prepare(&sizes, seed, &mut memory);
+                assert_eq!(flat::run(program.as_mut(), &mut memory), Ok(()), "{} of {values:?}", workload.name());
+            }
         }
     }
 }

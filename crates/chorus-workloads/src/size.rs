@@ -1,13 +1,17 @@
 //! The sizes that a workload declares, and the values that a run gives to them.
 //!
-//! A size is a number that a user may want to change: elements, iterations, nodes, neighbours per node. Each has a default at every scale,
-//! a range, and a source that says where the default at paper scale comes from. Workloads read sizes by name.
+//! A size is a number that a user may want to change: elements, iterations, nodes, neighbours per node. Each has a
+//! default at every scale, a range, and a source that says where the default at paper scale comes from. Workloads read
+//! sizes by name.
 
 use std::fmt;
 
 use chorus_system::Scale;
 
-/// One size of a workload.
+/// Words of memory that a program may take: 4 GiB. Workloads refuse sizes that need more.
+pub const WORDS_MAX: u64 = 1 << 30;
+
+/// The declaration of one size of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeSpec {
     /// The name that follows `workload.` on the command line: lower-case words joined by underscores.
@@ -27,22 +31,23 @@ pub struct SizeSpec {
 }
 
 impl SizeSpec {
-    /// A size with its defaults at quick, medium and paper scale. Its range is 1 to 2^30 until [`SizeSpec::range`] narrows it.
+    /// A size with its defaults at quick, medium and paper scale. Its range is 1 to 2^30 until [`SizeSpec::range`]
+    /// narrows it.
     pub const fn new(key: &'static str, meaning: &'static str, defaults: [u64; 3], source: &'static str) -> SizeSpec {
         SizeSpec { key, meaning, defaults, min: 1, max: 1 << 30, multiple_of: 1, source }
     }
 
-    /// The same size with this range.
+    /// Narrows the accepted values to those from `min` to `max`.
     pub const fn range(self, min: u64, max: u64) -> SizeSpec {
         SizeSpec { min, max, ..self }
     }
 
-    /// The same size, limited to multiples of a number.
+    /// Limits the accepted values to multiples of a number.
     pub const fn multiple_of(self, multiple_of: u64) -> SizeSpec {
         SizeSpec { multiple_of, ..self }
     }
 
-    /// The default at a scale.
+    /// The value that the size has at a scale when nobody sets it.
     pub fn default_at(&self, scale: Scale) -> u64 {
         let [quick, medium, paper] = self.defaults;
         match scale {
@@ -65,12 +70,12 @@ impl SizeSpec {
     }
 }
 
-/// Why a size cannot be set.
+/// The reason why a size cannot be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeError {
     /// The workload declares no size of that name.
     Unknown,
-    /// The value lies outside the range, or is not a multiple of what it must be.
+    /// The value lies outside the range, or is no multiple of the number that the size demands.
     Refused(SizeSpec),
 }
 
@@ -94,7 +99,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// The defaults of a scale.
+    /// The sizes of a workload at a scale, all with their defaults.
     pub fn at(specs: &'static [SizeSpec], scale: Scale) -> Sizes {
         Sizes { scale, specs, values: specs.iter().map(|spec| spec.default_at(scale)).collect() }
     }
@@ -104,7 +109,7 @@ impl Sizes {
         self.scale
     }
 
-    /// Gives a size another value.
+    /// Gives a size another value. A refused value changes nothing.
     pub fn set(&mut self, key: &str, value: u64) -> Result<(), SizeError> {
         let index = self.specs.iter().position(|spec| spec.key == key).ok_or(SizeError::Unknown)?;
         if !self.specs[index].accepts(value) {
@@ -114,7 +119,7 @@ impl Sizes {
         Ok(())
     }
 
-    /// The value of a size.
+    /// The value of the size called `key`.
     ///
     /// # Panics
     ///
@@ -125,9 +130,18 @@ impl Sizes {
         u32::try_from(value).unwrap_or_else(|_| panic!("size `{key}` is {value}, more than 32 bits hold"))
     }
 
-    /// Every size with its value.
+    /// Every declared size with its value in this run.
     pub fn iter(&self) -> impl Iterator<Item = (&'static SizeSpec, u64)> + '_ {
         self.specs.iter().zip(self.values.iter().copied())
+    }
+
+    /// Refuses a program that takes more than [`WORDS_MAX`] words, in a sentence that names the sizes called `keys`.
+    pub fn too_large(&self, words: u64, keys: &[&str]) -> Option<String> {
+        (words > WORDS_MAX).then(|| {
+            let given: Vec<String> = keys.iter().map(|key| format!("{key} = {}", self.get(key))).collect();
+            let given = given.join(", ");
+            format!("{given} would take {words} words of memory; at most {WORDS_MAX} (4 GiB) are accepted")
+        })
     }
 }
 
@@ -158,5 +172,15 @@ mod tests {
         }
         assert_eq!(sizes.set("columns", 1), Err(SizeError::Unknown));
         assert_eq!(sizes, Sizes::at(&SPECS, Scale::Quick), "refused values change nothing");
+    }
+
+    #[test]
+    fn programs_of_more_than_4_gib_are_refused_with_the_sizes_that_make_them_so() {
+        let sizes = Sizes::at(&SPECS, Scale::Paper);
+        assert_eq!(sizes.too_large(WORDS_MAX, &["rows"]), None);
+        let message = sizes.too_large(WORDS_MAX + 1, &["rows", "turns"]).unwrap();
+        let expected = "rows = 4096, turns = 3 would take 1073741825 words of memory; \
+                        at most 1073741824 (4 GiB) are accepted";
+        assert_eq!(message, expected);
     }
 }

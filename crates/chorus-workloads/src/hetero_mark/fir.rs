@@ -18,47 +18,33 @@
 //! and a fused multiply-add; 3 for the test of the end of the block.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 8;
+const GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const TAPS: u32 = 16;
 /// Samples that the next block needs of this one.
 const HISTORY: u32 = TAPS - 1;
 
-/// Finite impulse response filter.
+/// The workload `fir`.
 pub struct Fir;
 
-/// How the signal arrives.
-#[derive(Clone, Copy)]
-struct Signal {
-    blocks: u32,
-    samples_of_block: u32,
-}
+/// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a quarter
+/// of a sixteenth of Table 3's 128 MB, in 0.41 million, at medium scale four times as much in blocks four times as long,
+/// and 134 MB in 26 million. Even a quick block has more than the 640 wavefronts that the machine holds.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new("blocks", "blocks of the signal, with a kernel each", [8, 8, 16], "REC paper, Table 3: 128 MB")
+        .range(1, 4096),
+    SizeSpec::new("samples", "samples of a block", [32 << 10, 128 << 10, 1 << 20], "REC paper, Table 3: 128 MB")
+        .range(GROUP as u64, 1 << 28)
+        .multiple_of(GROUP as u64),
+];
 
-impl Signal {
-    /// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a
-    /// quarter of a sixteenth of Table 3's 128 MB, in 0.41 million, at medium scale four times as much in blocks four
-    /// times as long, and 134 MB in 26 million. Even a quick block has more than the 640 wavefronts that the machine
-    /// holds.
-    fn of(scale: Scale) -> Signal {
-        match scale {
-            Scale::Quick => Signal { blocks: 8, samples_of_block: 32 * 1024 },
-            Scale::Medium => Signal { blocks: 8, samples_of_block: 128 * 1024 },
-            Scale::Paper => Signal { blocks: 16, samples_of_block: 1024 * 1024 },
-        }
-    }
-
-    fn samples(self) -> u32 {
-        self.blocks * self.samples_of_block
-    }
-}
-
-/// What a kernel reads and writes.
+/// The buffers of a kernel.
 #[derive(Clone, Copy)]
 struct Block {
     samples: u32,
@@ -140,27 +126,35 @@ impl Workload for Fir {
          Hetero-Mark FIR (Sun et al., IISWC 2016)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let samples = u64::from(sizes.get("blocks")) * u64::from(sizes.get("samples"));
+        sizes.too_large(2 * samples, &["blocks", "samples"])
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let size = Signal::of(sizes.scale());
+        let (blocks, samples) = (sizes.get("blocks"), sizes.get("samples"));
         let mut generator = SplitMix64::new(seed);
         let weights: [f32; TAPS as usize] = std::array::from_fn(|_| generator.between_f32(-1.0, 1.0));
-        let signal: Vec<f32> = (0..size.samples()).map(|_| generator.between_f32(-1.0, 1.0)).collect();
+        let signal: Vec<f32> = (0..blocks * samples).map(|_| generator.between_f32(-1.0, 1.0)).collect();
         let expected = reference(&weights, &signal);
         let (coefficients, input) = (memory.alloc_from(&weights), memory.alloc_from(&signal));
         let output = memory.alloc::<f32>(signal.len());
         let histories = [memory.alloc::<f32>(HISTORY as usize), memory.alloc::<f32>(HISTORY as usize)];
-        let samples = size.samples_of_block;
         let launch = |number: usize| {
             let part = |buf: Buf<f32>| buf.slice(number * samples as usize, samples as usize);
             let [history, next_history] = [number, number + 1].map(|number| histories[number % 2]);
             let block =
                 Block { samples, coefficients, input: part(input), output: part(output), history, next_history };
-            let work_groups = samples / (WAVES_PER_GROUP * LANES as u32);
+            let work_groups = samples / GROUP;
             Kernel::new("fir", work_groups, WAVES_PER_GROUP, move |w| fir(w, block)).registers(24)
         };
-        let kernels = (0..size.blocks as usize).map(launch).collect();
+        let kernels = (0..blocks as usize).map(launch).collect();
         let last = &signal[signal.len() - HISTORY as usize..];
-        let last_history = histories[size.blocks as usize % 2];
+        let last_history = histories[blocks as usize % 2];
         HostProgram::new(
             kernels,
             vec![Output::new("result", output, &expected), Output::new("history", last_history, last)],
@@ -171,13 +165,6 @@ impl Workload for Fir {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn work_groups_divide_a_block() {
-        for scale in Scale::ALL {
-            assert_eq!(Signal::of(scale).samples_of_block % (WAVES_PER_GROUP * LANES as u32), 0, "{scale}");
-        }
-    }
 
     #[test]
     fn an_impulse_gives_the_coefficients() {

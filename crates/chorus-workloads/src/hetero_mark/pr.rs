@@ -23,33 +23,50 @@
 //! addresses and a multiply-add; for the sum 6, a shuffle and an addition three times, and 1 for its address.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
-use chorus_system::Scale;
 
-use crate::graph::{Edge, Graph, uniform};
+use crate::graph::{self, Edge, Graph, uniform};
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Wavefronts of a work-group: 64 work-items, as in the original.
 const WAVES_PER_GROUP: u32 = 2;
 const LANES_PER_ROW: usize = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
-const ITERATIONS: u32 = 2;
 
-/// PageRank.
+/// The workload `pr`.
 pub struct PageRank;
 
-/// Nodes, and arcs that leave each. The ranks take 0.5 and 8 MB, four times an L2 and sixteen times what a directory of
-/// single lines covers: section 3.3 says that PR needs eight to twelve times its entries. An iteration takes a line
-/// access per arc, and 5.7 for the four rows of a wavefront: 0.9 and 23 million in all. Everything takes 3.7 and 92 MB;
-/// the paper's 256 MB would have 14 arcs per node, and three times the accesses. Medium has four times the nodes.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (1 << 17, 2),
-        Scale::Medium => (1 << 19, 2),
-        Scale::Paper => (1 << 21, 4),
-    }
-}
+/// The ranks take 0.5 and 8 MB, four times an L2 and sixteen times what a directory of single lines covers: section 3.3
+/// says that PR needs eight to twelve times its entries. An iteration takes a line access per arc, and 5.7 for the four
+/// rows of a wavefront: 0.9 and 23 million in all. Everything takes 3.7 and 92 MB; the paper's 256 MB would have 14 arcs
+/// per node, and three times the accesses. Medium has four times the nodes.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new(
+        "nodes",
+        "nodes of the generated graph",
+        [1 << 17, 1 << 19, 1 << 21],
+        "chosen: ranks of four times an L2, as section 3.3 of the REC paper has it",
+    )
+    .range(1, graph::NODES_MAX as u64),
+    SizeSpec::new(
+        "arcs_per_node",
+        "arcs that leave a node of the generated graph",
+        [2, 2, 4],
+        "chosen: 23 million line accesses; Table 3's 256 MB would take 14",
+    )
+    .range(1, 1024),
+    SizeSpec::new(
+        "iterations",
+        "times that the ranks of a generated graph are handed on",
+        [ITERATIONS; 3],
+        "chosen: the first two of the original's",
+    )
+    .range(1, 1000),
+];
+
+/// Iterations on generated graphs by default, and on a user's own.
+const ITERATIONS: u64 = 2;
 
 /// The matrix as compressed sparse rows: the arcs that lead to a node make its row.
 pub(crate) struct Matrix {
@@ -133,8 +150,8 @@ async fn update(w: Wave, data: Data, before: Buf<f32>, after: Buf<f32>) {
     w.store_where(inside & first, after, rows, sums);
 }
 
-/// The ranks of a graph's nodes.
-fn rank(graph: &Graph, memory: &mut HostMemory) -> HostProgram {
+/// The ranks of a graph's nodes after so many iterations.
+fn rank(graph: &Graph, iterations: u64, memory: &mut HostMemory) -> HostProgram {
     let matrix = Matrix::of(graph);
     let nodes = graph.nodes();
     let data = Data {
@@ -147,7 +164,7 @@ fn rank(graph: &Graph, memory: &mut HostMemory) -> HostProgram {
     let ranks = [memory.alloc_from(&equal), memory.alloc(equal.len())];
     let mut expected = [equal.clone(), equal];
     let mut kernels = Vec::new();
-    for iteration in 0..ITERATIONS as usize {
+    for iteration in 0..iterations as usize {
         let [before, after] = [iteration % 2, (iteration + 1) % 2];
         expected[after] = matrix.multiply(&expected[before]);
         let work_groups = (nodes * LANES_PER_ROW as u32).div_ceil(WAVES_PER_GROUP * LANES as u32);
@@ -161,7 +178,7 @@ fn rank(graph: &Graph, memory: &mut HostMemory) -> HostProgram {
 
 /// The ranks of a graph that was brought along.
 fn rank_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram {
-    rank(graph, memory)
+    rank(graph, ITERATIONS, memory)
 }
 
 impl Workload for PageRank {
@@ -189,9 +206,23 @@ impl Workload for PageRank {
         "Ko et al., REC, section 5.1, Table 3 (PR); Hetero-Mark PageRank (Sun et al., IISWC 2016), as in MGPUSim"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (nodes, arcs_per_node) = (sizes.get("nodes"), sizes.get("arcs_per_node"));
+        let (arcs, accepted) = (u64::from(nodes) * u64::from(arcs_per_node), graph::EDGES_MAX);
+        (arcs > accepted.into()).then(|| {
+            format!(
+                "nodes = {nodes} with arcs_per_node = {arcs_per_node} are {arcs} arcs; at most {accepted} are accepted"
+            )
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (nodes, arcs_per_node) = size(sizes.scale());
-        rank(&uniform(nodes, arcs_per_node, seed), memory)
+        let graph = uniform(sizes.get("nodes"), sizes.get("arcs_per_node"), seed);
+        rank(&graph, sizes.get("iterations").into(), memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {

@@ -18,12 +18,11 @@
 //! additions and a multiplication.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Work-items of a block in x and in y. A wavefront is one row.
 const BLOCK_X: u32 = LANES as u32;
@@ -37,31 +36,36 @@ const LOCAL_PLANE: u32 = LOCAL_ROW * (BLOCK_Y + 2);
 
 const SIXTH: f32 = 1.0 / 6.0;
 
-/// The Laplace solver.
+/// The workload `lps`.
 pub struct Lps;
 
-/// Nodes of the grid, and Jacobi iterations.
+/// Bakhoda et al. use 100 x 100 x 100 nodes, whose 100 work-groups are all resident on the paper's machine; the quick
+/// scale halves y, so that a compute unit has as many. Both grids take 4.0 MB and 8.0 MB. A work-group takes about 25
+/// line accesses per plane: 0.4 and 2.5 million in all, and 1.5 million at medium scale, with fewer iterations.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("nodes_x", "nodes of the grid in x", [100, 100, 100], BAKHODA).range(3, NODES_MAX),
+    SizeSpec::new("nodes_y", "nodes of the grid in y", [50, 100, 100], BAKHODA).range(3, NODES_MAX),
+    SizeSpec::new("nodes_z", "nodes of the grid in z", [100, 100, 100], BAKHODA).range(3, NODES_MAX),
+    SizeSpec::new("iterations", "Jacobi iterations", [3, 6, 10], "chosen: 2.5 million line accesses").range(1, 1000),
+];
+
+const BAKHODA: &str = "Bakhoda et al., ISPASS 2009: 100 x 100 x 100";
+const NODES_MAX: u64 = 1 << 14;
+
+/// The numbers of nodes of the grid.
 #[derive(Clone, Copy)]
 struct Grid {
     nodes_x: u32,
     nodes_y: u32,
     nodes_z: u32,
-    iterations: u32,
-}
-
-/// Bakhoda et al. use 100 x 100 x 100 nodes, whose 100 work-groups are all resident on the paper's machine; the quick
-/// scale halves y, so that a compute unit has as many. Both grids take 4.0 MB and 8.0 MB. A work-group takes about 25
-/// line accesses per plane: 0.4 and 2.5 million in all, and 1.5 million at medium scale, with fewer
-/// iterations.
-fn grid(scale: Scale) -> Grid {
-    match scale {
-        Scale::Quick => Grid { nodes_x: 100, nodes_y: 50, nodes_z: 100, iterations: 3 },
-        Scale::Medium => Grid { nodes_x: 100, nodes_y: 100, nodes_z: 100, iterations: 6 },
-        Scale::Paper => Grid { nodes_x: 100, nodes_y: 100, nodes_z: 100, iterations: 10 },
-    }
 }
 
 impl Grid {
+    fn of(sizes: &Sizes) -> Grid {
+        let [nodes_x, nodes_y, nodes_z] = ["nodes_x", "nodes_y", "nodes_z"].map(|key| sizes.get(key));
+        Grid { nodes_x, nodes_y, nodes_z }
+    }
+
     /// Nodes of a plane.
     fn plane(&self) -> u32 {
         self.nodes_x * self.nodes_y
@@ -244,8 +248,18 @@ impl Workload for Lps {
          Bakhoda et al., Analyzing CUDA Workloads Using a Detailed GPU Simulator, ISPASS 2009"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let axes = ["nodes_x", "nodes_y", "nodes_z"];
+        let nodes: u64 = axes.iter().map(|key| u64::from(sizes.get(key))).product();
+        sizes.too_large(2 * nodes, &axes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let grid = grid(sizes.scale());
+        let (grid, iterations) = (Grid::of(sizes), sizes.get("iterations"));
         let initial = draw_nodes(&grid, &mut SplitMix64::new(seed));
         let grids = [memory.alloc_from(&initial), memory.alloc::<f32>(initial.len())];
         let launch = |iteration: u32| {
@@ -255,12 +269,12 @@ impl Workload for Lps {
                 .lds(3 * LOCAL_PLANE * 4)
         };
         let mut values = [initial.clone(), initial];
-        for iteration in 0..grid.iterations as usize {
+        for iteration in 0..iterations as usize {
             values[(iteration + 1) % 2] = reference_iteration(&grid, &values[iteration % 2]);
         }
         let outputs =
             vec![Output::new("even grid", grids[0], &values[0]), Output::new("odd grid", grids[1], &values[1])];
-        HostProgram::new((0..grid.iterations).map(launch).collect(), outputs)
+        HostProgram::new((0..iterations).map(launch).collect(), outputs)
     }
 }
 
@@ -273,7 +287,7 @@ mod tests {
 
     /// Runs one iteration of a grid that blocks do not divide, and compares it with the host's.
     fn check(nodes_x: u32, nodes_y: u32, nodes_z: u32) {
-        let grid = Grid { nodes_x, nodes_y, nodes_z, iterations: 1 };
+        let grid = Grid { nodes_x, nodes_y, nodes_z };
         let values = draw_nodes(&grid, &mut SplitMix64::new(1));
         let mut memory = HostMemory::default();
         let (before, after) = (memory.alloc_from(&values), memory.alloc::<f32>(values.len()));
@@ -293,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_linear_field_is_a_solution() {
-        let grid = Grid { nodes_x: 8, nodes_y: 8, nodes_z: 8, iterations: 1 };
+        let grid = Grid { nodes_x: 8, nodes_y: 8, nodes_z: 8 };
         let linear: Vec<f32> = (0..grid.nodes())
             .map(|node| {
                 let [x, y, z] = [node % grid.nodes_x, node % grid.plane() / grid.nodes_x, node / grid.plane()];
@@ -308,7 +322,7 @@ mod tests {
     fn all_work_groups_are_resident_on_the_machine_of_their_scale() {
         for scale in scales("tc").unwrap() {
             let core = resolve("tc", scale, &[]).unwrap().config.core;
-            assert!(grid(scale).work_groups() <= core.count * core.work_groups, "{scale}");
+            assert!(Grid::of(&Lps.sizes_at(scale)).work_groups() <= core.count * core.work_groups, "{scale}");
         }
     }
 }

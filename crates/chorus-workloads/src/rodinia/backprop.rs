@@ -22,12 +22,11 @@
 use std::ops::Range;
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Hidden units, input units of a work-group, and sides of the work-group.
 const UNITS: u32 = 16;
@@ -38,22 +37,26 @@ const REGISTERS_PER_ITEM: u32 = 16;
 /// Rodinia's learning rate, and the weight of the last change.
 const ETA: f32 = 0.3;
 const MOMENTUM: f32 = 0.3;
-/// What the output should be.
+/// The output that the network is trained to give.
 const TARGET: f32 = 0.1;
-const PASSES: u32 = 4;
 
-/// A multilayer perceptron.
+/// The workload `backprop`.
 pub struct Backprop;
 
-/// Work-groups, one per 16 input units. Weights and changes take 0.6 MB, 2.2 MB and 8.9 MB for Table II's 65,536 units. A
+/// A work-group has 16 input units. Weights and changes take 0.6 MB, 2.2 MB and 8.9 MB for Table II's 65,536 units. A
 /// pass takes about 146 line accesses per work-group: 0.15, 0.6 and 2.4 million in all.
-fn work_groups(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 256,
-        Scale::Medium => 1024,
-        Scale::Paper => 4096,
-    }
-}
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new("input_units", "units of the input layer", [4096, 16_384, 65_536], "CPElide paper, Table II: 65536")
+        .range(UNITS as u64, 1 << 24)
+        .multiple_of(UNITS as u64),
+    SizeSpec::new(
+        "iterations",
+        "training passes over all weights",
+        [4, 4, 4],
+        "chosen: Rodinia makes one pass, and reuse between passes takes several",
+    )
+    .range(1, 1000),
+];
 
 #[derive(Clone, Copy)]
 struct Network {
@@ -67,7 +70,7 @@ struct Network {
     partial_sums: Buf<f32>,
 }
 
-/// What a wavefront works on: the weights of two input units.
+/// The part of the network that a wavefront works on: the weights of two input units.
 struct Place {
     local: Lanes<u32>,
     row: Lanes<u32>,
@@ -155,8 +158,9 @@ fn squash(value: f32) -> f32 {
     1.0 / (1.0 + (-value).exp())
 }
 
-/// What the host does between the kernels: the errors of the hidden units, from the partial sums of all work-groups and
-/// the weights of the bias. `to_output` are the weights of bias and hidden units to the output, which it also changes.
+/// The host's work between the kernels: it computes the errors of the hidden units from the partial sums of all
+/// work-groups and the weights of the bias. `to_output` holds the weights of bias and hidden units to the output; the
+/// host changes them too.
 fn hidden_errors(partial_sums: &[f32], bias: &[f32], to_output: &mut [f32]) -> [f32; UNITS as usize] {
     let hidden: [f32; UNITS as usize] = std::array::from_fn(|unit| {
         let sums = partial_sums.iter().skip(unit).step_by(UNITS as usize);
@@ -177,7 +181,7 @@ fn own_rows(share: Share) -> Range<usize> {
     row(share.groups().start)..row(share.groups().end)
 }
 
-/// The same part, from the bias on for who has the first work-group.
+/// A chiplet's part, extended to the bias for the chiplet that has the first work-group.
 fn with_bias(share: Share, own: Range<usize>) -> Range<usize> {
     if share.groups().contains(&0) { 0..own.end } else { own }
 }
@@ -299,23 +303,28 @@ impl Workload for Backprop {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Backprop); Rodinia backprop (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let mut reference = Reference::draw(work_groups(sizes.scale()), &mut SplitMix64::new(seed));
+        let (work_groups, passes) = (sizes.get("input_units") / UNITS, sizes.get("iterations"));
+        let mut reference = Reference::draw(work_groups, &mut SplitMix64::new(seed));
         let network = Network {
-            work_groups: work_groups(sizes.scale()),
+            work_groups,
             inputs: memory.alloc_from(&reference.inputs),
             weights: memory.alloc_from(&reference.weights),
             changes: memory.alloc(reference.changes.len()),
             partial_sums: memory.alloc(reference.partial_sums.len()),
         };
         let mut to_output = reference.to_output.clone();
-        (0..PASSES).for_each(|_| reference.train());
+        (0..passes).for_each(|_| reference.train());
         let outputs = vec![
             Output::new("weights", network.weights, &reference.weights),
             Output::new("changes", network.changes, &reference.changes),
             Output::new("partial sums", network.partial_sums, &reference.partial_sums),
         ];
-        let mut launches = 0..2 * PASSES;
+        let mut launches = 0..2 * passes;
         let next = move |memory: &HostMemory| {
             let launch = launches.next()?;
             if launch.is_multiple_of(2) {

@@ -3,9 +3,10 @@
 //! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `BTREE` on a file of a million keys; b+tree of
 //! Rodinia (Che et al., IISWC 2009), with its order of 256 and its usual commands: 6000 ranges and then 10,000 look-ups,
 //! one kernel each. Rodinia's file of commands has one of each; here are six rounds of both, each with queries of its own,
-//! so that the first launch does not weigh more than in the longer runs of others. A work-group of 256 work-items takes one query and goes down from the root: a work-item compares
-//! its key of the node with the key sought and the next one, and the one whose keys lie on both sides knows the child. A
-//! range goes down twice, at its first and its last key.
+//! so that the first launch does not weigh more than in the longer runs of others. A work-group of 256 work-items takes
+//! one query and goes down from the root. A work-item compares its key of the node, and the next key, with the key that
+//! is sought; the work-item whose two keys enclose it knows the child. A range goes down twice, at its first and its
+//! last key.
 //!
 //! Sharing: the tree is only read. Every query reads the root and one of few nodes below it, whole; leaves are many and
 //! queries random, so a leaf is read by few of them. Hence work-groups use each other's nodes within a kernel, and a
@@ -21,12 +22,11 @@
 //! addresses and two for the loop and the child's test; 6 for the answer.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Children of a node at most, and work-items of a work-group.
 const ORDER: u32 = 256;
@@ -43,32 +43,34 @@ const NODE_WORDS: u32 = KEYS + ORDER + 1 + 2;
 
 /// A key greater than all.
 const LAST_KEY: u32 = u32::MAX;
-/// Pairs of kernels, with other queries each.
-const ROUNDS: u32 = 6;
 /// The answer to a key that is not there.
 const MISSING: u32 = u32::MAX;
 
-/// Queries in a B+ tree.
+/// The workload `btree`.
 pub struct Btree;
 
-struct Size {
-    keys: u32,
-    /// Queries of a round.
-    ranges: u32,
-    lookups: u32,
-}
-
-impl Size {
-    /// The tree and its records take 1.4 MB, 5.4 MB and 20 MB. A look-up takes about 140 line accesses and a range twice as
-    /// many: 1.2, 5.0 and 18 million in all.
-    fn of(scale: Scale) -> Size {
-        match scale {
-            Scale::Quick => Size { keys: 66_667, ranges: 400, lookups: 667 },
-            Scale::Medium => Size { keys: 266_668, ranges: 1600, lookups: 2668 },
-            Scale::Paper => Size { keys: 1_000_000, ranges: 6000, lookups: 10_000 },
-        }
-    }
-}
+/// The tree and its records take 1.4 MB, 5.4 MB and 20 MB. A look-up takes about 140 line accesses and a range twice as
+/// many: 1.2, 5.0 and 18 million in all. With the largest sizes tree, queries and answers take 0.95 x 2^30 words.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new(
+        "keys",
+        "keys of the tree",
+        [66_667, 266_668, 1_000_000],
+        "CPElide paper, Table II: mil.txt, a million keys",
+    )
+    .range(1, 1 << 26),
+    SizeSpec::new("ranges", "ranges that are sought in a round", [400, 1600, 6000], "Rodinia's usual commands")
+        .range(1, 1 << 20),
+    SizeSpec::new("lookups", "keys that are looked up in a round", [667, 2668, 10_000], "Rodinia's usual commands")
+        .range(1, 1 << 20),
+    SizeSpec::new(
+        "iterations",
+        "rounds of a kernel of ranges and a kernel of look-ups",
+        [6, 6, 6],
+        "chosen: the first launch weighs no more than in longer runs",
+    )
+    .range(1, 64),
+];
 
 /// The tree on the host: nodes as memory has them, the root first.
 struct Tree {
@@ -144,7 +146,7 @@ impl Nodes {
         w.local_ids() + (node * NODE_WORDS + field)
     }
 
-    /// One level down: who has the keys on both sides of the one sought leaves the child in local data.
+    /// Goes one level down: the lane whose keys enclose the key that is sought leaves the child in local data.
     async fn descend(&self, w: &Wave, node: u32, key: u32, local: u32) {
         let keys = Nodes::places(w, node, KEYS);
         w.alu(8).await;
@@ -280,12 +282,12 @@ async fn find_range_k(w: Wave, tree: Nodes, ranges: Ranges) {
     }
 }
 
-/// With what belongs to one work-group each.
+/// Declares a buffer in which every work-group has one element.
 fn with_queries(kernel: Kernel, buf: Buf<u32>, mode: AccessMode) -> Kernel {
     kernel.access_parts(buf, mode, move |share| vec![share.elements(1, buf.len())])
 }
 
-/// The ranges, in memory, and what becomes of them.
+/// Draws the ranges of a round, lays them out in memory, and names their outputs.
 fn draw_ranges(
     tree: &Tree,
     count: u32,
@@ -321,7 +323,7 @@ fn draw_ranges(
     (ranges, outputs)
 }
 
-/// The look-ups, in memory, and what becomes of them.
+/// Draws the look-ups of a round, lays them out in memory, and names their outputs.
 fn draw_lookups(
     tree: &Tree,
     count: u32,
@@ -370,11 +372,14 @@ impl Workload for Btree {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (BTREE); Rodinia b+tree (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let size = Size::of(sizes.scale());
         let mut generator = SplitMix64::new(seed);
         let mut last_key = 0;
-        let keys: Vec<u32> = (0..size.keys)
+        let keys: Vec<u32> = (0..sizes.get("keys"))
             .map(|_| {
                 last_key += 1 + generator.below(2);
                 last_key
@@ -385,9 +390,10 @@ impl Workload for Btree {
         let nodes = Nodes { words: memory.alloc_from(&tree.nodes), height: tree.height };
         let records = memory.alloc_from(&values);
         let (mut kernels, mut outputs) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let (ranges, of_ranges) = draw_ranges(&tree, size.ranges, &keys, &mut generator, memory);
-            let (lookups, of_lookups) = draw_lookups(&tree, size.lookups, &values, last_key, &mut generator, memory);
+        let (range_count, lookup_count) = (sizes.get("ranges"), sizes.get("lookups"));
+        for _ in 0..sizes.get("iterations") {
+            let (ranges, of_ranges) = draw_ranges(&tree, range_count, &keys, &mut generator, memory);
+            let (lookups, of_lookups) = draw_lookups(&tree, lookup_count, &values, last_key, &mut generator, memory);
             kernels.extend([ranges.kernel(nodes), lookups.kernel(nodes, records)]);
             outputs.extend(of_ranges.into_iter().chain(of_lookups));
         }
@@ -413,10 +419,10 @@ mod tests {
 
     #[test]
     fn the_tree_has_three_levels_at_every_scale() {
-        for scale in Scale::ALL {
-            let leaves = Size::of(scale).keys.div_ceil(FILLED as u32);
-            let above = leaves.div_ceil(FILLED as u32);
-            assert!((2..=FILLED as u32).contains(&above), "{scale}");
+        for keys in SIZES[0].defaults {
+            let leaves = keys.div_ceil(FILLED as u64);
+            let above = leaves.div_ceil(FILLED as u64);
+            assert!((2..=FILLED as u64).contains(&above), "{keys} keys");
         }
     }
 }

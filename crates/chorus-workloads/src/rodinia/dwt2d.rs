@@ -24,18 +24,16 @@ use std::ops::Range;
 
 use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::shares::{rows_of, scaled};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const LANES_U32: u32 = LANES as u32;
 /// Red, green and blue.
 const COMPONENTS: usize = 3;
-const LEVELS: u32 = 3;
 /// Pixels that a work-group takes apart, one per work-item.
 const PIXELS_PER_GROUP: u32 = 256;
 /// Columns and rows of a tile.
@@ -49,19 +47,23 @@ const WAVES_PER_TILE: u32 = 4;
 /// Elements that a work-group copies, four per work-item.
 const COPIED_PER_GROUP: u32 = 512;
 
-/// The wavelet transform.
+/// The workload `dwt2d`.
 pub struct Dwt2d;
 
-/// Rows and columns of the image. The paper scale is Table II's: planes of 64 MB, twice; 17 million line accesses. The
-/// quick scale has about a thirtieth of it, 15 MB, which overflow the second-level caches as they do in the paper, and
-/// 0.6 million line accesses; the medium scale four times that.
-fn size(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 768,
-        Scale::Medium => 1536,
-        Scale::Paper => 4096,
-    }
-}
+/// The paper scale is Table II's: planes of 64 MB, twice; 17 million line accesses. The quick scale has about a thirtieth
+/// of it, 15 MB, which overflow the second-level caches as they do in the paper, and 0.6 million line accesses; the
+/// medium scale four times that. The largest image takes 0.42 x 2^30 words.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "rows and columns of the image",
+        [768, 1536, 4096],
+        "CPElide paper, Table II: a bitmap of 4096 x 4096",
+    )
+    .range(TILE[0] as u64, 8192)
+    .multiple_of(TILE[0] as u64),
+    SizeSpec::new("levels", "levels of the transform", [3, 3, 3], "Rodinia's usual number").range(1, 6),
+];
 
 /// The detail of an odd element between two even ones.
 fn detail(before: i32, odd: i32, behind: i32) -> i32 {
@@ -279,8 +281,23 @@ impl Workload for Dwt2d {
          Rodinia dwt2d (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (side, levels) = (sizes.get("side"), sizes.get("levels"));
+        let multiple = TILE[0] << (levels - 1);
+        (!side.is_multiple_of(multiple)).then(|| {
+            format!(
+                "side = {side} cannot be halved into whole tiles at levels = {levels}; \
+                 a multiple of {multiple} is accepted"
+            )
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let size = size(sizes.scale());
+        let (size, levels) = (sizes.get("side"), sizes.get("levels"));
         let bytes = draw(size, seed);
         let words: Vec<u32> = bytes.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
         let image = memory.alloc_from(&words);
@@ -292,7 +309,7 @@ impl Workload for Dwt2d {
         for (component, name) in ["red", "green", "blue"].into_iter().enumerate() {
             let mut values: Vec<i32> =
                 bytes[component..].iter().step_by(COMPONENTS).map(|&byte| i32::from(byte) - 128).collect();
-            for size in (0..LEVELS).map(|level| size >> level) {
+            for size in (0..levels).map(|level| size >> level) {
                 if values.len() > (size * size) as usize {
                     kernels.push(copy_kernel(size, bands[component], planes[component]));
                 }

@@ -19,32 +19,27 @@
 use std::ops::Range;
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::shares::rows_of;
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Work-items of the first kernel: a work-group.
 const DIVIDING_ITEMS: u32 = 512;
 /// Rows and columns of a work-group of the second kernel.
 const BLOCK: u32 = 4;
 
-/// Gaussian elimination.
+/// The workload `gaussian`.
 pub struct Gaussian;
 
-/// Rows of the matrix. Both matrices take 62 KB, 157 KB and Table II's 0.5 MB. A work-group of the second kernel takes
-/// about 14 line accesses, in as many steps as there are rows: 0.22, 0.9 and 5.4 million in all. A fifteenth of Table II's
-/// matrix would be 66 rows, with 0.09 million.
-fn rows(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 88,
-        Scale::Medium => 140,
-        Scale::Paper => 256,
-    }
-}
+/// Both matrices take 62 KB, 157 KB and Table II's 0.5 MB. A work-group of the second kernel takes about 14 line
+/// accesses, in as many steps as there are rows: 0.22, 0.9 and 5.4 million in all. A fifteenth of Table II's matrix would
+/// be 66 rows, with 0.09 million.
+static SIZES: [SizeSpec; 1] =
+    [SizeSpec::new("rows", "rows and columns of the matrix", [88, 140, 256], "CPElide paper, Table II: 256 x 256")
+        .range(2, 8192)];
 
 #[derive(Clone, Copy)]
 struct System {
@@ -148,8 +143,8 @@ impl System {
         [divide, subtract]
     }
 
-    /// The columns that a chiplet changes in the second kernel of a step. Work-groups are as many in every step, so that those
-    /// of the last columns soon find nothing.
+    /// The columns that a chiplet changes in the second kernel of a step. Every step has the same number of work-groups,
+    /// so that those of the last columns soon find nothing.
     fn columns_of(&self, step: u32, share: Share) -> Range<u32> {
         let blocks = rows_of(share, self.blocks());
         let at = |block: u32| (step + block * BLOCK).min(self.rows);
@@ -162,7 +157,7 @@ impl System {
         first as usize..last as usize
     }
 
-    /// The same below the pivot's row.
+    /// The elements of some columns below the pivot's row, from the first to the last.
     fn below(&self, step: u32, columns: Range<u32>) -> Range<usize> {
         self.span(step + 1..self.rows, columns)
     }
@@ -215,8 +210,12 @@ impl Workload for Gaussian {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Gaussian); Rodinia gaussian (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let rows = rows(sizes.scale());
+        let rows = sizes.get("rows");
         let elements = (rows * rows) as usize;
         let mut generator = SplitMix64::new(seed);
         let mut matrix: Vec<f32> = (0..elements).map(|_| generator.between_f32(-1.0, 1.0)).collect();
@@ -260,8 +259,6 @@ mod tests {
 
     #[test]
     fn one_work_group_divides_a_column_at_every_scale() {
-        for scale in Scale::ALL {
-            assert!(rows(scale) <= DIVIDING_ITEMS, "{scale}");
-        }
+        assert!(SIZES[0].defaults.into_iter().all(|rows| rows <= DIVIDING_ITEMS.into()));
     }
 }

@@ -1,36 +1,31 @@
 //! `hotspot`: the temperature of a processor at the size of a GPU of several chiplets.
 //!
-//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Hotspot` with 512 x 512 cells, a pyramid of
-//! height 2 and 20 time steps; hotspot of Rodinia (Che et al., IISWC 2009). The program is that of `hsp`, in `hsp.rs`, with
-//! two time steps per launch.
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Hotspot` with 512 x 512 cells, a pyramid
+//! of height 2 and 20 time steps; hotspot of Rodinia (Che et al., IISWC 2009). The program is that of `hsp`, in `hsp.rs`,
+//! with two time steps per launch.
 //!
 //! Sharing: a work-group computes 12 x 12 cells and reads two more on each side, so that chiplets read two rows of each
 //! other's temperatures in every launch. The power map is only read, by the same chiplet in every launch.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};
-use crate::rodinia::hsp::{Size, heat};
-use crate::size::Sizes;
+use crate::rodinia::hsp::{
+    PYRAMID_MAX, PYRAMID_MEANING, SIDE_MAX, SIDE_MEANING, STEPS_MAX, STEPS_MEANING, heat, heat_misfit,
+};
+use crate::size::{SizeSpec, Sizes};
 
-/// Hotspot on chiplets.
+/// The workload `hotspot`.
 pub struct Hotspot;
 
-impl Size {
-    /// Two grids of temperature and one of power: 0.2 MB, 0.8 MB and Table II's 3.1 MB; a sixteenth and a quarter of its
-    /// cells. A wavefront takes about 11 accesses of lines of 64 bytes: 0.1, 0.4
-    /// and 1.7 million in all.
-    fn of_chiplets(scale: Scale) -> Size {
-        let cells = match scale {
-            Scale::Quick => 128,
-            Scale::Medium => 256,
-            Scale::Paper => 512,
-        };
-        Size { cells, launches: 10, pyramid: 2 }
-    }
-}
+/// Two grids of temperature and one of power take 0.2 MB, 0.8 MB and Table II's 3.1 MB; a sixteenth and a quarter of its
+/// cells. A wavefront takes about 11 accesses of lines of 64 bytes: 0.1, 0.4 and 1.7 million in all.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("side", SIDE_MEANING, [128, 256, 512], "CPElide paper, Table II: 512 x 512").range(1, SIDE_MAX),
+    SizeSpec::new("steps", STEPS_MEANING, [20, 20, 20], "CPElide paper, Table II: 20").range(1, STEPS_MAX),
+    SizeSpec::new("pyramid", PYRAMID_MEANING, [2, 2, 2], "CPElide paper, Table II: 2").range(1, PYRAMID_MAX),
+];
 
 impl Workload for Hotspot {
     fn name(&self) -> &'static str {
@@ -57,7 +52,15 @@ impl Workload for Hotspot {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Hotspot); Rodinia hotspot (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        heat_misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        heat(Size::of_chiplets(sizes.scale()), seed, memory)
+        heat(sizes, seed, memory)
     }
 }

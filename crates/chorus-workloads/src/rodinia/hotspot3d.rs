@@ -1,7 +1,7 @@
 //! `hotspot3d`: the temperature of a stack of dies, by explicit time steps on a grid of three dimensions.
 //!
-//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Hotspot3D` with 512 x 512 cells in 8 layers
-//! and 20 time steps; hotspot3D of Rodinia (Che et al., IISWC 2009), with its physical constants. One kernel per step: a
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Hotspot3D` with 512 x 512 cells in 8
+//! layers and 20 time steps; hotspot3D of Rodinia (Che et al., IISWC 2009), with its physical constants. One kernel per step: a
 //! work-item, in work-groups of 64 x 4, walks up the layers of its column, keeps the cell and those below and above it
 //! in registers, and loads the four beside it. At the edges a missing neighbour is the cell itself. Two grids of
 //! temperature take turns.
@@ -15,15 +15,14 @@
 use std::ops::Range;
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::rodinia::hsp::{
-    AMBIENT, CONDUCTIVITY, FACTOR, POWER_DENSITY_MAX, PRECISION, SIDE, SPECIFIC_HEAT, THICKNESS,
+    AMBIENT, CONDUCTIVITY, FACTOR, POWER_DENSITY_MAX, PRECISION, SIDE, SPECIFIC_HEAT, THICKNESS, diverges,
 };
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use crate::tile_rows::TileRows;
 
 /// Columns and rows of a work-group.
@@ -32,26 +31,26 @@ const GROUP_ROWS: u32 = 4;
 const WAVES_PER_ROW: u32 = GROUP_COLUMNS / LANES as u32;
 const WAVES_PER_GROUP: u32 = WAVES_PER_ROW * GROUP_ROWS;
 const REGISTERS_PER_ITEM: u32 = 24;
-const LAYERS: u32 = 8;
 
-/// Hotspot in three dimensions.
+/// The workload `hotspot3d`.
 pub struct Hotspot3d;
 
-/// Cells of a layer in x and in y, and time steps. The three grids take 1.6 MB, 6.3 MB and Table II's 25 MB. A wavefront
-/// takes 15 or 16 line accesses per layer: 0.25, 1.0 and 20 million in all.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (128, 4),
-        Scale::Medium => (256, 4),
-        Scale::Paper => (512, 20),
-    }
-}
+/// The three grids take 1.6 MB, 6.3 MB and Table II's 25 MB. A wavefront takes 15 or 16 line accesses per layer: 0.25,
+/// 1.0 and 20 million in all.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("side", "cells of a layer in x and in y", [128, 256, 512], "CPElide paper, Table II: 512 x 512")
+        .range(GROUP_COLUMNS as u64, 8192)
+        .multiple_of(GROUP_COLUMNS as u64),
+    SizeSpec::new("layers", "layers of the stack", [8, 8, 8], "CPElide paper, Table II: 8").range(1, 64),
+    SizeSpec::new("steps", "time steps, one per launch", [4, 4, 20], "CPElide paper, Table II: 20").range(1, 10_000),
+];
 
-/// What the material and the size of a cell make of a time step: the weights of the neighbours in x, in y and in z, of the
-/// cell itself, and of its power.
+/// The coefficients of a time step, which follow from the material and the size of a cell: the weights of the neighbours
+/// in x, in y and in z, of the cell itself, and of its power.
 #[derive(Clone, Copy)]
 struct Stack {
     side: u32,
+    layers: u32,
     weight_x: f32,
     weight_y: f32,
     weight_z: f32,
@@ -60,9 +59,9 @@ struct Stack {
 }
 
 impl Stack {
-    /// Rodinia's chip, cut into `side` x `side` cells a layer.
-    fn new(side: u32) -> Stack {
-        let (cell, layer) = (SIDE / side as f32, THICKNESS / LAYERS as f32);
+    /// Rodinia's chip, cut into so many layers of `side` x `side` cells.
+    fn new(side: u32, layers: u32) -> Stack {
+        let (cell, layer) = (SIDE / side as f32, THICKNESS / layers as f32);
         let capacity = FACTOR * SPECIFIC_HEAT * THICKNESS * cell * cell;
         let across = cell / (2.0 * CONDUCTIVITY * THICKNESS * cell);
         let up = layer / (CONDUCTIVITY * cell * cell);
@@ -70,7 +69,7 @@ impl Stack {
         let step_per_capacity = step / capacity;
         let [weight_x, weight_y, weight_z] = [across, across, up].map(|resistance| step_per_capacity / resistance);
         let weight_centre = 1.0 - (2.0 * weight_x + 2.0 * weight_y + 3.0 * weight_z);
-        Stack { side, weight_x, weight_y, weight_z, weight_centre, step_per_capacity }
+        Stack { side, layers, weight_x, weight_y, weight_z, weight_centre, step_per_capacity }
     }
 
     /// The temperature of a cell after one step, from its neighbours to the west, east, north and south, below and above.
@@ -104,7 +103,7 @@ impl Stack {
         let (across, side) = (self.groups_across(), self.side);
         let layer = TileRows { across, rows_per_tile: GROUP_ROWS, rows: side, columns: side };
         let Range { start, end } = layer.elements(share, halo, halo);
-        let firsts = (0..LAYERS).map(|layer| (layer * self.cells_per_layer()) as usize);
+        let firsts = (0..self.layers).map(|layer| (layer * self.cells_per_layer()) as usize);
         firsts.map(|first| first + start..first + end).collect()
     }
 }
@@ -123,8 +122,8 @@ async fn hotspot(w: Wave, stack: Stack, power: Buf<f32>, before: Buf<f32>, after
     let (step_north, step_south) = (if y > 0 { side } else { 0 }, if y < last { side } else { 0 });
     let mut below = w.load(before, cell).await;
     let mut centre = below;
-    for layer in 0..LAYERS {
-        let above = (layer + 1 < LAYERS).then(|| w.load(before, cell + stack.cells_per_layer()));
+    for layer in 0..stack.layers {
+        let above = (layer + 1 < stack.layers).then(|| w.load(before, cell + stack.cells_per_layer()));
         let [west, east, north, south, heat] = w
             .join_all([
                 w.load(before, cell - step_west),
@@ -161,7 +160,7 @@ fn reference_step(stack: &Stack, power: &[f32], before: &[f32]) -> Vec<f32> {
             beside(y > 0, cell.wrapping_sub(side)),
             beside(y + 1 < side, cell + side),
             beside(layer > 0, cell.wrapping_sub(layer_cells)),
-            beside(layer + 1 < LAYERS as usize, cell + layer_cells),
+            beside(layer + 1 < stack.layers as usize, cell + layer_cells),
         ];
         stack.next(before[cell], power[cell], around)
     };
@@ -193,10 +192,19 @@ impl Workload for Hotspot3d {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (Hotspot3D); Rodinia hotspot3D (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (side, layers, steps) = (sizes.get("side"), sizes.get("layers"), sizes.get("steps"));
+        let words = 3 * u64::from(side).pow(2) * u64::from(layers);
+        sizes.too_large(words, &["side", "layers"]).or_else(|| diverges(side, steps))
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (side, steps) = size(sizes.scale());
-        let stack = Stack::new(side);
-        let cells = stack.cells_per_layer() * LAYERS;
+        let (stack, steps) = (Stack::new(sizes.get("side"), sizes.get("layers")), sizes.get("steps"));
+        let cells = stack.cells_per_layer() * stack.layers;
         let mut generator = SplitMix64::new(seed);
         let mut map = |low, high| (0..cells).map(|_| generator.between_f32(low, high)).collect::<Vec<f32>>();
         let (powers, initial) = (map(0.0, 0.001), map(320.0, 345.0));
@@ -230,9 +238,9 @@ mod tests {
 
     #[test]
     fn a_hot_cell_warms_the_cells_on_all_six_sides() {
-        let stack = Stack::new(64);
+        let stack = Stack::new(64, 8);
         let (layer, hot) = (stack.cells_per_layer() as usize, 3 * 64 * 64 + 20 * 64 + 20);
-        let mut before = vec![AMBIENT; layer * LAYERS as usize];
+        let mut before = vec![AMBIENT; layer * stack.layers as usize];
         before[hot] = 90.0;
         let after = reference_step(&stack, &vec![0.0; before.len()], &before);
         let around = [hot - 1, hot + 1, hot - 64, hot + 64, hot - layer, hot + layer];
@@ -242,17 +250,10 @@ mod tests {
 
     #[test]
     fn chiplets_have_their_rows_of_every_layer() {
-        let stack = Stack::new(64);
+        let stack = Stack::new(64, 8);
         let share = Share { index: 1, count: 4, work_groups: stack.work_groups() };
         let own = stack.cells_of(share, 0);
         assert_eq!((own.len(), own[0].clone(), own[1].start), (8, 1024..2048, 4096 + 1024));
         assert_eq!(stack.cells_of(share, 1)[0], 960..2112);
-    }
-
-    #[test]
-    fn work_groups_divide_a_layer() {
-        for scale in Scale::ALL {
-            assert_eq!((size(scale).0 % GROUP_COLUMNS, size(scale).0 % GROUP_ROWS), (0, 0), "{scale}");
-        }
     }
 }

@@ -9,24 +9,23 @@
 //! beside it. Nothing that a kernel writes is read before it ends: temperatures are double-buffered, with one kernel
 //! per time step.
 //!
-//! A launch may compute several steps on a larger halo, which Rodinia calls the height of a pyramid: cells are computed that
-//! belong to another tile as well, fewer of them in every step, and go back to local data. `hsp` has a height of 1;
-//! `hotspot` has 2 and with it tiles of 12 x 12 cells inside their halo.
+//! A launch may compute several steps on a larger halo; Rodinia calls their number the height of a pyramid. Cells are
+//! computed that belong to another tile as well, fewer of them in every step, and go back to local data. `hsp` has a
+//! height of 1; `hotspot` has 2 and with it tiles of 12 x 12 cells inside their halo.
 //!
 //! Left out: the copies of the power map and of the last step's results in local data, where every work-item needs only
 //! its own.
 //!
-//! Arithmetic: 10 instructions for coordinates of tile and grid, addresses and the test against the edge; in every step 4
-//! clamp the neighbours; 9 compute the cell: an addition and a fused multiply-add for each of the two axes, one subtraction for
-//! the ambient term, and four fused multiply-adds that collect everything.
+//! Arithmetic: 10 instructions for coordinates of tile and grid, addresses and the test against the edge; in every step
+//! 4 clamp the neighbours; 9 compute the cell: an addition and a fused multiply-add for each of the two axes, one
+//! subtraction for the ambient term, and four fused multiply-adds that collect everything.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use crate::tile_rows::TileRows;
 
 /// Work-items of a tile, in x and in y.
@@ -51,35 +50,56 @@ pub(crate) const THICKNESS: f32 = 0.0005;
 /// The width and the height of the chip, in m.
 pub(crate) const SIDE: f32 = 0.016;
 
-/// Hotspot.
+/// The workload `hsp`.
 pub struct Hsp;
 
-/// How large the chip is, and how far it is followed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    /// Cells in x and in y.
-    pub cells: u32,
-    /// Launches.
-    pub launches: u32,
-    /// Time steps of a launch.
-    pub pyramid: u32,
-}
+/// Two grids of temperature and one of power take 1.7 MB and 3.0 MB. A wavefront takes about 9 line accesses, since 16
+/// words of a row seldom lie in one line: 0.4 and 2.1 million in all, and 1.6 million at medium scale.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("side", SIDE_MEANING, [384, 448, 512], "Rodinia's usual input").range(1, SIDE_MAX),
+    SizeSpec::new("steps", STEPS_MEANING, [8, 24, 24], "chosen: 2.1 million line accesses").range(1, STEPS_MAX),
+    SizeSpec::new("pyramid", PYRAMID_MEANING, [1, 1, 1], "chosen: a kernel per time step").range(1, PYRAMID_MAX),
+];
 
-impl Size {
-    /// Two grids of temperature and one of power: 1.7 MB and 3.0 MB (512 is Rodinia's usual input). A wavefront takes about
-    /// 9 line accesses, since 16 words of a row seldom lie in one line: 0.4 and 2.1 million in all, and 1.6 million at
-    /// medium scale.
-    fn of(scale: Scale) -> Size {
-        let (cells, launches) = match scale {
-            Scale::Quick => (384, 8),
-            Scale::Medium => (448, 24),
-            Scale::Paper => (512, 24),
-        };
-        Size { cells, launches, pyramid: 1 }
+/// The meanings and the greatest values of the sizes of `hsp` and `hotspot`. Three grids of the largest chip take 0.75 x
+/// 2^30 words. A tile has cells inside its halo up to a pyramid of 7.
+pub(crate) const SIDE_MEANING: &str = "cells of the grid in x and in y";
+pub(crate) const STEPS_MEANING: &str = "time steps";
+pub(crate) const PYRAMID_MEANING: &str = "time steps of a launch, and cells of a tile's halo on each side";
+pub(crate) const SIDE_MAX: u64 = 1 << 14;
+pub(crate) const STEPS_MAX: u64 = 10_000;
+pub(crate) const PYRAMID_MAX: u64 = TILE as u64 / 2 - 1;
+
+/// Why the sizes of `hsp` and `hotspot` do not go together.
+pub(crate) fn heat_misfit(sizes: &Sizes) -> Option<String> {
+    let (side, steps, pyramid) = (sizes.get("side"), sizes.get("steps"), sizes.get("pyramid"));
+    if !steps.is_multiple_of(pyramid) {
+        return Some(format!("steps = {steps} is no multiple of pyramid = {pyramid}, the time steps of a launch"));
     }
+    diverges(side, steps)
 }
 
-/// What the material and the size of a cell make of a time step.
+/// The time steps after which temperatures are still numbers. Rodinia's time step does not depend on the size of a cell,
+/// so that it is too long for cells of less than 12 micrometres: each step then multiplies the differences between
+/// neighbours.
+fn steps_max(side: u32) -> u32 {
+    let chip = Chip::new(side, 1);
+    let moved = 2.0 * chip.step_per_capacity * (chip.conductance_x + chip.conductance_y);
+    if moved <= 1.0 { u32::MAX } else { ((f32::MAX / 1e6).ln() / (1.0 + 2.0 * moved).ln()) as u32 }
+}
+
+/// Refuses more time steps than leave temperatures numbers.
+pub(crate) fn diverges(side: u32, steps: u32) -> Option<String> {
+    let accepted = steps_max(side);
+    (steps > accepted).then(|| {
+        format!(
+            "steps = {steps} on a grid of side = {side} let temperatures diverge, since Rodinia's time step is too \
+             long for such small cells; at most {accepted} steps are accepted"
+        )
+    })
+}
+
+/// The coefficients of a time step, which follow from the material and the size of a cell.
 #[derive(Clone, Copy)]
 struct Chip {
     cells: u32,
@@ -134,7 +154,7 @@ impl Chip {
     }
 }
 
-/// What a wavefront works on: two rows of a tile.
+/// The part of a tile that a wavefront works on: two rows.
 struct Rows {
     /// The cell of each lane, in the tile and on the chip.
     local: Lanes<u32>,
@@ -226,9 +246,10 @@ fn reference_step(chip: &Chip, power: &[f32], before: &[f32]) -> Vec<f32> {
         .collect()
 }
 
-/// The program of `hsp` and `hotspot`: the temperatures of a chip of that size.
-pub(crate) fn heat(size: Size, seed: u64, memory: &mut HostMemory) -> HostProgram {
-    let Size { cells, launches, pyramid } = size;
+/// The program of `hsp` and `hotspot`: the temperatures of a chip of these sizes.
+pub(crate) fn heat(sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+    let (cells, pyramid) = (sizes.get("side"), sizes.get("pyramid"));
+    let launches = sizes.get("steps") / pyramid;
     let chip = Chip::new(cells, pyramid);
     let mut generator = SplitMix64::new(seed);
     let mut map = |low, high| (0..cells * cells).map(|_| generator.between_f32(low, high)).collect::<Vec<f32>>();
@@ -285,8 +306,16 @@ impl Workload for Hsp {
          Rodinia hotspot (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        heat_misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        heat(Size::of(sizes.scale()), seed, memory)
+        heat(sizes, seed, memory)
     }
 }
 
@@ -310,5 +339,19 @@ mod tests {
         assert!(after[210] < 100.0);
         assert!([209, 211, 190, 230].iter().all(|&cell| after[cell] > AMBIENT));
         assert_eq!(after[0], AMBIENT);
+    }
+
+    #[test]
+    fn steps_on_small_cells_are_refused_before_temperatures_overflow() {
+        assert_eq!(diverges(1024, 10_000), None);
+        let steps_max = steps_max(4096);
+        assert!(diverges(4096, steps_max).is_none() && diverges(4096, steps_max + 1).is_some());
+        // The worst case: the temperatures of neighbours differ as much as they can, everywhere.
+        let chip = Chip { cells: 16, ..Chip::new(4096, 1) };
+        let worst: Vec<f32> =
+            (0..256).map(|cell| if (cell % 16 + cell / 16) % 2 == 0 { 320.0 } else { 345.0 }).collect();
+        let after = (0..steps_max).fold(worst, |before, _| reference_step(&chip, &vec![0.0; 256], &before));
+        assert!(after.iter().all(|temperature| temperature.is_finite()));
+        assert!(after.iter().any(|temperature| temperature.abs() > 1e10), "it does diverge");
     }
 }

@@ -22,41 +22,50 @@
 //! a predicated increment; 1 addition per value reduced; 20 for an integer division.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-const FEATURES: u32 = 34;
-const CLUSTERS: u32 = 5;
 /// Features are below this, so that a squared distance fits a word.
 const FEATURE_LIMIT: u32 = 1024;
 const WAVES_PER_GROUP: u32 = 8;
-/// Sums and counts of all clusters.
-const QUANTITIES: u32 = 2 * CLUSTERS;
+const GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 
-/// K-means.
+/// The workload `kmn`.
 pub struct Kmn;
 
-/// Points and iterations. Features take 1.4 MB and 5.6 MB; an iteration takes 341 line accesses per wavefront of points
-/// and 68 more for the new centres, so 0.4 and 2.1 million in all, and 1.6 million at medium scale. Points are a
-/// multiple of a work-group.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (10_240, 3),
-        Scale::Medium => (30_720, 4),
-        Scale::Paper => (40_960, 4),
-    }
+/// Features take 1.4 MB and 5.6 MB; an iteration takes 341 line accesses per wavefront of points and 68 more for the new
+/// centres, so 0.4 and 2.1 million in all, and 1.6 million at medium scale. Points fill whole work-groups. Sums of the
+/// features of all points, and squared distances, fit a word; sums and counts of all clusters fit the local data of a
+/// work-group, 2 KB for each cluster.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("points", "points to cluster", [10_240, 30_720, 40_960], "chosen: 2.1 million line accesses")
+        .range(GROUP as u64, 1 << 20)
+        .multiple_of(GROUP as u64),
+    SizeSpec::new("features", "features of a point", [34, 34, 34], "Rodinia's usual input")
+        .range(2, 1024)
+        .multiple_of(2),
+    SizeSpec::new("clusters", "clusters, and centres", [5, 5, 5], "Rodinia's usual input").range(1, 16),
+    SizeSpec::new("iterations", "times that centres move", [3, 4, 4], "chosen: 2.1 million line accesses")
+        .range(1, 1000),
+];
+
+/// Numbers of points, features and clusters.
+#[derive(Clone, Copy)]
+struct Shape {
+    points: u32,
+    features: u32,
+    clusters: u32,
 }
 
 #[derive(Clone, Copy)]
 struct Data {
-    points: u32,
+    shape: Shape,
     /// Feature f of point p is element f x points + p.
     features: Buf<i32>,
-    /// Feature f of cluster c is element c x FEATURES + f.
+    /// Feature f of cluster c is element c x features + f.
     centres: Buf<i32>,
     /// The cluster of each point.
     membership: Buf<u32>,
@@ -64,20 +73,21 @@ struct Data {
 
 /// Assigns each point to the nearest centre; the first of equals wins.
 async fn assign(w: Wave, data: Data) {
+    let Shape { points, features, clusters } = data.shape;
     let point = w.global_ids();
     w.alu(2).await;
     let mut nearest = Lanes::splat(0);
     let mut nearest_distance = Lanes::splat(i32::MAX);
-    for cluster in 0..CLUSTERS {
+    for cluster in 0..clusters {
         let mut distance = Lanes::splat(0);
-        for feature in (0..FEATURES).step_by(2) {
-            let row = point + feature * data.points;
-            let centre = Lanes::splat(cluster * FEATURES + feature);
+        for feature in (0..features).step_by(2) {
+            let row = point + feature * points;
+            let centre = Lanes::splat(cluster * features + feature);
             let [x0, c0, x1, c1] = w
                 .join_all([
                     w.load(data.features, row),
                     w.load(data.centres, centre),
-                    w.load(data.features, row + data.points),
+                    w.load(data.features, row + points),
                     w.load(data.centres, centre + 1),
                 ])
                 .await;
@@ -95,29 +105,30 @@ async fn assign(w: Wave, data: Data) {
 
 /// Averages one feature of the points of each cluster.
 async fn recentre(w: Wave, data: Data) {
+    let Shape { points, clusters, .. } = data.shape;
     let feature = w.work_group();
-    let mut partial = [Lanes::splat(0); QUANTITIES as usize];
-    for batch in (w.id().wave..data.points / LANES as u32).step_by(WAVES_PER_GROUP as usize) {
+    // The sums of all clusters, and behind them their counts.
+    let mut partial = vec![Lanes::splat(0); 2 * clusters as usize];
+    for batch in (w.id().wave..points / LANES as u32).step_by(WAVES_PER_GROUP as usize) {
         let point = w.lane_ids() + batch * LANES as u32;
         let (cluster, value) =
-            w.join(w.load(data.membership, point), w.load(data.features, point + feature * data.points)).await;
-        w.alu(3 + 3 * CLUSTERS).await;
+            w.join(w.load(data.membership, point), w.load(data.features, point + feature * points)).await;
+        w.alu(3 + 3 * clusters).await;
         for lane in 0..LANES {
             // A cluster that does not exist, which only a machine that loses writes can show, counts nowhere.
-            if cluster[lane] < CLUSTERS {
+            if cluster[lane] < clusters {
                 let sum = cluster[lane] as usize;
                 partial[sum].0[lane] += value[lane];
-                partial[CLUSTERS as usize + sum].0[lane] += 1;
+                partial[clusters as usize + sum].0[lane] += 1;
             }
         }
     }
-    let group = WAVES_PER_GROUP * LANES as u32;
     for (quantity, lanes) in (0..).zip(partial) {
-        w.lds_write(Mask::ALL, w.local_ids() + quantity * group, lanes);
+        w.lds_write(Mask::ALL, w.local_ids() + quantity * GROUP, lanes);
     }
     w.barrier().await;
-    for quantity in (w.id().wave..QUANTITIES).step_by(WAVES_PER_GROUP as usize) {
-        reduce(&w, quantity * group).await;
+    for quantity in (w.id().wave..2 * clusters).step_by(WAVES_PER_GROUP as usize) {
+        reduce(&w, quantity * GROUP).await;
     }
     w.barrier().await;
     if w.id().wave == 0 {
@@ -146,27 +157,27 @@ async fn reduce(w: &Wave, first: u32) {
 
 /// One lane per cluster divides its sum by its count; a cluster without points stays where it is.
 async fn store_centres(w: &Wave, data: Data, feature: u32) {
-    let clusters = Mask::first(CLUSTERS as usize);
+    let clusters = Mask::first(data.shape.clusters as usize);
     let cluster = w.lane_ids();
-    let group = WAVES_PER_GROUP * LANES as u32;
-    let at = cluster * FEATURES + feature;
+    let at = cluster * data.shape.features + feature;
     let old = w.load_where(clusters, data.centres, at).await;
-    let sum: Lanes<i32> = w.lds_read(clusters, cluster * group);
-    let count: Lanes<i32> = w.lds_read(clusters, (cluster + CLUSTERS) * group);
+    let sum: Lanes<i32> = w.lds_read(clusters, cluster * GROUP);
+    let count: Lanes<i32> = w.lds_read(clusters, (cluster + data.shape.clusters) * GROUP);
     w.alu(20).await;
     let new = Lanes::from_fn(|lane| if count[lane] == 0 { old[lane] } else { sum[lane] / count[lane] });
     w.store_where(clusters, data.centres, at, new);
 }
 
 /// Point p of cluster c scatters around a place of its own.
-fn draw_features(points: u32, generator: &mut SplitMix64) -> Vec<i32> {
+fn draw_features(shape: Shape, generator: &mut SplitMix64) -> Vec<i32> {
     const SPREAD: u32 = FEATURE_LIMIT / 2;
-    let places: Vec<u32> = (0..CLUSTERS * FEATURES).map(|_| generator.below(FEATURE_LIMIT - SPREAD)).collect();
-    let mut features = vec![0; (FEATURES * points) as usize];
+    let Shape { points, features: per_point, clusters } = shape;
+    let places: Vec<u32> = (0..clusters * per_point).map(|_| generator.below(FEATURE_LIMIT - SPREAD)).collect();
+    let mut features = vec![0; (per_point * points) as usize];
     for point in 0..points {
-        let cluster = generator.below(CLUSTERS);
-        for feature in 0..FEATURES {
-            let value = places[(cluster * FEATURES + feature) as usize] + generator.below(SPREAD);
+        let cluster = generator.below(clusters);
+        for feature in 0..per_point {
+            let value = places[(cluster * per_point + feature) as usize] + generator.below(SPREAD);
             features[(feature * points + point) as usize] = value as i32;
         }
     }
@@ -174,28 +185,29 @@ fn draw_features(points: u32, generator: &mut SplitMix64) -> Vec<i32> {
 }
 
 /// The first points are the first centres, as in Rodinia.
-fn first_centres(points: u32, features: &[i32]) -> Vec<i32> {
-    (0..CLUSTERS * FEATURES)
+fn first_centres(shape: Shape, features: &[i32]) -> Vec<i32> {
+    (0..shape.clusters * shape.features)
         .map(|element| {
-            let (cluster, feature) = (element / FEATURES, element % FEATURES);
-            features[(feature * points + cluster) as usize]
+            let (cluster, feature) = (element / shape.features, element % shape.features);
+            features[(feature * shape.points + cluster) as usize]
         })
         .collect()
 }
 
 /// One iteration on the host: moves the centres and returns the cluster of each point.
-fn reference_iteration(points: u32, features: &[i32], centres: &mut [i32]) -> Vec<u32> {
+fn reference_iteration(shape: Shape, features: &[i32], centres: &mut [i32]) -> Vec<u32> {
+    let Shape { points, features: per_point, clusters } = shape;
     let mut totals = vec![(0, 0); centres.len()];
     let mut membership = Vec::with_capacity(points as usize);
     for point in 0..points {
         let value = |feature: u32| features[(feature * points + point) as usize];
         let distance = |cluster: u32| -> i32 {
-            (0..FEATURES).map(|f| (value(f) - centres[(cluster * FEATURES + f) as usize]).pow(2)).sum()
+            (0..per_point).map(|f| (value(f) - centres[(cluster * per_point + f) as usize]).pow(2)).sum()
         };
-        let nearest = (0..CLUSTERS).min_by_key(|&cluster| distance(cluster)).unwrap_or(0);
+        let nearest = (0..clusters).min_by_key(|&cluster| distance(cluster)).unwrap_or(0);
         membership.push(nearest);
-        for feature in 0..FEATURES {
-            let (sum, count) = &mut totals[(nearest * FEATURES + feature) as usize];
+        for feature in 0..per_point {
+            let (sum, count) = &mut totals[(nearest * per_point + feature) as usize];
             *sum += value(feature);
             *count += 1;
         }
@@ -234,24 +246,33 @@ impl Workload for Kmn {
          Rodinia kmeans (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let words = u64::from(sizes.get("points")) * (u64::from(sizes.get("features")) + 1);
+        sizes.too_large(words, &["points", "features"])
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (points, iterations) = size(sizes.scale());
-        let features = draw_features(points, &mut SplitMix64::new(seed));
-        let mut centres = first_centres(points, &features);
+        let shape =
+            Shape { points: sizes.get("points"), features: sizes.get("features"), clusters: sizes.get("clusters") };
+        let features = draw_features(shape, &mut SplitMix64::new(seed));
+        let mut centres = first_centres(shape, &features);
         let data = Data {
-            points,
+            shape,
             features: memory.alloc_from(&features),
             centres: memory.alloc_from(&centres),
-            membership: memory.alloc_from(&vec![u32::MAX; points as usize]),
+            membership: memory.alloc_from(&vec![u32::MAX; shape.points as usize]),
         };
-        let group = WAVES_PER_GROUP * LANES as u32;
         let mut kernels = Vec::new();
         let mut membership = Vec::new();
-        for _ in 0..iterations {
-            kernels.push(Kernel::new("assign", points / group, WAVES_PER_GROUP, move |w| assign(w, data)));
-            let recentre = Kernel::new("recentre", FEATURES, WAVES_PER_GROUP, move |w| recentre(w, data));
-            kernels.push(recentre.registers(24).lds(QUANTITIES * group * 4));
-            membership = reference_iteration(points, &features, &mut centres);
+        for _ in 0..sizes.get("iterations") {
+            kernels.push(Kernel::new("assign", shape.points / GROUP, WAVES_PER_GROUP, move |w| assign(w, data)));
+            let recentre = Kernel::new("recentre", shape.features, WAVES_PER_GROUP, move |w| recentre(w, data));
+            kernels.push(recentre.registers(24).lds(2 * shape.clusters * GROUP * 4));
+            membership = reference_iteration(shape, &features, &mut centres);
         }
         let outputs = vec![
             Output::new("membership", data.membership, &membership),
@@ -266,34 +287,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_fill_whole_work_groups_and_features_whole_pairs() {
-        for scale in Scale::ALL {
-            assert_eq!(size(scale).0 % (WAVES_PER_GROUP * LANES as u32), 0, "{scale}");
-        }
-        assert_eq!(FEATURES % 2, 0);
-    }
-
-    #[test]
     fn sums_and_squared_distances_fit_a_word() {
-        let distance_max = u64::from(FEATURES) * u64::from(FEATURE_LIMIT).pow(2);
-        let sum_max = u64::from(size(Scale::Paper).0) * u64::from(FEATURE_LIMIT);
+        let [points, features, ..] = &SIZES;
+        let distance_max = features.max * u64::from(FEATURE_LIMIT).pow(2);
+        let sum_max = points.max * u64::from(FEATURE_LIMIT);
         assert!(distance_max.max(sum_max) < i32::MAX as u64);
     }
 
     #[test]
     fn iterations_bring_points_closer_to_their_centres() {
-        let points = 1024;
-        let features = draw_features(points, &mut SplitMix64::new(5));
-        let mut centres = first_centres(points, &features);
+        let shape = Shape { points: 1024, features: 34, clusters: 5 };
+        let features = draw_features(shape, &mut SplitMix64::new(5));
+        let mut centres = first_centres(shape, &features);
         let mut spread = || {
             let before = centres.clone();
-            let membership = reference_iteration(points, &features, &mut centres);
+            let membership = reference_iteration(shape, &features, &mut centres);
             let squared = |point: u32, f: u32| {
-                let centre = before[(membership[point as usize] * FEATURES + f) as usize];
-                i64::from(features[(f * points + point) as usize] - centre).pow(2)
+                let centre = before[(membership[point as usize] * shape.features + f) as usize];
+                i64::from(features[(f * shape.points + point) as usize] - centre).pow(2)
             };
-            (0..points)
-                .flat_map(|point| (0..FEATURES).map(move |f| (point, f)))
+            (0..shape.points)
+                .flat_map(|point| (0..shape.features).map(move |f| (point, f)))
                 .map(|(p, f)| squared(p, f))
                 .sum::<i64>()
         };

@@ -17,12 +17,11 @@
 use std::ops::Range;
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Rows and columns of a block.
 const BLOCK: u32 = 16;
@@ -30,17 +29,15 @@ const BLOCK_ELEMENTS: u32 = BLOCK * BLOCK;
 const INTERNAL_WAVES: u32 = BLOCK_ELEMENTS / LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 20;
 
-/// LU decomposition in blocks.
+/// The workload `lud`.
 pub struct Lud;
 
-/// Rows of the matrix. It takes 0.4 MB, and Table II's 1.0 MB at both larger scales. A block of the third kernel takes 64
-/// line accesses: 0.17 and 0.7 million in all. A fifteenth of Table II's matrix would be 132 rows, with 0.01 million.
-fn rows(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 320,
-        Scale::Medium | Scale::Paper => 512,
-    }
-}
+/// The matrix takes 0.4 MB, and Table II's 1.0 MB at both larger scales. A block of the third kernel takes 64 line
+/// accesses: 0.17 and 0.7 million in all. A fifteenth of Table II's matrix would be 132 rows, with 0.01 million.
+static SIZES: [SizeSpec; 1] =
+    [SizeSpec::new("rows", "rows and columns of the matrix", [320, 512, 512], "CPElide paper, Table II: 512.dat")
+        .range(BLOCK as u64, 8192)
+        .multiple_of(BLOCK as u64)];
 
 #[derive(Clone, Copy)]
 struct Matrix {
@@ -229,7 +226,7 @@ fn launches(matrix: Matrix, step: u32) -> Vec<Kernel> {
     [first, second, third].into_iter().map(|kernel| kernel.registers(REGISTERS_PER_ITEM)).collect()
 }
 
-/// The same steps on the host, in the order of the kernels' additions.
+/// The decomposition on the host, in the order of the kernels' additions.
 fn reference(rows: usize, elements: &mut [f32]) {
     let block = BLOCK as usize;
     for start in (0..rows).step_by(block) {
@@ -292,8 +289,12 @@ impl Workload for Lud {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (LUD); Rodinia lud (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let rows = rows(sizes.scale());
+        let rows = sizes.get("rows");
         let mut generator = SplitMix64::new(seed);
         let mut expected: Vec<f32> = (0..rows * rows).map(|_| generator.between_f32(-1.0, 1.0)).collect();
         // A heavy diagonal makes pivots unnecessary.
@@ -325,10 +326,5 @@ mod tests {
             let product: f32 = (0..=row.min(column)).map(|inner| lower(inner) * factors[inner * rows + column]).sum();
             assert!((product - given).abs() < 1e-3, "{place}: {product} instead of {given}");
         }
-    }
-
-    #[test]
-    fn blocks_divide_the_matrix() {
-        assert!(Scale::ALL.iter().all(|&scale| rows(scale).is_multiple_of(BLOCK)));
     }
 }

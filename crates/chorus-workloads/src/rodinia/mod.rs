@@ -1,7 +1,7 @@
 //! Programs of Rodinia (Che et al., IISWC 2009).
 
 mod backprop;
-mod bfs_rodinia;
+mod bfs;
 mod btree;
 mod dwt2d;
 mod gaussian;
@@ -21,7 +21,7 @@ use crate::registry::Workload;
 
 pub(crate) static WORKLOADS: &[&dyn Workload] = &[
     &backprop::Backprop,
-    &bfs_rodinia::BfsRodinia,
+    &bfs::Bfs,
     &btree::Btree,
     &dwt2d::Dwt2d,
     &gaussian::Gaussian,

@@ -1,29 +1,22 @@
 //! `ndl`: sequence alignment at the size of the TC paper's machine.
 //!
-//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3. The program, its sharing and its arithmetic are those of
-//! `needleman_wunsch.rs`.
+//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3. The program, its sharing and its arithmetic are those
+//! of `needleman_wunsch.rs`.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};
-use crate::rodinia::needleman_wunsch::align;
-use crate::size::Sizes;
+use crate::rodinia::needleman_wunsch::{align, residues};
+use crate::size::{SizeSpec, Sizes};
 
-/// Needleman-Wunsch.
+/// The workload `ndl`.
 pub struct Ndl;
 
-/// Tiles in a row, so residues / 16. The longest anti-diagonal has as many work-groups as fit on the machine. Scores
-/// and similarities take 8.4 MB and 33.6 MB (2048 residues are Rodinia's usual input); a tile takes about 66 line
-/// accesses, so 0.3 and 1.1 million in all; the medium scale lies between, with 0.6 million.
-fn tiles(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 64,
-        Scale::Medium => 96,
-        Scale::Paper => 128,
-    }
-}
+/// The longest anti-diagonal has as many work-groups as fit on the machine: one for every 16 residues. Scores and
+/// similarities take 8.4 MB and 33.6 MB; a tile takes about 66 line accesses, so 0.3 and 1.1 million in all; the medium
+/// scale lies between, with 0.6 million.
+static SIZES: [SizeSpec; 1] = [residues([1024, 1536, 2048], "Rodinia's usual input")];
 
 impl Workload for Ndl {
     fn name(&self) -> &'static str {
@@ -51,7 +44,11 @@ impl Workload for Ndl {
          Rodinia nw (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        align(tiles(sizes.scale()), seed, memory)
+        align(sizes.get("residues"), seed, memory)
     }
 }

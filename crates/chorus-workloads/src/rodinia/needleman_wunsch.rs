@@ -1,12 +1,12 @@
 //! The program of `ndl` and `nw`: global alignment of two protein sequences by the algorithm of Needleman and Wunsch.
 //!
-//! Source: nw of Rodinia (Che et al., IISWC 2009), with its gap penalty of 10. The host looks up the similarity of every pair of residues in BLOSUM62 (Henikoff and Henikoff,
-//! PNAS 1992), and the kernels fill the score matrix: a cell is the best of its north-western neighbour plus the
-//! similarity, and its northern and western neighbours less the penalty. The matrix is cut into tiles of 16 x 16. Tiles
-//! of an anti-diagonal are independent, so each anti-diagonal is a launch, of one kernel up to the longest and of a
-//! second one from there on. A work-group is 16 work-items, half a wavefront, as in Rodinia: it copies the similarities
-//! of its tile and the edges of the tiles before it into local data, computes the tile there one anti-diagonal per
-//! step, with a barrier behind each, and copies it out.
+//! Source: nw of Rodinia (Che et al., IISWC 2009), with its gap penalty of 10. The host looks up the similarity of every
+//! pair of residues in BLOSUM62 (Henikoff and Henikoff, PNAS 1992), and the kernels fill the score matrix: a cell is the
+//! best of its north-western neighbour plus the similarity, and its northern and western neighbours less the penalty.
+//! The matrix is cut into tiles of 16 x 16. Tiles of an anti-diagonal are independent, so each anti-diagonal is a launch,
+//! of one kernel up to the longest and of a second one from there on. A work-group is 16 work-items, half a wavefront, as
+//! in Rodinia: it copies the similarities of its tile and the edges of the tiles before it into local data, computes the
+//! tile there one anti-diagonal per step, with a barrier behind each, and copies it out.
 //!
 //! Sharing: similarities are read once and scores written once; only the edges of a tile, 33 cells, are read in later
 //! launches, by three other tiles. So it streams: nothing that a work-group reads is read again in the same launch.
@@ -25,11 +25,19 @@ use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, Lanes, Mask, Sha
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
+use crate::size::SizeSpec;
 
 /// Rows and columns of a tile, and work-items of a work-group.
 const TILE: u32 = 16;
 const REGISTERS_PER_ITEM: u32 = 20;
 const PENALTY: i32 = 10;
+
+/// The size of `ndl` and `nw`. Scores and similarities of the longest sequences take 0.5 x 2^30 words.
+pub(crate) const fn residues(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("residues", "residues of each sequence", defaults, source)
+        .range(TILE as u64, 1 << 14)
+        .multiple_of(TILE as u64)
+}
 
 /// Local data: the tile's scores with the edges of the tiles before it, and behind them the similarities.
 const LOCAL_ROW: u32 = TILE + 1;
@@ -196,7 +204,7 @@ fn initial_scores(columns: usize) -> Vec<i32> {
     scores
 }
 
-/// The same matrix on the host, row by row.
+/// The score matrix on the host, row by row.
 fn reference(columns: usize, similarities: &[i32], mut scores: Vec<i32>) -> Vec<i32> {
     for y in 1..columns {
         for x in 1..columns {
@@ -208,9 +216,9 @@ fn reference(columns: usize, similarities: &[i32], mut scores: Vec<i32>) -> Vec<
     scores
 }
 
-/// The alignment of two random sequences of 16 `tiles` residues each.
-pub(crate) fn align(tiles: u32, seed: u64, memory: &mut HostMemory) -> HostProgram {
-    let columns = (tiles * TILE + 1) as usize;
+/// The alignment of two random sequences of so many residues, a multiple of 16.
+pub(crate) fn align(residues: u32, seed: u64, memory: &mut HostMemory) -> HostProgram {
+    let (tiles, columns) = (residues / TILE, residues as usize + 1);
     let similarities = draw_similarities(columns, &mut SplitMix64::new(seed));
     let initial = initial_scores(columns);
     let data = Data { tiles, similarities: memory.alloc_from(&similarities), scores: memory.alloc_from(&initial) };

@@ -20,54 +20,60 @@
 use std::ops::Range;
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Cells of a stretch, and work-items of a work-group.
 const STRETCH: u32 = 256;
 const WAVES_PER_GROUP: u32 = STRETCH / LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 20;
-/// Rows of a launch: Rodinia's usual pyramid height.
-const ROWS_PER_LAUNCH: u32 = 20;
-/// Cells that a work-group writes.
-const INSIDE: u32 = STRETCH - 2 * ROWS_PER_LAUNCH;
 /// Costs of a cell are below this, as in Rodinia.
 const COST_LIMIT: u32 = 10;
 
-/// Dynamic programming over rows.
+/// The workload `pathfinder`.
 pub struct Pathfinder;
 
-/// Columns and rows. The wall takes 13 MB and the paper's 1.49 GiB (4 million columns are what gives it with Rodinia's
-/// usual 100 rows). A wavefront and row takes about two line accesses, since stretches begin anywhere in a line: 0.25
-/// and 31 million in all, and 1.0 million at medium scale.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (32_768, 100),
-        Scale::Medium => (131_072, 100),
-        Scale::Paper => (4_000_000, 100),
-    }
-}
+/// The wall takes 13 MB and the paper's 1.49 GiB. A wavefront and row takes about two line accesses, since stretches
+/// begin anywhere in a line: 0.25 and 31 million in all, and 1.0 million at medium scale. A stretch has cells left to
+/// write up to a pyramid of 120.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new(
+        "columns",
+        "columns of the grid",
+        [32_768, 131_072, 4_000_000],
+        "HMG paper, Table III: 1.49 GB, which 4 million columns give with 100 rows",
+    )
+    .range(1, 1 << 28),
+    SizeSpec::new("rows", "rows of the grid", [100, 100, 100], "Rodinia's usual input").range(2, 1 << 20),
+    SizeSpec::new("pyramid", "rows of a launch", [20, 20, 20], "Rodinia's usual pyramid height").range(1, 120),
+];
 
 #[derive(Clone, Copy)]
 struct Grid {
     columns: u32,
+    /// Rows of a launch, and cells that stretches of adjacent work-groups overlap at either end.
+    pyramid: u32,
     /// The costs of every row but the first, row by row.
     wall: Buf<u32>,
 }
 
 impl Grid {
+    /// Cells that a work-group writes.
+    fn inside(self) -> u32 {
+        STRETCH - 2 * self.pyramid
+    }
+
     /// The columns of a chiplet's work-groups, and `overlap` on either side.
     fn columns_of(self, share: Share, overlap: u32) -> Range<usize> {
         let groups = share.groups();
         if groups.is_empty() {
             return 0..0;
         }
-        let first = (groups.start * INSIDE).saturating_sub(overlap);
-        first as usize..(groups.end * INSIDE + overlap).min(self.columns) as usize
+        let first = (groups.start * self.inside()).saturating_sub(overlap);
+        first as usize..(groups.end * self.inside() + overlap).min(self.columns) as usize
     }
 }
 
@@ -75,9 +81,9 @@ impl Grid {
 async fn dynproc(w: Wave, grid: Grid, above: u32, rows: u32, before: Buf<u32>, after: Buf<u32>) {
     let local = w.local_ids();
     // Shifted by the overlap, so that cells before the first have a number too.
-    let shifted = local + w.work_group() * INSIDE;
-    let valid = shifted.where_(|at| (ROWS_PER_LAUNCH..ROWS_PER_LAUNCH + grid.columns).contains(&at));
-    let column = shifted.map(|at| at.saturating_sub(ROWS_PER_LAUNCH));
+    let shifted = local + w.work_group() * grid.inside();
+    let valid = shifted.where_(|at| (grid.pyramid..grid.pyramid + grid.columns).contains(&at));
+    let column = shifted.map(|at| at.saturating_sub(grid.pyramid));
     // At the edges of the grid a missing neighbour is the cell itself.
     let west = Lanes::from_fn(|lane| if column[lane] == 0 { local[lane] } else { local[lane].wrapping_sub(1) });
     let east = Lanes::from_fn(|lane| local[lane] + u32::from(column[lane] != grid.columns - 1));
@@ -108,7 +114,7 @@ async fn dynproc(w: Wave, grid: Grid, above: u32, rows: u32, before: Buf<u32>, a
             w.barrier().await;
         }
     }
-    // What is left of the stretch after fewer rows than usual overlaps with the neighbours', who have the same costs.
+    // After fewer rows than usual more of the stretch is left. It overlaps with the neighbours', who have the same costs.
     if computes.any() {
         w.store_where(computes, after, column, cost);
     }
@@ -147,14 +153,23 @@ impl Workload for Pathfinder {
          Dalmia et al., CPElide, MICRO 2024, Table II (Pathfinder); Rodinia pathfinder (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (columns, rows) = (u64::from(sizes.get("columns")), u64::from(sizes.get("rows")));
+        sizes.too_large(columns * (rows + 1), &["columns", "rows"])
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (columns, rows) = size(sizes.scale());
+        let (columns, rows, pyramid) = (sizes.get("columns"), sizes.get("rows"), sizes.get("pyramid"));
         let mut generator = SplitMix64::new(seed);
         let mut draw = || (0..columns).map(|_| generator.below(COST_LIMIT)).collect::<Vec<u32>>();
         let first = draw();
         let costs = [memory.alloc_from(&first), memory.alloc::<u32>(first.len())];
-        let grid = Grid { columns, wall: memory.alloc((columns * (rows - 1)) as usize) };
-        let starts: Vec<u32> = (0..rows - 1).step_by(ROWS_PER_LAUNCH as usize).collect();
+        let grid = Grid { columns, pyramid, wall: memory.alloc((columns * (rows - 1)) as usize) };
+        let starts: Vec<u32> = (0..rows - 1).step_by(pyramid as usize).collect();
         let mut above = first.clone();
         let mut expected = [first.clone(), first];
         for row in 0..rows - 1 {
@@ -162,27 +177,25 @@ impl Workload for Pathfinder {
             let place = grid.wall.start() as usize + (row * columns) as usize;
             memory.words_mut()[place..place + wall.len()].copy_from_slice(&wall);
             above = reference_row(&wall, &above);
-            if (row + 1) % ROWS_PER_LAUNCH == 0 || row + 2 == rows {
-                expected[(row / ROWS_PER_LAUNCH + 1) as usize % 2].clone_from(&above);
+            if (row + 1) % pyramid == 0 || row + 2 == rows {
+                expected[(row / pyramid + 1) as usize % 2].clone_from(&above);
             }
         }
         let launch = |(step, start): (usize, u32)| {
             let [before, after] = [step, step + 1].map(|step| costs[step % 2]);
-            let taken = ROWS_PER_LAUNCH.min(rows - 1 - start);
-            Kernel::new("dynproc", columns.div_ceil(INSIDE), WAVES_PER_GROUP, move |w| {
+            let taken = pyramid.min(rows - 1 - start);
+            Kernel::new("dynproc", columns.div_ceil(grid.inside()), WAVES_PER_GROUP, move |w| {
                 dynproc(w, grid, start, taken, before, after)
             })
             .registers(REGISTERS_PER_ITEM)
             .lds(STRETCH * 4)
             .access_parts(grid.wall, AccessMode::Read, move |share| {
-                let Range { start: first, end } = grid.columns_of(share, ROWS_PER_LAUNCH);
+                let Range { start: first, end } = grid.columns_of(share, pyramid);
                 let rows = (start..start + taken).map(|row| (row * columns) as usize);
                 rows.map(|row| row + first..row + end).collect()
             })
-            .access_parts(before, AccessMode::Read, move |share| vec![grid.columns_of(share, ROWS_PER_LAUNCH)])
-            .access_parts(after, AccessMode::ReadWrite, move |share| {
-                vec![grid.columns_of(share, ROWS_PER_LAUNCH - taken)]
-            })
+            .access_parts(before, AccessMode::Read, move |share| vec![grid.columns_of(share, pyramid)])
+            .access_parts(after, AccessMode::ReadWrite, move |share| vec![grid.columns_of(share, pyramid - taken)])
         };
         let kernels = starts.into_iter().enumerate().map(launch).collect();
         let outputs =

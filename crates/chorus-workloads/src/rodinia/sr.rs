@@ -22,12 +22,11 @@
 //! Of the second: 12, 2 per path, and 6: four for the divergence, two for the pixel.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use crate::tile_rows::TileRows;
 
 /// Work-items and pixels of a tile, in x and in y.
@@ -38,22 +37,40 @@ const REGISTERS_PER_ITEM: u32 = 20;
 
 /// Rodinia's weight of an update.
 const LAMBDA: f32 = 0.5;
-/// Rodinia's region of interest: that many rows and columns from the first on.
-const REGION: usize = 128;
-
-/// SRAD.
+/// The workload `sr`.
 pub struct Sr;
 
-/// Pixels in x and in y, and iterations (two are Rodinia's usual number). Six arrays: 3.5 MB and 19 MB. A wavefront
-/// takes 35 line accesses in the two kernels of an iteration: 0.3 and 1.8 million in all, and 1.3 million at medium
-/// scale. Rodinia's 2048 pixels, a power of two, would put all rows of a tile into one set of a private cache; these
-/// sizes spread them over 16.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (384, 2),
-        Scale::Medium => (640, 3),
-        Scale::Paper => (896, 2),
-    }
+/// Six arrays take 3.5 MB and 19 MB. A wavefront takes 35 line accesses in the two kernels of an iteration: 0.3 and 1.8
+/// million in all, and 1.3 million at medium scale. Rodinia's 2048 pixels, a power of two, would put all rows of a tile
+/// into one set of a private cache; these sides spread them over 16.
+static SIZES: [SizeSpec; 3] = [
+    side([384, 640, 896], "chosen: 1.8 million line accesses, and no power of two"),
+    iterations([2, 3, 2], "Rodinia's usual number"),
+    region("Rodinia's usual region"),
+];
+
+/// The side of the image of `sr` and `srad`. The six arrays of the largest take 0.38 x 2^30 words.
+pub(crate) const fn side(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("side", "pixels of the image in x and in y", defaults, source)
+        .range(TILE as u64, 8192)
+        .multiple_of(TILE as u64)
+}
+
+/// The iterations of `sr` and `srad`.
+pub(crate) const fn iterations(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("iterations", "iterations of two kernels each", defaults, source).range(1, 1000)
+}
+
+/// The region of interest of `sr` and `srad`. A single pixel would have no speckle.
+pub(crate) const fn region(source: &'static str) -> SizeSpec {
+    SizeSpec::new("region", "rows and columns of the uniform region, from the first on", [128; 3], source)
+        .range(2, 8192)
+}
+
+/// Why the sizes of `sr` and `srad` do not go together.
+pub(crate) fn region_misfit(sizes: &Sizes) -> Option<String> {
+    let (side, region) = (sizes.get("side"), sizes.get("region"));
+    (region > side).then(|| format!("region = {region} lies outside an image of side = {side}"))
 }
 
 /// The sides on which a pixel has a neighbour.
@@ -67,12 +84,14 @@ const SIDES: usize = 4;
 struct Data {
     /// Pixels in x and in y.
     pixels: u32,
+    /// Rows and columns of the region of interest.
+    region: usize,
     image: Buf<f32>,
     coefficients: Buf<f32>,
     differences: [Buf<f32>; SIDES],
 }
 
-/// What a wavefront works on: two rows of a tile.
+/// The part of a tile that a wavefront works on: two rows.
 struct Tile {
     /// The pixel of each lane, in a tile and in the image.
     local: Lanes<u32>,
@@ -134,7 +153,7 @@ impl Tile {
     }
 }
 
-/// Copies what `at` says into an array of local data each.
+/// Copies the pixels that `at` names into one array of local data each.
 async fn stage<const N: usize>(w: &Wave, tile: &Tile, from: Buf<f32>, at: [(u32, Lanes<u32>); N]) {
     let values = w.join_all(at.map(|(_, pixel)| w.load(from, pixel))).await;
     for ((array, _), value) in at.into_iter().zip(values) {
@@ -222,32 +241,34 @@ async fn update(w: Wave, data: Data) {
 }
 
 /// The speckle of the region of interest: its variance in units of its squared mean.
-fn speckle(pixels: usize, image: &[f32]) -> f32 {
+fn speckle(pixels: usize, region: usize, image: &[f32]) -> f32 {
     let (mut sum, mut sum_of_squares) = (0.0_f32, 0.0_f32);
-    for row in image.chunks(pixels).take(REGION) {
-        for &pixel in &row[..REGION] {
+    for row in image.chunks(pixels).take(region) {
+        for &pixel in &row[..region] {
             sum += pixel;
             sum_of_squares += pixel * pixel;
         }
     }
-    let region_pixels = (REGION * REGION) as f32;
+    let region_pixels = (region * region) as f32;
     let mean = sum / region_pixels;
     let variance = sum_of_squares / region_pixels - mean * mean;
     variance / (mean * mean)
 }
 
-/// What the kernels work on, on the host.
+/// The image and the arrays of the kernels on the host.
 struct Reference {
     pixels: usize,
+    region: usize,
     image: Vec<f32>,
     coefficients: Vec<f32>,
     differences: [Vec<f32>; SIDES],
 }
 
 impl Reference {
-    fn new(pixels: usize, image: Vec<f32>) -> Reference {
+    fn new(pixels: usize, region: usize, image: Vec<f32>) -> Reference {
         let zeros = vec![0.0; image.len()];
-        Reference { pixels, image, coefficients: zeros.clone(), differences: std::array::from_fn(|_| zeros.clone()) }
+        let differences = std::array::from_fn(|_| zeros.clone());
+        Reference { pixels, region, image, coefficients: zeros, differences }
     }
 
     /// The pixel on each side of another.
@@ -259,7 +280,7 @@ impl Reference {
 
     /// One iteration.
     fn iterate(&mut self) {
-        let speckle = speckle(self.pixels, &self.image);
+        let speckle = speckle(self.pixels, self.region, &self.image);
         for pixel in 0..self.image.len() {
             let centre = self.image[pixel];
             let differences = self.around(pixel).map(|neighbour| self.image[neighbour] - centre);
@@ -281,7 +302,7 @@ impl Reference {
 fn launch(memory: &HostMemory, data: Data, number: u32) -> Kernel {
     let tiles = (data.pixels / TILE) * (data.pixels / TILE);
     let (kernel, arrays) = if number.is_multiple_of(2) {
-        let speckle = speckle(data.pixels as usize, &memory.read(data.image));
+        let speckle = speckle(data.pixels as usize, data.region, &memory.read(data.image));
         (Kernel::new("srad 1", tiles, WAVES_PER_GROUP, move |w| derive(w, data, speckle)), DERIVE_ARRAYS)
     } else {
         (Kernel::new("srad 2", tiles, WAVES_PER_GROUP, move |w| update(w, data)), UPDATE_ARRAYS)
@@ -308,18 +329,20 @@ fn annotated(kernel: Kernel, data: Data, is_first: bool) -> Kernel {
     data.differences.into_iter().fold(kernel, |kernel, buf| name(kernel, buf, derived, 0, 0))
 }
 
-/// The program of `sr` and `srad`: so many iterations on an image of `pixels` x `pixels`.
-pub(crate) fn diffusion(pixels: u32, iterations: u32, seed: u64, memory: &mut HostMemory) -> HostProgram {
+/// The program of `sr` and `srad`.
+pub(crate) fn diffusion(sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+    let (pixels, iterations, region) = (sizes.get("side"), sizes.get("iterations"), sizes.get("region") as usize);
     let mut generator = SplitMix64::new(seed);
     // The range of Rodinia's image, which is the exponential of numbers between 0 and 1.
     let image: Vec<f32> = (0..pixels * pixels).map(|_| generator.between_f32(1.0, std::f32::consts::E)).collect();
     let data = Data {
         pixels,
+        region,
         image: memory.alloc_from(&image),
         coefficients: memory.alloc(image.len()),
         differences: std::array::from_fn(|_| memory.alloc(image.len())),
     };
-    let mut reference = Reference::new(pixels as usize, image);
+    let mut reference = Reference::new(pixels as usize, region, image);
     for _ in 0..iterations {
         reference.iterate();
     }
@@ -361,9 +384,16 @@ impl Workload for Sr {
          Rodinia srad_v2 (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        region_misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (pixels, iterations) = size(sizes.scale());
-        diffusion(pixels, iterations, seed, memory)
+        diffusion(sizes, seed, memory)
     }
 }
 
@@ -371,24 +401,15 @@ impl Workload for Sr {
 mod tests {
     use std::collections::BTreeSet;
 
-    use chorus_system::resolve;
+    use chorus_system::{Scale, resolve};
 
     use super::*;
 
     #[test]
-    fn tiles_divide_the_image_and_the_region_lies_within() {
-        for scale in Scale::ALL {
-            let (pixels, _) = size(scale);
-            assert_eq!(pixels % TILE, 0, "{scale}");
-            assert!(pixels as usize >= REGION, "{scale}");
-        }
-    }
-
-    #[test]
     fn rows_of_a_tile_spread_over_as_many_sets_of_a_private_cache_at_all_scales() {
         let l1 = resolve("tc", Scale::Paper, &[]).unwrap().config.l1;
-        let sets_used = Scale::ALL.map(|scale| {
-            let (row_lines, sets) = (size(scale).0 * 4 / l1.line_bytes, l1.size_bytes / (l1.ways * l1.line_bytes));
+        let sets_used = SIZES[0].defaults.map(|side| {
+            let (row_lines, sets) = (side as u32 * 4 / l1.line_bytes, l1.size_bytes / (l1.ways * l1.line_bytes));
             (0..TILE).map(|row| row * row_lines % sets).collect::<BTreeSet<u32>>().len()
         });
         assert_eq!(sets_used, [16; 3]);
@@ -404,11 +425,11 @@ mod tests {
     #[test]
     fn iterations_reduce_speckle() {
         let mut generator = SplitMix64::new(4);
-        let image = (0..REGION * REGION).map(|_| generator.between_f32(1.0, 3.0)).collect();
-        let mut reference = Reference::new(REGION, image);
-        let before = speckle(REGION, &reference.image);
+        let image = (0..128 * 128).map(|_| generator.between_f32(1.0, 3.0)).collect();
+        let mut reference = Reference::new(128, 128, image);
+        let before = speckle(128, 128, &reference.image);
         reference.iterate();
-        let after = speckle(REGION, &reference.image);
+        let after = speckle(128, 128, &reference.image);
         assert!(after < before, "{before} {after}");
     }
 }

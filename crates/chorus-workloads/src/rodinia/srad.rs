@@ -8,28 +8,22 @@
 //! the second. A row is a power of two long, so that all rows of a tile lie in few sets of a private cache.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};
-use crate::rodinia::sr::diffusion;
-use crate::size::Sizes;
+use crate::rodinia::sr::{diffusion, iterations, region, region_misfit, side};
+use crate::size::{SizeSpec, Sizes};
 
-/// SRAD on chiplets.
+/// The workload `srad`.
 pub struct Srad;
 
-/// Iterations, at every scale.
-const ITERATIONS: u32 = 2;
-
-/// Pixels in x and in y: Table II's, and of them a sixteenth and a quarter. Six arrays: 6.3 MB, 25 MB and 101 MB. A wavefront
-/// takes 35 line accesses in the two kernels of an iteration: 0.6, 2.3 and 9.2 million in all.
-fn pixels(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 512,
-        Scale::Medium => 1024,
-        Scale::Paper => 2048,
-    }
-}
+/// The quick and the medium scale have a sixteenth and a quarter of Table II's pixels. Six arrays take 6.3 MB, 25 MB and
+/// 101 MB. A wavefront takes 35 line accesses in the two kernels of an iteration: 0.6, 2.3 and 9.2 million in all.
+static SIZES: [SizeSpec; 3] = [
+    side([512, 1024, 2048], "CPElide paper, Table II: 2048 x 2048"),
+    iterations([2, 2, 2], "CPElide paper, Table II: 2"),
+    region("CPElide paper, Table II: 128 x 128"),
+];
 
 impl Workload for Srad {
     fn name(&self) -> &'static str {
@@ -56,7 +50,15 @@ impl Workload for Srad {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (SRAD_v2); Rodinia srad_v2 (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        region_misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        diffusion(pixels(sizes.scale()), ITERATIONS, seed, memory)
+        diffusion(sizes, seed, memory)
     }
 }

@@ -19,12 +19,11 @@
 
 use chorus_sim::frontend::wave::Load;
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const TILE_ROWS: u32 = 16;
 const TILE_COLUMNS: u32 = 64;
@@ -39,27 +38,38 @@ const CENTRE: f32 = 0.25;
 const CARDINAL: f32 = 0.15;
 const DIAGONAL: f32 = 0.05;
 
-/// Stencil2D.
+/// The workload `st`.
 pub struct St;
 
-/// The matrix without its halo, and how often the stencil is applied.
+/// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so that three
+/// iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in MGPUSim's five
+/// iterations.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("rows", "rows of the matrix without its halo", [512, 1024, 4096], "REC paper, Table 3: 128 MB")
+        .range(TILE_ROWS as u64, 1 << 16)
+        .multiple_of(TILE_ROWS as u64),
+    SizeSpec::new(
+        "columns",
+        "columns of the matrix without its halo",
+        [1024, 2048, 4096],
+        "REC paper, Table 3: 128 MB",
+    )
+    .range(TILE_COLUMNS as u64, 1 << 16)
+    .multiple_of(TILE_COLUMNS as u64),
+    SizeSpec::new("iterations", "times that the stencil is applied", [3, 3, 5], "MGPUSim's usual number")
+        .range(1, 1000),
+];
+
+/// The matrix without its halo.
 #[derive(Clone, Copy)]
 struct Matrix {
     rows: u32,
     columns: u32,
-    iterations: u32,
 }
 
 impl Matrix {
-    /// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so
-    /// that three iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in
-    /// MGPUSim's five iterations.
-    fn of(scale: Scale) -> Matrix {
-        match scale {
-            Scale::Quick => Matrix { rows: 512, columns: 1024, iterations: 3 },
-            Scale::Medium => Matrix { rows: 1024, columns: 2048, iterations: 3 },
-            Scale::Paper => Matrix { rows: 4096, columns: 4096, iterations: 5 },
-        }
+    fn of(sizes: &Sizes) -> Matrix {
+        Matrix { rows: sizes.get("rows"), columns: sizes.get("columns") }
     }
 
     /// Words from one row to the next.
@@ -68,8 +78,8 @@ impl Matrix {
     }
 
     /// Words of the matrix with halo and padding.
-    fn words(self) -> u32 {
-        (self.rows + 2) * self.pitch()
+    fn words(self) -> u64 {
+        u64::from(self.rows + 2) * u64::from(self.pitch())
     }
 
     fn tiles_down(self) -> u32 {
@@ -174,14 +184,22 @@ impl Workload for St {
          SHOC Stencil2D (Danalis et al., GPGPU 2010)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        sizes.too_large(2 * Matrix::of(sizes).words(), &["rows", "columns"])
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let matrix = Matrix::of(sizes.scale());
+        let (matrix, iterations) = (Matrix::of(sizes), sizes.get("iterations") as usize);
         let mut generator = SplitMix64::new(seed);
         let initial: Vec<f32> = (0..matrix.words()).map(|_| generator.unit_f32()).collect();
         let bufs = [memory.alloc_from(&initial), memory.alloc_from(&initial)];
         let [mut data, mut new_data] = [initial.clone(), initial];
         let mut kernels = Vec::new();
-        for iteration in 0..matrix.iterations as usize {
+        for iteration in 0..iterations {
             let (from, to) = (bufs[iteration % 2], bufs[(iteration + 1) % 2]);
             let body = move |w| stencil(w, matrix, from, to);
             let kernel = Kernel::new("stencil", matrix.tiles(), WAVES_PER_GROUP, body);
@@ -189,7 +207,7 @@ impl Workload for St {
             reference_step(matrix, &data, &mut new_data);
             std::mem::swap(&mut data, &mut new_data);
         }
-        let last = matrix.iterations as usize % 2;
+        let last = iterations % 2;
         let outputs = vec![
             Output::new("matrix", bufs[last], &data),
             Output::new("matrix before the last iteration", bufs[1 - last], &new_data),
@@ -203,16 +221,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_divide_the_matrix() {
-        for scale in Scale::ALL {
-            let matrix = Matrix::of(scale);
-            assert_eq!([matrix.rows % TILE_ROWS, matrix.columns % TILE_COLUMNS], [0, 0], "{scale}");
-        }
-    }
-
-    #[test]
     fn weights_fall_off_from_the_centre_and_the_halo_stays() {
-        let matrix = Matrix { rows: 3, columns: 3, iterations: 1 };
+        let matrix = Matrix { rows: 3, columns: 3 };
         let pitch = matrix.pitch() as usize;
         let mut data = vec![0.0; matrix.words() as usize];
         data[2 * pitch + 2] = 1.0;

@@ -2,7 +2,7 @@
 
 use chorus_sim::frontend::{AccessMode, Annotated, HostMemory, Kernel, Mismatch, Program, Recording, flat};
 use chorus_system::Scale;
-use chorus_workloads::{Workload, workloads};
+use chorus_workloads::{Paper, Sizes, Workload, workloads};
 
 /// Numbers of chiplets, odd ones among them, so that parts begin anywhere.
 const CHIPLETS: [u32; 5] = [1, 2, 4, 7, 16];
@@ -11,8 +11,9 @@ const CHIPLETS: [u32; 5] = [1, 2, 4, 7, 16];
 const OTHERS: [&str; 4] = ["hsp", "ndl", "sr", "bfs"];
 
 fn that_declare() -> impl Iterator<Item = &'static dyn Workload> {
-    let declares = |workload: &dyn Workload| workload.source().contains("CPElide") || OTHERS.contains(&workload.name());
-    workloads().filter(move |workload| declares(*workload))
+    let declares =
+        |workload: &&dyn Workload| workload.papers().contains(&Paper::CpElide) || OTHERS.contains(&workload.name());
+    workloads().filter(declares)
 }
 
 fn prepare(workload: &dyn Workload, memory: &mut HostMemory) -> Box<dyn Program> {
@@ -31,6 +32,25 @@ impl<F: FnMut(&mut Kernel)> Program for Seen<F> {
 
     fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
         self.0.check(memory)
+    }
+}
+
+/// The smallest sizes that a workload accepts, where those of all its ranges go together.
+fn smallest(workload: &dyn Workload) -> Option<Sizes> {
+    let mut sizes = workload.sizes_at(Scale::Quick);
+    for spec in workload.sizes() {
+        sizes.set(spec.key, spec.min).unwrap();
+    }
+    workload.misfit(&sizes).is_none().then_some(sizes)
+}
+
+#[test]
+fn kernels_of_the_smallest_programs_touch_what_they_declare() {
+    for workload in that_declare() {
+        let Some(sizes) = smallest(workload) else { continue };
+        let mut memory = HostMemory::default();
+        let mut program = workload.prepare(&sizes, 1, &mut memory);
+        assert_eq!(flat::run_declared(&CHIPLETS, program.as_mut(), &mut memory), Ok(()), "{}", workload.name());
     }
 }
 
@@ -63,12 +83,12 @@ fn check_recorded(chiplets: u32) {
 }
 
 #[test]
-fn what_is_recorded_on_two_chiplets_covers_what_kernels_touch() {
+fn recordings_on_two_chiplets_cover_what_kernels_touch() {
     check_recorded(2);
 }
 
 #[test]
-fn what_is_recorded_on_four_chiplets_covers_what_kernels_touch() {
+fn recordings_on_four_chiplets_cover_what_kernels_touch() {
     check_recorded(4);
 }
 

@@ -1,26 +1,26 @@
-//! Do programs compute their references on machines of any shape? Under the protocols of several GPUs that keep caches coherent, on
-//! 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each, on 2 to 16 GPUs of the REC paper, and on 2 to 16 chiplets of the CPElide paper.
+//! Do programs compute their references on machines of any shape? Under the protocols of several GPUs that keep caches
+//! coherent, on 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each, on 2 to 16 GPUs of the REC paper, and on 2 to 16 chiplets
+//! of the CPElide paper.
 
 use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Values, find};
-use chorus_sim::frontend::HostMemory;
-use chorus_sim::{Settings, simulate_with};
-use chorus_system::{Scale, resolve};
-use chorus_workloads::Workload;
+use chorus_workloads::{Paper, Workload};
+
+use crate::run::cycles;
 
 /// GPUs and modules of each.
 const SHAPES: [(u32, u32); 12] =
     [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4)];
 
-/// How many GPUs the REC paper's workloads run on.
+/// Numbers of GPUs that the REC paper's workloads run on.
 const REC_GPUS: [u32; 4] = [2, 4, 8, 16];
 
 /// The machines of the CPElide paper, with 2 to 16 chiplets and with one that has everything.
 const CHIPLETS: [&str; 7] =
     ["cpelide-2", "cpelide", "cpelide-6", "cpelide-7", "cpelide-8", "cpelide-16", "cpelide-mono"];
 
-/// The workloads of a paper.
-fn workloads(paper: &str) -> Vec<&'static dyn Workload> {
-    chorus_workloads::workloads().filter(|workload| workload.source().contains(paper)).collect()
+/// The workloads that a paper measures.
+fn workloads(paper: Paper) -> Vec<&'static dyn Workload> {
+    chorus_workloads::workloads().filter(|workload| workload.papers().contains(&paper)).collect()
 }
 
 fn protocols() -> Vec<&'static dyn Protocol> {
@@ -30,25 +30,14 @@ fn protocols() -> Vec<&'static dyn Protocol> {
 }
 
 fn run_on_shape(system: &str, workload: &dyn Workload, protocol: &'static dyn Protocol, (gpus, gpms): (u32, u32)) {
-    run(system, &[format!("hierarchy.gpus={gpus}"), format!("hierarchy.gpms={gpms}")], workload, protocol);
-}
-
-fn run(system: &str, set: &[String], workload: &dyn Workload, protocol: &'static dyn Protocol) {
-    let config = resolve(system, Scale::Quick, set).unwrap().config;
-    let mut memory = HostMemory::default();
-    let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);
-    let settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
-    let name = format!("{} under {} on {system} {set:?}", workload.name(), protocol.name());
-    match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
-        Ok(run) => assert_eq!(run.check, Ok(()), "{name}"),
-        Err(error) => panic!("{name}: {error}"),
-    }
+    let shape = [format!("hierarchy.gpus={gpus}"), format!("hierarchy.gpms={gpms}")];
+    cycles(system, &shape, protocol, &[], workload);
 }
 
 /// One program on each shape, so that all shapes and protocols have their turn.
 #[test]
 fn results_are_right_on_a_sample_of_shapes_under_every_protocol() {
-    let (workloads, protocols) = (workloads("HMG"), protocols());
+    let (workloads, protocols) = (workloads(Paper::Hmg), protocols());
     assert_eq!(workloads.len(), 20);
     for (index, shape) in SHAPES.into_iter().enumerate() {
         run_on_shape("hmg", workloads[(index * 7) % workloads.len()], protocols[index % protocols.len()], shape);
@@ -58,7 +47,7 @@ fn results_are_right_on_a_sample_of_shapes_under_every_protocol() {
 /// Every program once, so that all directories and numbers of GPUs have their turn.
 #[test]
 fn results_of_the_rec_workloads_are_right_on_2_to_16_gpus_under_every_directory() {
-    let workloads = workloads("Ko et al., REC");
+    let workloads = workloads(Paper::Rec);
     assert_eq!(workloads.len(), 15);
     let directories = ["dir", "dir-hmg", "rec", "dir-ideal"].map(|name| find(name).unwrap());
     for (index, workload) in workloads.into_iter().enumerate() {
@@ -69,10 +58,10 @@ fn results_of_the_rec_workloads_are_right_on_2_to_16_gpus_under_every_directory(
 /// Every program once, so that all protocols and numbers of chiplets have their turn.
 #[test]
 fn results_of_the_cpelide_workloads_are_right_on_1_to_16_chiplets_under_every_protocol() {
-    let workloads = workloads("CPElide");
+    let workloads = workloads(Paper::CpElide);
     assert_eq!(workloads.len(), 24);
     let protocols = ["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"].map(|name| find(name).unwrap());
     for (index, workload) in workloads.into_iter().enumerate() {
-        run(CHIPLETS[index % CHIPLETS.len()], &[], workload, protocols[index % protocols.len()]);
+        cycles(CHIPLETS[index % CHIPLETS.len()], &[], protocols[index % protocols.len()], &[], workload);
     }
 }

@@ -23,17 +23,16 @@
 //! Arithmetic: 5 instructions for the node's number, its test, two addresses and the test of the flag; 3 before the loop;
 //! per arc 7: the loop's test and branch, three addresses, the test of the flag and the sum; in the second kernel 3 more.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
-use crate::graph::{Edge, Graph};
+use crate::graph::{self, Edge, Graph};
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// As in the original.
 const WAVES_PER_GROUP: u32 = 16;
@@ -41,22 +40,35 @@ const NODES_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const SOURCE: u32 = 0;
 /// The cost of a node that was never reached: -1 in the original.
 const UNREACHED: u32 = u32::MAX;
-/// Edges that the generator draws for a node: at least, and at most.
-const EDGES_MIN: u32 = 2;
-const EDGES_MAX: u32 = 4;
 
-/// Breadth-first search with masks.
-pub struct BfsRodinia;
+/// The workload `bfs-rodinia`.
+pub struct Bfs;
 
-/// Nodes. A node takes 24 bytes and its arcs 24: 0.4 MB, 1.6 MB and 6.3 MB. Eight levels or a few more take 0.2, 0.8 and 3.3
+/// A node takes 24 bytes and its arcs 24: 0.4 MB, 1.6 MB and 6.3 MB. Eight levels or a few more take 0.2, 0.8 and 3.3
 /// million line accesses.
-fn nodes(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 8 << 10,
-        Scale::Medium => 32 << 10,
-        Scale::Paper => 128 << 10,
-    }
-}
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new(
+        "nodes",
+        "nodes of the generated graph",
+        [8 << 10, 32 << 10, 128 << 10],
+        "CPElide paper, Table II: graph128k",
+    )
+    .range(1, 1 << 25),
+    SizeSpec::new(
+        "edges_min",
+        "least number of edges that are drawn for a node",
+        [2, 2, 2],
+        "Rodinia's graph generator",
+    )
+    .range(1, 64),
+    SizeSpec::new(
+        "edges_max",
+        "greatest number of edges that are drawn for a node",
+        [4, 4, 4],
+        "Rodinia's graph generator",
+    )
+    .range(1, 64),
+];
 
 #[derive(Clone, Copy)]
 struct Data {
@@ -204,19 +216,20 @@ fn search_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram
     search(&graph.undirected(), memory)
 }
 
-/// A graph as Rodinia's generator makes them.
-fn draw(nodes: u32, seed: u64) -> Graph {
+/// A graph as Rodinia's generator makes them: every node gets so many edges to nodes anywhere.
+fn draw(nodes: u32, edges_per_node: RangeInclusive<u32>, seed: u64) -> Graph {
+    let (least, most) = edges_per_node.into_inner();
     let mut generator = SplitMix64::new(seed);
     let mut edges = Vec::new();
     for from in 0..nodes {
-        for _ in 0..EDGES_MIN + generator.below(EDGES_MAX - EDGES_MIN + 1) {
+        for _ in 0..least + generator.below(most - least + 1) {
             edges.push(Edge { from, to: generator.below(nodes), weight: 1 });
         }
     }
     Graph::from_edges(nodes, &edges, false)
 }
 
-impl Workload for BfsRodinia {
+impl Workload for Bfs {
     fn name(&self) -> &'static str {
         "bfs-rodinia"
     }
@@ -241,8 +254,24 @@ impl Workload for BfsRodinia {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (BFS); Rodinia bfs (Che et al., IISWC 2009)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (nodes, least, most) = (sizes.get("nodes"), sizes.get("edges_min"), sizes.get("edges_max"));
+        if least > most {
+            return Some(format!("edges_min = {least} is greater than edges_max = {most}"));
+        }
+        let (edges, accepted) = (u64::from(nodes) * u64::from(most), graph::EDGES_MAX);
+        (edges > accepted.into()).then(|| {
+            format!("nodes = {nodes} with edges_max = {most} may be {edges} edges; at most {accepted} are accepted")
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        search(&draw(nodes(sizes.scale()), seed), memory)
+        let edges_per_node = sizes.get("edges_min")..=sizes.get("edges_max");
+        search(&draw(sizes.get("nodes"), edges_per_node, seed), memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {
@@ -282,7 +311,7 @@ mod tests {
     #[test]
     fn a_generated_graph_has_six_arcs_per_node_and_few_levels() {
         for seed in 1..4 {
-            let graph = draw(nodes(Scale::Quick), seed);
+            let graph = draw(8192, 2..=4, seed);
             let arcs_per_node = f64::from(graph.arcs()) / f64::from(graph.nodes());
             assert!((5.9..6.1).contains(&arcs_per_node), "{arcs_per_node}");
             let levels = graph.distances(SOURCE).into_iter().flatten().max();
@@ -292,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_arcs_of_chiplets_follow_each_other_and_are_all() {
-        let graph = draw(nodes(Scale::Quick), 1);
+        let graph = draw(8192, 2..=4, 1);
         for count in [1, 4, 7, 16] {
             let work_groups = graph.nodes().div_ceil(NODES_PER_GROUP);
             let arcs = (0..count).map(|index| arcs_of(Share { index, count, work_groups }, graph.offsets()));

@@ -1,29 +1,34 @@
 //! Are results what they were when they were recorded? Making the simulator faster must not change a single count.
 //!
-//! `golden.txt` has one line per run: its name, cycles, a hash of every metric of the run and of each of its kernels, and a few metrics in
-//! the clear, so that a difference can be understood. `CHORUS_UPDATE_GOLDEN=1` records the results anew.
+//! `golden.txt` has one line per run: its name, cycles, a hash of every metric of the run and of each of its kernels, and
+//! a few metrics in the clear, so that a difference can be understood. This records the results anew:
+//!
+//!     CHORUS_UPDATE_GOLDEN=1 cargo test -p chorus-workloads --test all golden
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
 use chorus_sim::frontend::{HostMemory, Program};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Metrics, Settings, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
-use chorus_workloads::workloads;
+use chorus_workloads::{Workload, workloads};
 
 const SEED: u64 = 1;
-/// One machine with what is recorded of it.
+
+/// One machine with the runs that are recorded on it.
 struct Recorded {
     system: &'static str,
     protocols: &'static [&'static str],
-    /// What runs under every protocol.
+    /// Workloads that run under every protocol.
     sample: &'static [&'static str],
-    /// What runs under `all_under` as well.
+    /// Workloads that run only under the protocols of `all_under`.
     others: &'static [&'static str],
     all_under: &'static [&'static str],
-    /// The synthetic programs, on the large machine, where lines are recalled all the time.
+    /// Synthetic programs that run at paper scale, where lines are recalled all the time.
     patterns: &'static [Pattern],
 }
 
@@ -148,61 +153,91 @@ fn line(name: &str, run: &Simulated) -> String {
     line
 }
 
-fn run(
-    system: &str,
-    name: &str,
-    scale: Scale,
-    protocol: &'static dyn Protocol,
-    fences: bool,
-    prepare: impl FnOnce(&mut HostMemory) -> Box<dyn Program>,
-) -> String {
-    let config = resolve(system, scale, &[]).unwrap().config;
-    let mut memory = HostMemory::default();
-    let mut program = prepare(&mut memory);
-    let name = format!("{name}/{}", protocol.name());
-    let settings = Settings { fences, ..Settings::defaults(protocol) };
-    let run = simulate_with(&config, protocol, settings, program.as_mut(), memory).unwrap();
-    assert_eq!(run.check, Ok(()), "{name}");
-    line(&name, &run)
+/// A program of a recorded run.
+#[derive(Clone, Copy)]
+enum Subject {
+    Workload(&'static dyn Workload),
+    Synthetic(Pattern),
 }
 
-/// Every run, the machines in turn, protocol by protocol.
-fn results() -> String {
-    let mut lines = Vec::new();
+/// One recorded run.
+#[derive(Clone, Copy)]
+struct Run {
+    system: &'static str,
+    protocol: &'static dyn Protocol,
+    subject: Subject,
+}
+
+impl Run {
+    /// Makes the run and describes it in one line.
+    fn result(self) -> String {
+        let mut memory = HostMemory::default();
+        let (name, scale, fences, mut program): (_, _, _, Box<dyn Program>) = match self.subject {
+            Subject::Workload(workload) => {
+                let program = workload.prepare(&workload.sizes_at(Scale::Quick), SEED, &mut memory);
+                (workload.name(), Scale::Quick, workload.communicates(), program)
+            }
+            Subject::Synthetic(pattern) => {
+                (pattern.name(), Scale::Paper, true, Box::new(Synthetic::new(pattern, 96, 12, &mut memory)))
+            }
+        };
+        let config = resolve(self.system, scale, &[]).unwrap().config;
+        let name = format!("{name}/{}", self.protocol.name());
+        let settings = Settings { fences, ..Settings::defaults(self.protocol) };
+        let run = simulate_with(&config, self.protocol, settings, program.as_mut(), memory).unwrap();
+        assert_eq!(run.check, Ok(()), "{name}");
+        line(&name, &run)
+    }
+}
+
+/// Every recorded run, the machines in turn, protocol by protocol.
+fn runs() -> Vec<Run> {
+    let mut runs = Vec::new();
     for machine in &RECORDED {
         for protocol in PROTOCOLS.iter().copied().filter(|protocol| machine.protocols.contains(&protocol.name())) {
             let all = machine.all_under.contains(&protocol.name());
-            for workload in workloads().filter(|workload| {
+            let chosen = workloads().filter(|workload| {
                 let name = workload.name();
                 machine.sample.contains(&name) || (all && machine.others.contains(&name))
-            }) {
-                if !workload.communicates() || protocol.promises().contains(&Promise::Communication) {
-                    let prepare =
-                        |memory: &mut HostMemory| workload.prepare(&workload.sizes_at(Scale::Quick), SEED, memory);
-                    let fences = workload.communicates();
-                    lines.push(run(machine.system, workload.name(), Scale::Quick, protocol, fences, prepare));
-                }
-            }
-            for &pattern in machine.patterns {
-                let prepare =
-                    |memory: &mut HostMemory| -> Box<dyn Program> { Box::new(Synthetic::new(pattern, 96, 12, memory)) };
-                lines.push(run(machine.system, pattern.name(), Scale::Paper, protocol, true, prepare));
-            }
+            });
+            let kept = chosen
+                .filter(|workload| !workload.communicates() || protocol.promises().contains(&Promise::Communication));
+            let patterns = machine.patterns.iter().map(|&pattern| Subject::Synthetic(pattern));
+            let subjects = kept.map(Subject::Workload).chain(patterns);
+            runs.extend(subjects.map(|subject| Run { system: machine.system, protocol, subject }));
         }
     }
-    lines.join("\n") + "\n"
+    runs
+}
+
+/// The lines of all runs, which share the processor's cores.
+fn results() -> Vec<String> {
+    let runs = runs();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let taken = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let taken = taken.take_while(|&index| index < runs.len());
+        taken.map(|index| (index, runs[index].result())).collect::<Vec<(usize, String)>>()
+    };
+    let mut lines: Vec<(usize, String)> = thread::scope(|scope| {
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    lines.sort_unstable();
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 #[test]
 fn results_are_those_recorded() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/golden.txt");
     let results = results();
     if std::env::var_os("CHORUS_UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &results).unwrap();
+        std::fs::write(&path, results.join("\n") + "\n").unwrap();
     }
     let recorded = std::fs::read_to_string(&path).unwrap();
-    for (now, then) in results.lines().zip(recorded.lines()) {
+    for (now, then) in results.iter().zip(recorded.lines()) {
         assert_eq!(now, then);
     }
-    assert_eq!(results.lines().count(), recorded.lines().count(), "another number of runs");
+    assert_eq!(results.len(), recorded.lines().count(), "another number of runs");
 }

@@ -1,31 +1,15 @@
-//! Do programs compute their references under the variants that protocols offer as parameters, and on the variants of a machine?
+//! Do programs compute their references under the variants that protocols offer as parameters, and on the variants of a
+//! machine?
 
 use chorus_protocol::registry;
-use chorus_sim::frontend::HostMemory;
-use chorus_sim::{Settings, simulate_with};
-use chorus_system::{Scale, resolve};
+
+use crate::run::cycles;
 
 /// Runs a workload and returns its cycles.
 fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], workload: &str) -> u64 {
-    let name = format!("{workload} under {protocol} with {parameters:?} on {system} with {set:?}");
     let overrides: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
-    let config = resolve(system, Scale::Quick, &overrides).unwrap().config;
-    let workload = chorus_workloads::find(workload).unwrap();
-    let protocol = registry::find(protocol).unwrap();
-    let mut settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
-    for (key, value) in parameters {
-        let index = protocol.parameters().iter().position(|spec| spec.key == *key).unwrap();
-        settings.parameters.set(index, *value);
-    }
-    let mut memory = HostMemory::default();
-    let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);
-    match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
-        Ok(run) => {
-            assert_eq!(run.check, Ok(()), "{name}");
-            run.cycles
-        }
-        Err(error) => panic!("{name}: {error}"),
-    }
+    let (protocol, workload) = (registry::find(protocol).unwrap(), chorus_workloads::find(workload).unwrap());
+    cycles(system, &overrides, protocol, parameters, workload)
 }
 
 #[test]

@@ -1,0 +1,18 @@
+//! Whole programs on whole machines, and kernels held to what they declare.
+//!
+//! | file | question |
+//! |---|---|
+//! | `golden.rs` | are statistics what they were? |
+//! | `annotations.rs` | do kernels touch what they declare and nothing else? |
+//! | `roll_over.rs` | are results right when counters roll over again and again? |
+//! | `several_gpus.rs` | are results right on every shape of machine? |
+//! | `variants.rs` | are results right under the variants of protocols and machines? |
+//!
+//! All of it is one test binary, since each binary is linked with the whole simulator. `run.rs` makes the runs.
+
+mod annotations;
+mod golden;
+mod roll_over;
+mod run;
+mod several_gpus;
+mod variants;
