@@ -13,15 +13,15 @@
 //! Sharing: everything. A particle belongs to eight springs, each of which another work-group applies, usually on
 //! another compute unit and sometimes at the same time. So particles are locked in pairs (`pair_locks.rs`), and are
 //! read and written under their locks through coherent memory. A particle is a structure of four words, x, y, z and the
-//! inverse mass. What work-groups exchange is volatile in CUDA, so a structure is read word by word: each of the four
-//! loads touches the same lines, which a private cache fetches once. The inverse mass never changes and is read before
-//! the lock is taken, so a line may well be cached when somebody else moves its particles.
+//! inverse mass. Data that work-groups exchange is volatile in CUDA, so a structure is read word by word: each of the
+//! four loads touches the same lines, which a private cache fetches once. The inverse mass never changes and is read
+//! before the lock is taken, so a line may well be cached when another work-item moves its particles.
 //!
-//! The order in which springs meet at a particle is a race, and results differ with it. What every order must keep:
-//! positions are whole numbers (4,096 to the distance of two particles) and a spring adds to one particle exactly what
-//! it takes from the other, or from a pin, which counts what it has held. So the sums of the positions and of the
-//! pins' pulls are the same before and after, to the last bit, and one update that is lost or built on an old value
-//! shows. Pins stay where they are, locks end up free, and springs are nearer to their lengths than they were.
+//! The order in which springs meet at a particle is a race, and results differ with it. Some things hold in every
+//! order. Positions are whole numbers, with 4,096 units between two particles. A spring adds to one particle exactly as
+//! much as it takes from the other, or from a pin, which counts the pull that it has held. So the sum of all positions
+//! and pulls is the same before and after, to the last bit, and an update that is lost or built on an old value shows.
+//! Pins stay where they are, locks end up free, and springs are nearer to their lengths than they were.
 //!
 //! Left out: the other kernels of a frame (integration, collision, normals), and springs that bend.
 //!
@@ -30,15 +30,15 @@
 //! factor, 3 products and 3 conversions, and 6 multiply-adds; 3 more where a pin is involved.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::pair_locks::PairLocks;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 8;
+const ITEMS_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 20;
 /// Units between two particles of the cloth at rest.
 const SPACING: i32 = 4096;
@@ -49,10 +49,9 @@ const INVERSE_MASS: u32 = 3;
 /// Marks an empty place in the list of springs.
 const NO_PARTICLE: u32 = u32::MAX;
 
-/// Cloth physics.
-pub struct Cl;
+pub(crate) struct Cl;
 
-/// The cloth and how often each spring is applied.
+/// A cloth, and the number of times that each spring is applied.
 #[derive(Clone, Copy)]
 struct Mesh {
     columns: u32,
@@ -60,16 +59,17 @@ struct Mesh {
     iterations: u32,
 }
 
-/// Particles, their locks and the list of springs take 0.9 MB and 3.3 MB. A wavefront takes 84 line accesses if it
-/// never fails to lock, so an iteration takes 0.13 and 0.5 million; 6 take 1.5 million at medium scale. A batch fills
-/// whole work-groups.
-fn mesh(scale: Scale) -> Mesh {
-    match scale {
-        Scale::Quick => Mesh { columns: 160, rows: 80, iterations: 3 },
-        Scale::Medium => Mesh { columns: 192, rows: 128, iterations: 6 },
-        Scale::Paper => Mesh { columns: 256, rows: 192, iterations: 8 },
-    }
-}
+/// Particles, their locks and the list of springs take 0.9 MB at quick scale and 3.3 MB at paper scale. A wavefront
+/// takes 84 line accesses if it never fails to lock, so an iteration takes 0.13 million at quick scale and 0.5 million
+/// at paper scale; the 6 iterations of medium scale take 1.5 million. At every scale a batch of springs fills whole
+/// work-groups.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("columns", "particles in a row of the cloth", [160, 192, 256], UNPRINTED).range(8, 4096),
+    SizeSpec::new("rows", "rows of particles, the pinned one among them", [80, 128, 192], UNPRINTED).range(4, 4096),
+    SizeSpec::new("iterations", "times that every spring is applied", [3, 6, 8], UNPRINTED).range(1, 1000),
+];
+const UNPRINTED: &str =
+    "chosen: the TC paper prints no input; a cloth of 3.3 MB, more than the caches of its machine hold";
 
 /// A spring between two particles, the first of which comes earlier in memory.
 #[derive(Clone, Copy)]
@@ -84,6 +84,10 @@ impl Spring {
 }
 
 impl Mesh {
+    fn of(sizes: &Sizes) -> Mesh {
+        Mesh { columns: sizes.get("columns"), rows: sizes.get("rows"), iterations: sizes.get("iterations") }
+    }
+
     fn particles(&self) -> usize {
         (self.columns * self.rows) as usize
     }
@@ -93,9 +97,9 @@ impl Mesh {
         self.columns as usize
     }
 
-    /// Places in the list of springs: every particle begins four.
+    /// Work-groups that take one spring per work-item. Every particle begins four springs.
     fn work_groups(&self) -> u32 {
-        4 * self.columns * self.rows / (WAVES_PER_GROUP * LANES as u32)
+        (4 * self.columns * self.rows).div_ceil(ITEMS_PER_GROUP)
     }
 
     /// The spring from a particle to the one `right` columns to its right and `down` rows below, if both exist and one
@@ -112,8 +116,8 @@ impl Mesh {
         Spring { first: at(column, row), second: at(other_column, other_row), rest: rest as u32 }
     }
 
-    /// The list of springs. Those within a row share particles along it, all others from row to row, so every other
-    /// one makes a batch.
+    /// The list of springs, batch by batch. Springs within a row share particles along the row and all others share
+    /// them from row to row, so every other spring makes a batch. Empty places fill the last work-group.
     fn springs(&self) -> Vec<Spring> {
         let mut springs = Vec::new();
         for (to, odd) in [(1, 0), (0, 1), (1, 1), (-1, 1)].into_iter().flat_map(|to| [(to, 0), (to, 1)]) {
@@ -124,11 +128,12 @@ impl Mesh {
                 springs.extend(columns.map(|column| self.spring((column, row), to)));
             }
         }
+        springs.resize((self.work_groups() * ITEMS_PER_GROUP) as usize, Spring::NONE);
         springs
     }
 }
 
-/// Where everything lies in memory.
+/// The buffers of a cloth.
 #[derive(Clone, Copy)]
 struct Cloth {
     /// The particles of each spring, and its length at rest.
@@ -137,13 +142,13 @@ struct Cloth {
     rest: Buf<u32>,
     /// Position and inverse mass (1, or 0 for a pin) of each particle.
     particles: Buf<i32>,
-    /// What each pin has held against, laid out like a particle.
+    /// The pull that each pin has held against, laid out like a particle.
     pulls: Buf<i32>,
     locks: PairLocks,
 }
 
-/// How far particles of inverse mass 1 must move towards each other, whole units, by `between` and the length at rest.
-/// Truncation never moves them too far.
+/// The way in whole units that particles of inverse mass 1 must move towards each other, from the vector `between` them
+/// and the length at rest. Truncation never moves them too far.
 fn correction(between: [i32; 3], rest: u32, inverse_mass: i32) -> [i32; 3] {
     let [x, y, z] = between.map(|component| component as f32);
     let factor = (1.0 - rest as f32 / (x * x + y * y + z * z).sqrt()) / inverse_mass as f32;
@@ -155,7 +160,7 @@ struct Springs {
     first: Lanes<u32>,
     second: Lanes<u32>,
     rest: Lanes<u32>,
-    /// Of the first particle and of the second.
+    /// The inverse masses of the first and the second particle.
     inverse_mass: [Lanes<i32>; 2],
 }
 
@@ -209,7 +214,7 @@ impl Cloth {
         }
     }
 
-    /// Adds to what pins have held against; their locks are held.
+    /// Adds corrections to the pulls of pins whose locks are held.
     async fn pull(&self, w: &Wave, pinned: Mask, at: [Lanes<u32>; 3], by: [Lanes<i32>; 3]) {
         let old = w.join_all(at.map(|at| w.load_where(pinned, self.pulls, at))).await;
         w.alu(3).await;
@@ -219,12 +224,12 @@ impl Cloth {
     }
 }
 
-/// Where a word of a particle lies. Empty places of the list give a word that no lane touches.
+/// The place of a word of a particle. Empty places of the list give a word that no lane touches.
 fn word_of(particle: Lanes<u32>, word: u32) -> Lanes<u32> {
     particle.map(|particle| particle.wrapping_mul(PARTICLE_WORDS) + word)
 }
 
-/// What every order of updates keeps.
+/// The sums and the bound that hold after any order of updates.
 struct Invariants {
     mesh: Mesh,
     cloth: Cloth,
@@ -254,7 +259,7 @@ impl Invariants {
         })
     }
 
-    /// How far springs are from their lengths, added up.
+    /// The sum of all differences between a spring's length and its length at rest.
     fn strain(&self, memory: &HostMemory) -> f64 {
         let particles = memory.read(self.cloth.particles);
         let position = |particle: u32| &particles[(particle * PARTICLE_WORDS) as usize..][..3];
@@ -327,8 +332,12 @@ impl Workload for Cl {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        lay_out(mesh(sizes.scale()), seed, memory).1
+        lay_out(Mesh::of(sizes), seed, memory).1
     }
 }
 
@@ -359,6 +368,7 @@ fn lay_out(mesh: Mesh, seed: u64, memory: &mut HostMemory) -> (Cloth, HostProgra
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::{Program, flat};
+    use chorus_system::Scale;
 
     use super::*;
 
@@ -375,10 +385,10 @@ mod tests {
 
     #[test]
     fn springs_of_a_batch_share_no_particle() {
-        for mesh in Scale::ALL.map(mesh).into_iter().chain([SMALL]) {
+        for mesh in Scale::ALL.map(|scale| Mesh::of(&Cl.sizes_at(scale))).into_iter().chain([SMALL]) {
             let springs = mesh.springs();
             let batch = mesh.particles() / 2;
-            assert_eq!((springs.len(), batch % (WAVES_PER_GROUP as usize * LANES)), (8 * batch, 0));
+            assert_eq!((springs.len(), batch % ITEMS_PER_GROUP as usize), (8 * batch, 0));
             for springs in springs.chunks(batch) {
                 let mut used = vec![false; mesh.particles()];
                 let ends = springs.iter().filter(|spring| spring.rest > 0).flat_map(|s| [s.first, s.second]);

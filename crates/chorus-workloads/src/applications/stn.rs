@@ -7,29 +7,27 @@
 //! y and z over the whole of x.
 //!
 //! Sharing: a node's new value is read by the work-groups of the adjacent tiles in the next step, through coherent
-//! memory, in the lines that they already cached two steps before. Within a step neighbouring nodes share most of what
-//! they read, so private caches matter. Two fields take turns: the one that holds the values before the current ones is
-//! overwritten with the next.
+//! memory, in the lines that they already cached two steps before. Within a step neighbouring nodes read mostly the
+//! same words, so private caches matter. Two fields take turns: the older one is overwritten with the next values.
 //!
 //! Left out: the source wavelet, absorbing boundaries and the recording of traces, each of which touches few nodes.
 //! Outside the grid the field is zero: a halo of four rows, four planes and a line of words that is stored and read
 //! like any other.
 //!
-//! All work-groups must be resident at once, as the barrier demands: 32 on the 8 compute units of the quick scale and
-//! 64 on the 16 of the paper's. A work-group takes 8 wavefronts and 8 x 32 x 20 registers, so a compute unit holds 6.
+//! All work-groups must be resident at once, as the barrier demands: 32 on the 8 compute units of quick scale and 64 on
+//! the 16 of paper scale. A work-group takes 8 wavefronts and 8 x 32 x 20 registers, so a compute unit holds 6.
 //!
 //! Arithmetic, per row segment of 32 nodes: 8 instructions turn a segment number into addresses and advance the loop; 1
 //! multiplication starts the Laplacian; per distance 5 additions and 1 fused multiply-add; 2 fused multiply-adds
 //! advance the field. Neighbours lie at constant distances, which load instructions take as immediate offsets.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
-use chorus_system::Scale;
 
 use crate::fast_barrier::FastBarrier;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 20;
@@ -44,10 +42,9 @@ const ROW_HALO: u32 = LANES as u32;
 const CENTRE_WEIGHT: f32 = -205.0 / 72.0;
 const WEIGHTS: [f32; RADIUS as usize] = [8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0];
 
-/// Wave propagation.
-pub struct Stn;
+pub(crate) struct Stn;
 
-/// The grid and how it is cut into tiles.
+/// A grid, its tiles and the time steps.
 #[derive(Clone, Copy)]
 struct Grid {
     nodes_x: u32,
@@ -58,18 +55,37 @@ struct Grid {
     steps: u32,
 }
 
-/// Two fields with their halo and the velocities: 1.4 MB and 4.8 MB. A segment and step takes 36 line accesses (16 of
-/// them along x, where 32 shifted words lie in two lines), so 0.6 and 2.9 million in all. The medium
-/// scale has the grid of the paper's and the steps of quick: 2.4 million.
-fn grid(scale: Scale) -> Grid {
-    match scale {
-        Scale::Quick => Grid { nodes_x: 64, nodes_y: 32, nodes_z: 32, tile_y: 8, tile_z: 4, steps: 8 },
-        Scale::Medium => Grid { nodes_x: 64, nodes_y: 64, nodes_z: 64, tile_y: 8, tile_z: 8, steps: 8 },
-        Scale::Paper => Grid { nodes_x: 64, nodes_y: 64, nodes_z: 64, tile_y: 8, tile_z: 8, steps: 10 },
-    }
-}
+/// Two fields with their halo and the velocities take 1.4 MB at quick scale and 4.8 MB at paper scale. A segment takes
+/// 36 line accesses per step, 16 of them along x, where 32 shifted words lie in two lines. That makes 0.6 million at
+/// quick scale and 2.9 million at paper scale. Medium scale has the grid of paper scale and the steps of quick scale:
+/// 2.4 million.
+static SIZES: [SizeSpec; 6] = [
+    SizeSpec::new("nodes_x", "nodes of the grid along x", [64, 64, 64], UNPUBLISHED).range(32, 512).multiple_of(32),
+    SizeSpec::new("nodes_y", "nodes of the grid along y", [32, 64, 64], UNPUBLISHED).range(1, 256),
+    SizeSpec::new("nodes_z", "nodes of the grid along z", [32, 64, 64], UNPUBLISHED).range(1, 256),
+    SizeSpec::new("tile_y", "nodes of a work-group's tile along y", [8, 8, 8], RESIDENT).range(1, 256),
+    SizeSpec::new("tile_z", "nodes of a work-group's tile along z", [4, 8, 8], RESIDENT).range(1, 256),
+    SizeSpec::new("steps", "time steps", [8, 8, 10], "chosen: few, since every step accesses the same").range(1, 1000),
+];
+const UNPUBLISHED: &str =
+    "chosen: the program is not published; 4.8 MB are more than the caches of the TC paper's machine hold";
+const RESIDENT: &str = "chosen: 64 work-groups, four for each of the TC paper's 16 compute units";
+
+/// Work-groups that 16 compute units of the TC paper hold at once, with 48 wavefronts each.
+const WORK_GROUPS_MAX: u32 = 96;
 
 impl Grid {
+    fn of(sizes: &Sizes) -> Grid {
+        Grid {
+            nodes_x: sizes.get("nodes_x"),
+            nodes_y: sizes.get("nodes_y"),
+            nodes_z: sizes.get("nodes_z"),
+            tile_y: sizes.get("tile_y"),
+            tile_z: sizes.get("tile_z"),
+            steps: sizes.get("steps"),
+        }
+    }
+
     fn nodes(&self) -> u32 {
         self.nodes_x * self.nodes_y * self.nodes_z
     }
@@ -78,7 +94,7 @@ impl Grid {
         (self.nodes_y / self.tile_y) * (self.nodes_z / self.tile_z)
     }
 
-    /// Distance of neighbours in x, y and z.
+    /// The distances in words between neighbours in x, y and z.
     fn strides(&self) -> [u32; 3] {
         let row = self.nodes_x + ROW_HALO;
         [1, row, row * (self.nodes_y + 2 * RADIUS)]
@@ -90,13 +106,13 @@ impl Grid {
         plane * (self.nodes_z + 2 * RADIUS) + ROW_HALO
     }
 
-    /// Where a node lies in a field.
+    /// The place of a node in a field.
     fn field_index(&self, x: u32, y: u32, z: u32) -> u32 {
         let [_, row, plane] = self.strides();
         (z + RADIUS) * plane + (y + RADIUS) * row + ROW_HALO + x
     }
 
-    /// Where a node lies in an array without halo.
+    /// The place of a node in an array without halo.
     fn node_index(&self, x: u32, y: u32, z: u32) -> u32 {
         (z * self.nodes_y + y) * self.nodes_x + x
     }
@@ -117,7 +133,7 @@ impl Grid {
     }
 }
 
-/// Adds what the six neighbours at one distance contribute to the Laplacian.
+/// Adds the contribution of the six neighbours at one distance to the Laplacian.
 fn add_distance(laplacian: f32, weight: f32, n: [f32; 6]) -> f32 {
     laplacian + weight * (((n[0] + n[1]) + (n[2] + n[3])) + (n[4] + n[5]))
 }
@@ -168,7 +184,7 @@ async fn propagate(w: Wave, grid: Grid, fields: [Buf<f32>; 2], velocities: Buf<f
     }
 }
 
-/// The same steps on the host: both fields as the last step leaves them.
+/// Makes all steps on the host and returns both fields as the last step leaves them.
 fn reference(grid: &Grid, mut fields: [Vec<f32>; 2], velocities: &[f32]) -> [Vec<f32>; 2] {
     let strides = grid.strides();
     for time in 0..grid.steps as usize {
@@ -225,8 +241,30 @@ impl Workload for Stn {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let grid = Grid::of(sizes);
+        for (axis, nodes, tile) in [("y", grid.nodes_y, grid.tile_y), ("z", grid.nodes_z, grid.tile_z)] {
+            if !nodes.is_multiple_of(tile) {
+                return Some(format!(
+                    "nodes_{axis} is {nodes} and tile_{axis} is {tile}: nodes_{axis} must be a multiple of tile_{axis}"
+                ));
+            }
+        }
+        (grid.work_groups() > WORK_GROUPS_MAX).then(|| {
+            let [y, z] = [grid.nodes_y / grid.tile_y, grid.nodes_z / grid.tile_z];
+            format!(
+                "nodes_y / tile_y is {y} and nodes_z / tile_z is {z}: their product, the number of work-groups that must \
+                 be resident at once, may be at most {WORK_GROUPS_MAX}"
+            )
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let grid = grid(sizes.scale());
+        let grid = Grid::of(sizes);
         let mut generator = SplitMix64::new(seed);
         let mut field = || {
             let mut values = vec![0.0; grid.field_words() as usize];
@@ -236,7 +274,7 @@ impl Workload for Stn {
             values
         };
         let initial = [field(), field()];
-        // Below the limit of stability of this scheme, so that values neither vanish nor overflow.
+        // Velocities stay below the limit of stability of this scheme, so that values neither vanish nor overflow.
         let velocities: Vec<f32> = (0..grid.nodes()).map(|_| generator.between_f32(0.05, 0.15)).collect();
 
         let fields = [memory.alloc_from(&initial[0]), memory.alloc_from(&initial[1])];
@@ -254,9 +292,13 @@ impl Workload for Stn {
 
 #[cfg(test)]
 mod tests {
-    use chorus_system::{resolve, scales};
+    use chorus_system::{Scale, resolve, scales};
 
     use super::*;
+
+    fn grid(scale: Scale) -> Grid {
+        Grid::of(&Stn.sizes_at(scale))
+    }
 
     #[test]
     fn tiles_cover_every_node_once() {

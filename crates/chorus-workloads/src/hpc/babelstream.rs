@@ -1,53 +1,63 @@
 //! `babelstream`: the five kernels of STREAM on the same three arrays, round after round.
 //!
 //! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `BabelStream` with arrays of 524,288
-//! elements; BabelStream (Deakin, Price, Martineau and McIntosh-Smith, International Journal of Computational Science and
-//! Engineering 2018). A round is copy (c = a), mul (b = s c), add (c = a + b), triad (a = b + s c) and dot (a . b), with a
-//! work-item per element in work-groups of 1024. In dot a work-group adds up its products in local data and stores one
-//! sum; the host adds those.
+//! elements; BabelStream (Deakin, Price, Martineau and McIntosh-Smith, International Journal of Computational Science
+//! and Engineering 2018). A round is copy (c = a), mul (b = s c), add (c = a + b), triad (a = b + s c) and dot (a . b),
+//! with a work-item per element in work-groups of 1024. In dot a work-group adds up its products in local data and
+//! stores one sum; the host adds the sums.
 //!
-//! Sharing: none but a line of the sums where work-groups of a chiplet do not fill it. A work-group has the same elements in every kernel, so what one kernel leaves
-//! in a chiplet's L2 the next one reads there; the three arrays together fit the L2s.
+//! Sharing: none but a line of the sums where work-groups of a chiplet do not fill it. A work-group has the same
+//! elements in every kernel, so a kernel finds in a chiplet's L2 the elements that the kernel before has left there.
+//! The three arrays together fit the L2s.
 //!
 //! Elements are of double precision in the original. Here an element is two words, each of them a number of single
-//! precision: a wavefront touches the same four lines as with its 32 doubles, and does the arithmetic twice. A sum of dot has
-//! two words as well, one for the first words of all work-items and one for the second.
+//! precision: a wavefront touches the same four lines as with its 32 doubles, and does the arithmetic twice. A sum of
+//! dot has two words as well, one for the first words of all work-items and one for the second.
 //!
-//! Left out: the kernel that gives all elements of an array one value; the arrays hold random numbers from the beginning.
-//! There are fewer rounds than the original's 100. In dot there are as many work-groups as elements need, which is fewer
-//! than the original would launch on 240 CUs.
+//! Left out: the kernel that gives all elements of an array one value; the arrays hold random numbers from the
+//! beginning. There are fewer rounds than the original's 100. In dot there are as many work-groups as elements need,
+//! which is fewer than the original would launch on 240 CUs.
 //!
 //! Arithmetic: 4 instructions for index and addresses and 2 for the two words, one each; for dot the sums besides.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::lane_sum::{group_sum, store_group_sums};
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Wavefronts of a work-group, 1024 work-items as in the original.
 const WAVES_PER_GROUP: u32 = 32;
+const ELEMENTS_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const WORDS_PER_WAVE: u32 = 2 * LANES as u32;
 const WORDS_PER_GROUP: u32 = WAVES_PER_GROUP * WORDS_PER_WAVE;
 const WORDS_PER_SUM: u32 = 2;
-/// The original's factor.
+/// The factor that the original multiplies with.
 const SCALAR: f32 = 0.4;
 
-/// STREAM on a GPU.
-pub struct BabelStream;
+pub(crate) struct BabelStream;
 
-/// Work-groups and rounds. The arrays take 0.8 MB, 3.1 MB and Table II's 12.6 MB; a round takes 48 line accesses per
-/// wavefront: 0.25, 1.0 and 15.7 million in all.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (32, 5),
-        Scale::Medium => (128, 5),
-        Scale::Paper => (512, 20),
-    }
-}
+/// The arrays take 0.8 MB at quick scale, 3.1 MB at medium scale and Table II's 12.6 MB at paper scale. A round takes
+/// 48 line accesses per wavefront: 0.25, 1.0 and 15.7 million in all.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "elements",
+        "elements of each array, in work-groups of 1024",
+        [32_768, 131_072, 524_288],
+        "CPElide paper, Table II: 524,288",
+    )
+    .range(1024, 1 << 26)
+    .multiple_of(1024),
+    SizeSpec::new(
+        "iterations",
+        "rounds of the five kernels",
+        [5, 5, 20],
+        "chosen: a fifth of the original's 100, for time",
+    )
+    .range(1, 1000),
+];
 
 #[derive(Clone, Copy)]
 struct Arrays {
@@ -133,7 +143,7 @@ struct Reference {
 }
 
 impl Reference {
-    /// The kernels of a round but the last.
+    /// All kernels of a round except for the last, dot.
     fn round(&mut self) {
         for ((a, b), c) in self.a.iter_mut().zip(&mut self.b).zip(&mut self.c) {
             *c = *a;
@@ -184,8 +194,12 @@ impl Workload for BabelStream {
          BabelStream (Deakin et al., IJCSE 2018)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (work_groups, rounds) = size(sizes.scale());
+        let (work_groups, rounds) = (sizes.get("elements") / ELEMENTS_PER_GROUP, sizes.get("iterations"));
         let mut generator = SplitMix64::new(seed);
         let mut draw = || (0..work_groups * WORDS_PER_GROUP).map(|_| generator.unit_f32()).collect::<Vec<f32>>();
         let mut reference = Reference { a: draw(), b: draw(), c: draw() };

@@ -2,14 +2,16 @@
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (HPC_CoMD-xyz49: 49 x 49 x 49 unit cells); CoMD of
 //! the ExMatEx co-design centre, version 1.1, with its constants. Space is cut into link cells, here boxes, a little
-//! wider than the cutoff, with room for 64 atoms each in arrays per coordinate. A step is four kernels: `advance` kicks
-//! momenta by half a step, moves atoms, closes the gaps of those that leave their box and lists them; `redistribute`
-//! lets every box take what its neighbours list for it; `force` runs over the atoms of 27 boxes; `kick` completes the
-//! step of the momenta. A wavefront has one box, a lane one atom, as in CoMD's kernels with a thread per atom.
+//! wider than the cutoff, with room for 64 atoms each in arrays per coordinate. A step is four kernels. `advance` kicks
+//! momenta by half a step, moves atoms, lists those that leave their box and closes the gaps that they leave.
+//! `redistribute` lets every box take the atoms that its neighbours list for it. `force` runs over the atoms of 27
+//! boxes. `kick` completes the step of the momenta. A wavefront has one box, a lane one atom, as in CoMD's kernels with
+//! a thread per atom.
 //!
-//! Sharing: positions and numbers of atoms are written by the wavefront of their box and read by those of the 26 boxes
-//! around, after every step; four boxes in a row belong to a work-group, so most neighbours are in other work-groups,
-//! and those of the next layers often on other modules. Boundaries are periodic: the first boxes neighbour the last.
+//! Sharing: positions and numbers of atoms are written by the wavefront of their box and read by the wavefronts of the
+//! 26 boxes around, after every step. Four boxes in a row belong to a work-group, so most neighbours are in other
+//! work-groups, and neighbours in the next layers are often on other modules. Boundaries are periodic: the first boxes
+//! neighbour the last.
 //!
 //! Left out: the halo cells of other ranks (there is one rank, and atoms beyond a boundary are read where they lie),
 //! the sort of the atoms of a box by their number (they have a fixed order without), and sums of energies. Single
@@ -20,12 +22,11 @@
 //! the boundaries, 12 for the new box, 16 for the two lists. `redistribute`: 6 per box that lists anything. `kick`: 6.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave, Word};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 4;
 const REGISTERS_PER_ITEM: u32 = 32;
@@ -49,24 +50,25 @@ const SPEED: f32 = 0.005;
 /// Largest displacement per axis from the lattice at the start: a crystal hot enough that atoms change their box.
 const DISPLACEMENT: f32 = 0.35;
 
-/// Lennard-Jones dynamics.
-pub struct Comd;
+pub(crate) struct Comd;
 
-/// Unit cells in x, y and z, and steps. Boxes of the widths that result are 12 x 12 x 10 and 30 x 30 x 30, which take
-/// 4.5 MB and 105 MB (the paper's 313 MB hold double precision and halos). A box takes about 140 line accesses a step:
-/// 0.3 and 26 million in all. The medium scale has twice the cells of quick in x and in y.
-fn size(scale: Scale) -> ([u32; 3], u32) {
-    match scale {
-        Scale::Quick => ([20, 20, 17], 2),
-        Scale::Medium => ([40, 40, 17], 2),
-        Scale::Paper => ([49, 49, 49], 7),
-    }
-}
+/// There are 12 x 12 x 10 boxes at quick scale and 30 x 30 x 30 at paper scale. They take 4.5 MB and 105 MB; the
+/// paper's 313 MB hold double precision and halos. A box takes about 140 line accesses a step: 0.3 million in all at
+/// quick scale and 26 million at paper scale. Medium scale has twice the cells of quick scale in x and in y.
+///
+/// With five unit cells there are three boxes along an axis, so that all 26 neighbours of a box are different.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("cells_x", "unit cells of the crystal along x", [20, 40, 49], XYZ49).range(5, 160),
+    SizeSpec::new("cells_y", "unit cells of the crystal along y", [20, 40, 49], XYZ49).range(5, 160),
+    SizeSpec::new("cells_z", "unit cells of the crystal along z", [17, 17, 49], XYZ49).range(5, 160),
+    SizeSpec::new("steps", "time steps of four kernels each", [2, 2, 7], "chosen: few, for time").range(1, 100),
+];
+const XYZ49: &str = "HMG paper, Table III: HPC_CoMD-xyz49, 49 x 49 x 49 unit cells";
 
-/// How space is cut.
+/// The division of space into boxes.
 #[derive(Clone, Copy)]
 struct Space {
-    /// Edges of the whole.
+    /// The lengths of all boxes together along each axis.
     edges: [f32; 3],
     boxes: [u32; 3],
 }
@@ -90,7 +92,7 @@ impl Space {
         (z * self.boxes[1] + y) * self.boxes[0] + x
     }
 
-    /// The box in direction `number` from another, and how far the atoms there must be moved to lie beside it.
+    /// The box in direction `number` from another, and the shift that brings the atoms there beside it.
     fn around(&self, of: u32, number: usize) -> (u32, [f32; 3]) {
         let at = [of % self.boxes[0], of / self.boxes[0] % self.boxes[1], of / (self.boxes[0] * self.boxes[1])];
         let direction = [number % 3, number / 3 % 3, number / 9];
@@ -141,10 +143,10 @@ fn lennard_jones(squared: f32) -> Option<(f32, f32)> {
     Some((force, energy))
 }
 
-/// What an atom feels so far: a force and an energy.
+/// The sums of force and energy that an atom feels.
 type Feels = ([f32; 3], f32);
 
-/// Adds what one atom does to another, and says whether it does anything.
+/// Adds the force and the energy of one atom on another. Returns whether they are within the cutoff.
 #[inline]
 fn feel(feels: &mut Feels, own: [f32; 3], other: [f32; 3]) -> bool {
     let (x, y, z) = (own[0] - other[0], own[1] - other[1], own[2] - other[2]);
@@ -165,15 +167,15 @@ fn shifted(place: [f32; 3], shift: [f32; 3]) -> [f32; 3] {
 #[derive(Clone, Copy)]
 struct Data {
     space: Space,
-    /// Atoms of each box.
+    /// The number of atoms in each box.
     counts: Buf<u32>,
-    /// Per box 64 slots of each.
+    /// 64 slots per box in each of these.
     positions: [Buf<f32>; 3],
     momenta: [Buf<f32>; 3],
     forces: [Buf<f32>; 3],
     energies: Buf<f32>,
     numbers: Buf<u32>,
-    /// Atoms that leave each box, and 32 slots of what they take along and where they go.
+    /// The number of atoms that leave each box, and 32 slots per box with their data and destinations.
     leaving: Buf<u32>,
     leaving_positions: [Buf<f32>; 3],
     leaving_momenta: [Buf<f32>; 3],
@@ -202,9 +204,10 @@ impl Data {
     }
 }
 
-/// The box of a wavefront.
-fn own_box(w: &Wave) -> u32 {
-    w.work_group() * WAVES_PER_GROUP + w.id().wave
+/// The box of a wavefront. The last work-group may have more wavefronts than there are boxes left.
+fn own_box(w: &Wave, space: &Space) -> Option<u32> {
+    let own = w.work_group() * WAVES_PER_GROUP + w.id().wave;
+    (own < space.boxes()).then_some(own)
 }
 
 /// The atoms of a box, 32 at a time: their slots, and the lanes that have one.
@@ -231,9 +234,9 @@ fn packed(mask: Mask, first: u32) -> Lanes<u32> {
     Lanes::from_fn(|lane| first + (mask & Mask::first(lane)).count())
 }
 
-/// Half a step of the momenta and a step of the positions; sorts out the atoms that leave.
+/// Advances momenta by half a step and positions by a step, and lists the atoms that leave.
 async fn advance(w: Wave, data: Data) {
-    let own = own_box(&w);
+    let Some(own) = own_box(&w, &data.space) else { return };
     let count = w.load_one(data.counts, own).await;
     let (mut stayed, mut left) = (0, 0);
     for (at, mask) in batches(&w, own, count) {
@@ -275,7 +278,7 @@ async fn load_around<T: Word>(w: &Wave, data: &Data, from: Buf<T>, own: u32) -> 
 
 /// Takes in the atoms that the boxes around list for this one.
 async fn redistribute(w: Wave, data: Data) {
-    let own = own_box(&w);
+    let Some(own) = own_box(&w, &data.space) else { return };
     let leaving = load_around(&w, &data, data.leaving, own).await;
     let before = w.load_one(data.counts, own).await;
     let mut count = before;
@@ -304,7 +307,7 @@ async fn redistribute(w: Wave, data: Data) {
 
 /// The forces on the atoms of a box, from those of the 27 boxes around.
 async fn force(w: Wave, data: Data) {
-    let own = own_box(&w);
+    let Some(own) = own_box(&w, &data.space) else { return };
     let counts = load_around(&w, &data, data.counts, own).await;
     for (at, mask) in batches(&w, own, counts[AROUND / 2]) {
         let position = load_vector(&w, mask, data.positions, at).await;
@@ -334,7 +337,7 @@ async fn force(w: Wave, data: Data) {
 
 /// The second half of the step of the momenta.
 async fn kick(w: Wave, data: Data) {
-    let own = own_box(&w);
+    let Some(own) = own_box(&w, &data.space) else { return };
     let count = w.load_one(data.counts, own).await;
     for (at, mask) in batches(&w, own, count) {
         let momentum = load_vector(&w, mask, data.momenta, at).await;
@@ -407,7 +410,7 @@ impl Reference {
         }
     }
 
-    /// Moves all atoms; returns those that leave each box, in order.
+    /// Moves all atoms. Returns the atoms that leave each box, in order.
     fn advance(&mut self) -> Vec<Vec<Atom>> {
         self.kick();
         let space = self.space;
@@ -435,7 +438,7 @@ impl Reference {
         }
     }
 
-    /// One step; returns how many atoms changed their box.
+    /// Makes one step. Returns the number of atoms that changed their box.
     fn step(&mut self) -> usize {
         let leaving = self.advance();
         self.redistribute(&leaving);
@@ -444,7 +447,7 @@ impl Reference {
         leaving.iter().map(Vec::len).sum()
     }
 
-    /// Every word of every atom must be as in memory.
+    /// Checks every word of every atom in memory.
     fn check(&self, data: &Data, memory: &HostMemory) -> Result<(), Mismatch> {
         for (own, atoms) in self.boxes.iter().enumerate() {
             for (slot, atom) in (own * SLOTS as usize..).zip(atoms) {
@@ -477,12 +480,12 @@ fn store_atoms(reference: &Reference, data: &Data, memory: &mut HostMemory) {
     }
 }
 
-/// The steps of a crystal.
+/// The program that moves a crystal.
 fn program(unit_cells: [u32; 3], steps: u32, seed: u64, memory: &mut HostMemory) -> (HostProgram, Data) {
     let mut reference = Reference::new(unit_cells, seed);
     let data = Data::new(reference.space, memory);
     store_atoms(&reference, &data, memory);
-    let groups = reference.space.boxes() / WAVES_PER_GROUP;
+    let groups = reference.space.boxes().div_ceil(WAVES_PER_GROUP);
     let mut kernels = Vec::new();
     for _ in 0..steps {
         kernels.push(Kernel::new("advance", groups, WAVES_PER_GROUP, move |w| advance(w, data)));
@@ -524,9 +527,13 @@ impl Workload for Comd {
          section VI, Table III (CoMD); CoMD 1.1 (ExMatEx)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (unit_cells, steps) = size(sizes.scale());
-        program(unit_cells, steps, seed, memory).0
+        let unit_cells = ["cells_x", "cells_y", "cells_z"].map(|key| sizes.get(key));
+        program(unit_cells, sizes.get("steps"), seed, memory).0
     }
 }
 
@@ -537,14 +544,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_fill_whole_work_groups_are_wide_enough_and_have_room() {
-        for scale in Scale::ALL {
-            let (unit_cells, _) = size(scale);
-            let space = Space::new(unit_cells);
-            assert_eq!(space.boxes() % WAVES_PER_GROUP, 0, "{scale}");
-            assert!((0..3).all(|axis| space.edges[axis] / space.boxes[axis] as f32 >= CUTOFF), "{scale}");
-            let reference = Reference::new(unit_cells, 1);
-            assert!(reference.boxes.iter().all(|atoms| atoms.len() <= SLOTS as usize / 2), "{scale}");
+    fn boxes_are_wide_enough_and_have_room() {
+        for cells in (5..=20).chain([49, 160]) {
+            let space = Space::new([cells, 5, 5]);
+            assert!(space.boxes[0] >= 3 && space.edges[0] / space.boxes[0] as f32 >= CUTOFF, "{cells} cells");
+        }
+        for cells in 5..=20 {
+            let reference = Reference::new([cells; 3], 1);
+            assert!(reference.boxes.iter().all(|atoms| atoms.len() <= SLOTS as usize / 2), "{cells} cells");
         }
     }
 

@@ -7,15 +7,16 @@
 //! solves for the tiles below and beside it, `update` subtracts their products from all tiles further on.
 //!
 //! Sharing: within `panel`, the first work-group of each GPU factorises the diagonal tile for its GPU, publishes it 16
-//! rows at a time behind a .gpu-scoped release, and the work-groups of that GPU acquire the rows as they go. Which rows
-//! are out is one word per GPU, so no two GPUs synchronise within a kernel; they meet at kernel boundaries. In
+//! rows at a time behind a .gpu-scoped release, and the work-groups of that GPU acquire the rows as they go. One word
+//! per GPU counts the published rows, so no two GPUs synchronise within a kernel; they meet at kernel boundaries. In
 //! `update` every tile of the panel is read by a whole row or column of tiles: column tiles by all GPUs, row tiles by
 //! the GPU that owns the column.
 //!
 //! Left out: pivoting (the matrix is diagonally dominant and needs none), and the two triangular solves with a
 //! right-hand side, which touch every tile once more. Single precision.
 //!
-//! Nobody waits for a work-group that may not have started: the one waited for has the smallest number on its GPU.
+//! No work-group waits for one that may not have started: all wait for the work-group with the smallest number on their
+//! GPU.
 //!
 //! Arithmetic: per pivot 3 instructions for the loop, and per row 8 for a division, 1 to broadcast the multiplier and 2
 //! per 32 columns (select and fused multiply-add); per row of the triangular solve 2 per earlier row (broadcast and
@@ -23,14 +24,13 @@
 
 use chorus_protocol::access::Scope;
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// Rows and columns of a tile, and how many 32-word segments make a row.
+/// Rows and columns of a tile, and the number of 32-word segments in a row.
 const TILE: u32 = 64;
 const SEGMENTS: usize = TILE as usize / LANES;
 const TILE_WORDS: u32 = TILE * TILE;
@@ -49,23 +49,23 @@ const REGISTERS_PER_ITEM: u32 = 40;
 /// A row of a tile, in registers of a wavefront.
 type Row = [Lanes<f32>; SEGMENTS];
 
-/// LU factorisation.
-pub struct CuSolver;
+pub(crate) struct CuSolver;
 
-/// Tiles in x and in y: matrices of 768 and 3,264 rows, 2.4 MB and 43 MB. A step takes 512 line accesses per updated
-/// tile and about 400 per panel tile, so 0.3 and 24 million in all, and 1.3 million at medium scale. The paper's 1.6 GB
-/// would take thousands of millions.
-fn tiles(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 12,
-        Scale::Medium => 19,
-        Scale::Paper => 51,
-    }
-}
+/// The matrix takes 2.4 MB at quick scale and 43 MB at paper scale. A step takes 512 line accesses per updated tile and
+/// about 400 per panel tile: 0.3 million in all at quick scale, 1.3 million at medium scale and 24 million at paper
+/// scale. The paper's 1.6 GB would take thousands of millions.
+static SIZES: [SizeSpec; 1] = [SizeSpec::new(
+    "rows",
+    "rows and columns of the matrix",
+    [12 * 64, 19 * 64, 51 * 64],
+    "chosen: 43 MB of the 1.6 GB in Table III of the HMG paper, for time",
+)
+.range(64, 16_384)
+.multiple_of(64)];
 
 #[derive(Clone, Copy)]
 struct Data {
-    /// Tiles in x and in y.
+    /// The number of tiles in a row and in a column of the matrix.
     tiles: u32,
     /// The tiles in the order of the work-groups that own them, each row by row.
     matrix: Buf<f32>,
@@ -87,7 +87,7 @@ impl Data {
         (work_group % self.tiles, device + place * DEVICES)
     }
 
-    /// Tile columns of a device.
+    /// The number of tile columns that a device has.
     fn columns_of(&self, device: u32) -> u32 {
         (self.tiles + DEVICES - 1 - device) / DEVICES
     }
@@ -99,7 +99,7 @@ impl Data {
     }
 }
 
-/// Which row of a tile a wavefront keeps in its register row `index`: rows are dealt in turn, so that all wavefronts
+/// The row of a tile that a wavefront keeps in its register row `index`. Rows are dealt in turn, so that all wavefronts
 /// have work until the end.
 fn row_of(w: &Wave, index: usize) -> u32 {
     index as u32 * WAVES_PER_GROUP + w.id().wave
@@ -120,7 +120,7 @@ fn store_row(w: &Wave, to: Buf<f32>, tile: u32, row: u32, values: Row) {
     }
 }
 
-/// Local data holds one tile, row by row.
+/// Reads a row of the tile in local data, which lies there row by row.
 fn read_local_row(w: &Wave, row: u32) -> Row {
     elements(w, 0, row).map(|at| w.lds_read(Mask::ALL, at))
 }
@@ -151,7 +151,7 @@ fn eliminate(row: &mut Row, pivot: u32, pivot_row: &Row) {
     }
 }
 
-/// Instructions of [`eliminate`].
+/// The number of instructions that [`eliminate`] takes.
 const ELIMINATE_ALU: u32 = 8 + 1 + 2 * SEGMENTS as u32;
 
 /// The rows of a tile that a wavefront owns.
@@ -218,7 +218,7 @@ async fn acquire_chunk(
     copied
 }
 
-/// A tile below the diagonal: its product with the upper triangle is what it was.
+/// Solves for a tile below the diagonal: the product of the new tile and the upper triangle is the old tile.
 async fn solve_below(w: &Wave, data: Data, step: u32, tile: u32) {
     let mut rows = load_own_rows(w, data.matrix, tile).await;
     for chunk in 0..CHUNKS {
@@ -234,8 +234,8 @@ async fn solve_below(w: &Wave, data: Data, step: u32, tile: u32) {
     }
 }
 
-/// A tile beside the diagonal: the product of the lower triangle with it is what it was. Columns are independent, so
-/// one wavefront takes 32 of them; the others only copy the triangle.
+/// Solves for a tile beside the diagonal: the product of the lower triangle and the new tile is the old tile. Columns
+/// are independent, so one wavefront takes 32 of them; the others only copy the triangle.
 async fn solve_beside(w: &Wave, data: Data, step: u32, tile: u32) {
     let solves = (w.id().wave as usize) < SEGMENTS;
     let at = |row: u32| w.lane_ids() + (tile + row * TILE + w.id().wave * LANES as u32);
@@ -431,8 +431,12 @@ impl Workload for CuSolver {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        program(tiles(sizes.scale()), seed, memory)
+        program(sizes.get("rows") / TILE, seed, memory)
     }
 }
 
@@ -449,6 +453,11 @@ mod tests {
             let mut program = program(5, 7, &mut memory);
             assert_eq!(flat::run_on(gpus, &mut program, &mut memory), Ok(()), "{gpus} GPUs");
         }
+    }
+
+    #[test]
+    fn matrices_are_cut_into_whole_tiles() {
+        assert_eq!(SIZES[0].multiple_of, u64::from(TILE));
     }
 
     #[test]

@@ -2,38 +2,34 @@
 //!
 //! Source: CPElide paper (Dalmia, Kumar, Sinclair), Table II (HACC, `0.5 0.1 512 0.1 2 N 12 rcb`); HACC (Habib et al.,
 //! New Astronomy 2016) as CORAL-2's test of its force tree runs it. Particles are sorted into the leaves of a tree by
-//! recursive bisection of coordinates (RCB), so that those of a leaf are adjacent in space and in memory. Every leaf
-//! has a list of the leaves within reach, and its particles feel those of all of them: Newton's force, softened, less
+//! recursive bisection of coordinates (RCB), so that the particles of a leaf are adjacent in space and in memory. Every
+//! leaf has a list of the leaves within reach, whose particles attract its own. The force is Newton's, softened, less
 //! the part that a grid computes, a polynomial of the fifth degree in the squared distance, up to three grid cells
 //! away. Here a grid cell has one particle, and a leaf 32.
 //!
-//! Three kernels per step, as the sub-cycles of HACC have them: the particles move (stream), the forces of all leaves,
-//! and the change of velocities (kick). A work-group of four wavefronts computes one leaf, one particle per lane; the
-//! wavefronts share its list, hand the particles of each leaf on it out to their lanes through local data, and add up
-//! what they found.
+//! A step has three kernels, as in the sub-cycles of HACC: the particles move (stream), the forces of all leaves are
+//! computed (short range), and velocities change (kick). A work-group of four wavefronts computes one leaf, one
+//! particle per lane. The wavefronts share its list, hand out the particles of each leaf on it to their lanes through
+//! local data, and add up their sums.
 //!
-//! Reuse: positions are written by stream and read by the forces, by the chiplet that moved them and by those of
+//! Reuse: positions are written by stream and read by the forces, on the chiplet that moved them and on the chiplets of
 //! leaves nearby; the masses and the lists are only read, again in each step; accelerations and velocities stay with
 //! their chiplet.
 //!
 //! Left out: the construction of tree and lists, which HACC does on the host and which are kept for all steps; the
 //! long-range force. Table II's numbers are those of the test; how many particles they give is not printed.
 //!
-//! Sizes: particles take 48 bytes with their share of the lists: 0.4 MB and 8192 of them at quick scale, 0.4 million
-//! line accesses in 4 steps; four times as many at medium and 16 times as many at paper scale, with 12 steps.
-//!
 //! Arithmetic: 6 instructions per component to move or to kick; per pair of particles 6 for distance and square, 3 for
 //! the test of the reach, 4 for the inverse of the third power, 6 for polynomial and difference, 4 for mass and force.
 
 use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::shares::scaled;
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const LANES_U32: u32 = LANES as u32;
 const WAVES_PER_GROUP: u32 = 4;
@@ -45,26 +41,30 @@ const LOCAL_WORDS: u32 = 4 * LANES_U32;
 const AT_ONCE: usize = 4;
 const PAIR_ALU: u32 = 23;
 
-/// How far the short-range force reaches, in grid cells, and HACC's softening.
+/// The reach of the short-range force in grid cells, and HACC's softening.
 const REACH: f32 = 3.116_326_4;
 const SOFTENING_SQUARED: f32 = 0.01;
 /// HACC's fit of the force that the grid computes.
 const GRID_FORCE: [f32; 6] = [0.269_327, -0.075_097_8, 0.011_480_8, -0.001_093_13, 0.000_060_549_1, -0.000_001_471_77];
 const TIME_STEP: f32 = 0.01;
 
-/// HACC.
-pub struct Hacc;
+pub(crate) struct Hacc;
 
-/// Particles and steps.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (8192, 4),
-        Scale::Medium => (32768, 4),
-        Scale::Paper => (131_072, 12),
-    }
-}
+/// Particles take 48 bytes with their share of the lists. At quick scale they take 0.4 MB and 0.4 million line
+/// accesses. Medium scale has four times as many particles, and paper scale 16 times as many.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "particles",
+        "particles, in leaves of 32",
+        [8192, 32_768, 131_072],
+        "chosen: the CPElide paper does not print how many its arguments give",
+    )
+    .range(128, 1 << 20)
+    .multiple_of(128),
+    SizeSpec::new("steps", "time steps of three kernels each", [4, 4, 12], "chosen: few, for time").range(1, 1000),
+];
 
-/// What a particle of some mass at a distance adds to the acceleration, per unit of distance.
+/// The acceleration by a particle of some mass at a squared distance, per unit of distance.
 fn pull(squared: f32, mass: f32) -> f32 {
     let softened = squared + SOFTENING_SQUARED;
     let grid = GRID_FORCE.iter().rev().fold(0.0, |sum, &coefficient| sum * squared + coefficient);
@@ -75,7 +75,7 @@ fn pull(squared: f32, mass: f32) -> f32 {
 /// A vector for each particle of a leaf.
 type Leaf = [Lanes<f32>; 3];
 
-/// Adds what a source, its place and mass, does to the particles of a leaf.
+/// Adds the accelerations of the particles of a leaf by a source, given by its place and mass.
 fn attract(accelerations: &mut Leaf, places: &Leaf, [x, y, z, mass]: [f32; 4]) {
     for lane in 0..LANES {
         let distance = [x - places[0].0[lane], y - places[1].0[lane], z - places[2].0[lane]];
@@ -153,7 +153,7 @@ async fn short_range(w: Wave, particles: Particles) {
     add_up(&w, particles, sums).await;
 }
 
-/// Adds what the particles in local data do to all lanes.
+/// Adds the accelerations of all lanes by the particles in local data.
 async fn attract_all(w: &Wave, own: &Leaf, sums: &mut Leaf) {
     for first in (0..LANES_U32).step_by(AT_ONCE) {
         let words: [f32; 4 * AT_ONCE] = w.lds_read_vector(w.id().wave * LOCAL_WORDS + first * 4);
@@ -162,7 +162,7 @@ async fn attract_all(w: &Wave, own: &Leaf, sums: &mut Leaf) {
     }
 }
 
-/// Adds up what the wavefronts of a work-group found, and stores it.
+/// Adds up the sums of all wavefronts of a work-group, and stores the totals.
 async fn add_up(w: &Wave, particles: Particles, sums: Leaf) {
     for (axis, sums) in (0..).zip(sums) {
         w.lds_write(Mask::ALL, w.lane_ids() + w.id().wave * LOCAL_WORDS + axis * LANES_U32, sums);
@@ -205,7 +205,7 @@ fn step_kernels(particles: Particles) -> [Kernel; 3] {
     [advance("stream", places, velocities), forces, advance("kick", velocities, accelerations)]
 }
 
-/// Sorts particles into leaves: halves along the longest side, until 32 are left.
+/// Sorts particles into leaves: halves them along the longest side, until 32 are left. Halves are whole leaves.
 fn bisect(places: &mut [[f32; 3]]) {
     if places.len() <= LANES {
         return;
@@ -214,7 +214,7 @@ fn bisect(places: &mut [[f32; 3]]) {
     let side = |axis: usize| high[axis] - low[axis];
     let longest = (1..3).fold(0, |longest, axis| if side(axis) > side(longest) { axis } else { longest });
     places.sort_by(|a, b| a[longest].total_cmp(&b[longest]));
-    let (left, right) = places.split_at_mut(places.len() / 2);
+    let (left, right) = places.split_at_mut((places.len() / 2).next_multiple_of(LANES));
     bisect(left);
     bisect(right);
 }
@@ -266,7 +266,7 @@ fn reference_forces(places: &[[f32; 3]], masses: &[f32], lists: &Lists) -> Vec<[
     accelerations
 }
 
-/// As vectors lie in memory.
+/// The words of vectors in the order of memory: all first components, then all second and all third.
 fn flat(vectors: &[[f32; 3]]) -> Vec<f32> {
     (0..3).flat_map(|axis| vectors.iter().map(move |vector| vector[axis])).collect()
 }
@@ -298,8 +298,12 @@ impl Workload for Hacc {
          2016"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (count, steps) = size(sizes.scale());
+        let (count, steps) = (sizes.get("particles"), sizes.get("steps"));
         let mut generator = SplitMix64::new(seed);
         let side = (count as f32).cbrt();
         let mut vectors = |low: f32, high: f32| -> Vec<[f32; 3]> {

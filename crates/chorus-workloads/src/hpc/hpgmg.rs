@@ -3,8 +3,8 @@
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (HPC_HPGMG); HPGMG-FV (Adams et al., HPGMG 1.0: A
 //! Benchmark for Ranking High Performance Computing Systems, LBNL-6630E, 2014), whose GPU version runs one kernel per
 //! operation and level. A V-cycle smooths twice by weighted Jacobi sweeps, forms the residual, averages it over 2 x 2 x
-//! 2 cells onto the next level, goes on there until eight cells a side are left, where it smooths sixteen times, and
-//! on the way back adds the correction of the coarser level to every cell and smooths twice again. A work-group of 32 x
+//! 2 cells onto the next level, and goes on there until eight cells a side are left, where it smooths sixteen times. On
+//! the way back it adds the correction of the coarser level to every cell and smooths twice again. A work-group of 32 x
 //! 8 cells in x and y marches eight cells along z with three planes in registers.
 //!
 //! Sharing: a work-group reads a halo of one cell that six others have written in the kernel before; in z these are
@@ -20,12 +20,11 @@
 //! 8 for addresses, 8 for the mean. Prolongation: 8 and 1.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 8;
 /// Cells of a work-group's block in x, y and z. A wavefront is one row in y.
@@ -34,7 +33,7 @@ const BLOCK_Y: u32 = WAVES_PER_GROUP;
 const BLOCK_Z: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
 
-/// Cells a side of the coarsest level.
+/// The most cells along a side of the coarsest level.
 const BOTTOM: u32 = 8;
 /// Sweeps before and after the visit to a coarser level, and at the bottom. Two fields take turns, so they are even.
 const SWEEPS: u32 = 2;
@@ -42,37 +41,46 @@ const BOTTOM_SWEEPS: u32 = 16;
 /// Weight of a Jacobi sweep.
 const OMEGA: f32 = 2.0 / 3.0;
 
-/// Multigrid.
-pub struct Hpgmg;
+pub(crate) struct Hpgmg;
 
-/// Cells a side of the finest level. Five fields on all levels: 6.0 MB and 383 MB. A V-cycle takes about 45 line
-/// accesses per 32 cells: 0.4 and 27 million. The medium scale, with the next power of two, has eight times the
-/// cells of quick. The paper's 1.32 GB hold the fields of about 3.6 times as many cells in
-/// double precision with face coefficients.
-fn cells(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 64,
-        Scale::Medium => 128,
-        Scale::Paper => 256,
-    }
+/// Five fields on all levels take 6.0 MB at quick scale and 383 MB at paper scale. A V-cycle takes about 45 line
+/// accesses per 32 cells: 0.4 million at quick scale and 27 million at paper scale. Medium scale, with the next power
+/// of two, has eight times the cells of quick scale. The paper's 1.32 GB hold the fields of about 3.6 times as many
+/// cells in double precision with face coefficients.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "cells of the finest level along each side of the cube",
+        [64, 128, 256],
+        "chosen: 383 MB of the 1.32 GB in Table III of the HMG paper, for time",
+    )
+    .range(10, 512)
+    .multiple_of(2),
+    SizeSpec::new("iterations", "V-cycles", [1, 1, 1], "chosen: one, since every V-cycle accesses the same")
+        .range(1, 100),
+];
+
+/// Whether a cube can be halved until its side has no more cells than the coarsest level may have.
+fn halves(side: u32) -> bool {
+    side <= BOTTOM || side.is_multiple_of(2) && halves(side / 2)
 }
 
 /// One level of the hierarchy.
 #[derive(Clone, Copy)]
 struct Level {
-    /// Cells a side.
+    /// The number of cells along each side.
     cells: u32,
     /// Diffusion over the squared width of a cell.
     diffusion: f32,
     absorption: Buf<f32>,
     solution: Buf<f32>,
-    /// What a sweep writes before the next one goes back.
+    /// The field that every other sweep writes; the sweeps between write `solution`.
     smoothed: Buf<f32>,
     right_side: Buf<f32>,
     residual: Buf<f32>,
 }
 
-/// What a sweep leaves behind.
+/// The kind of field that a sweep computes.
 #[derive(Clone, Copy, PartialEq)]
 enum Sweep {
     Smooth,
@@ -96,14 +104,14 @@ impl Level {
         self.cells.div_ceil(BLOCK_X) * self.cells.div_ceil(BLOCK_Y) * self.cells.div_ceil(BLOCK_Z)
     }
 
-    /// The first cell of a wavefront's row in x, its y, and where it begins in z.
+    /// The coordinates of a wavefront's first row of cells.
     fn row(&self, w: &Wave) -> [u32; 3] {
         let (blocks_x, blocks_y) = (self.cells.div_ceil(BLOCK_X), self.cells.div_ceil(BLOCK_Y));
         let (block, group) = (w.work_group() % (blocks_x * blocks_y), w.work_group() / (blocks_x * blocks_y));
         [block % blocks_x * BLOCK_X, block / blocks_x * BLOCK_Y + w.id().wave, group * BLOCK_Z]
     }
 
-    /// Where a row of cells lies.
+    /// The places of a row of cells in a field.
     fn at(&self, w: &Wave, [x, y, z]: [u32; 3]) -> Lanes<u32> {
         w.lane_ids() + ((z * self.cells + y) * self.cells + x)
     }
@@ -216,7 +224,7 @@ async fn prolong(w: Wave, fine: Level, coarse: Level) {
     }
 }
 
-/// Sweeps that take the solution of a level to and fro.
+/// Adds smoothing sweeps of a level, which go to and fro between two fields.
 fn push_smoothing(kernels: &mut Vec<Kernel>, level: Level, sweeps: u32) {
     for number in 0..sweeps {
         let fields = [level.solution, level.smoothed];
@@ -228,7 +236,7 @@ fn push_smoothing(kernels: &mut Vec<Kernel>, level: Level, sweeps: u32) {
     }
 }
 
-/// A V-cycle over these levels, the finest first.
+/// Adds a V-cycle over these levels, the finest first.
 fn push_cycle(kernels: &mut Vec<Kernel>, levels: &[Level]) {
     let [level, coarser @ ..] = levels else { return };
     let level = *level;
@@ -264,7 +272,7 @@ impl HostLevel {
         HostLevel { cells: cells as usize, diffusion, absorption, solution, right_side, residual: zeros }
     }
 
-    /// What a sweep makes of the solution.
+    /// The field that a sweep computes from the solution.
     fn sweep(&self, kind: Sweep) -> Vec<f32> {
         let (n, plane, field) = (self.cells, self.cells * self.cells, &self.solution);
         let value = |inside: bool, at: usize| if inside { field[at] } else { 0.0 };
@@ -370,8 +378,21 @@ impl Workload for Hpgmg {
          section VI, Table III (HPGMG); HPGMG-FV (Adams et al., LBNL-6630E, 2014)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let side = sizes.get("side");
+        let [below, above] = [(BOTTOM..side).rfind(|&side| halves(side)), (side..).find(|&side| halves(side))];
+        (!halves(side)).then(|| {
+            let nearest = format!("{} and {}", below.unwrap_or(BOTTOM), above.unwrap_or(side));
+            format!("side is {side}: it must halve evenly until at most {BOTTOM} cells are left, as {nearest} do")
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let mut host = draw_levels(cells(sizes.scale()), seed);
+        let mut host = draw_levels(sizes.get("side"), seed);
         let levels: Vec<Level> = host
             .iter()
             .map(|level| Level {
@@ -385,8 +406,10 @@ impl Workload for Hpgmg {
             })
             .collect();
         let mut kernels = Vec::new();
-        push_cycle(&mut kernels, &levels);
-        reference_cycle(&mut host);
+        for _ in 0..sizes.get("iterations") {
+            push_cycle(&mut kernels, &levels);
+            reference_cycle(&mut host);
+        }
         let mut outputs = Vec::new();
         for (level, host) in levels.iter().zip(&host) {
             outputs.push(Output::new("solution of a level", level.solution, &host.solution));
@@ -399,6 +422,8 @@ impl Workload for Hpgmg {
 
 #[cfg(test)]
 mod tests {
+    use chorus_system::Scale;
+
     use super::*;
 
     fn norm(field: &[f32]) -> f32 {
@@ -416,12 +441,20 @@ mod tests {
 
     #[test]
     fn levels_halve_down_to_the_bottom() {
-        for scale in Scale::ALL {
-            let cells = cells(scale);
-            assert!(cells.is_power_of_two() && cells > BOTTOM, "{scale}");
+        for (side, levels) in [(32, vec![32, 16, 8]), (40, vec![40, 20, 10, 5])] {
+            assert!(halves(side));
+            assert_eq!(draw_levels(side, 1).iter().map(|level| level.cells).collect::<Vec<usize>>(), levels);
         }
-        let sizes: Vec<usize> = draw_levels(32, 1).iter().map(|level| level.cells).collect();
-        assert_eq!(sizes, [32, 16, 8]);
+        assert!(!halves(36));
+    }
+
+    #[test]
+    fn sides_that_cannot_be_halved_are_refused_with_the_nearest_that_can() {
+        let mut sizes = Hpgmg.sizes_at(Scale::Quick);
+        assert_eq!(Hpgmg.misfit(&sizes), None);
+        sizes.set("side", 36).unwrap();
+        let message = Hpgmg.misfit(&sizes).unwrap();
+        assert_eq!(message, "side is 36: it must halve evenly until at most 8 cells are left, as 32 and 40 do");
     }
 
     #[test]

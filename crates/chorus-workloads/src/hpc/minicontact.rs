@@ -1,18 +1,23 @@
-//! `minicontact`: which faces of deforming sheets touch each other.
+//! `minicontact`: a search for the faces of deforming sheets that touch each other.
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (HPC_MiniContact); miniContact of the Mantevo
-//! suite, the contact search of solid mechanics codes, of which the paper gives no details. Here: sheets of
-//! quadrilateral faces approach each other, and one step is made: `clear` empties the counters of all bins; `boxes`
-//! computes the bounding box of each face from its four nodes, in 16 bits per bound, and counts it in the bin of its
-//! centre; `scan` and `totals` turn counts into places; `scatter` copies boxes bin by bin; `search` tests 32 boxes at a
-//! time against those of the bins around, row by row, and adds up what touches each; `move` pushes nodes back and on.
+//! suite, the contact search of solid mechanics codes, of which the paper gives no details. Here sheets of
+//! quadrilateral faces approach each other in one step:
+//! - `clear` empties the counters of all bins.
+//! - `boxes` computes the bounding box of each face from its four nodes, in 16 bits per bound, and counts it in the bin
+//!   of its centre.
+//! - `scan` and `totals` turn counts into places.
+//! - `scatter` copies boxes bin by bin.
+//! - `search` tests 32 boxes at a time against the boxes of the bins around, row by row, and adds up the contacts of
+//!   each.
+//! - `move` moves the sheets on and pushes the nodes of faces in contact back.
 //!
-//! Sharing: counters of bins are added to from everywhere, atomically for the whole system; sorting sends every box to
-//! the memory of another work-group, a few words per line; `search` reads the sorted boxes of its own and adjacent rows
-//! and layers of bins, and sends its results back to the faces; a node reads those of its four faces.
+//! Sharing: counters of bins are added to from everywhere, atomically for the whole system. Sorting sends every box to
+//! the memory of another work-group, a few words per line. `search` reads the sorted boxes of its own and adjacent rows
+//! and layers of bins, and sends its results back to the faces. A node reads the results of its four faces.
 //!
-//! The order of boxes within a bin depends on who comes first. Results do not: they are a count, a minimum and a sum
-//! of integers.
+//! The order of boxes within a bin depends on the order of work-items. Results do not: they are a count, a minimum and
+//! a sum of integers.
 //!
 //! Left out: the exact projection of nodes onto faces (boxes touch, and their overlap is the force), friction, and the
 //! reuse of candidate lists over several steps.
@@ -23,23 +28,22 @@
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 8;
 const GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 32;
 
-/// Distance of two sheets in units of the edge of a face, and how far nodes lie beside their place in the lattice.
+/// The distance of two sheets in units of the edge of a face, and the largest displacement of nodes from the lattice.
 const SPACING: f32 = 0.6;
 const JITTER: [f32; 3] = [0.2, 0.2, 0.3];
-/// How near is touching.
+/// The distance at which faces touch.
 const TOLERANCE: f32 = 0.05;
-/// What a sheet moves in a step, every other one up and down, and what the sum of overlaps moves a node.
+/// The way of a sheet in a step, by turns up and down, and the way of a node per unit of overlap.
 const APPROACH: f32 = 0.05;
 const PUSH: f32 = 1.0 / 4096.0;
 
@@ -50,27 +54,26 @@ const MARGIN: f32 = 1.0;
 const BIN_BITS: [u32; 3] = [7, 7, 6];
 const REACH: [u32; 3] = [52, 52, 40];
 
-/// Contact search.
-pub struct MiniContact;
+pub(crate) struct MiniContact;
 
-/// The sheets.
+/// All sheets, each of them a square of faces.
 #[derive(Clone, Copy)]
 struct Mesh {
-    /// Faces of a sheet a side.
+    /// The number of faces along each side of a sheet.
     side: u32,
     sheets: u32,
 }
 
-/// The mesh: 41 thousand and 3.4 million faces. A face takes about 60 bytes and a bin 8: 2.6 MB and 210 MB (the paper
-/// has 246 MB). A face takes about 8 line accesses: 0.3 and 29 million in all. The medium scale has four times the
-/// faces of quick.
-fn size(scale: Scale) -> Mesh {
-    match scale {
-        Scale::Quick => Mesh { side: 64, sheets: 10 },
-        Scale::Medium => Mesh { side: 128, sheets: 10 },
-        Scale::Paper => Mesh { side: 512, sheets: 13 },
-    }
-}
+/// There are 41 thousand faces at quick scale and 3.4 million at paper scale. A face takes about 60 bytes and a bin 8:
+/// 2.6 MB at quick scale and 210 MB at paper scale, where the paper has 246 MB. A face takes about 8 line accesses: 0.3
+/// million at quick scale and 29 million at paper scale. Medium scale has four times the faces of quick scale.
+///
+/// The largest sheets are those whose bounds fit 16 bits.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new("side", "faces along each side of a sheet", [64, 128, 512], FOOTPRINT).range(2, 1021),
+    SizeSpec::new("sheets", "sheets on top of each other", [10, 10, 13], FOOTPRINT).range(2, 50),
+];
+const FOOTPRINT: &str = "chosen: 210 MB, near the 246 MB in Table III of the HMG paper";
 
 /// A bounding box: lower and upper bound along each axis.
 type Bounds = [[u32; 2]; 3];
@@ -105,7 +108,7 @@ impl Mesh {
         })
     }
 
-    /// Bins along each axis.
+    /// The number of bins along each axis.
     fn bins(&self) -> [u32; 3] {
         let last = |edges: f32, axis: usize| (((edges + 2.0 * MARGIN) * UNITS) as u32 >> BIN_BITS[axis]) + 1;
         [last(self.side as f32, 0), last(self.side as f32, 1), last(self.sheets as f32 * SPACING, 2)]
@@ -156,7 +159,7 @@ fn overlap(a: [u32; 2], b: [u32; 2]) -> bool {
     a[0] <= b[1] && b[0] <= a[1]
 }
 
-/// What the boxes that touch a face do to it: how many they are, the first of their faces, and a push along z.
+/// The effect of all boxes that touch a face: their number, the first of their faces, and a push along z.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Touched {
     contacts: u32,
@@ -187,11 +190,12 @@ fn moved(z: f32, sheet: u32, pushes: [i32; 4]) -> f32 {
 struct Data {
     mesh: Mesh,
     nodes: [Buf<f32>; 3],
-    /// Per face: bounds along each axis, bin, and place within the bin.
+    /// Bounds along each axis, bin, and place within the bin of each face.
     boxes: [Buf<u32>; 3],
     bins: Buf<u32>,
     ranks: Buf<u32>,
-    /// Per bin: how many faces, and where they begin in their block; per block: where it begins.
+    /// The number of faces and the beginning within its block for each bin; the number of faces and the beginning of
+    /// each block.
     counts: Buf<u32>,
     starts: Buf<u32>,
     totals: Buf<u32>,
@@ -210,7 +214,7 @@ async fn clear(w: Wave, data: Data) {
     w.store_where(bin.below(data.mesh.all_bins()), data.counts, bin, Lanes::splat(0));
 }
 
-/// The box of each face, its bin, and how many came to the bin before it.
+/// Computes the box of each face, its bin, and its place within the bin.
 async fn boxes(w: Wave, data: Data) {
     let face = w.global_ids();
     let mask = face.below(data.mesh.faces());
@@ -241,7 +245,7 @@ fn before_each(values: Lanes<u32>) -> Lanes<u32> {
     })
 }
 
-/// Where bins begin within their block, and how many faces a block has. A work-group has a block.
+/// Computes the beginnings of bins within their block, and the number of faces in a block. A work-group has a block.
 async fn scan(w: Wave, data: Data) {
     let bin = w.global_ids();
     let mask = bin.below(data.mesh.all_bins());
@@ -260,7 +264,7 @@ async fn scan(w: Wave, data: Data) {
     }
 }
 
-/// Where blocks begin.
+/// Computes the beginnings of all blocks.
 async fn totals(w: Wave, data: Data) {
     let blocks = data.totals.len() as u32;
     let mut carry = 0_u32;
@@ -274,7 +278,7 @@ async fn totals(w: Wave, data: Data) {
     }
 }
 
-/// Where a bin begins among the sorted boxes.
+/// The beginning of a bin among the sorted boxes.
 async fn start_of(w: &Wave, data: &Data, mask: Mask, bin: Lanes<u32>) -> Lanes<u32> {
     let (start, offset) =
         w.join(w.load_where(mask, data.starts, bin), w.load_where(mask, data.offsets, bin / GROUP)).await;
@@ -335,7 +339,7 @@ async fn test_range(w: &Wave, data: &Data, own: &mut Own, visits: Mask, from: u3
     }
 }
 
-/// Where the boxes of a row of bins begin and end among the sorted ones.
+/// The beginning and the end of a row of bins among the sorted boxes.
 async fn row_range(w: &Wave, data: &Data, first: u32, last: u32) -> (u32, u32) {
     let ends = Lanes::from_fn(|lane| if lane == 0 { first } else { last });
     let start = start_of(w, data, Mask::first(2), ends).await;
@@ -343,7 +347,7 @@ async fn row_range(w: &Wave, data: &Data, first: u32, last: u32) -> (u32, u32) {
     (start[0], start[1].wrapping_add(count).min(data.mesh.faces()))
 }
 
-/// Finds what touches 32 sorted boxes, in the rows of bins around them.
+/// Finds the boxes that touch 32 sorted boxes, in the rows of bins around them.
 async fn search(w: Wave, data: Data) {
     let mesh = data.mesh;
     let at = w.global_ids();
@@ -444,7 +448,7 @@ impl Reference {
     }
 }
 
-/// What touches a face, on the host.
+/// Finds the faces that touch a face on the host.
 fn touched_by(mesh: Mesh, face: u32, own: Bounds, all: &[Bounds], bins: &[Vec<u32>]) -> Touched {
     let mut touched = Touched::NOWHERE;
     let [[x0, x1], [y0, y1], [z0, z1]] = [0, 1, 2].map(|axis| mesh.around(own, axis));
@@ -528,8 +532,12 @@ impl Workload for MiniContact {
          section VI, Table III (MiniContact); miniContact (Mantevo)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let mut reference = Reference::new(size(sizes.scale()), seed);
+        let mut reference = Reference::new(Mesh { side: sizes.get("side"), sheets: sizes.get("sheets") }, seed);
         let data = Data::new(&reference, memory);
         reference.step();
         let touched = |value: fn(&Touched) -> u32| reference.touched.iter().map(value).collect::<Vec<u32>>();
@@ -579,9 +587,8 @@ mod tests {
 
     #[test]
     fn bounds_fit_sixteen_bits() {
-        for scale in Scale::ALL {
-            let mesh = size(scale);
-            assert!((mesh.side as f32 + 2.0 * MARGIN) * UNITS < 65_536.0, "{scale}");
-        }
+        let [side, sheets] = &SIZES;
+        assert!((side.max as f32 + 2.0 * MARGIN) * UNITS < 65_536.0);
+        assert!((sheets.max as f32 * SPACING + 2.0 * MARGIN) * UNITS < 65_536.0);
     }
 }

@@ -4,17 +4,17 @@
 //! NAMD 2.10 and its GPU kernel (Phillips et al., Adapting a Message-Driven Parallel Application to GPU-Accelerated
 //! Clusters, SC 2008; Stone et al., 2010). Space is cut into patches as wide as the cutoff, with room for 128 atoms. A
 //! work-group of four wavefronts has one pair of patches and computes the forces of the second on the first: a lane
-//! holds one atom, and the atoms of the other patch pass by in local data. In the first step it notes in bit masks
-//! which of them come near any atom of a wavefront; later steps visit only those. `integrate` moves atoms between the
-//! steps.
+//! holds one atom, and the atoms of the other patch pass by in local data. In the first step, bit masks note the atoms
+//! of the other patch that come near any atom of a wavefront; later steps visit only those. `integrate` moves atoms
+//! between the steps.
 //!
-//! Sharing, as in the original: the work-groups of one patch, 27 in a row, each leave their forces in a list of their
+//! Sharing is as in the original: the work-groups of one patch, 27 in a row, each leave their forces in a list of their
 //! own, fence, and count themselves on a counter; the one that comes last adds up the lists. Counters are .gpu-scoped
 //! and each GPU has its own: where the row of a patch is cut between two GPUs, each adds up its part and `integrate`
-//! adds the two. Atoms of a patch are read by 27 work-groups, those of the last layers on other modules and GPUs.
-//! Nobody waits for anybody.
+//! adds the two. Atoms of a patch are read by 27 work-groups, some of them on other modules and GPUs. No work-group
+//! waits for another.
 //!
-//! Forces are integers in units of 2^-10, so that their sum does not depend on who adds what.
+//! Forces are integers in units of 2^-10, so that their sum does not depend on the order of additions.
 //!
 //! Left out: bonded forces, exclusions, particle-mesh Ewald, the interpolation table of the forces (they are computed),
 //! and the migration of atoms to other patches, which NAMD does every 20 steps or so.
@@ -24,12 +24,11 @@
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Room for atoms in a patch, and the wavefronts that take them.
 const SLOTS: u32 = 128;
@@ -41,7 +40,7 @@ const AROUND: u32 = 27;
 const GPUS_MAX: u32 = 16;
 const REGISTERS_PER_ITEM: u32 = 32;
 
-/// Width of a patch, which is the cutoff, and how far the masks look.
+/// The width of a patch, which is the cutoff of forces, and the cutoff of the masks.
 const CUTOFF: f32 = 12.0;
 const LIST_CUTOFF: f32 = 13.5;
 /// The constants of a made-up fluid.
@@ -51,40 +50,45 @@ const EPSILON: f32 = 0.1;
 const FORCE_UNIT: f32 = 1.0 / 1024.0;
 const STEP: f32 = 0.01;
 
-/// Non-bonded forces.
-pub struct Namd;
+pub(crate) struct Namd;
 
-/// Patches a side, and steps. Lists of forces take 41 KB per patch: with the rest 3.2 MB and 85 MB, the paper's 72 MB.
-/// A patch takes about 1,900 line accesses a step: 0.2 and 17 million in all, and 0.8 million at medium scale.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (4, 2),
-        Scale::Medium => (6, 2),
-        Scale::Paper => (12, 5),
-    }
-}
+/// Lists of forces take 41 KB per patch. All buffers take 3.2 MB at quick scale and 85 MB at paper scale; the paper has
+/// 72 MB. A patch takes about 1,900 line accesses a step: 0.2 million in all at quick scale, 0.8 million at medium
+/// scale and 17 million at paper scale.
+///
+/// With three patches along a side, no patch is cut between more than two of 16 GPUs.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "patches along each side of the cube",
+        [4, 6, 12],
+        "chosen: 85 MB, near the 72 MB in Table III of the HMG paper",
+    )
+    .range(3, 40),
+    SizeSpec::new("steps", "time steps of two kernels each", [2, 2, 5], "chosen: few, for time").range(1, 1000),
+];
 
 /// Words of the masks of one wavefront.
 const MASK_WORDS: u32 = SLOTS / 32;
 
-/// Atoms of the second patch that come near a wavefront's.
+/// A bit for each atom of the second patch that comes near an atom of a wavefront.
 type Near = [u32; MASK_WORDS as usize];
 
 #[derive(Clone, Copy)]
 struct Data {
-    /// Patches a side.
+    /// The number of patches along each side.
     side: u32,
     counts: Buf<u32>,
-    /// Per patch 128 slots of each: the place within the patch, and the charge.
+    /// The place within its patch and the charge of each atom, with 128 slots per patch.
     places: [Buf<f32>; 3],
     charges: Buf<f32>,
     speeds: [Buf<f32>; 3],
-    /// Which atoms of the second patch the wavefronts of a pair must visit.
+    /// Bit masks of the atoms of the second patch that the wavefronts of a pair must visit.
     near: Buf<u32>,
     /// Forces of each pair, and forces of each patch in two parts.
     lists: [Buf<i32>; 3],
     forces: [[Buf<i32>; 3]; 2],
-    /// Work-groups of each patch that are done, since the start, on each GPU.
+    /// The number of work-groups of each patch that are done since the start, on each GPU.
     done: Buf<u32>,
 }
 
@@ -94,7 +98,7 @@ impl Data {
     }
 }
 
-/// The patch in direction `number` from another, and how far away it begins. Boundaries are periodic.
+/// The patch in direction `number` from another, and the shift between them. Boundaries are periodic.
 fn around(side: u32, patch: u32, number: u32) -> (u32, [f32; 3]) {
     let at = [patch % side, patch / side % side, patch / (side * side)];
     let direction = [number % 3, number / 3 % 3, number / 9];
@@ -111,7 +115,7 @@ fn squared_distance(own: &Atom, other: &Atom) -> f32 {
     x * x + y * y + z * z
 }
 
-/// Adds the force of one atom on another, in whole units; says whether there is any.
+/// Adds the force of one atom on another, in whole units. Returns whether they are within the cutoff.
 #[inline]
 fn add_force(sum: &mut [i32; 3], own: &Atom, other: &Atom) -> bool {
     let squared = squared_distance(own, other);
@@ -143,8 +147,8 @@ fn named(near: Near, count: u32) -> impl Iterator<Item = u32> {
     (0..count).filter(move |number| near[(number / 32) as usize] >> (number % 32) & 1 == 1)
 }
 
-/// One wavefront of a pair: loads the second patch into local data, and gives the atoms that it has of the first and
-/// how many the second has.
+/// Loads the second patch of a pair into local data. Returns the wavefront's atoms of the first patch, the lanes that
+/// have one, and the number of atoms in the second patch.
 async fn load_pair(w: &Wave, data: &Data, patch: u32, other: u32, shift: [f32; 3]) -> ([Lanes<f32>; 4], Mask, u32) {
     let both = Lanes::from_fn(|lane| if lane == 0 { patch } else { other });
     let counts = w.load_where(Mask::first(2), data.counts, both).await.map(|count| count.min(SLOTS));
@@ -169,7 +173,7 @@ fn passing(w: &Wave, number: u32) -> Atom {
     [atom[0], atom[1], atom[2], atom[3]]
 }
 
-/// The masks of a wavefront: found and stored in the first step, loaded in later ones.
+/// The masks of a wavefront. The first step finds and stores them; later steps load them.
 async fn near_atoms(w: &Wave, data: &Data, first_step: bool, own: &[Atom], count: u32) -> Near {
     let at = w.lane_ids() + (w.work_group() * WAVES_PER_GROUP + w.id().wave) * MASK_WORDS;
     let words = Mask::first(MASK_WORDS as usize);
@@ -184,7 +188,7 @@ async fn near_atoms(w: &Wave, data: &Data, first_step: bool, own: &[Atom], count
     near
 }
 
-/// The forces of one patch on another, and, in the last of its work-groups on this GPU, the sum of all.
+/// Computes the forces of one patch on another. The last work-group of a patch on this GPU adds up all forces.
 async fn nonbonded(w: Wave, data: Data, first_step: bool) {
     let patch = w.work_group() / AROUND;
     let (other, shift) = around(data.side, patch, w.work_group() % AROUND);
@@ -217,14 +221,14 @@ fn pairs_here(w: &Wave, patch: u32) -> std::ops::Range<u32> {
     here.start.max(patch * AROUND)..here.end.min((patch + 1) * AROUND)
 }
 
-/// Counts this work-group as done, and says whether it is the last of its patch on this GPU.
+/// Counts this work-group as done. Returns whether it is the last of its patch on this GPU.
 async fn is_last(w: &Wave, data: &Data, patch: u32) -> bool {
     let flag = Lanes::splat(SLOTS * 4);
     w.fence(Scope::Gpu).await;
     w.barrier().await;
     if w.id().wave == 0 {
         let before = w.atomic_one(AtomicOp::Add, data.done, w.gpu() * data.patches() + patch, 1).await;
-        // The counter is never reset: it grows by as many in every step.
+        // The counter is never reset: it grows by the same number in every step.
         let last = (before + 1).is_multiple_of(pairs_here(w, patch).len() as u32);
         w.alu(4).await;
         w.lds_write(Mask::lane(0), flag, Lanes::splat(u32::from(last)));
@@ -251,7 +255,7 @@ async fn add_up(w: &Wave, data: &Data, patch: u32, mask: Mask) {
     }
 }
 
-/// Speed and place of an atom along one axis after a step.
+/// The place and the speed of an atom along one axis after a step.
 fn moved(place: f32, speed: f32, force: i32) -> (f32, f32) {
     let speed = speed + force as f32 * (FORCE_UNIT * STEP);
     (place + speed * STEP, speed)
@@ -284,7 +288,7 @@ struct Reference {
 }
 
 impl Reference {
-    /// Every wavefront's atoms fill a quarter of a patch, on a shaken lattice.
+    /// Draws atoms on a shaken lattice. The atoms of a wavefront fill a quarter of a patch.
     fn new(side: u32, seed: u64) -> Reference {
         let mut generator = SplitMix64::new(seed);
         let mut atom = |slot: u32| -> Atom {
@@ -339,7 +343,7 @@ impl Reference {
         }
     }
 
-    /// One value of every atom in its slot; the others are zero.
+    /// One value of every atom in its slot; empty slots are zero.
     fn slots<T: Copy + Default, A>(patches: &[Vec<A>], value: impl Fn(&A) -> T) -> Vec<T> {
         let mut slots = vec![T::default(); patches.len() * SLOTS as usize];
         for (slots, atoms) in slots.chunks_mut(SLOTS as usize).zip(patches) {
@@ -349,7 +353,7 @@ impl Reference {
     }
 }
 
-/// The two parts of the forces must add up to what they should be.
+/// Checks that the two parts of the forces add up to the expected forces.
 fn check_forces(data: &Data, expected: &[Vec<i32>; 3], memory: &HostMemory) -> Result<(), Mismatch> {
     for (axis, expected) in expected.iter().enumerate() {
         let [first, second] = [0, 1].map(|part| memory.read(data.forces[part][axis]));
@@ -365,7 +369,7 @@ fn check_forces(data: &Data, expected: &[Vec<i32>; 3], memory: &HostMemory) -> R
     Ok(())
 }
 
-/// Steps on a cube of patches.
+/// The program that makes steps on a cube of patches.
 fn program(side: u32, steps: u32, seed: u64, memory: &mut HostMemory) -> (HostProgram, Data) {
     let mut reference = Reference::new(side, seed);
     let patches = reference.atoms.len();
@@ -431,9 +435,12 @@ impl Workload for Namd {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (side, steps) = size(sizes.scale());
-        program(side, steps, seed, memory).0
+        program(sizes.get("side"), sizes.get("steps"), seed, memory).0
     }
 }
 
@@ -454,9 +461,7 @@ mod tests {
 
     #[test]
     fn a_patch_is_never_cut_among_more_than_two_gpus() {
-        for scale in Scale::ALL {
-            assert!(size(scale).0.pow(3) / GPUS_MAX >= 1, "{scale}");
-        }
+        assert!(SIZES[0].min.pow(3) >= u64::from(GPUS_MAX));
     }
 
     #[test]

@@ -2,56 +2,58 @@
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (HPC_Nekbone-10); Nekbone, the kernel of Nek5000
 //! (Fischer and Heisey, 2013), and its GPU kernels (Gong et al., Nekbone performance on GPUs with OpenACC and CUDA
-//! Fortran, 2016). An element has 10 x 10 x 10 points. An iteration is: `direction` (the new search direction), `ax`
-//! (the local operator: derivatives along three axes, six geometric factors per point, and the transposed derivatives;
-//! a work-group per element, a work-item per point of a plane), three kernels `gather-scatter` (points that two, four
-//! and eight elements share are added up and written back), `dot`, `update` (solution and residual), and a `reduce`
-//! behind each of the two dot products.
+//! Fortran, 2016). An element has 10 x 10 x 10 points. An iteration has these kernels:
+//! - `direction` computes the new search direction.
+//! - `ax` applies the local operator: derivatives along three axes, six geometric factors per point, and the transposed
+//!   derivatives. It has a work-group per element and a work-item per point of a plane.
+//! - Three kernels `gather-scatter` add up the points that two, four and eight elements share, and write the sums back.
+//! - `dot` and `update`, which computes solution and residual, each compute a dot product; a `reduce` follows each.
 //!
 //! Sharing: elements of other work-groups share the points of faces, edges and corners, through the lists of
 //! `gather-scatter`, in lines that are mostly read and written a few words each. Dot products are one partial sum per
-//! work-group, added up by a single one, and the scalar that results is read by everybody in the next kernel.
+//! work-group, added up by a single one, and the scalar that results is read by all work-groups in the next kernel.
 //!
 //! Left out: the mask of boundary points, and preconditioning (Nekbone's default has none). Single precision.
 //!
-//! Arithmetic: `ax`, per plane: 60 fused multiply-adds for the derivatives and their transposes, 20 for the derivatives
-//! along z, 15 for the geometric factors, and 6 for addresses and loop; the others: 4 for addresses and loop per 32
-//! points, 1 per fused multiply-add, 10 for a division.
+//! Arithmetic: `ax` takes per plane 60 fused multiply-adds for the derivatives and their transposes, 20 for the
+//! derivatives along z, 15 for the geometric factors, and 6 for addresses and loop. The other kernels take 4 for
+//! addresses and loop per 32 points, 1 per fused multiply-add, and 10 for a division.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::lane_sum::{group_sum, store_group_sum};
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// Points of an element a side, of a plane and of all.
+/// The numbers of points along a side of an element, in a plane of it, and in all of it.
 const SIDE: usize = 10;
 const PLANE: usize = SIDE * SIDE;
 const POINTS: usize = SIDE * PLANE;
-/// Geometric factors of a point.
+/// The number of geometric factors at a point.
 const FACTORS: usize = 6;
-/// Wavefronts of the work-group of an element, and of one of the other kernels, which has that many points.
+/// The wavefronts of an element's work-group in `ax`, and the wavefronts and points of a work-group in other kernels.
 const ELEMENT_WAVES: u32 = 4;
 const WAVES_PER_GROUP: u32 = 8;
 const GROUP_POINTS: u32 = 1024;
 
-/// Spectral elements.
-pub struct Nekbone;
+pub(crate) struct Nekbone;
 
-/// Elements in x, y and z, and iterations. Eleven arrays of 4 KB per element: 5.8 MB and 161 MB (the paper has 178 MB).
-/// An element takes about 1,240 line accesses an iteration: 0.3 and 27 million in all, and 1.3 million at medium scale.
-fn size(scale: Scale) -> ([usize; 3], usize) {
-    match scale {
-        Scale::Quick => ([8, 4, 4], 2),
-        Scale::Medium => ([8, 8, 8], 2),
-        Scale::Paper => ([16, 16, 14], 6),
-    }
-}
+/// Eleven arrays of 4 KB per element take 5.8 MB at quick scale and 161 MB at paper scale, where the paper has 178 MB.
+/// An element takes about 1,240 line accesses an iteration: 0.3 million in all at quick scale, 1.3 million at medium
+/// scale and 27 million at paper scale.
+///
+/// With two elements along every axis, there are points that two, four and eight elements share.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("elements_x", "spectral elements along x", [8, 8, 16], FOOTPRINT).range(2, 40),
+    SizeSpec::new("elements_y", "spectral elements along y", [4, 8, 16], FOOTPRINT).range(2, 40),
+    SizeSpec::new("elements_z", "spectral elements along z", [4, 8, 14], FOOTPRINT).range(2, 40),
+    SizeSpec::new("iterations", "iterations of conjugate gradients", [2, 2, 6], "chosen: few, for time").range(1, 100),
+];
+const FOOTPRINT: &str = "chosen: 161 MB, near the 178 MB in Table III of the HMG paper";
 
-/// Points that `copies` elements share: the k-th copy of node n is element k x nodes + n of `places`.
+/// The points that some number of elements share. The k-th copy of node n is element k x nodes + n of `places`.
 #[derive(Clone, Copy)]
 struct Shared {
     nodes: u32,
@@ -61,7 +63,7 @@ struct Shared {
 #[derive(Clone, Copy)]
 struct Data {
     elements: u32,
-    /// Derivatives: row i holds the weights of the points of a line in the derivative at point i.
+    /// The derivative matrix. Row i holds the weights of the points of a line in the derivative at point i.
     derivative: Buf<f32>,
     factors: [Buf<f32>; FACTORS],
     /// One over the number of elements that share a point.
@@ -72,7 +74,7 @@ struct Data {
     product: Buf<f32>,
     /// Partial sums, one per work-group.
     partials: Buf<f32>,
-    /// Squared norm of the residual before iteration i is element 2i, direction times product is element 2i + 1.
+    /// Element 2i is the squared norm of the residual before iteration i; element 2i + 1 is direction times product.
     scalars: Buf<f32>,
 }
 
@@ -81,7 +83,7 @@ impl Data {
         self.elements * POINTS as u32
     }
 
-    /// Work-groups of the kernels over all points.
+    /// The number of work-groups of the kernels over all points.
     fn groups(&self) -> u32 {
         self.points().div_ceil(GROUP_POINTS)
     }
@@ -162,7 +164,8 @@ fn transform(g: [f32; FACTORS], [r, s, t]: [f32; 3]) -> [f32; 3] {
     [g[0] * r + g[1] * s + g[2] * t, g[1] * r + g[3] * s + g[4] * t, g[2] * r + g[4] * s + g[5] * t]
 }
 
-/// Where local data hold the derivative matrix, a plane of the direction, and two planes of transformed derivatives.
+/// The places in local data of the derivative matrix, a plane of the direction, and two planes of transformed
+/// derivatives.
 const LOCAL_MATRIX: usize = 0;
 const LOCAL_DIRECTION: usize = PLANE;
 const LOCAL_R: usize = 2 * PLANE;
@@ -248,11 +251,11 @@ struct Reference {
     direction: Vec<f32>,
     product: Vec<f32>,
     scalars: Vec<f32>,
-    /// The copies of every shared point, those with two, four and eight apart.
+    /// The copies of every shared point: first the points with two copies, then those with four and with eight.
     shared: [Vec<Vec<u32>>; 3],
 }
 
-/// The points of all elements that are the same, in the order of their first copies.
+/// The copies of every point, in the order of the first copies.
 fn copies([x, y, z]: [usize; 3]) -> Vec<Vec<u32>> {
     let line = |elements: usize| elements * (SIDE - 1) + 1;
     let mut nodes = vec![Vec::new(); line(x) * line(y) * line(z)];
@@ -279,7 +282,7 @@ impl Reference {
         let mut draw =
             |count: usize, low, high| -> Vec<f32> { (0..count).map(|_| generator.between_f32(low, high)).collect() };
         let derivative = draw(PLANE, -1.0, 1.0);
-        // Larger on the diagonal of the symmetric matrix, which makes the operator positive.
+        // Factors on the diagonal of the symmetric matrix are larger, which makes the operator positive.
         let factors = std::array::from_fn(|factor| {
             let diagonal = [0, 3, 5].contains(&factor);
             if diagonal { draw(points, 1.0, 2.0) } else { draw(points, -0.2, 0.2) }
@@ -427,7 +430,7 @@ impl Workload for Nekbone {
     }
 
     fn summary(&self) -> &'static str {
-        "Solves on spectral elements by conjugate gradients; elements share faces, and everybody dot products."
+        "Solves on spectral elements by conjugate gradients; elements share faces, and all work-groups dot products."
     }
 
     fn suite(&self) -> Suite {
@@ -443,8 +446,13 @@ impl Workload for Nekbone {
          section VI, Table III (Nekbone); Nekbone (Fischer and Heisey, 2013)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (elements, iterations) = size(sizes.scale());
+        let elements = ["elements_x", "elements_y", "elements_z"].map(|key| sizes.get(key) as usize);
+        let iterations = sizes.get("iterations") as usize;
         let mut reference = Reference::new(elements, iterations, seed);
         let points = reference.weight.len();
         let data = Data {
@@ -495,10 +503,10 @@ mod tests {
     }
 
     #[test]
-    fn both_scales_have_points_that_two_four_and_eight_elements_share() {
-        for scale in Scale::ALL {
-            assert!(size(scale).0.iter().all(|&elements| elements > 1), "{scale}");
-        }
+    fn the_smallest_mesh_has_points_that_two_four_and_eight_elements_share() {
+        let [x, y, z, _] = &SIZES;
+        let reference = Reference::new([x, y, z].map(|size| size.min as usize), 1, 1);
+        assert!(reference.shared.iter().all(|nodes| !nodes.is_empty()));
     }
 
     #[test]

@@ -3,56 +3,58 @@
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (HPC_snap); SNAP, the proxy of PARTISN (Zerr and
 //! Baker, LANL, 2013), swept as GPU versions do (Deakin et al., An improved parallelism scheme for deterministic
 //! discrete ordinates transport, 2016): a kernel per diagonal plane of cells, in which all cells, energy groups and
-//! angles are independent. The 32 angles of an octant are the lanes of a wavefront, a work-group has four groups of one
-//! cell. An inner iteration is: `source` (scattering between groups), one `sweep` per diagonal plane, and `flux`, which
-//! adds up the angles. All eight octants are swept side by side, each from its own corner: with vacuum around, none
-//! waits for another.
+//! angles are independent. The 32 angles of an octant are the lanes of a wavefront, and a work-group has four groups of
+//! one cell. An inner iteration has the kernel `source` (scattering between groups), one `sweep` per diagonal plane,
+//! and `flux`, which adds up the angles. All eight octants are swept side by side, each from its own corner: with
+//! vacuum around, none waits for another.
 //!
 //! Sharing: a cell takes the flux through three faces from the cells before it and leaves its own in the same words for
 //! the cells after it, which belong to the next kernel and mostly to other work-groups: read-write sharing at every
-//! launch. Angular fluxes of the old and new time step are read and written once per sweep, and with eight copies of
-//! everything they are nearly all of the memory. `flux` reads what eight work-groups of the sweep wrote.
+//! launch. Angular fluxes of the old and new time step are read and written once per sweep. With eight octants they
+//! take nearly all of the memory. `flux` reads the fluxes that eight work-groups of the sweep wrote.
 //!
 //! Left out: moments beyond the first, the fix-up of negative fluxes, the precomputed denominators (they are computed),
 //! outer iterations and the test for convergence; one time step is made. Single precision.
 //!
 //! Arithmetic of `sweep`: 10 instructions for coordinates and addresses, 3 fused multiply-adds and 8 for the division
-//! of the denominator, 5 for the flux and 4 for what leaves. `source`: 8, and 3 per group. `flux`: 6, 2 per octant and
-//! 10 for the sum of the lanes.
+//! of the denominator, 5 for the flux and 4 for the fluxes that leave. `source`: 8, and 3 per group. `flux`: 6, 2 per
+//! octant and 10 for the sum of the lanes.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::lane_sum::lane_sum;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 4;
 const REGISTERS_PER_ITEM: u32 = 24;
 const OCTANTS: u32 = 8;
 const AXES: usize = 3;
-/// Angles of an octant.
+/// The number of angles of an octant.
 const ANGLES: u32 = LANES as u32;
-/// Bits of a coordinate in the list of a plane.
+/// The number of bits of a coordinate in the list of a plane.
 const COORDINATE_BITS: u32 = 10;
-/// What a time step adds to the denominator.
+/// The term that a time step adds to the denominator.
 const TIME: f32 = 0.5;
 
-/// Discrete ordinates.
-pub struct Snap;
+pub(crate) struct Snap;
 
-/// Cells in x, y and z, energy groups (a multiple of four), and inner iterations. Angular fluxes take 3.1 MB and 226
-/// MB, face fluxes 0.7 MB and 14 MB. A cell, group and octant takes 16 line accesses a sweep: 0.4 and 28 million in
-/// all, and 1.5 million at medium scale. The paper's 3.44 GB would take 200 million for one sweep.
-fn size(scale: Scale) -> ([u32; AXES], u32, u32) {
-    match scale {
-        Scale::Quick => ([8, 8, 6], 4, 2),
-        Scale::Medium => ([12, 12, 10], 4, 2),
-        Scale::Paper => ([24, 24, 24], 8, 2),
-    }
-}
+/// Angular fluxes take 3.1 MB at quick scale and 226 MB at paper scale, face fluxes 0.7 MB and 14 MB. A cell takes 16
+/// line accesses per group, octant and sweep: 0.4 million in all at quick scale, 1.5 million at medium scale and 28
+/// million at paper scale. The paper's 3.44 GB would take 200 million for one sweep.
+static SIZES: [SizeSpec; 5] = [
+    SizeSpec::new("cells_x", "cells of the grid along x", [8, 12, 24], FOOTPRINT).range(1, 512),
+    SizeSpec::new("cells_y", "cells of the grid along y", [8, 12, 24], FOOTPRINT).range(1, 512),
+    SizeSpec::new("cells_z", "cells of the grid along z", [6, 10, 24], FOOTPRINT).range(1, 512),
+    SizeSpec::new("groups", "energy groups", [4, 4, 8], FOOTPRINT).range(4, 64).multiple_of(4),
+    SizeSpec::new("iterations", "inner iterations of a time step", [2, 2, 2], "chosen: few, for time").range(1, 100),
+];
+const FOOTPRINT: &str = "chosen: 240 MB of the 3.44 GB in Table III of the HMG paper, for time";
+
+/// The most words that all fluxes together may take.
+const WORDS_MAX: u64 = 1 << 30;
 
 /// The grid of cells.
 #[derive(Clone, Copy)]
@@ -62,11 +64,23 @@ struct Grid {
 }
 
 impl Grid {
+    fn of(sizes: &Sizes) -> Grid {
+        Grid { cells: ["cells_x", "cells_y", "cells_z"].map(|key| sizes.get(key)), groups: sizes.get("groups") }
+    }
+
+    /// Words of the angular fluxes before and after the time step, of the fluxes through faces, and of four values per
+    /// cell and group.
+    fn words(&self) -> u64 {
+        let [x, y, z] = self.cells.map(u64::from);
+        let per_group = u64::from(OCTANTS * ANGLES) * (2 * x * y * z + x * y + x * z + y * z) + 4 * x * y * z;
+        per_group * u64::from(self.groups)
+    }
+
     fn all_cells(&self) -> u32 {
         self.cells.iter().product()
     }
 
-    /// Diagonal planes of a sweep.
+    /// The number of diagonal planes of a sweep.
     fn planes(&self) -> u32 {
         self.cells.iter().sum::<u32>() - 2
     }
@@ -92,12 +106,12 @@ impl Grid {
         ((k * self.cells[1] + j) * self.cells[0] + i) * self.groups + group
     }
 
-    /// Where the angular flux of an octant at a cell and group begins.
+    /// The beginning of the angular flux of an octant at a cell and group.
     fn angular(&self, octant: u32, element: u32) -> u32 {
         (octant * self.all_cells() * self.groups + element) * ANGLES
     }
 
-    /// Where the flux through the faces across an axis begins.
+    /// The beginning of the flux through the face of a cell across an axis.
     fn face(&self, octant: u32, axis: usize, cell: [u32; AXES], group: u32) -> u32 {
         let [first, second] = [[1, 2], [0, 2], [0, 1]][axis];
         let faces = self.cells[first] * self.cells[second];
@@ -138,12 +152,12 @@ fn centre_flux(source: f32, total: f32, before: f32, directions: [f32; AXES], in
     gained * (1.0 / denominator)
 }
 
-/// What leaves when the mean and what enters are known.
+/// The flux that leaves a cell, from the mean flux and the flux that enters.
 fn outgoing(centre: f32, incoming: f32) -> f32 {
     2.0 * centre - incoming
 }
 
-/// All sources of a cell and group: those from outside, and scattering from all groups.
+/// Adds up all sources of a cell and group: the external source, and scattering from all groups.
 async fn source(w: Wave, data: Data) {
     let groups = data.grid.groups;
     let elements = data.grid.all_cells() * groups;
@@ -165,7 +179,7 @@ async fn source(w: Wave, data: Data) {
     w.store_where(mask, data.source, element, sum);
 }
 
-/// One cell and group of one octant on a diagonal plane.
+/// Sweeps one cell and group of one octant on a diagonal plane.
 async fn sweep(w: Wave, data: Data, plane: Buf<u32>) {
     let grid = data.grid;
     let quads = grid.groups / WAVES_PER_GROUP;
@@ -203,7 +217,7 @@ async fn sweep(w: Wave, data: Data, plane: Buf<u32>) {
     }
 }
 
-/// The scalar flux of a cell and group: the means of old and new angular fluxes, weighted and added up.
+/// Computes the scalar flux of a cell and group: the means of old and new angular fluxes, weighted and added up.
 async fn flux(w: Wave, data: Data) {
     let element = w.work_group() * WAVES_PER_GROUP + w.id().wave;
     w.alu(6).await;
@@ -219,7 +233,7 @@ async fn flux(w: Wave, data: Data) {
     w.store_one(data.flux, element, lane_sum(sum.0));
 }
 
-/// The same on the host.
+/// The grid with all fluxes on the host.
 struct Reference {
     grid: Grid,
     directions: [Vec<f32>; AXES],
@@ -235,8 +249,8 @@ struct Reference {
 }
 
 impl Reference {
-    fn new(cells: [u32; AXES], groups: u32, seed: u64) -> Reference {
-        let grid = Grid { cells, groups };
+    fn new(grid: Grid, seed: u64) -> Reference {
+        let groups = grid.groups;
         let elements = (grid.all_cells() * groups) as usize;
         let mut generator = SplitMix64::new(seed);
         let mut draw =
@@ -245,7 +259,7 @@ impl Reference {
         Reference {
             grid,
             directions: std::array::from_fn(|_| draw(ANGLES as usize, 0.1, 1.0)),
-            // Half of the weights, since the mean of old and new flux is half of their sum.
+            // Weights are halved, since the mean of old and new flux is half of their sum.
             weights: vec![0.5 / (OCTANTS * ANGLES) as f32; ANGLES as usize],
             total: draw(elements, 1.0, 2.0),
             external: draw(elements, 0.0, 1.0),
@@ -258,7 +272,7 @@ impl Reference {
         }
     }
 
-    /// One inner iteration.
+    /// Makes one inner iteration.
     fn iterate(&mut self) {
         let groups = self.grid.groups as usize;
         for element in 0..self.source.len() {
@@ -362,16 +376,30 @@ impl Workload for Snap {
          section VI, Table III (snap); SNAP (Zerr and Baker, LANL, 2013)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let grid = Grid::of(sizes);
+        let ([x, y, z], groups, words) = (grid.cells, grid.groups, grid.words());
+        (words > WORDS_MAX).then(|| {
+            format!(
+                "cells_x, cells_y and cells_z are {x}, {y} and {z}, and groups is {groups}: the fluxes take {words} \
+                 words, and at most {WORDS_MAX} are possible"
+            )
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (cells, groups, iterations) = size(sizes.scale());
-        let mut reference = Reference::new(cells, groups, seed);
+        let mut reference = Reference::new(Grid::of(sizes), seed);
         let data = Data::new(&reference, memory);
         let pack = |[i, j, k]: [u32; AXES]| i | j << COORDINATE_BITS | k << (2 * COORDINATE_BITS);
         let planes: Vec<Buf<u32>> = (0..data.grid.planes())
             .map(|number| memory.alloc_from(&data.grid.plane(number).into_iter().map(pack).collect::<Vec<u32>>()))
             .collect();
         let mut kernels = Vec::new();
-        for _ in 0..iterations {
+        for _ in 0..sizes.get("iterations") {
             push_iteration(&mut kernels, data, &planes);
             reference.iterate();
         }
@@ -393,17 +421,31 @@ mod tests {
 
     #[test]
     fn planes_hold_every_cell_once_behind_those_that_it_takes_from() {
-        for scale in Scale::ALL {
-            let (cells, groups, _) = size(scale);
-            let grid = Grid { cells, groups };
+        for cells in [[8, 8, 6], [12, 12, 10], [1, 5, 1], [24, 24, 24]] {
+            let grid = Grid { cells, groups: 4 };
             let all: Vec<[u32; AXES]> = (0..grid.planes()).flat_map(|number| grid.plane(number)).collect();
-            assert_eq!(all.len() as u32, grid.all_cells(), "{scale}");
+            assert_eq!(all.len() as u32, grid.all_cells(), "{cells:?}");
             for number in 0..grid.planes() {
-                assert!(grid.plane(number).iter().all(|distance| distance.iter().sum::<u32>() == number), "{scale}");
+                assert!(grid.plane(number).iter().all(|distance| distance.iter().sum::<u32>() == number), "{cells:?}");
             }
-            assert_eq!(groups % WAVES_PER_GROUP, 0, "{scale}");
-            assert!(cells.iter().all(|&cells| cells < 1 << COORDINATE_BITS), "{scale}");
         }
+    }
+
+    #[test]
+    fn groups_fill_whole_work_groups_and_coordinates_fit_their_bits() {
+        let [x, y, z, groups, _] = &SIZES;
+        assert_eq!(groups.multiple_of, u64::from(WAVES_PER_GROUP));
+        assert!([x, y, z].iter().all(|cells| cells.max < 1 << COORDINATE_BITS));
+    }
+
+    #[test]
+    fn words_are_counted_as_they_are_laid_out() {
+        let grid = Grid { cells: [3, 4, 5], groups: 4 };
+        let mut memory = HostMemory::default();
+        let data = Data::new(&Reference::new(grid, 1), &mut memory);
+        let per_element = [data.total, data.external, data.source, data.flux, data.before, data.after];
+        let words: usize = per_element.into_iter().chain(data.faces).map(|buf| buf.len()).sum();
+        assert_eq!(grid.words(), words as u64);
     }
 
     #[test]

@@ -2,34 +2,34 @@
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Lonestar_bfs-road-fla`; bfs of LonestarGPU
 //! (Burtscher, Nasre and Pingali, IISWC 2012), the topology-driven version: a work-item per node, in every launch. A
-//! kernel gives every node the distance of one never reached, and then there is a launch per level: the work-items
-//! whose node has the distance of the level visit its neighbours, give those never reached the next distance, and set
-//! a flag that tells the host to launch again. The graph is `road_like` of `graph/generate.rs`, or the user's own.
+//! kernel marks all nodes but the source as never reached. Then there is a launch per level. The work-items whose node
+//! has the distance of the level visit its neighbours, give those never reached the next distance, and set a flag that
+//! tells the host to launch again. The graph is `road_like` of `graph/generate.rs`, or the user's own.
 //!
 //! Sharing: nodes of one region have adjacent numbers, so most neighbours belong to the same work-group or to one
 //! nearby; at the borders of regions a work-group reads and writes distances that another one, maybe on another GPU,
 //! will read in the next launch. Distances are read by their owners in every launch and written once. The arcs of a
-//! node are read once. Several work-items may find one node in the same launch, and all store the same distance, so
-//! it matters to nobody whose store comes first, and no atomic is needed. The flag is one word that many wavefronts
-//! of a launch write, with the same number.
+//! node are read once. Several work-items may find one node in the same launch, and all store the same distance, so the
+//! order of these stores does not matter, and no atomic is needed. The flag is one word that many wavefronts of a
+//! launch write, with the same number.
 //!
-//! Left out: the table that maps a node to its number in the original (nobody renumbers), and the relaxation of
-//! distances that are merely too large: launches go level by level, which makes their number the same on every machine.
+//! Left out: the table that maps a node to its number in the original (nodes are not renumbered here), and the
+//! relaxation of distances that are merely too large: launches go level by level, which makes their number the same on
+//! every machine.
 //!
-//! Arcs are walked both ways, whatever the file says: many collections list an undirected edge once. The search begins
-//! in the middle of the generated map, or in the lowest node of the largest component of a user's graph.
+//! Arcs are walked both ways, even if a file gives one direction: many collections list an undirected edge once. The
+//! search begins in the middle of the generated map, or in the lowest node of the largest component of a user's graph.
 //!
 //! Arithmetic: 5 instructions for the node's number, its test against the end, its address and the test of its
 //! distance; 2 before the loop; per arc 6: the loop's test and branch, two addresses, the test of the distance and the
 //! store's predicate.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::graph::{Graph, road_like};
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 4;
 const NODES_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
@@ -38,20 +38,20 @@ const REGISTERS_PER_ITEM: u32 = 16;
 /// The distance of a node that was never reached.
 const UNREACHED: u32 = u32::MAX;
 
-/// Breadth-first search.
-pub struct Bfs;
+pub(crate) struct Bfs;
 
-/// Crossings of the map in x and in y. A node takes 12 bytes and its arcs 10, so 0.4 and 5.8 MB; the network of
-/// Florida, with 1.07 million nodes, takes the paper's 26 MB. Every launch reads all distances, and the number of
-/// launches grows with the side, about 140 and 530: 0.16 and 5.7 million line accesses in all, and 0.6 million at
-/// medium scale. Florida's size would take about 40 million.
-fn side(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 128,
-        Scale::Medium => 216,
-        Scale::Paper => 512,
-    }
-}
+/// A node takes 12 bytes and its arcs 10, so the graph takes 0.4 MB at quick scale and 5.8 MB at paper scale. The
+/// network of Florida, with 1.07 million nodes, takes the paper's 26 MB. Every launch reads all distances, and the
+/// number of launches grows with the side: about 140 at quick scale and 530 at paper scale. That makes 0.16 million
+/// line accesses at quick scale, 0.6 million at medium scale and 5.7 million at paper scale. Florida's size would take
+/// about 40 million.
+static SIZES: [SizeSpec; 1] = [SizeSpec::new(
+    "side",
+    "crossings of the generated map along each of its sides",
+    [128, 216, 512],
+    "chosen: a quarter of the 1.07 million nodes of Florida in Table III of the HMG paper, for time",
+)
+.range(2, 8192)];
 
 #[derive(Clone, Copy)]
 struct Data {
@@ -64,7 +64,7 @@ struct Data {
     changed: Buf<u32>,
 }
 
-/// The kernel before the first level.
+/// Gives the source distance 0 and all other nodes none, before the first level.
 async fn initialize(w: Wave, data: Data) {
     let nodes = w.global_ids();
     let inside = nodes.below(data.nodes);
@@ -135,7 +135,7 @@ fn search(graph: &Graph, source: u32, memory: &mut HostMemory) -> HostProgram {
                 let kernel = Kernel::new("initialize", work_groups, WAVES_PER_GROUP, move |w| initialize(w, data));
                 own(kernel, data.distances, AccessMode::ReadWrite)
             }
-            // The flag holds the last distance given. A machine that loses writes must not make the host go on for ever.
+            // The flag holds the last distance given. A machine that loses writes must not make the host go on forever.
             _ if memory.get(data.changed, 0) + 1 < launched || launched > last + 1 => return None,
             _ => {
                 let level = launched - 1;
@@ -152,7 +152,7 @@ fn search(graph: &Graph, source: u32, memory: &mut HostMemory) -> HostProgram {
     HostProgram::deciding(next, outputs)
 }
 
-/// The search in a graph that was brought along, from the lowest node of its largest component.
+/// The search in a user's graph, from the lowest node of its largest component.
 fn search_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram {
     let graph = graph.undirected();
     search(&graph, graph.largest_component(), memory)
@@ -184,8 +184,12 @@ impl Workload for Bfs {
          LonestarGPU bfs (Burtscher, Nasre and Pingali, IISWC 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let side = side(sizes.scale());
+        let side = sizes.get("side");
         // The numbering begins with the four quarters of the map, so its last quarter begins in the middle.
         search(&road_like(side, seed), side * side / 4 * 3, memory)
     }
@@ -198,6 +202,7 @@ impl Workload for Bfs {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::flat;
+    use chorus_system::Scale;
 
     use super::*;
     use crate::graph::{Edge, rmat};
@@ -228,7 +233,7 @@ mod tests {
     #[test]
     fn the_search_takes_so_many_levels() {
         for seed in 1..4 {
-            let side = side(Scale::Quick);
+            let side = Bfs.sizes_at(Scale::Quick).get("side");
             let distances = road_like(side, seed).distances(side * side / 4 * 3);
             let levels = distances.into_iter().flatten().max();
             assert!((Some(100)..Some(200)).contains(&levels), "{levels:?}");

@@ -1,43 +1,44 @@
 //! `bc`: betweenness centrality by CPU threads and work-groups together.
 //!
-//! Source: Spandex paper (Alsop, Sinclair and Adve, ISCA 2018), section IV-B and Table VII, `BC` on the graph olesnik (8
-//! CPU threads, 64 thread blocks); betweenness centrality of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013),
-//! which follows Brandes. From a source, a search goes outwards level by level: a node of the level gives neighbours
-//! never reached their distance and adds the number of its shortest paths to those of all neighbours one level on. Then
-//! it goes back: a node adds to the dependency of every neighbour one level back that neighbour's share of its paths,
-//! times one more than its own dependency, and adds its own to its centrality. Both ways push: a thread updates the
-//! neighbours of its nodes, by atomics, since others may update the same ones. Every level looks at the distances of all
-//! nodes, as in the original. The paper partitions the vertices across CPU and GPU cores; `vertex_parts.rs` says how it
-//! is done here.
+//! Source: Spandex paper (Alsop, Sinclair and Adve, ISCA 2018), section IV-B and Table VII, `BC` on the graph olesnik
+//! (8 CPU threads, 64 thread blocks); betweenness centrality of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC
+//! 2013), which follows Brandes. From a source, a search goes outwards level by level. A node of the level gives
+//! neighbours never reached their distance, and adds the number of its shortest paths to that of all neighbours one
+//! level on. Then the search goes back level by level. A node adds to the dependency of every neighbour one level back
+//! that neighbour's share of the node's paths, times one more than the node's own dependency. It also adds its
+//! dependency to its centrality. In both directions threads push: a thread updates the neighbours of its nodes, by
+//! atomics, since others may update the same ones. Every level looks at the distances of all nodes, as in the original.
+//! The paper partitions the vertices across CPU and GPU cores; `vertex_parts.rs` says how it is done here.
 //!
 //! Sharing: flat, and fine-grained. Most neighbours of a node belong to the same participant, which updates them again
 //! and again; the others belong to any CPU thread or work-group. Distances, paths and dependencies of a participant's
-//! nodes are first written by itself and later updated by its neighbours too. Arcs are only read. The work of a level is
-//! where its nodes are, which is with few participants, and all others wait.
+//! nodes are first written by itself and later updated by its neighbours too. Arcs are only read. The nodes of a level
+//! belong to few participants, which do all its work while the others wait.
 //!
-//! A wavefront waits for the sum that it adds to, as the original does, whose addition of floating-point numbers reads,
-//! compares and exchanges, and as warps do in the paper's simulator, GPGPU-Sim. The distance, a store in the original, is
-//! not waited for.
+//! A wavefront waits for the old value of a sum that it adds to. So does the original, whose addition of floating-point
+//! numbers reads, compares and exchanges, and so do warps in the paper's simulator, GPGPU-Sim. A wavefront does not
+//! wait for the update of a distance, which is a store in the original.
 //!
 //! Order: barriers across CPU threads and work-groups (`collaborative_barrier.rs`) separate levels; updates are relaxed
-//! atomics. A distance that another one updates in the same level is looked at with a plain load, as in the original: it
-//! says "never reached" or the next level, and both lead to the same updates. The flag that asks for another level has
-//! two words that take turns, so that nobody writes the one that others still read.
+//! atomics. A distance that another one updates in the same level is looked at with a plain load, as in the original:
+//! it says "never reached" or the next level, and both lead to the same updates. The flag that asks for another level
+//! has two words that take turns, so that no thread writes the word that others still read.
 //!
-//! Left out: all sources but the first, and with it the clearing of centralities. In place of a launch per level, as the
-//! GPU version has it, one launch goes through all of them. A work-group has 256 work-items, which go through its nodes
-//! in strips of 32. The work-groups of a compute unit have 8 times the nodes of a CPU thread: its issue slots are worth 11
-//! times those of a core (32 lanes at 0.7 GHz and one at 2 GHz), less what lanes without work lose.
+//! Left out: all sources but the first, and with it the clearing of centralities. In place of a launch per level, as
+//! the GPU version has it, one launch goes through all of them. A work-group has 256 work-items, which go through its
+//! nodes in strips of 32. The work-groups of a compute unit have 8 times the nodes of a CPU thread: its issue slots are
+//! worth 11 times those of a core (32 lanes at 0.7 GHz and one at 2 GHz), but lanes without work lose some.
 //!
-//! The original counts in floating point, whose sums depend on their order. Here paths are whole numbers; where those of
-//! a level would not fit, its arguments say by how many bits paths lose when they are handed on, so that shares keep
-//! their proportions. Dependencies are fixed-point numbers. Both are equal bit for bit whatever the order of atomics.
+//! The original counts in floating point, whose sums depend on their order. Here paths are whole numbers. Where the
+//! paths of a level would not fit a word, all of them lose some bits when they are handed on to it, so that shares keep
+//! their proportions; the kernel's arguments give the number of bits for every level. Dependencies are fixed-point
+//! numbers. Both are equal bit for bit in every order of atomics.
 //!
 //! The graph is `mesh_like` of `graph/generate.rs` with the numbers of nodes and edges of Table VII, searched from node
-//! 0, or the user's own, whose arcs are walked both ways and which is searched from the lowest node of its largest
+//! 0. A user's own graph is walked both ways along its arcs, and is searched from the lowest node of its largest
 //! component.
 //!
-//! Arithmetic, for a strip and level: 6 instructions for numbers, tests and the address of distances; where a node
+//! Arithmetic, per strip and level: 6 instructions for numbers, tests and the address of distances; where a node
 //! belongs to the level 4 before the loop, and per arc 7 outwards: the loop's test and branch, two addresses, two tests
 //! and a shift; 17 back: the same and a division, a product and a sum. A CPU thread, which looks at four distances with
 //! one vector instruction, spends 4 on them; 4 on a node of the level; per arc 5 outwards and 15 back.
@@ -46,18 +47,18 @@ use std::rc::Rc;
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::graph::{Graph, mesh_like};
+use crate::pannotia::mesh_size;
 use crate::pannotia::vertex_parts::VertexParts;
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const CPU_THREADS: u32 = 8;
 const WAVES_PER_GROUP: u32 = 8;
-/// The nodes of all work-groups together, in nodes of one CPU thread.
+/// The nodes of all work-groups together, as a multiple of the nodes of one CPU thread.
 const GROUPS_WEIGHT: u32 = 128;
 const REGISTERS_PER_ITEM: u32 = 16;
 
@@ -70,24 +71,29 @@ const FRACTION_BITS_MAX: u32 = 12;
 /// Distances that a CPU thread looks at in one instruction of 128 bits.
 const VECTOR: usize = 4;
 
-/// Betweenness centrality.
-pub struct Bc;
+pub(crate) struct Bc;
 
-/// Nodes and edges, and work-groups. Distances, paths, dependencies, centralities and arcs take 3.7 MB at the paper's size
-/// and 0.9 MB at a quick run's. Half the work-groups at quick scale fit 8 compute units, so that all are resident wherever
-/// it runs.
-fn size(scale: Scale) -> (u32, u32, u32) {
-    match scale {
-        Scale::Quick => (88_263 / 4, 243_088 / 4, 32),
-        Scale::Medium => (88_263 / 2, 243_088 / 2, 64),
-        Scale::Paper => (88_263, 243_088, 64),
-    }
-}
+/// Distances, paths, dependencies, centralities and arcs take 3.7 MB at paper scale and 0.9 MB at quick scale. The 32
+/// work-groups of quick scale fit 8 compute units, so that all are resident on every machine.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("nodes", "nodes of the generated mesh", [88_263 / 4, 88_263 / 2, 88_263], OLESNIK).range(64, 1 << 22),
+    SizeSpec::new("edges", "edges of the generated mesh", [243_088 / 4, 243_088 / 2, 243_088], OLESNIK)
+        .range(63, 1 << 24),
+    SizeSpec::new(
+        "work_groups",
+        "work-groups, all of them resident at once, a multiple of the 8 CPU threads",
+        [32, 64, 64],
+        "Spandex paper, Table VII: 64 thread blocks",
+    )
+    .range(8, 64)
+    .multiple_of(8),
+];
+const OLESNIK: &str = "Spandex paper, Table VII: olesnik, 88,263 nodes and 243,088 edges";
 
-/// Work-groups on a user's graph, on a machine of any size.
+/// Work-groups on a user's graph, few enough for a machine of any size.
 const WORK_GROUPS_OWN: u32 = 32;
 
-/// What paths and dependencies of neighbouring levels have to do with each other.
+/// The arithmetic that hands paths and dependencies on from level to level.
 #[derive(Clone, Copy)]
 struct Arithmetic {
     fraction_bits: u32,
@@ -104,7 +110,7 @@ impl Arithmetic {
         (paths >> bits).max(1)
     }
 
-    /// What a node hands back to a neighbour that has handed `share` of its `paths` on to it.
+    /// The dependency that a node hands back to a neighbour that has handed on `share` of the node's `paths`.
     fn dependency(self, share: u32, paths: u32, own: u32) -> u32 {
         let one_more = u64::from(own) + (1 << self.fraction_bits);
         // A machine that loses writes may leave a node without paths.
@@ -117,7 +123,7 @@ struct Data {
     parts: VertexParts,
     arithmetic: Arithmetic,
     source: u32,
-    /// The last level.
+    /// The number of the last level.
     depth: u32,
     offsets: Buf<u32>,
     targets: Buf<u32>,
@@ -131,7 +137,7 @@ struct Data {
 }
 
 impl Data {
-    /// How far a node is and how many paths lead to it when the search begins.
+    /// The distance and the number of paths of a node when the search begins.
     fn first(&self, node: u32) -> (u32, u32) {
         if node == self.source { (0, 1) } else { (UNREACHED, 0) }
     }
@@ -148,7 +154,7 @@ async fn search(w: Wave, data: Data, bits: Rc<[u32]>) {
     let mut goal = 1;
     data.barrier.wait(&w, goal).await;
     let mut level = 0;
-    // A machine that loses writes must not make the search go on for ever.
+    // A machine that loses writes must not make the search go on forever.
     while level <= data.depth {
         outwards(&w, data, level, bits[level as usize + 1]).await;
         goal += 1;
@@ -293,7 +299,7 @@ async fn of_level(cpu: &Cpu, data: Data, first: u32, level: u32) -> impl Iterato
     (first..).zip(distances).filter(move |&(_, distance)| distance == level).map(|(node, _)| node)
 }
 
-/// As [`outwards`], for a CPU thread.
+/// Pushes distances and paths from a CPU thread's nodes of a level, as [`outwards`] does for a wavefront.
 async fn outwards_cpu(cpu: &Cpu, data: Data, level: u32, bits: u32) {
     let mut found = false;
     for first in data.parts.of_cpu(cpu.id()).step_by(VECTOR) {
@@ -320,7 +326,7 @@ async fn outwards_cpu(cpu: &Cpu, data: Data, level: u32, bits: u32) {
     }
 }
 
-/// As [`backwards`], for a CPU thread.
+/// Pushes dependencies from a CPU thread's nodes of a level, as [`backwards`] does for a wavefront.
 async fn backwards_cpu(cpu: &Cpu, data: Data, level: u32, bits: u32) {
     for first in data.parts.of_cpu(cpu.id()).step_by(VECTOR) {
         for node in of_level(cpu, data, first, level).await {
@@ -343,7 +349,7 @@ async fn backwards_cpu(cpu: &Cpu, data: Data, level: u32, bits: u32) {
     }
 }
 
-/// What the search leaves behind.
+/// The output of the search on the host.
 struct Reference {
     distances: Vec<u32>,
     paths: Vec<u32>,
@@ -352,7 +358,7 @@ struct Reference {
     dependencies: Vec<u32>,
 }
 
-/// The search on the host.
+/// Searches on the host.
 fn reference(graph: &Graph, source: u32, arithmetic: Arithmetic) -> Reference {
     let distances: Vec<u32> =
         graph.distances(source).into_iter().map(|distance| distance.unwrap_or(UNREACHED)).collect();
@@ -396,7 +402,7 @@ fn centralities(graph: &Graph, source: u32, work_groups: u32, memory: &mut HostM
     let mut reference = reference(graph, source, arithmetic);
     let depth = reference.bits.len() as u32 - 3;
     let parts = VertexParts { nodes, cpu_threads: CPU_THREADS, work_groups, group_weight: GROUPS_WEIGHT / work_groups };
-    // Nobody reaches what is behind the last node, which fills up the last vector of a CPU thread.
+    // Nodes behind the last one, which no path reaches, fill up the last vector of a CPU thread.
     reference.distances.resize((nodes as usize).next_multiple_of(VECTOR), UNREACHED);
     let data = Data {
         parts,
@@ -430,7 +436,7 @@ fn centralities(graph: &Graph, source: u32, work_groups: u32, memory: &mut HostM
     HostProgram::new(vec![kernel], outputs)
 }
 
-/// The centralities in a graph that was brought along.
+/// The centralities in a user's graph.
 fn centralities_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram {
     let graph = graph.undirected();
     centralities(&graph, graph.largest_component(), WORK_GROUPS_OWN, memory)
@@ -466,9 +472,17 @@ impl Workload for Bc {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        mesh_size::misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (nodes, edges, work_groups) = size(sizes.scale());
-        centralities(&mesh_like(nodes, edges, seed), 0, work_groups, memory)
+        let mesh = mesh_like(sizes.get("nodes"), sizes.get("edges"), seed);
+        centralities(&mesh, 0, sizes.get("work_groups"), memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {
@@ -479,7 +493,7 @@ impl Workload for Bc {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::{LANES, flat};
-    use chorus_system::{resolve, scales};
+    use chorus_system::{Scale, resolve, scales};
 
     use super::*;
     use crate::graph::{Edge, rmat};
@@ -527,9 +541,9 @@ mod tests {
 
     #[test]
     fn the_paper_scale_has_the_graph_of_the_paper() {
-        let (nodes, edges, work_groups) = size(Scale::Paper);
-        let graph = mesh_like(nodes, edges, 1);
-        assert_eq!((graph.nodes(), graph.undirected_edges().len(), work_groups), (88_263, 243_088, 64));
+        let sizes = Bc.sizes_at(Scale::Paper);
+        let graph = mesh_like(sizes.get("nodes"), sizes.get("edges"), 1);
+        assert_eq!((graph.nodes(), graph.undirected_edges().len()), (88_263, 243_088));
     }
 
     #[test]
@@ -538,7 +552,7 @@ mod tests {
             let core = resolve("tc", scale, &[]).unwrap().config.core;
             let registers = WAVES_PER_GROUP * LANES as u32 * REGISTERS_PER_ITEM;
             let per_core = core.work_groups.min(core.wavefronts / WAVES_PER_GROUP).min(core.registers / registers);
-            let (_, _, work_groups) = size(scale);
+            let work_groups = Bc.sizes_at(scale).get("work_groups");
             assert!(
                 work_groups.max(WORK_GROUPS_OWN) + CPU_THREADS <= core.count * per_core,
                 "{scale}: {per_core} of a core"

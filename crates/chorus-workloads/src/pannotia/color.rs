@@ -1,33 +1,32 @@
 //! `color`: colours for the nodes of a graph, so that neighbours differ.
 //!
-//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Color-max` on the roads of Alaska; color_max
-//! of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013). Every node has a random value. Two kernels per colour,
-//! with a work-item per node: the first finds the greatest value among a node's neighbours that have no colour yet, and
-//! tells the host to go on if there are any; the second gives the colour to the nodes whose own value is no less. The
-//! graph is `road_like` of `graph/generate.rs`, or the user's own.
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Color-max` on the roads of Alaska;
+//! color_max of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013). Every node has a random value. Two kernels
+//! per colour, with a work-item per node: the first finds the greatest value among a node's neighbours that have no
+//! colour yet, and tells the host to go on if there are any; the second gives the colour to the nodes whose own value
+//! is no less. The graph is `road_like` of `graph/generate.rs`, or the user's own.
 //!
-//! Sharing: arcs, values and the places of arcs are only read, in every launch. Neighbours have adjacent numbers mostly;
-//! those at the borders of a chiplet's nodes are read by the next one. A node's colour is written once, by the work-group
-//! that also reads it in all launches before. The flag is one word that many wavefronts of a launch write, with the same
-//! number.
+//! Sharing: arcs, values and the places of arcs are only read, in every launch. Neighbours have adjacent numbers
+//! mostly; those at the borders of a chiplet's nodes are read by the next one. A node's colour is written once, by the
+//! work-group that also reads it in all launches before. The flag is one word that many wavefronts of a launch write,
+//! with the same number.
 //!
-//! Left out: the original takes nodes with one neighbour for nodes with none, which may give a node and its neighbour one
-//! colour. Values are a random order of all nodes, so that no two are equal. The host does not set the flag back to zero;
-//! kernels write the number of the colour instead.
+//! Left out: the original takes nodes with one neighbour for nodes with none, which may give a node and its neighbour
+//! one colour. Values are a random order of all nodes, so that no two are equal. The host does not set the flag back to
+//! zero; kernels write the number of the colour instead.
 //!
-//! Arcs are walked both ways, whatever a user's file says.
+//! Arcs are walked both ways, even if a user's file gives one direction.
 //!
 //! Arithmetic: 5 instructions for the node's number, its test and addresses and the test of its colour; per arc 8: the
 //! loop's test and branch, three addresses, two tests and a maximum; 6 in the second kernel.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::graph::{Graph, road_like};
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Wavefronts of a work-group: 256 work-items, as in the original.
 const WAVES_PER_GROUP: u32 = 8;
@@ -36,19 +35,18 @@ const NODES_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 /// The colour of a node that has none.
 const NONE: u32 = u32::MAX;
 
-/// Graph colouring.
-pub struct Color;
+pub(crate) struct Color;
 
-/// Crossings of the map in x and in y. Alaska has 69,082 nodes, which is what the largest map has; everything takes 0.4
-/// MB, 1.6 MB and 1.8 MB. A fifteenth of Alaska would take 0.04 million line accesses; these take 0.14, 0.6 and 0.6
-/// million.
-fn side(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 128,
-        Scale::Medium => 256,
-        Scale::Paper => 263,
-    }
-}
+/// Alaska has 69,082 nodes, as many as the map of paper scale. All buffers take 0.4 MB at quick scale, 1.6 MB at medium
+/// scale and 1.8 MB at paper scale. There are 0.14 million line accesses at quick scale and 0.6 million at the two
+/// others; a fifteenth of Alaska would take 0.04 million.
+static SIZES: [SizeSpec; 1] = [SizeSpec::new(
+    "side",
+    "crossings of the generated map along each of its sides",
+    [128, 256, 263],
+    "CPElide paper, Table II: AK.gr, the roads of Alaska, with 69,082 nodes",
+)
+.range(2, 8192)];
 
 #[derive(Clone, Copy)]
 struct Data {
@@ -73,7 +71,7 @@ async fn uncolored(w: &Wave, data: Data) -> (Lanes<u32>, Mask) {
     (nodes, inside & colors.where_(|color| color == NONE))
 }
 
-/// The first kernel.
+/// Finds the greatest value among the uncoloured neighbours of every uncoloured node.
 async fn color1(w: Wave, data: Data, color: u32) {
     let (nodes, active) = uncolored(&w, data).await;
     if !active.any() {
@@ -104,7 +102,7 @@ async fn color1(w: Wave, data: Data, color: u32) {
     }
 }
 
-/// The second kernel.
+/// Gives the colour to the uncoloured nodes whose own value is no less than the greatest of their neighbours.
 async fn color2(w: Wave, data: Data, color: u32) {
     let (nodes, active) = uncolored(&w, data).await;
     if !active.any() {
@@ -120,7 +118,7 @@ async fn color2(w: Wave, data: Data, color: u32) {
 }
 
 impl Data {
-    /// The launch of a number: the two kernels take turns.
+    /// The launch with this number. The two kernels take turns.
     fn launch(self, number: u32) -> Kernel {
         let groups = self.nodes.div_ceil(NODES_PER_GROUP);
         let color = number / 2;
@@ -196,8 +194,8 @@ fn paint(graph: &Graph, seed: u64, memory: &mut HostMemory) -> HostProgram {
     let mut launched = 0_u32;
     let next = move |memory: &HostMemory| {
         let color = launched / 2;
-        // The flag holds the last colour after which nodes were left, plus one. A machine that loses writes must not make
-        // the host go on for ever.
+        // The flag holds the last colour after which nodes were left, plus one. A machine that loses writes must not
+        // make the host go on forever.
         if launched > 0 && launched.is_multiple_of(2) && (memory.get(data.flag, 0) != color || color > last) {
             return None;
         }
@@ -207,7 +205,7 @@ fn paint(graph: &Graph, seed: u64, memory: &mut HostMemory) -> HostProgram {
     HostProgram::deciding(next, outputs)
 }
 
-/// The colouring of a graph that was brought along.
+/// The colouring of a user's graph.
 fn paint_own(graph: &Graph, seed: u64, memory: &mut HostMemory) -> HostProgram {
     paint(&graph.undirected(), seed, memory)
 }
@@ -238,8 +236,12 @@ impl Workload for Color {
          Pannotia color_max (Che et al., IISWC 2013)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        paint(&road_like(side(sizes.scale()), seed), seed, memory)
+        paint(&road_like(sizes.get("side"), seed), seed, memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {

@@ -1,51 +1,53 @@
 //! `fw`: the shortest ways between all pairs of nodes, by the algorithm of Floyd and Warshall.
 //!
 //! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `FW` on a graph of 512 nodes and 65,536
-//! edges; fw of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013) as gem5-resources has it. A launch per node k:
-//! a work-item per pair, in work-groups of 16 x 16, shortens the way from i to j where the one by k is shorter, and
-//! notes k in a second matrix. The first coordinate of a work-item is the row i, so a wavefront touches two words in each
-//! of 16 rows; what it reads of column k lies in 16 lines too.
+//! edges; fw of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013) as gem5-resources has it. There is a launch
+//! per node k. A work-item per pair, in work-groups of 16 x 16, shortens the way from i to j where the one by k is
+//! shorter, and notes k in a second matrix. The first coordinate of a work-item is the row i, so a wavefront touches
+//! two words in each of 16 rows; the words of column k that it reads lie in 16 lines too.
 //!
-//! Sharing: work-groups are counted down the rows first, so a chiplet has some columns of all rows, and lines of column k
-//! are read by all chiplets. A page holds parts of all of them; it lies with who came first. Both matrices are small, and
-//! that of distances is read as a whole in every launch.
+//! Sharing: work-groups are counted down the rows first, so a chiplet has some columns of all rows, and lines of column
+//! k are read by all chiplets. A page holds parts of the data of all chiplets and lies with the first to touch it. Both
+//! matrices are small, and the matrix of distances is read as a whole in every launch.
 //!
-//! Left out: all nodes k but the first few; gem5-resources stops after 191. As there, node 0 is no waypoint. The graph is
-//! random, with an edge between a quarter of all pairs.
+//! Left out: all nodes k but the first few; gem5-resources stops after 191. Node 0 is no waypoint, as in
+//! gem5-resources. The graph is random, with an edge between a quarter of all pairs.
 //!
 //! Arithmetic: 8 instructions for coordinates and tests, 6 for three addresses, 2 for sum and comparison, 2 more before
 //! stores.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Rows and columns of a work-group.
 const BLOCK: u32 = 16;
 const WAVES_PER_GROUP: u32 = BLOCK * BLOCK / LANES as u32;
 /// The distance of nodes without a known way, as in the original.
 const FAR: u32 = 999_999;
-/// Of 100 pairs, those with an edge; edges are as long as 1 to this.
-const EDGES_PERCENT: u32 = 25;
+/// Edges are as long as 1 to this.
 const LENGTH_MAX: u32 = 100;
 
-/// All shortest ways.
-pub struct Fw;
+pub(crate) struct Fw;
 
-/// Nodes, and launches. The matrices take 0.13 MB, 0.5 MB and Table II's 2.1 MB. A wavefront and launch takes 33 line
-/// accesses, and up to 32 more where it finds shorter ways: 0.24, 0.9 and 19 million in all. The 191 launches of the
-/// original would take 55 million.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (128, 12),
-        Scale::Medium => (256, 12),
-        Scale::Paper => (512, 64),
-    }
-}
+/// The matrices take 0.13 MB at quick scale, 0.5 MB at medium scale and Table II's 2.1 MB at paper scale. A wavefront
+/// takes 33 line accesses per launch, and up to 32 more where it finds shorter ways. That makes 0.24, 0.9 and 19
+/// million in all. The 191 launches of the original would take 55 million.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("nodes", "nodes of the graph", [128, 256, 512], TABLE).range(32, 8192).multiple_of(16),
+    SizeSpec::new("density", "percentage of pairs of nodes with an edge", [25, 25, 25], TABLE).range(1, 100),
+    SizeSpec::new(
+        "iterations",
+        "nodes that ways may lead by, one launch for each",
+        [12, 12, 64],
+        "chosen: a third of the 191 of gem5-resources, for time",
+    )
+    .range(1, 8191),
+];
+const TABLE: &str = "CPElide paper, Table II: 512_65536.gr, 512 nodes and 65,536 edges";
 
 /// Shortens ways by node `k`.
 async fn floyd_warshall(w: Wave, nodes: u32, distances: Buf<u32>, waypoints: Buf<u32>, k: u32) {
@@ -68,7 +70,7 @@ async fn floyd_warshall(w: Wave, nodes: u32, distances: Buf<u32>, waypoints: Buf
     }
 }
 
-/// The same on the host.
+/// Shortens ways by node `k` on the host.
 fn reference_step(nodes: usize, distances: &mut [u32], waypoints: &mut [u32], k: usize) {
     for i in 0..nodes {
         for j in 0..nodes {
@@ -81,11 +83,11 @@ fn reference_step(nodes: usize, distances: &mut [u32], waypoints: &mut [u32], k:
     }
 }
 
-/// The lengths of a random graph's edges.
-fn draw(nodes: u32, generator: &mut SplitMix64) -> Vec<u32> {
+/// The lengths of a random graph's edges, of which there are `density` between 100 pairs of nodes.
+fn draw(nodes: u32, density: u32, generator: &mut SplitMix64) -> Vec<u32> {
     let mut length = |pair: u32| match generator.below(100) {
         _ if pair / nodes == pair % nodes => 0,
-        drawn if drawn < EDGES_PERCENT => 1 + generator.below(LENGTH_MAX),
+        drawn if drawn < density => 1 + generator.below(LENGTH_MAX),
         _ => FAR,
     };
     (0..nodes * nodes).map(&mut length).collect()
@@ -116,9 +118,19 @@ impl Workload for Fw {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (FW); Pannotia fw (Che et al., IISWC 2013)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (nodes, iterations) = (sizes.get("nodes"), sizes.get("iterations"));
+        (iterations >= nodes)
+            .then(|| format!("iterations is {iterations} and nodes is {nodes}: iterations must be below nodes"))
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (nodes, launches) = size(sizes.scale());
-        let mut distances = draw(nodes, &mut SplitMix64::new(seed));
+        let (nodes, launches) = (sizes.get("nodes"), sizes.get("iterations"));
+        let mut distances = draw(nodes, sizes.get("density"), &mut SplitMix64::new(seed));
         let mut waypoints = vec![0; distances.len()];
         let matrices = (memory.alloc_from(&distances), memory.alloc_from(&waypoints));
         let work_groups = (nodes / BLOCK) * (nodes / BLOCK);
@@ -153,10 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn work_groups_divide_the_matrix_and_nodes_suffice() {
-        for scale in Scale::ALL {
-            let (nodes, launches) = size(scale);
-            assert!(nodes.is_multiple_of(BLOCK) && launches < nodes, "{scale}");
-        }
+    fn work_groups_divide_the_matrix() {
+        assert_eq!(SIZES[0].multiple_of, u64::from(BLOCK));
     }
 }

@@ -3,6 +3,7 @@
 mod bc;
 mod color;
 mod fw;
+mod mesh_size;
 mod pr_collab;
 mod sssp;
 pub(crate) mod vertex_parts;

@@ -1,40 +1,40 @@
 //! `pr-collab`: PageRank by CPU threads and work-groups together.
 //!
-//! Source: Spandex paper (Alsop, Sinclair and Adve, ISCA 2018), section IV-B and Table VII, `PR` on the graph wing (8 CPU
-//! threads, 8 thread blocks); PageRank of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013), the version that
-//! pulls: a product of the graph's matrix, as compressed sparse rows, and the ranks. Two kernels per iteration. In the
-//! first, a thread goes through the entries of its node's row and adds the sum to the node's new rank; in the second,
-//! the damped new rank becomes the old one, and the new one zero. The paper partitions the vertices across CPU and GPU
-//! cores; `vertex_parts.rs` says how it is done here.
+//! Source: Spandex paper (Alsop, Sinclair and Adve, ISCA 2018), section IV-B and Table VII, `PR` on the graph wing (8
+//! CPU threads, 8 thread blocks); PageRank of Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013), the version
+//! that pulls: a product of the graph's matrix, as compressed sparse rows, and the ranks. There are two kernels per
+//! iteration. In the first, a thread goes through the entries of its node's row and adds the sum to the node's new
+//! rank. In the second, the damped new rank becomes the old one, and the new one zero. The paper partitions the
+//! vertices across CPU and GPU cores; `vertex_parts.rs` says how it is done here.
 //!
-//! Sharing: a participant writes the ranks of its own nodes only and needs no atomics. It reads the ranks of neighbours,
-//! most of them its own, the others those of any CPU thread or work-group: flat, with moderate locality. Rows and
-//! entries are read once an iteration. Kernels are what synchronises, as coarse as it can be.
+//! Sharing: a participant writes the ranks of its own nodes only and needs no atomics. It reads the ranks of
+//! neighbours, most of them its own, the others those of any CPU thread or work-group: flat, with moderate locality.
+//! Rows and entries are read once an iteration. Participants synchronise only at the ends of kernels.
 //!
 //! The graph is `mesh_like` of `graph/generate.rs` with the numbers of nodes and edges of Table VII, or the user's own,
 //! whose arcs are taken in the direction that the file gives them.
 //!
 //! Left out: the kernels that fill the matrix and the first ranks, which run once, and all but the first iterations of
-//! the original's 20. A work-group has 256 work-items and the original's 64; its nodes are many times that, so that it
-//! goes through them in strips.
+//! the original's 20. A work-group has 256 work-items where the original has 64. Its nodes are many times as many, so
+//! that it goes through them in strips.
 //!
 //! A work-group has 8 times the nodes of a CPU thread. The issue slots of a compute unit are worth 11 times those of a
 //! core (32 lanes at 0.7 GHz and one at 2 GHz), but rows differ in length, and lanes with short rows wait.
 //!
-//! Arithmetic, for a strip of 32 nodes: 6 instructions for numbers, test and addresses; per entry 6: the loop's test and
-//! branch, three addresses and a multiply-add; 1 for the sum; in the second kernel 6 in all. A CPU thread, whose
+//! Arithmetic, for a strip of 32 nodes: 6 instructions for numbers, test and addresses; per entry 6: the loop's test
+//! and branch, three addresses and a multiply-add; 1 for the sum; in the second kernel 6 in all. A CPU thread, whose
 //! instructions take addresses from memory operands, spends 4 on a node and 4 on an entry: counting, test, branch and
 //! multiply-add; in the second kernel 4.
 
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Wave};
-use chorus_system::Scale;
 
 use crate::graph::{Graph, mesh_like};
 use crate::hetero_mark::pr::Matrix;
+use crate::pannotia::mesh_size;
 use crate::pannotia::vertex_parts::VertexParts;
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const CPU_THREADS: u32 = 8;
 const WORK_GROUPS: u32 = 8;
@@ -43,19 +43,28 @@ const GROUP_WEIGHT: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
 const DAMPING: f32 = 0.85;
 
-/// PageRank by CPU and GPU.
-pub struct PrCollab;
+pub(crate) struct PrCollab;
 
-/// Nodes, edges and iterations. An edge lies in two rows. The matrix and the ranks take 7.4 MB at the paper's size, most
-/// of the 8 MB of a last-level cache, and 5.5 MB at a quick run's; both are more than the 4 MB of an L2 between GPU and
-/// last level. An iteration takes about 85 line accesses per node, so there are 4 million at quick scale.
-fn size(scale: Scale) -> (u32, u32, u32) {
-    match scale {
-        Scale::Quick => (62_032 / 4 * 3, 402_623 / 4 * 3, 3),
-        Scale::Medium => (62_032 / 8 * 7, 402_623 / 8 * 7, 3),
-        Scale::Paper => (62_032, 402_623, 10),
-    }
-}
+/// An edge lies in two rows. The matrix and the ranks take 7.4 MB at paper scale, most of the 8 MB of a last-level
+/// cache, and 5.5 MB at quick scale. Both are more than the 4 MB of an L2 between GPU and last level. An iteration
+/// takes about 85 line accesses per node, so there are 4 million at quick scale.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("nodes", "nodes of the generated mesh", [62_032 / 4 * 3, 62_032 / 8 * 7, 62_032], WING)
+        .range(64, 1 << 22),
+    SizeSpec::new("edges", "edges of the generated mesh", [402_623 / 4 * 3, 402_623 / 8 * 7, 402_623], WING)
+        .range(63, 1 << 24),
+    SizeSpec::new(
+        "iterations",
+        "iterations of two kernels each",
+        [3, 3, 10],
+        "chosen: half of the original's 20, for time",
+    )
+    .range(1, 1000),
+];
+const WING: &str = "Spandex paper, Table VII: wing, 62,032 nodes and 402,623 edges";
+
+/// Iterations on a user's graph.
+const ITERATIONS_OWN: u32 = 10;
 
 #[derive(Clone, Copy)]
 struct Data {
@@ -67,7 +76,7 @@ struct Data {
     ranks: [Buf<f32>; 2],
 }
 
-/// A node's rank from what its neighbours hand on.
+/// A node's rank from the sum of the ranks that its neighbours hand on.
 fn damped(nodes: u32, sum: f32) -> f32 {
     (1.0 - DAMPING) / nodes as f32 + DAMPING * sum
 }
@@ -98,7 +107,7 @@ async fn multiply(w: Wave, data: Data) {
     }
 }
 
-/// The same for a CPU thread's nodes.
+/// Adds up the rows of a CPU thread's nodes.
 async fn multiply_cpu(cpu: Cpu, data: Data) {
     let [old, new] = data.ranks;
     let nodes = data.parts.of_cpu(cpu.id());
@@ -122,7 +131,7 @@ async fn multiply_cpu(cpu: Cpu, data: Data) {
     }
 }
 
-/// Makes new ranks old ones.
+/// Makes the new ranks of a work-group's nodes old ones.
 async fn update(w: Wave, data: Data) {
     let [old, new] = data.ranks;
     for (nodes, inside) in data.parts.strips(&w) {
@@ -133,7 +142,7 @@ async fn update(w: Wave, data: Data) {
     }
 }
 
-/// The same for a CPU thread's nodes.
+/// Makes the new ranks of a CPU thread's nodes old ones.
 async fn update_cpu(cpu: Cpu, data: Data) {
     let [old, new] = data.ranks;
     for node in data.parts.of_cpu(cpu.id()) {
@@ -180,9 +189,9 @@ fn rank(graph: &Graph, iterations: u32, memory: &mut HostMemory) -> HostProgram 
     HostProgram::new(kernels, vec![Output::new("ranks", data.ranks[0], &expected)])
 }
 
-/// The ranks of a graph that was brought along.
+/// The ranks of a user's graph.
 fn rank_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram {
-    rank(graph, size(Scale::Paper).2, memory)
+    rank(graph, ITERATIONS_OWN, memory)
 }
 
 impl Workload for PrCollab {
@@ -211,9 +220,17 @@ impl Workload for PrCollab {
          Pannotia PageRank (Che et al., IISWC 2013)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        mesh_size::misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (nodes, edges, iterations) = size(sizes.scale());
-        rank(&mesh_like(nodes, edges, seed), iterations, memory)
+        let mesh = mesh_like(sizes.get("nodes"), sizes.get("edges"), seed);
+        rank(&mesh, sizes.get("iterations"), memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {
@@ -224,6 +241,7 @@ impl Workload for PrCollab {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::flat;
+    use chorus_system::Scale;
 
     use super::*;
     use crate::graph::{Edge, rmat};
@@ -251,8 +269,8 @@ mod tests {
 
     #[test]
     fn the_paper_scale_has_the_graph_of_the_paper() {
-        let (nodes, edges, _) = size(Scale::Paper);
-        let graph = mesh_like(nodes, edges, 1);
+        let sizes = PrCollab.sizes_at(Scale::Paper);
+        let graph = mesh_like(sizes.get("nodes"), sizes.get("edges"), 1);
         assert_eq!((graph.nodes(), graph.undirected_edges().len()), (62_032, 402_623));
     }
 }

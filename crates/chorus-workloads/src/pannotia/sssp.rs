@@ -1,33 +1,33 @@
 //! `sssp`: the shortest ways from one node of a graph to all others.
 //!
 //! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `SSSP` on the roads of Alaska; sssp of
-//! Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013), the version on compressed sparse rows. A round is one step
-//! of Bellman and Ford for all nodes at once, written as a product of matrix and vector with minima in place of sums and
-//! sums in place of products. Three kernels, a work-item per node: the first copies the new distances to the old ones, the
-//! second computes new ones from the old ones of all neighbours, the third compares and sets a flag that tells the host to
-//! go on. The graph is `road_like` of `graph/generate.rs`, or the user's own.
+//! Pannotia (Che, Beckmann, Reinhardt and Skadron, IISWC 2013), the version on compressed sparse rows. A round is one
+//! step of Bellman and Ford for all nodes at once, written as a product of matrix and vector with minima in place of
+//! sums and sums in place of products. It has three kernels, with a work-item per node: the first copies the new
+//! distances to the old ones, the second computes new ones from the old ones of all neighbours, and the third compares
+//! both and sets a flag that tells the host to go on. The graph is `road_like` of `graph/generate.rs`, or the user's
+//! own.
 //!
 //! Sharing: arcs and their lengths are only read, all of them in every round. Old distances of neighbours are read
 //! anywhere, but mostly nearby, since nodes of one region have adjacent numbers; the work-group of a node writes them.
 //!
-//! Left out: with the generated graph all rounds but the first few; every round accesses the same, whatever it finds. The
-//! host does not set the flag back to zero; kernels write the number of the round instead.
+//! Left out: with the generated graph all rounds but the first few; every round makes the same accesses.
+//! The host does not set the flag back to zero; kernels write the number of the round instead.
 //!
-//! Arcs are walked both ways, whatever a user's file says; where it gives no lengths, all are 1. Ways begin in node 0, as
-//! in the original.
+//! Arcs are walked both ways, even if a user's file gives one direction; where it gives no lengths, all are 1. Ways
+//! begin in node 0, as in the original.
 //!
-//! Arithmetic: 4 instructions for the node's number, its test and an address; in the second kernel 4 more, and per arc 7:
-//! the loop's test and branch, three addresses, a sum and a minimum; in the third 2 more.
+//! Arithmetic: 4 instructions for the node's number, its test and an address; in the second kernel 4 more, and per arc
+//! 7: the loop's test and branch, three addresses, a sum and a minimum; in the third 2 more.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Wave};
-use chorus_system::Scale;
 
 use crate::graph::{Graph, road_like};
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// As in the original.
+/// Wavefronts of a work-group: 256 work-items, as in the original.
 const WAVES_PER_GROUP: u32 = 8;
 const ITEMS_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const SOURCE: u32 = 0;
@@ -35,18 +35,27 @@ const SOURCE: u32 = 0;
 /// The distance of a node that was never reached.
 const UNREACHED: u32 = u32::MAX;
 
-/// Single-source shortest paths.
-pub struct Sssp;
+pub(crate) struct Sssp;
 
-/// Crossings of the map in x and in y, and rounds. Alaska has 69,082 nodes, which is what the largest map has; everything
-/// takes 0.15 MB, 0.6 MB and 2.2 MB. A wavefront and round takes about 73 line accesses: 0.25, 1.0 and 16 million in all.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (68, 24),
-        Scale::Medium => (136, 24),
-        Scale::Paper => (263, 100),
-    }
-}
+/// Alaska has 69,082 nodes, as many as the map of paper scale. All buffers take 0.15 MB at quick scale, 0.6 MB at
+/// medium scale and 2.2 MB at paper scale. A wavefront takes about 73 line accesses per round: 0.25, 1.0 and 16 million
+/// in all.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "crossings of the generated map along each of its sides",
+        [68, 136, 263],
+        "CPElide paper, Table II: AK.gr, the roads of Alaska, with 69,082 nodes",
+    )
+    .range(2, 8192),
+    SizeSpec::new(
+        "iterations",
+        "most rounds on the generated map, of three kernels each",
+        [24, 24, 100],
+        "chosen: the first rounds, since every round accesses the same",
+    )
+    .range(1, 1 << 20),
+];
 
 #[derive(Clone, Copy)]
 struct Data {
@@ -60,7 +69,7 @@ struct Data {
     flag: Buf<u32>,
 }
 
-/// The kernel before the first round.
+/// Gives the source distance 0 and all other nodes none, before the first round.
 async fn vector_init(w: Wave, data: Data) {
     let nodes = w.global_ids();
     let inside = nodes.below(data.nodes);
@@ -70,7 +79,7 @@ async fn vector_init(w: Wave, data: Data) {
     w.store_where(inside, data.new, nodes, distances);
 }
 
-/// The first kernel of a round.
+/// Copies the new distances to the old ones, as the first kernel of a round.
 async fn vector_assign(w: Wave, data: Data) {
     let nodes = w.global_ids();
     let inside = nodes.below(data.nodes);
@@ -81,7 +90,7 @@ async fn vector_assign(w: Wave, data: Data) {
     }
 }
 
-/// The second kernel of a round.
+/// Computes new distances from the old ones of all neighbours, as the second kernel of a round.
 async fn min_plus(w: Wave, data: Data) {
     let nodes = w.global_ids();
     let inside = nodes.below(data.nodes);
@@ -113,7 +122,7 @@ async fn min_plus(w: Wave, data: Data) {
     w.store_where(inside, data.new, nodes, least);
 }
 
-/// The third kernel of a round.
+/// Sets the flag if a distance has changed, as the third kernel of a round.
 async fn vector_diff(w: Wave, data: Data, round: u32) {
     let nodes = w.global_ids();
     let inside = nodes.below(data.nodes);
@@ -213,7 +222,7 @@ fn find_ways(graph: &Graph, rounds_max: u32, memory: &mut HostMemory) -> HostPro
     let next = move |memory: &HostMemory| {
         let rounds = launched / 3;
         // The flag holds the last round that changed anything. A machine that loses writes must not make the host go on
-        // for ever.
+        // forever.
         let is_over = rounds >= rounds_max || rounds > flag || memory.get(data.flag, 0) != rounds;
         if launched > 1 && launched % 3 == 1 && is_over {
             return None;
@@ -224,7 +233,7 @@ fn find_ways(graph: &Graph, rounds_max: u32, memory: &mut HostMemory) -> HostPro
     HostProgram::deciding(next, outputs)
 }
 
-/// The ways in a graph that was brought along, to the last round.
+/// The ways in a user's graph, to the last round.
 fn find_ways_in_own(graph: &Graph, _seed: u64, memory: &mut HostMemory) -> HostProgram {
     find_ways(&graph.undirected(), graph.nodes().max(1), memory)
 }
@@ -254,9 +263,12 @@ impl Workload for Sssp {
         "Dalmia et al., CPElide, MICRO 2024, section IV-D, Table II (SSSP); Pannotia sssp (Che et al., IISWC 2013)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (side, rounds) = size(sizes.scale());
-        find_ways(&road_like(side, seed), rounds, memory)
+        find_ways(&road_like(sizes.get("side"), seed), sizes.get("iterations"), memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {
@@ -267,6 +279,7 @@ impl Workload for Sssp {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::flat;
+    use chorus_system::Scale;
 
     use super::*;
     use crate::graph::{Edge, rmat};
@@ -296,7 +309,8 @@ mod tests {
 
     #[test]
     fn rounds_of_the_generated_graph_are_all_needed() {
-        let (side, rounds) = size(Scale::Quick);
-        assert_eq!(reference(&road_like(side, 1), rounds).2, rounds);
+        let sizes = Sssp.sizes_at(Scale::Quick);
+        let rounds = sizes.get("iterations");
+        assert_eq!(reference(&road_like(sizes.get("side"), 1), rounds).2, rounds);
     }
 }

@@ -1,9 +1,9 @@
-//! Which nodes of a graph belong to which CPU thread and work-group.
+//! The partition of a graph's nodes between CPU threads and work-groups.
 //!
 //! The Spandex paper (section IV-B) partitions the vertices of its graph programs across CPU and GPU cores and does not
 //! say how. Here every participant has nodes with adjacent numbers, a CPU thread and then its share of the work-groups,
-//! so that all of them have neighbours of both kinds, and all sharing is flat. Parts begin at multiples of a wavefront's
-//! work-items.
+//! so that all of them have neighbours of both kinds, and all sharing is flat. Parts begin at multiples of a
+//! wavefront's work-items.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use chorus_sim::frontend::{LANES, Lanes, Mask, Wave};
 /// A partition of nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VertexParts {
-    /// Nodes of the graph.
+    /// The number of nodes in the graph.
     pub nodes: u32,
-    /// CPU threads.
+    /// The number of CPU threads.
     pub cpu_threads: u32,
     /// Work-groups, a multiple of the CPU threads.
     pub work_groups: u32,
-    /// How many times the nodes of a CPU thread a work-group has.
+    /// The nodes of a work-group, as a multiple of the nodes of a CPU thread.
     pub group_weight: u32,
 }
 
@@ -46,7 +46,7 @@ impl VertexParts {
         })
     }
 
-    /// What a CPU thread and its share of the work-groups have together, in nodes of a CPU thread.
+    /// The nodes of a CPU thread and its share of the work-groups, as a multiple of the nodes of a CPU thread.
     fn round(&self) -> u32 {
         1 + self.work_groups / self.cpu_threads * self.group_weight
     }

@@ -7,12 +7,12 @@ use crate::generator::SplitMix64;
 /// Directions of the arcs to neighbours. An even one and the odd one after it are opposite.
 pub(super) const DIRECTIONS: usize = 4;
 
-/// The direction back.
+/// The direction that leads back from a neighbour.
 pub(super) fn opposite(direction: usize) -> usize {
     direction ^ 1
 }
 
-/// Pixels in x, a multiple of a work-group's, and in y, likewise.
+/// The sides of an image in pixels, multiples of the sides of a work-group's tile.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     pub(super) width: u32,
@@ -96,7 +96,7 @@ pub(super) struct Grid {
     pub(super) size: Size,
     /// Flow that has come to a pixel and not left it.
     pub(super) excess: Buf<u32>,
-    /// A pixel's distance to the sink in the residual network, or what is known of it.
+    /// A pixel's distance to the sink in the residual network, as far as it is known.
     pub(super) height: Buf<u32>,
     /// Residual capacities to the neighbours.
     pub(super) arcs: [Buf<u32>; DIRECTIONS],

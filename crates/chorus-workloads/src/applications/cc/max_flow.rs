@@ -8,7 +8,7 @@ use super::grid::{DIRECTIONS, Network, opposite};
 
 const UNREACHABLE: u32 = u32::MAX;
 
-/// What the kernels must find.
+/// The flow and the cut that the kernels must find.
 pub(super) struct MaxFlow {
     /// The flow that reaches the sink.
     pub(super) value: u64,
@@ -18,7 +18,7 @@ pub(super) struct MaxFlow {
 }
 
 impl MaxFlow {
-    /// Of a network.
+    /// Computes the maximum flow of a network.
     pub(super) fn new(network: &Network) -> MaxFlow {
         let mut residual = network.clone();
         let mut value = 0;
@@ -35,7 +35,7 @@ impl MaxFlow {
     }
 }
 
-/// Arcs from each pixel to the sink.
+/// The number of arcs from each pixel to the sink.
 fn distances(residual: &Network) -> Vec<u32> {
     let mut distances: Vec<u32> = residual.sink.iter().map(|&sink| if sink > 0 { 1 } else { UNREACHABLE }).collect();
     let mut queue: Vec<u32> = (0..distances.len() as u32).filter(|&pixel| residual.sink[pixel as usize] > 0).collect();
@@ -89,7 +89,7 @@ fn admissible(residual: &Network, distances: &[u32], pixel: usize, direction: us
     (capacity > 0 && nearer).then_some(neighbour)
 }
 
-/// Sends what a path from the source over `start`, the pixels of `path` and `end` to the sink can take.
+/// Sends as much flow as a path from the source over `start`, the pixels of `path` and `end` to the sink can take.
 fn augment(residual: &mut Network, start: usize, end: usize, path: &[usize], arc: &[usize]) -> u32 {
     let narrowest = path.iter().map(|&pixel| residual.arcs[arc[pixel]][pixel]).min().unwrap_or(u32::MAX);
     let flow = narrowest.min(residual.source[start]).min(residual.sink[end]);

@@ -3,66 +3,69 @@
 //! Source: TC paper (Singh et al., HPCA 2013), section 7, CudaCuts; the program is that of Vineet and Narayanan, CUDA
 //! Cuts: Fast Graph Cuts on the GPU, CVPR Workshops 2008. Every pixel is a node with arcs to its four neighbours, and
 //! from the source or to the sink; push-relabel is Goldberg and Tarjan's (JACM 35, 1988). The TC paper changed the
-//! original: a coherent memory space let it combine the push, pull and relabel kernels into one. It does not say how the
-//! operations are kept apart there; here they are not, but race, and fast barriers part only sweeps from exact heights.
+//! original: a coherent memory space let it combine the push, pull and relabel kernels into one. It does not say how
+//! the operations are kept apart there. Here they race, and fast barriers separate only sweeps from exact heights.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `grid.rs` | the image, its flow network, and the layout of memory |
 //! | `push_relabel.rs` | the kernel |
 //! | `max_flow.rs` | the maximum flow that the host finds by another algorithm |
-//! | this file | sizes, and what must come out |
+//! | this file | sizes, and the check of the result |
 //!
-//! Sharing: a pixel reads its neighbours' heights and what they have sent to it, while they go on;
-//! at the edges of a tile the neighbours belong to other work-groups, in lines of the same row as well as of the rows
-//! above and below. Work is uneven: most tiles are soon at rest and only look at their excess and their note.
+//! Sharing: a pixel reads its neighbours' heights and the flow that they have sent to it, while they go on. At the
+//! edges of a tile the neighbours belong to other work-groups, in lines of the same row as well as of the rows above
+//! and below. Work is uneven: most tiles are soon at rest and only look at their excess and their note.
 //!
-//! A network has many maximum flows; the cut nearest to the sink is the same for all. The result is right if every label
-//! is the host's, no arc carries more than its capacity, every pixel has received what was sent to it, its excess is what
-//! came in and did not go out, and what reached the sink is the maximum flow. Excess that cannot reach the sink stays
-//! where it is, as in the original: the cut does not need it returned to the source.
+//! A network has many maximum flows; the cut nearest to the sink is the same for all. The result is right if every
+//! label is the host's, no arc carries more than its capacity, every pixel has received all flow that was sent to it
+//! and has the difference of inflow and outflow as its excess, and the maximum flow has reached the sink. Excess that
+//! cannot reach the sink stays where it is, as in the original: the cut does not need it returned to the source.
 //!
 //! Changed: heights are made exact again and again, where the original stops when flow has hardly moved for some
 //! iterations; its result then need not be minimal, and depends on the order of events.
 //!
-//! Left out: the construction of the network from the terms of an energy; copies of a tile's heights in local data, which
-//! would be read once only.
+//! Left out: the construction of the network from the terms of an energy; copies of a tile's heights in local data,
+//! which would be read once only.
 //!
-//! All work-groups must be resident at once, as the barrier demands: 32 on the 8 compute units of the quick scale and 64
-//! on the 16 of the paper's. A work-group takes 8 wavefronts and 8 x 32 x 32 registers, so a compute unit holds 4.
+//! All work-groups must be resident at once, as the barrier demands: 32 on the 8 compute units of quick scale and 64 on
+//! the 16 of paper scale. A work-group takes 8 wavefronts and 8 x 32 x 32 registers, so a compute unit holds 4.
 
 mod grid;
 mod max_flow;
 mod push_relabel;
 
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch};
-use chorus_system::Scale;
 
 use crate::fast_barrier::FastBarrier;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use grid::{DIRECTIONS, Grid, Network, Size, opposite};
 use max_flow::MaxFlow;
 use push_relabel::{Cut, ROWS};
 
 const REGISTERS_PER_ITEM: u32 = 32;
 
-/// CudaCuts.
-pub struct Cc;
+pub(crate) struct Cc;
 
-/// The image, and the number of work-groups, which have 2 tiles each and 3 at the paper scale. The 64 bytes of each
-/// pixel make 1.0 MB and 3.1 MB; about 0.5 and 1.5 million line accesses. The medium scale lies between, with twice the
-/// pixels of quick. The sides are no powers of two, or the words of a pixel, one in each array, would compete for the
-/// same set of a cache.
-fn size(scale: Scale) -> (Size, u32) {
-    match scale {
-        Scale::Quick => (Size { width: 96, height: 168 }, 32),
-        Scale::Medium => (Size { width: 192, height: 168 }, 64),
-        Scale::Paper => (Size { width: 288, height: 168 }, 64),
-    }
-}
+/// A work-group has 2 tiles, and 3 at paper scale. The 64 bytes of each pixel make 1.0 MB at quick scale and 3.1 MB at
+/// paper scale, in about 0.5 million and 1.5 million line accesses. Medium scale lies between, with twice the pixels of
+/// quick scale. The sides are no powers of two. Otherwise the words of a pixel, one in each array, would compete for
+/// the same set of a cache.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("width", "pixels in a row of the image", [96, 192, 288], UNPRINTED).range(32, 1024).multiple_of(32),
+    SizeSpec::new("height", "rows of the image", [168, 168, 168], UNPRINTED).range(16, 1024).multiple_of(8),
+    SizeSpec::new(
+        "work_groups",
+        "work-groups, all of them resident at once",
+        [32, 64, 64],
+        "chosen: four for each of the TC paper's 16 compute units, as many as a unit's registers hold",
+    )
+    .range(1, 64),
+];
+const UNPRINTED: &str = "chosen: the TC paper prints no input; 3.1 MB are more than the caches of its machine hold";
 
 /// Checks that memory holds a preflow of `network` that brings `value` to the sink.
 fn check_flow(network: &Network, value: u64, grid: &Grid, memory: &HostMemory) -> Result<(), Mismatch> {
@@ -135,13 +138,17 @@ impl Workload for Cc {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (size, work_groups) = size(sizes.scale());
-        program(Network::new(size, &mut SplitMix64::new(seed)), work_groups, memory).1
+        let size = Size { width: sizes.get("width"), height: sizes.get("height") };
+        program(Network::new(size, &mut SplitMix64::new(seed)), sizes.get("work_groups"), memory).1
     }
 }
 
-/// The program of a network, and where it lies.
+/// The program of a network, and the buffers that the network lies in.
 fn program(network: Network, work_groups: u32, memory: &mut HostMemory) -> (Grid, HostProgram) {
     let MaxFlow { value, labels } = MaxFlow::new(&network);
     let grid = Grid::new(&network, memory);
@@ -156,14 +163,16 @@ fn program(network: Network, work_groups: u32, memory: &mut HostMemory) -> (Grid
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::{Buf, Program, flat};
-    use chorus_system::{resolve, scales};
+    use chorus_system::{Scale, resolve, scales};
 
     use super::*;
 
     #[test]
     fn images_have_two_regions_at_every_scale() {
         for scale in Scale::ALL {
-            let network = Network::new(size(scale).0, &mut SplitMix64::new(1));
+            let sizes = Cc.sizes_at(scale);
+            let size = Size { width: sizes.get("width"), height: sizes.get("height") };
+            let network = Network::new(size, &mut SplitMix64::new(1));
             let labels = MaxFlow::new(&network).labels;
             let bright = labels.iter().sum::<u32>() as usize;
             assert!(bright > labels.len() / 20 && bright < labels.len() * 19 / 20, "{bright} of {}", labels.len());
@@ -229,7 +238,7 @@ mod tests {
             let core = resolve("tc", scale, &[]).unwrap().config.core;
             let registers = ROWS * core.lanes * REGISTERS_PER_ITEM;
             let per_core = core.work_groups.min(core.wavefronts / ROWS).min(core.registers / registers);
-            assert!(size(scale).1 <= core.count * per_core, "{scale}");
+            assert!(Cc.sizes_at(scale).get("work_groups") <= core.count * per_core, "{scale}");
         }
     }
 }

@@ -2,28 +2,31 @@
 //!
 //! A work-group has tiles of 32 x 8 pixels, as in the original, a wavefront one row of each. In a sweep a pixel with
 //! excess that may reach the sink pushes to the sink and to every neighbour below it; if excess is left, it rises just
-//! above the lowest neighbour that can take more; and it pulls what was pushed to it. Wavefronts sweep on without waiting
-//! for each other: coherent memory brings them what their neighbours have done, sooner or later.
+//! above the lowest neighbour that can take more; and it pulls the flow that was pushed to it. Wavefronts sweep on
+//! without waiting for each other: coherent memory brings them the writes of their neighbours sooner or later.
 //!
 //! Every word but notes and flags has one writer, its pixel. A push adds to the count of all flow ever sent over that
-//! arc, and the neighbour pulls what it has not yet received of this count; so nothing is lost, whatever is seen late. A
-//! push also leaves a note for the neighbour's row segment, and segments without a new note pull nothing, as the original
-//! skips tiles at rest. A note may be seen before what it announces; what is missed so is pulled when all have stopped.
+//! arc, and the neighbour pulls the part of this count that it has not yet received. So nothing is lost, even if a
+//! write is seen late. A push also leaves a note for the neighbour's row segment, and segments without a new note pull
+//! nothing, as the original skips tiles at rest. A note may be seen before the flow that it announces; flow that is
+//! missed in this way is pulled when all have stopped.
 //!
-//! Heights: a neighbour's may be seen late, and where a push opens an arc back from a pixel that rises meanwhile, a height
-//! can come to lie above the true distance to the sink; and excess that has no way to the sink would rise for as long as
-//! there are pixels. So heights are made exact after some sweeps: all are forgotten, then wavefronts lower theirs until
-//! none can any more. Meanwhile heights only fall, so one that is not new is too high and only delays. The program ends
-//! when no pixel with excess has an exact height: then no path is left from the source to the sink.
+//! Heights: the height of a neighbour may be seen late. Where a push opens an arc back from a pixel that rises
+//! meanwhile, a height can come to lie above the true distance to the sink. And excess that has no way to the sink
+//! would rise for as long as there are pixels. So heights are made exact after some sweeps: all are forgotten, then
+//! wavefronts lower theirs until none can any more. Meanwhile heights only fall, so an old height that is read is too
+//! high and only delays. The program ends when no pixel with excess has an exact height: then no path is left from the
+//! source to the sink.
 //!
-//! Order: fast barriers part sweeps from the making of heights, so these see all that was done before. Flags hold the
-//! number of the latest phase that set them, so nothing has to be reset; and a flag that is set anew before everybody has
-//! read it was set before, because the same kind of phase follows only then.
+//! Order: fast barriers separate sweeps from the making of heights, so these see everything that was done before. Flags
+//! hold the number of the latest phase that set them, so nothing has to be reset. A flag may be set anew before all
+//! wavefronts have read it. Then it was set in the phase before as well, because a phase of the same kind follows only
+//! if the flag is set.
 //!
 //! Arithmetic: 10 instructions for the coordinates and addresses of a pixel and its neighbours; 4 for each test of a
-//! segment and its loop; 3 for a push to the sink and 6 per direction for a push to a neighbour (two tests, minimum, two
-//! differences, sum); 3 per direction for the lowest neighbour and 2 for the rise; 4 per direction to pull (difference,
-//! two sums, copy).
+//! segment and its loop; 3 for a push to the sink and 6 per direction for a push to a neighbour (two tests, minimum,
+//! two differences, sum); 3 per direction for the lowest neighbour and 2 for the rise; 4 per direction to pull
+//! (difference, two sums, copy).
 
 use chorus_sim::frontend::{Buf, LANES, Lanes, Mask, Wave};
 
@@ -37,7 +40,7 @@ pub(super) const ROWS: u32 = 8;
 const SWEEPS: u32 = 16;
 /// Times that a wavefront finds no height to lower before it meets the others.
 const IDLE_PASSES: u32 = 4;
-/// Many times what any image takes, so that flow gone wrong ends in a wrong result.
+/// The most rounds. No image comes near this number, which makes a program whose flow has gone wrong end.
 const ROUNDS_MAX: u32 = 200;
 
 type Arcs = [Lanes<u32>; DIRECTIONS];
@@ -47,7 +50,7 @@ pub(super) struct Cut {
     w: Wave,
     grid: Grid,
     barrier: FastBarrier,
-    /// Barriers so far.
+    /// The number of barriers passed so far.
     phase: u32,
     /// A row segment of each of the work-group's tiles.
     segments: Vec<Segment>,
@@ -86,13 +89,13 @@ impl Cut {
         }
     }
 
-    /// Ends a phase.
+    /// Ends a phase by a barrier across all work-groups.
     async fn meet(&mut self) {
         self.phase += 1;
         self.barrier.wait(&self.w, self.phase).await;
     }
 
-    /// Ends a phase. Returns whether any wavefront has come with `set`.
+    /// Ends a phase. Returns whether `set` was true for any wavefront.
     async fn meet_and_ask(&mut self, flag: Buf<u32>, set: bool) -> bool {
         let phase = self.phase + 1;
         if set {
@@ -169,7 +172,7 @@ impl Segment {
         w.join_all(bufs.map(|buf| w.load(buf, self.at))).await
     }
 
-    /// What the neighbours hold in one buffer for each direction; zero where there is none.
+    /// Loads one word of each neighbour, from one buffer per direction; zero where there is no neighbour.
     async fn load_neighbours(&self, w: &Wave, bufs: [Buf<u32>; DIRECTIONS]) -> Arcs {
         let load = |direction: usize| w.load_where(self.inside[direction], bufs[direction], self.neighbours[direction]);
         let loaded = w.join_all([load(0), load(1), load(2), load(3)]).await;
@@ -237,7 +240,7 @@ impl Segment {
         std::mem::replace(&mut self.note, note) != note
     }
 
-    /// Takes what the neighbours have sent.
+    /// Takes the flow that the neighbours have sent.
     async fn pull(&self, w: &Wave, grid: &Grid) {
         let back = std::array::from_fn(|direction| grid.sent[opposite(direction)]);
         let excess = w.load(grid.excess, self.at);

@@ -3,16 +3,16 @@
 //!
 //! The owner pushes and pops tasks at the bottom; thieves take them from the top. Bottom is written by the owner alone.
 //! Top shares a word, the age, with a tag that changes whenever the owner empties its deque and starts again at slot 0,
-//! and whoever wants the task at the top must change the age by compare-and-exchange. Top has 8 bits and the tag 24,
-//! more than there are tasks at any scale, so an age never comes back.
+//! and a work-group that wants the task at the top must change the age by compare-and-exchange. Top has 8 bits and the
+//! tag 24, enough to count more tasks than there are, so an age never comes back.
 //!
 //! Stores are not ordered by themselves on the machines that run this, so:
 //! - Push: a release puts the tasks, and all that they refer to, before the bottom that shows them.
 //! - Pop: a fence makes the lowered bottom visible before the age is read. The age is read by an atomic, where it
 //!   cannot be stale: if no thief had reached this task by then, a later thief finds the lowered bottom. A second fence
 //!   hides the slots before the age starts again.
-//! - Steal: the age is acquired before the bottom, and the bottom before the slot, so the slot holds what the owner
-//!   pushed under this age; the compare-and-exchange fails if the age has moved since.
+//! - Steal: the age is acquired before the bottom, and the bottom before the slot, so the slot holds the task
+//!   that the owner pushed under this age; the compare-and-exchange fails if the age has moved since.
 //!
 //! A deque takes one line for age and bottom and eight tasks per line for the slots.
 //!
@@ -30,15 +30,15 @@ pub(super) struct Task {
     pub(super) key: u32,
     /// The first of its particles.
     pub(super) first: u32,
-    /// How many they are.
+    /// The number of its particles.
     pub(super) count: u32,
 }
 
 /// Words of a slot, one of them unused, so that tasks do not straddle lines.
 const SLOT_WORDS: u32 = 4;
 
-/// The owner pops its latest task, of the deepest level, and pushes eight at most: seven tasks wait on each level and
-/// eight on the deepest.
+/// Tasks that a deque has room for. The owner pops its latest task, of the deepest level, and pushes eight at most:
+/// seven tasks wait on each level and eight on the deepest.
 const SLOTS: u32 = 8 * DEPTH_MAX;
 
 /// Words between the headers of two deques: a line of the usual 128 bytes each.
@@ -84,7 +84,7 @@ impl Deques {
         memory.set(self.headers, BOTTOM as usize, 1);
     }
 
-    /// How many work-groups have a deque.
+    /// The number of deques, one for each work-group.
     pub(super) fn work_groups(&self) -> u32 {
         self.work_groups
     }
@@ -139,7 +139,7 @@ impl Deques {
         None
     }
 
-    /// Takes the oldest task of another work-group's deque, unless it is empty or somebody else is faster.
+    /// Takes the oldest task of another work-group's deque, unless it is empty or another thief is faster.
     pub(super) async fn steal(&self, w: &Wave, victim: u32) -> Option<Task> {
         let age = w.load_acquire(self.headers, self.header(victim, AGE), Scope::Gpu).await;
         let bottom = w.load_acquire(self.headers, self.header(victim, BOTTOM), Scope::Gpu).await;

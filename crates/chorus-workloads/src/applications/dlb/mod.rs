@@ -4,8 +4,8 @@
 //! that of Cederman and Tsigas, On Dynamic Load Balancing on Graphics Processors, Graphics Hardware 2008. A task is a
 //! cell of an octree and the range of particles in it. A work-group that gets a task either cuts the cell into its
 //! eight octants, moving the particles to a second set of arrays so that each octant is a range again, and inserts the
-//! octants as tasks; or, if the particles are few enough, settles them in a leaf. It starts with one task for
-//! everything.
+//! octants as tasks; or, if the particles are few enough, settles them in a leaf. The first task is the cell of all
+//! particles.
 //!
 //! | file | subject |
 //! |---|---|
@@ -14,12 +14,12 @@
 //! | this file | the particles, and the recursive partition that the result is compared with |
 //!
 //! Sharing: everything. Idle work-groups poll the ends of other work-groups' deques, which stay in their private caches
-//! until the owner moves them; a stolen task is read by the thief and its particles too, all written by the victim; the
-//! count of settled particles is read by everybody and changed with every leaf. The latency of these writes is on the
-//! path from one task to the next.
+//! until the owner moves them. A thief reads the stolen task and its particles, all written by the victim. The count of
+//! settled particles is read by all work-groups and changed with every leaf. The latency of these writes is on the path
+//! from one task to the next.
 //!
-//! The result does not depend on who did what: for every particle the key of its leaf and the leaf's population, and
-//! the number of leaves and of settled particles.
+//! The result is the key and the population of every particle's leaf, and the numbers of leaves and of settled
+//! particles. It does not depend on which work-group has done which task.
 //!
 //! The program ends when the count of settled particles is complete.
 //!
@@ -29,35 +29,44 @@ mod deque;
 mod octree;
 
 use chorus_sim::frontend::{HostMemory, Kernel};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use deque::{Deques, Task};
 use octree::{Octree, Particles, balance, octant};
 
 /// Particles that a leaf may hold.
 const LEAF_PARTICLES: u32 = 64;
-/// Cells at this depth are leaves whatever they hold: a key has room for no more levels.
+/// Cells at this depth are always leaves: a key has room for no more levels.
 const DEPTH_MAX: u32 = 10;
 const WAVES_PER_GROUP: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 20;
 
-/// Dynamic load balancing.
-pub struct Dlb;
+pub(crate) struct Dlb;
 
-/// Particles and work-groups. All arrays together take 1.3 MB and 3.9 MB. Without the polling of idle work-groups,
-/// which depends on the machine, partitioning takes 0.25 and 0.9 million line accesses; the
-/// medium scale lies between.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (32_000, 32),
-        Scale::Medium => (64_000, 64),
-        Scale::Paper => (100_000, 64),
-    }
-}
+/// All arrays together take 1.3 MB at quick scale and 3.9 MB at paper scale. Partitioning takes 0.25 million line
+/// accesses at quick scale and 0.9 million at paper scale, without the polling of idle work-groups, which depends on
+/// the machine. Medium scale lies between.
+///
+/// With 2^22 particles there are fewer tasks than the 24 bits of a deque's tag can count.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "particles",
+        "particles to partition",
+        [32_000, 64_000, 100_000],
+        "TC paper, section 7: 100,000 nodes",
+    )
+    .range(1, 1 << 22),
+    SizeSpec::new(
+        "work_groups",
+        "work-groups, each with a deque of its own",
+        [32, 64, 64],
+        "chosen: four for each of the TC paper's 16 compute units",
+    )
+    .range(1, 1024),
+];
 
 /// Half of the particles lie anywhere in the unit cube, the other half in clusters, so that the octree is uneven.
 fn draw_particles(count: u32, generator: &mut SplitMix64) -> Vec<[f32; 3]> {
@@ -77,9 +86,11 @@ fn draw_particles(count: u32, generator: &mut SplitMix64) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// What every particle's leaf must be.
+/// The partition that the host computes.
 struct Reference {
+    /// The key of each particle's leaf.
     keys: Vec<u32>,
+    /// The number of particles in each particle's leaf.
     populations: Vec<u32>,
     leaves: u32,
 }
@@ -92,7 +103,7 @@ impl Reference {
         reference
     }
 
-    /// The recursive partition of one cell.
+    /// Partitions one cell and, by recursion, its octants.
     fn partition(&mut self, particles: &[[f32; 3]], members: Vec<usize>, key: u32, depth: u32) {
         if members.len() <= LEAF_PARTICLES as usize || depth == DEPTH_MAX {
             self.leaves += 1;
@@ -144,8 +155,12 @@ impl Workload for Dlb {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (count, work_groups) = size(sizes.scale());
+        let (count, work_groups) = (sizes.get("particles"), sizes.get("work_groups"));
         let particles = draw_particles(count, &mut SplitMix64::new(seed));
         let mut axis = |axis: usize| {
             let values: Vec<f32> = particles.iter().map(|particle| particle[axis]).collect();
@@ -178,11 +193,13 @@ impl Workload for Dlb {
 
 #[cfg(test)]
 mod tests {
+    use chorus_system::Scale;
+
     use super::*;
 
     #[test]
     fn the_octree_is_uneven() {
-        let particles = draw_particles(size(Scale::Quick).0, &mut SplitMix64::new(1));
+        let particles = draw_particles(Dlb.sizes_at(Scale::Quick).get("particles"), &mut SplitMix64::new(1));
         let reference = Reference::new(&particles);
         let depth = |key: &u32| key.ilog2() / 3;
         let shallowest = reference.keys.iter().map(depth).min();

@@ -8,10 +8,10 @@
 //!
 //! Order: all wavefronts fence before the octants are pushed as tasks, so that a thief, who acquires the deque's
 //! bottom, finds the particles in place. A work-group barrier orders the wavefronts of one work-group, as it does on
-//! GPUs. Leaves are read by nobody before the kernel ends.
+//! GPUs. No work-group reads leaves before the kernel ends.
 //!
-//! A machine without coherence runs this too and must get through it: a task that cannot be, or a place outside the
-//! arrays, is skipped, and shows as a wrong result or a program that never ends.
+//! A machine without coherence runs this too and must get through it. So impossible tasks and places outside the arrays
+//! are skipped, and show as a wrong result or as a program that never ends.
 //!
 //! Arithmetic: per 32 particles 9 instructions for the octant (scale, truncate and merge, for three axes) and 3 per
 //! octant for its count (compare, ballot, population count), or 5 where ranks within the octant are needed too; 24 for
@@ -49,7 +49,7 @@ impl Particles {
     }
 }
 
-/// Everything the work-groups share.
+/// The buffers that all work-groups share.
 #[derive(Clone, Copy)]
 pub(super) struct Octree {
     pub(super) count: u32,
@@ -73,8 +73,8 @@ impl Task {
     }
 }
 
-/// Which octant of its cell at `depth` a particle lies in: the next bit of each coordinate. Scaling by a power of two
-/// is exact.
+/// The octant of its cell at `depth` that a particle lies in, from the next bit of each coordinate. Scaling by a power
+/// of two is exact.
 pub(super) fn octant(position: [f32; 3], depth: u32) -> u32 {
     let scale = (2 << depth) as f32;
     position.iter().fold(0, |octant, coordinate| octant << 1 | ((coordinate * scale) as u32 & 1))
@@ -216,8 +216,8 @@ async fn load_positions(w: &Wave, mask: Mask, from: Particles, at: Lanes<u32>) -
     w.join_all(from.position.map(|axis| w.load_where(mask, axis, at))).await
 }
 
-/// Exchanges the counts of all wavefronts. Returns those of the cell, and where this wavefront's particles of each
-/// octant go.
+/// Exchanges the counts of all wavefronts. Returns the counts of the whole cell, and the places that this wavefront's
+/// particles of each octant go to.
 async fn share_counts(w: &Wave, mine: [u32; OCTANTS], first: u32) -> ([u32; OCTANTS], [u32; OCTANTS]) {
     let octants = Mask::first(OCTANTS);
     let at = w.lane_ids() + LDS_COUNTS;

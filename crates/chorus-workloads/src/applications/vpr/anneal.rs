@@ -1,6 +1,6 @@
-//! The kernel: propose a swap, weigh it, and make it if nobody was faster.
+//! The kernel: propose a swap, weigh it, and make it if no other work-item was faster.
 //!
-//! A work-item proposes for its own block: exchange it with whatever is on a random site within the range limit. It
+//! A work-item proposes to exchange its own block with the content of a random site within the range limit. It
 //! adds up how the boxes around all nets of both blocks would change, from the places of the blocks as it reads them,
 //! which others may be moving. If it accepts, it tries to lock both sites, looks whether they are as it found them, and
 //! rewrites the two sites and the places of the two blocks. A lock that is taken, or a site that has changed, means a
@@ -33,31 +33,31 @@ pub(super) const REJECTED: usize = 1;
 pub(super) const CONFLICTS: usize = 2;
 pub(super) const TOTALS: usize = 3;
 
-/// How moves are chosen and accepted.
+/// The rules by which moves are chosen and accepted.
 #[derive(Clone, Copy)]
 pub(super) struct Schedule {
     /// Proposals of each work-item.
     pub(super) rounds: u32,
-    /// Sites between a block and where it may go, in each direction.
+    /// The most sites that a block may move in each direction.
     pub(super) range_limit: u32,
-    /// An additional cost of this much is accepted half as often as none.
+    /// A swap with this additional cost is accepted half as often as a swap without any.
     pub(super) temperature: u32,
 }
 
-/// Everything the work-groups share.
+/// The buffers that all work-groups share.
 #[derive(Clone, Copy)]
 pub(super) struct Chip {
     /// Columns and rows of sites.
     pub(super) sides: [u32; 2],
     pub(super) netlist: Netlist,
-    /// Where each block is.
+    /// The place of each block.
     pub(super) places: Buf<u32>,
     /// The block on each site, and the number of its changes.
     pub(super) sites: Buf<u32>,
     pub(super) locks: PairLocks,
     /// The state of each work-item's random numbers.
     pub(super) generators: Buf<u32>,
-    /// Proposals by their fate.
+    /// The numbers of accepted, rejected and conflicting proposals.
     pub(super) totals: Buf<u32>,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn occupant(site: u32) -> u32 {
     site & 0xffff
 }
 
-/// How often a site has changed.
+/// The number of times that a site has changed.
 pub(super) fn changes(site: u32) -> u32 {
     site >> 16
 }
@@ -165,7 +165,7 @@ impl Chip {
         place.map(|word| Place::from_word(word).site(self.sides[0]) as u32)
     }
 
-    /// What the swaps of `mask` would add to the cost.
+    /// The cost that the swaps of `mask` would add.
     async fn change(&self, w: &Wave, mask: Mask, swaps: &Swaps) -> Lanes<i32> {
         let mut change = Lanes::splat(0);
         for mover in [swaps.block, swaps.other()] {
@@ -185,7 +185,7 @@ impl Chip {
         change
     }
 
-    /// What the swaps would add to the cost of one net each.
+    /// The cost that each swap would add to one net.
     async fn net_change(&self, w: &Wave, mask: Mask, net: Lanes<u32>, swaps: &Swaps) -> Lanes<i32> {
         let (first, end) = bounds(w, mask, self.netlist.pins_of_net, net).await;
         let mut boxes = [Lanes::splat(BoundingBox::EMPTY); 2];
@@ -221,7 +221,8 @@ impl Chip {
         change
     }
 
-    /// Makes the swaps of `accepted` whose sites can be locked and are as they were found. Returns which.
+    /// Makes the swaps of `accepted` whose sites can be locked and are as they were found. Returns the swaps that were
+    /// made.
     async fn commit(&self, w: &Wave, accepted: Mask, swaps: &Swaps) -> Mask {
         if !accepted.any() {
             return Mask::NONE;
@@ -253,7 +254,7 @@ fn next(at: Lanes<u32>) -> Lanes<u32> {
     at.map(|at| at.wrapping_add(1))
 }
 
-/// Where the lists of `mask` begin and end.
+/// The beginnings and ends of the lists of `mask`.
 async fn bounds(w: &Wave, mask: Mask, lists: Lists, list: Lanes<u32>) -> (Lanes<u32>, Lanes<u32>) {
     w.alu(5).await;
     w.join(w.load_where(mask, lists.starts, list), w.load_where(mask, lists.starts, next(list))).await

@@ -9,18 +9,18 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `netlist.rs` | the circuit, and what a placement of it costs |
+//! | `netlist.rs` | the circuit, and the cost of a placement |
 //! | `anneal.rs` | the kernel: proposing, weighing and making swaps |
-//! | this file | the placement to begin with, and what must hold of the one in the end |
+//! | this file | the initial placement, and the properties of the final one |
 //!
-//! Sharing: the places of blocks are read all the time, by whoever weighs a swap that touches one of their nets, and
-//! written with every swap that is made: data for private caches, if these see what others write. Sites are read before
-//! and after locking and written under locks; swaps that want the same site conflict. The netlist is read only.
+//! Sharing: work-items that weigh a swap read the places of all blocks on the nets that it touches, and every swap that
+//! is made writes two places. Private caches serve these reads well, if they are coherent. Sites are read before and
+//! after locking and written under locks; swaps that want the same site conflict. The netlist is read only.
 //!
-//! Which swaps are made is a race. What must hold in the end: every block is on one site, and site and block agree;
-//! sites have changed twice as often as swaps were made, so that not one change is lost; every proposal was accepted,
-//! rejected or in conflict; random numbers were drawn as often as they should; locks are free; and the placement costs
-//! less than at the beginning, since the temperature is far below that of the initial disorder.
+//! Which swaps are made is a race. In the end every block is on one site, and site and block agree. Sites have changed
+//! twice as often as swaps were made, so that not one change is lost. Every proposal was accepted, rejected or in
+//! conflict. Random numbers were drawn as often as they should, and locks are free. The placement costs less than at
+//! the beginning, since the temperature is far below that of the initial disorder.
 //!
 //! Left out: pads and other kinds of blocks, the timing-driven part of the cost, and the update of temperature and
 //! range limit after the iteration. VPR makes blocks^(4/3) proposals or more at each temperature; this makes fewer.
@@ -29,48 +29,63 @@ mod anneal;
 mod netlist;
 
 use chorus_sim::frontend::{HostMemory, Kernel, LANES, Mismatch};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::pair_locks::PairLocks;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use anneal::{ACCEPTED, CONFLICTS, Chip, NO_BLOCK, REJECTED, Schedule, TOTALS, anneal, changes, draw, occupant};
 use netlist::{Circuit, Place};
 
 const WAVES_PER_GROUP: u32 = 4;
 const REGISTERS_PER_ITEM: u32 = 32;
 
-/// Versatile Place and Route.
-pub struct Vpr;
+pub(crate) struct Vpr;
 
 /// The circuit, the chip and the proposals.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Blocks of the imagined placement in each direction.
+    /// Columns and rows of blocks in the imagined placement.
     blocks: [u32; 2],
-    /// Sites of the chip in each direction; a tenth of them are empty.
-    sites: [u32; 2],
     schedule: Schedule,
 }
 
-/// Blocks, sites and netlist take 0.4 MB and 0.8 MB. A wavefront takes about 1,900 line accesses per round, so 0.5 and
-/// 3.9 million in all; the medium scale has half the rounds of the paper's. Blocks fill whole work-groups, about eight
-/// per compute unit at both scales.
-fn size(scale: Scale) -> Size {
-    let schedule = |rounds| Schedule { rounds, range_limit: 6, temperature: 128 };
-    match scale {
-        Scale::Quick => Size { blocks: [96, 84], sites: [100, 88], schedule: schedule(1) },
-        Scale::Medium => Size { blocks: [128, 128], sites: [134, 134], schedule: schedule(2) },
-        Scale::Paper => Size { blocks: [128, 128], sites: [134, 134], schedule: schedule(4) },
+/// Blocks, sites and netlist take 0.4 MB at quick scale and 0.8 MB at paper scale. A wavefront takes about 1,900 line
+/// accesses per round, so there are 0.5 million at quick scale and 3.9 million at paper scale. Medium scale has half
+/// the rounds of paper scale. Blocks fill whole work-groups, about eight per compute unit at both scales. The largest
+/// circuit has fewer blocks than the 16 bits of a site can number.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("columns", "columns of blocks in the circuit's imagined placement", [96, 128, 128], UNPUBLISHED)
+        .range(32, 256)
+        .multiple_of(32),
+    SizeSpec::new("rows", "rows of blocks in the circuit's imagined placement", [84, 128, 128], UNPUBLISHED)
+        .range(16, 252)
+        .multiple_of(4),
+    SizeSpec::new("rounds", "proposals for each block", [1, 2, 4], "chosen: fewer than VPR's blocks^(1/3), for time")
+        .range(1, 1000),
+];
+const UNPUBLISHED: &str =
+    "chosen: the TC paper prints no circuit; 128 work-groups, eight for each of its 16 compute units";
+
+impl Size {
+    fn of(sizes: &Sizes) -> Size {
+        Size {
+            blocks: [sizes.get("columns"), sizes.get("rows")],
+            schedule: Schedule { rounds: sizes.get("rounds"), range_limit: 6, temperature: 128 },
+        }
+    }
+
+    /// Columns and rows of sites: a twentieth more than of blocks, so that a tenth of all sites are empty.
+    fn sites(&self) -> [u32; 2] {
+        self.blocks.map(|side| side * 21 / 20)
     }
 }
 
-/// The block on each site. Blocks begin at their homes, and are then exchanged at random with what is up to twice the
-/// range limit away: a placement that is halfway annealed.
+/// The block on each site. Blocks begin at their homes. Then each site is exchanged with a random one up to twice the
+/// range limit away. This makes a placement that is halfway annealed.
 fn draw_placement(size: &Size, circuit: &Circuit, generator: &mut SplitMix64) -> Vec<u32> {
-    let [columns, rows] = size.sites;
+    let [columns, rows] = size.sites();
     let mut sites = vec![NO_BLOCK; (columns * rows) as usize];
     for block in 0..circuit.blocks() {
         sites[circuit.home(block).site(columns)] = block;
@@ -84,12 +99,12 @@ fn draw_placement(size: &Size, circuit: &Circuit, generator: &mut SplitMix64) ->
     sites
 }
 
-/// What every correct execution leaves behind.
+/// The properties of the final placement that hold after any order of swaps.
 struct Invariants {
     circuit: Circuit,
     chip: Chip,
     proposals: u32,
-    /// Of the placement to begin with.
+    /// The cost of the initial placement.
     cost: i64,
 }
 
@@ -153,13 +168,13 @@ fn lay_out(size: Size, seed: u64, memory: &mut HostMemory) -> (Chip, HostProgram
     let circuit = Circuit::draw(size.blocks, &mut generator);
     let sites = draw_placement(&size, &circuit, &mut generator);
     let mut places = vec![0; circuit.blocks() as usize];
-    let columns = size.sites[0];
+    let columns = size.sites()[0];
     for (site, &block) in (0..).zip(&sites).filter(|(_, block)| **block != NO_BLOCK) {
         places[block as usize] = Place { x: site % columns, y: site / columns }.to_word();
     }
     let generators: Vec<u32> = places.iter().map(|_| 1 + generator.below(u32::MAX)).collect();
     let chip = Chip {
-        sides: size.sites,
+        sides: size.sites(),
         netlist: circuit.lay_out(memory),
         places: memory.alloc_from(&places),
         sites: memory.alloc_from(&sites),
@@ -210,8 +225,12 @@ impl Workload for Vpr {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        lay_out(size(sizes.scale()), seed, memory).1
+        lay_out(Size::of(sizes), seed, memory).1
     }
 }
 
@@ -221,8 +240,7 @@ mod tests {
 
     use super::*;
 
-    const SMALL: Size =
-        Size { blocks: [32, 32], sites: [34, 33], schedule: Schedule { rounds: 3, range_limit: 4, temperature: 128 } };
+    const SMALL: Size = Size { blocks: [32, 32], schedule: Schedule { rounds: 3, range_limit: 4, temperature: 128 } };
 
     fn run_small() -> (Chip, HostProgram, HostMemory) {
         let mut memory = HostMemory::default();
@@ -231,7 +249,7 @@ mod tests {
         (chip, program, memory)
     }
 
-    /// What is said of a result in which some words of a buffer are different.
+    /// The complaint about a result in which `wrong` has changed some words of a buffer.
     fn complaint(wrong: impl Fn(&Chip, &mut HostMemory)) -> String {
         let (chip, program, mut memory) = run_small();
         wrong(&chip, &mut memory);
@@ -246,11 +264,13 @@ mod tests {
 
     #[test]
     fn blocks_fill_whole_work_groups_and_fit_a_word_and_the_chip() {
-        for size in Scale::ALL.map(size).into_iter().chain([SMALL]) {
-            let [blocks, sites] = [size.blocks, size.sites].map(|[columns, rows]| columns * rows);
-            assert_eq!(blocks % (WAVES_PER_GROUP * LANES as u32), 0);
-            assert!(blocks < NO_BLOCK && size.blocks[0] <= size.sites[0] && size.blocks[1] <= size.sites[1]);
-            assert!(10 * sites < 12 * blocks);
+        let [columns, rows, _] = &SIZES;
+        assert_eq!(columns.multiple_of * rows.multiple_of % u64::from(WAVES_PER_GROUP * LANES as u32), 0);
+        assert!(columns.max * rows.max < u64::from(NO_BLOCK));
+        for columns in (columns.min..=columns.max).step_by(columns.multiple_of as usize) {
+            let size = Size { blocks: [columns as u32, rows.min as u32], ..SMALL };
+            let [blocks, sites] = [size.blocks, size.sites()].map(|[columns, rows]| columns * rows);
+            assert!(blocks < sites && 10 * sites < 12 * blocks, "{columns}");
         }
     }
 

@@ -1,10 +1,10 @@
-//! The circuit: blocks, the nets that connect them, and what a placement of it costs.
+//! The circuit: blocks, the nets that connect them, and the cost of a placement.
 //!
-//! Every block drives one net, as a logic block with one output does. Blocks are numbered as a packer leaves them,
-//! those that belong together in a row: 32 neighbouring numbers form a tile, 8 wide and 4 high, of an imagined good
-//! placement. Most nets are short and have few pins. After the first two, another pin follows with a chance of 3 in 5,
-//! up to ten; half of all pins lie within 2 blocks of the driver in this placement, half of the rest within 4, and so
-//! on.
+//! Every block drives one net, as a logic block with one output does. Blocks are numbered as a packer leaves them, so
+//! that blocks that belong together have adjacent numbers: 32 neighbouring numbers form a tile, 8 wide and 4 high, of
+//! an imagined good placement. Most nets are short and have few pins. After the first two, another pin follows with a
+//! chance of 3 in 5, up to ten; half of all pins lie within 2 blocks of the driver in this placement, half of the rest
+//! within 4, and so on.
 //!
 //! Cost: half the perimeter of the box around a net's pins, times the factor by which VPR corrects it for the number of
 //! pins (Betz and Rose, FPL 1997; the factors are those of Cheng, ICCAD 1994), in 64ths.
@@ -23,7 +23,7 @@ pub(super) const PINS_MAX: u32 = 10;
 /// Half the perimeter counts this much, in 64ths, by the number of pins.
 const WEIGHTS: [i32; PINS_MAX as usize + 1] = [64, 64, 64, 64, 69, 74, 78, 82, 86, 90, 93];
 
-/// What a net of `pins` costs per unit of half its perimeter.
+/// The cost of a net of `pins` per unit of half its perimeter.
 pub(super) fn weight(pins: u32) -> i32 {
     WEIGHTS[pins.min(PINS_MAX) as usize]
 }
@@ -36,12 +36,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// As a word of memory.
+    /// Packs the place into a word of memory.
     pub(super) fn to_word(self) -> u32 {
         self.y << 16 | self.x
     }
 
-    /// From a word of memory.
+    /// Unpacks a place from a word of memory.
     pub(super) fn from_word(word: u32) -> Place {
         Place { x: word & 0xffff, y: word >> 16 }
     }
@@ -60,7 +60,7 @@ pub(super) struct BoundingBox {
 }
 
 impl BoundingBox {
-    /// Around nothing.
+    /// The box around no pin at all.
     pub(super) const EMPTY: BoundingBox =
         BoundingBox { low: Place { x: u32::MAX, y: u32::MAX }, high: Place { x: 0, y: 0 } };
 
@@ -84,7 +84,7 @@ pub(super) struct Circuit {
 }
 
 impl Circuit {
-    /// A circuit whose blocks fill `columns` and `rows` of the imagined placement, whole tiles of it.
+    /// Draws a circuit whose blocks fill `columns` and `rows` of the imagined placement, which are whole tiles.
     pub(super) fn draw([columns, rows]: [u32; 2], generator: &mut SplitMix64) -> Circuit {
         let mut circuit = Circuit { columns, nets: Vec::new() };
         for driver in 0..columns * rows {
@@ -109,12 +109,12 @@ impl Circuit {
         circuit
     }
 
-    /// Number of blocks.
+    /// The number of blocks, each of which drives a net.
     pub(super) fn blocks(&self) -> u32 {
         self.nets.len() as u32
     }
 
-    /// Where a block lies in the imagined placement.
+    /// The place of a block in the imagined placement.
     pub(super) fn home(&self, block: u32) -> Place {
         let (tile, within) = (block / (TILE_COLUMNS * TILE_ROWS), block % (TILE_COLUMNS * TILE_ROWS));
         let across = self.columns / TILE_COLUMNS;
@@ -130,7 +130,7 @@ impl Circuit {
         tile * TILE_COLUMNS * TILE_ROWS + home.y % TILE_ROWS * TILE_COLUMNS + home.x % TILE_COLUMNS
     }
 
-    /// What a placement costs.
+    /// The cost of a placement, over all nets.
     pub(super) fn cost(&self, place: impl Fn(u32) -> Place) -> i64 {
         let cost = |pins: &Vec<u32>| {
             let mut around = BoundingBox::EMPTY;
@@ -162,7 +162,7 @@ impl Circuit {
 /// Lists one after the other in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Lists {
-    /// Where each list begins, and where the last one ends.
+    /// The beginning of each list, and the end of the last one.
     pub(super) starts: Buf<u32>,
     /// The elements of all lists.
     pub(super) elements: Buf<u32>,

@@ -17,7 +17,7 @@ const LANES_U32: u32 = LANES as u32;
 const WAVES_PER_GROUP: u32 = 2;
 const ITEMS: u32 = WAVES_PER_GROUP * LANES_U32;
 
-/// The mesh in memory, all of it in one buffer.
+/// The mesh in memory, where it takes one buffer.
 #[derive(Clone, Copy)]
 pub struct Topology {
     all: Buf<u32>,
@@ -55,60 +55,60 @@ impl Topology {
         }
     }
 
-    /// Work-groups of one work-item per element.
+    /// The number of work-groups with one work-item per element.
     pub fn element_groups(&self) -> u32 {
         self.elements.div_ceil(ITEMS)
     }
 }
 
-/// What the kernels work on. Vectors have all first components, then all second and all third.
+/// All buffers of the kernels. Vectors have all first components, then all second and all third.
 #[derive(Clone, Copy)]
 pub struct Buffers {
-    /// How everything is connected.
+    /// The connections of elements and nodes.
     pub topology: Topology,
-    /// Of the nodes.
+    /// The places of the nodes.
     pub places: Buf<f32>,
-    /// Of the nodes.
+    /// The velocities of the nodes.
     pub velocities: Buf<f32>,
-    /// Of the nodes.
+    /// The accelerations of the nodes.
     pub accelerations: Buf<f32>,
-    /// Of the nodes.
+    /// The forces on the nodes.
     pub forces: Buf<f32>,
-    /// Of the nodes.
+    /// The masses of the nodes.
     pub node_masses: Buf<f32>,
     /// Forces on the corners: components of all first corners, of all second ones, and so on, axis by axis.
     pub corner_forces: Buf<f32>,
     /// Volumes of the elements at the beginning, which are their masses too.
     pub initial: Buf<f32>,
-    /// Volumes relative to that, before and after the step.
+    /// Volumes of the elements relative to their initial volumes, before the step.
     pub volumes: Buf<f32>,
-    /// As above.
+    /// Volumes of the elements relative to their initial volumes, after the step.
     pub new_volumes: Buf<f32>,
     /// Characteristic lengths of the elements.
     pub lengths: Buf<f32>,
-    /// How fast their volumes grow.
+    /// The rates at which the volumes of the elements grow.
     pub rates: Buf<f32>,
-    /// Gradients of velocity, and lengths along their directions.
+    /// Gradients of velocity along the three directions of the elements.
     pub changes: Buf<f32>,
-    /// As above.
+    /// Lengths of the elements along their three directions.
     pub extents: Buf<f32>,
     /// The linear and the quadratic part of the viscosity.
     pub viscous: Buf<f32>,
-    /// Of the elements.
+    /// The energies of the elements.
     pub energies: Buf<f32>,
-    /// Of the elements.
+    /// The pressures of the elements.
     pub pressures: Buf<f32>,
-    /// Of the elements.
+    /// The viscosities of the elements.
     pub viscosities: Buf<f32>,
-    /// Of the elements.
+    /// The speeds of sound in the elements.
     pub sounds: Buf<f32>,
     /// The longest steps that work-groups of elements allow.
     pub allowed: Buf<f32>,
-    /// The time step.
+    /// The length of the next time step.
     pub step: Buf<f32>,
 }
 
-/// Elements or nodes of a wavefront.
+/// The elements or nodes of a wavefront.
 struct Items {
     inside: Mask,
     id: Lanes<u32>,
@@ -200,7 +200,7 @@ async fn hourglass(w: Wave, b: Buffers) {
     e.store_corners(&w, &b.topology, b.corner_forces, forces).await;
 }
 
-/// Adds up the corners of nodes, behind what is there if `adding`.
+/// Adds up the forces of the corners of nodes, and adds them to the forces in memory if `adding`.
 async fn node_forces(w: Wave, b: Buffers, adding: bool) {
     let topology = b.topology;
     let n = Items::of(&w, topology.nodes);
@@ -236,7 +236,7 @@ async fn acceleration(w: Wave, b: Buffers) {
     n.store_vectors(&w, b.accelerations, forces.zip(mass, |force, mass| force.map(|force| force / mass)));
 }
 
-/// Nothing moves through the planes of symmetry.
+/// Keeps nodes from moving through the planes of symmetry.
 async fn boundary(w: Wave, b: Buffers) {
     let entry = Items::of(&w, 3 * b.topology.plane);
     w.alu(8).await;
@@ -348,7 +348,7 @@ async fn volume(w: Wave, b: Buffers) {
     e.store(&w, b.volumes, new.map(physics::settle));
 }
 
-/// The longest step that the elements of a work-group allow.
+/// Finds the longest step that the elements of a work-group allow.
 async fn constraints(w: Wave, b: Buffers) {
     let e = Items::of(&w, b.topology.elements);
     w.alu(6).await;
@@ -365,7 +365,7 @@ async fn constraints(w: Wave, b: Buffers) {
     }
 }
 
-/// The next step, by a single wavefront.
+/// Computes the next time step, in a single wavefront.
 async fn time_step(w: Wave, b: Buffers) {
     let groups = b.topology.element_groups();
     let mut allowed = f32::INFINITY;
@@ -380,7 +380,7 @@ async fn time_step(w: Wave, b: Buffers) {
     w.store_one(b.step, 0, physics::next_step(last, allowed));
 }
 
-/// The elements or nodes of a chiplet, of `len`, in each of as many parts.
+/// The elements or nodes of a chiplet in each of `parts` parts, of `len` elements or nodes each.
 fn own(len: u32, parts: usize) -> impl Fn(Share) -> Vec<Range<usize>> + Copy {
     move |share| {
         let Range { start, end } = scaled(share.groups(), ITEMS);
@@ -403,7 +403,7 @@ fn reads_own(kernel: Kernel, len: u32, bufs: &[Buf<f32>]) -> Kernel {
     bufs.iter().fold(kernel, |kernel, &buf| kernel.access_parts(buf, Read, own(len, buf.len() / len as usize)))
 }
 
-/// The same of buffers that it writes.
+/// Says of some buffers that a kernel writes a chiplet's own elements, as many parts of `len` as they have.
 fn writes_own(kernel: Kernel, len: u32, bufs: &[Buf<f32>]) -> Kernel {
     bufs.iter().fold(kernel, |kernel, &buf| kernel.access_parts(buf, ReadWrite, own(len, buf.len() / len as usize)))
 }
@@ -457,7 +457,7 @@ fn motion(b: Buffers) -> [Kernel; 4] {
     ]
 }
 
-/// How the elements change with their nodes.
+/// The change of the elements with their nodes.
 fn changes(b: Buffers) -> [Kernel; 3] {
     let Topology { all, elements, .. } = b.topology;
     let moved = |kernel: Kernel| kernel.access(all, Read).access(b.places, Read).access(b.velocities, Read);

@@ -1,19 +1,19 @@
 //! A cube of hexahedra, connected as if it were any mesh.
 //!
-//! LULESH's mesh: a cube of `edge` elements each way, whose elements know their eight nodes and their neighbours
-//! through faces, and whose nodes know the corners of elements that touch them, only from lists.
+//! The mesh is LULESH's: a cube of `edge` elements each way. Elements find their eight nodes and their neighbours
+//! through faces only in lists, and so do nodes the corners of elements that touch them.
 
-/// Nodes of an element.
+/// The number of nodes of an element.
 pub const CORNERS: usize = 8;
 /// Sides of an element with a neighbour: before and behind along each axis.
 pub const NEIGHBOURS: usize = 6;
 /// In place of a corner where a node has fewer than eight.
 pub const NONE: u32 = u32::MAX;
 
-/// How elements and nodes are connected.
+/// The connections of elements and nodes.
 #[derive(Clone, Debug)]
 pub struct Mesh {
-    /// Elements along an axis.
+    /// The number of elements along an axis.
     edge: u32,
     /// The nodes of each element: all first ones, then all second ones, and so on.
     pub element_nodes: Vec<u32>,
@@ -71,17 +71,17 @@ impl Mesh {
         mesh
     }
 
-    /// Elements, as a number.
+    /// The number of elements in the cube.
     pub fn elements(&self) -> u32 {
         self.edge * self.edge * self.edge
     }
 
-    /// Nodes, as a number.
+    /// The number of nodes in the cube.
     pub fn nodes(&self) -> u32 {
         (self.edge + 1) * (self.edge + 1) * (self.edge + 1)
     }
 
-    /// Nodes of one plane of symmetry.
+    /// The number of nodes on one plane of symmetry.
     pub fn plane(&self) -> u32 {
         (self.edge + 1) * (self.edge + 1)
     }
@@ -98,7 +98,7 @@ impl Mesh {
         std::array::from_fn(|corner| self.element_nodes[corner * self.elements() as usize + element] as usize)
     }
 
-    /// A neighbour of an element.
+    /// The neighbour of an element on one of its sides.
     pub fn neighbour(&self, element: usize, side: usize) -> usize {
         self.neighbours[side * self.elements() as usize + element] as usize
     }

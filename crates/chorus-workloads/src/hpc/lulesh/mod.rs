@@ -4,23 +4,23 @@
 //! Updates and Changes, LLNL-TR-641973, 2013), Sedov's blast in a corner of a cube. Nodes have places and velocities,
 //! elements have volume, energy and pressure, and each finds the others through lists.
 //!
-//! A step is 15 kernels, as in LULESH's version for GPUs: the stress of the elements, which leaves a force at each of
-//! their corners, and the sum of those at each node; hourglass control and its sum; acceleration, the planes of
-//! symmetry, velocity and place of the nodes; the kinematics of the elements, their gradients of velocity, the
-//! viscosity, which compares them with those of the neighbours, and the material; volumes; the time step that the
-//! elements allow, and the least of them.
+//! A step is 15 kernels, as in LULESH's version for GPUs:
+//! - the stress of the elements, which leaves a force at each of their corners, and the sum of these forces at each
+//!   node;
+//! - hourglass control of the elements, and its sum at each node;
+//! - acceleration, the planes of symmetry, velocity and place of the nodes;
+//! - the kinematics of the elements, their gradients of velocity, the viscosity, which compares the gradients with
+//!   those of the neighbours, and the material;
+//! - volumes;
+//! - the time steps that the elements allow, and the least of them.
 //!
-//! Reuse: the lists are only read, in eight kernels; places and velocities are gathered by elements in four kernels
-//! behind the one that wrote them, and forces of corners by nodes. As nodes and elements are numbered alike, plane by
-//! plane, most of that stays with a chiplet, and the borders of its part do not.
+//! Reuse: the lists are only read, in eight kernels. Elements gather places and velocities in four kernels after the
+//! one that wrote them, and nodes gather forces of corners. As nodes and elements are numbered alike, plane by plane,
+//! most of this data stays with a chiplet; only the borders of its part do not.
 //!
 //! Left out: regions of several materials, LULESH's cut-offs other than those of velocity and volume, and strain rates
 //! that nothing depends on; the rate at which a volume grows is computed from its derivatives. Elements are warm from
 //! the beginning, as the seed says, so that everything moves. LULESH computes in double precision.
-//!
-//! Sizes: the paper scale has 45 elements each way, the size that LULESH takes if none is given, and 10 steps, as
-//! which Table II's second number is read: 24 MB. The quick scale has 16, a twenty-second of the elements, 1.3 MB and
-//! 0.45 million line accesses in 3 steps; the medium scale 25, four times as many.
 
 mod kernels;
 mod mesh;
@@ -28,7 +28,6 @@ mod physics;
 mod reference;
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use self::kernels::{Buffers, Topology, step};
 use self::mesh::{CORNERS, Mesh};
@@ -37,22 +36,31 @@ use self::reference::State;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// The energy of the blast.
 const BLAST: f32 = 3.948_746e7;
 
-/// LULESH.
-pub struct Lulesh;
+pub(crate) struct Lulesh;
 
-/// Elements each way, and steps.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (16, 3),
-        Scale::Medium => (25, 3),
-        Scale::Paper => (45, 10),
-    }
-}
+/// The mesh of paper scale takes 24 MB. The mesh of quick scale has a twenty-second of its elements and takes 1.3 MB,
+/// with 0.45 million line accesses. Medium scale has four times the elements of quick scale.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "elements along each side of the cube",
+        [16, 25, 45],
+        "LULESH 2.0: the size that it takes if none is given",
+    )
+    .range(2, 200),
+    SizeSpec::new(
+        "steps",
+        "time steps of 15 kernels each",
+        [3, 3, 10],
+        "CPElide paper, Table II: `1.0e-2 10`, whose second number is read as the steps",
+    )
+    .range(1, 100),
+];
 
 /// A cube at rest, with a blast in its first element.
 fn draw(mesh: &Mesh, seed: u64) -> State {
@@ -75,7 +83,7 @@ fn draw(mesh: &Mesh, seed: u64) -> State {
     State { places, velocities, node_masses, volumes: vec![1.0; elements], initial, materials, step }
 }
 
-/// As vectors lie in memory.
+/// The words of vectors in the order of memory: all first components, then all second and all third.
 fn flat(vectors: &[Vector]) -> Vec<f32> {
     (0..3).flat_map(|axis| vectors.iter().map(move |vector| vector[axis])).collect()
 }
@@ -136,9 +144,12 @@ impl Workload for Lulesh {
          Karlin et al., LULESH 2.0 Updates and Changes, LLNL-TR-641973, 2013"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (edge, steps) = size(sizes.scale());
-        let mesh = Mesh::cube(edge);
+        let (mesh, steps) = (Mesh::cube(sizes.get("side")), sizes.get("steps"));
         let mut state = draw(&mesh, seed);
         let buffers = lay_out(&mesh, &state, memory);
         let kernels = (0..steps).flat_map(|_| step(buffers)).collect();

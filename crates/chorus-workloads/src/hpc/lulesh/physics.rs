@@ -5,7 +5,7 @@
 
 use super::mesh::CORNERS;
 
-/// A place or a vector.
+/// A place or a vector in three dimensions.
 pub type Vector = [f32; 3];
 /// One per corner of an element.
 pub type Corners = [Vector; CORNERS];
@@ -18,13 +18,13 @@ const SOUND_MIN: f32 = 0.111_111_1e-18;
 const TINY: f32 = 1.0e-20;
 const VELOCITY_CUT: f32 = 1.0e-7;
 const VOLUME_CUT: f32 = 1.0e-10;
-/// How much a volume may change in a step.
+/// The largest relative change of a volume in a step.
 const CHANGE_MAX: f32 = 0.1;
 
 /// The corners of the faces, so that normals point outwards.
 const FACES: [[usize; 4]; 6] = [[0, 1, 2, 3], [0, 4, 5, 1], [1, 5, 6, 2], [2, 6, 7, 3], [3, 7, 4, 0], [4, 7, 6, 5]];
 
-/// For each corner, those that the derivative of the volume by its place depends on.
+/// For each corner, the corners that the derivative of the volume by its place depends on.
 const AROUND: [[usize; 6]; CORNERS] = [
     [1, 2, 3, 4, 5, 7],
     [2, 3, 0, 5, 6, 4],
@@ -52,7 +52,7 @@ fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The sum of four corners less that of four others, times a factor.
+/// The difference between the sums of four corners and of four others, times a factor.
 fn difference(values: &Corners, plus: [usize; 4], minus: [usize; 4], factor: f32) -> Vector {
     std::array::from_fn(|axis| {
         let sum = |four: [usize; 4]| four.iter().fold(0.0, |sum, &corner| sum + values[corner][axis]);
@@ -127,7 +127,7 @@ pub fn accelerate(velocity: f32, acceleration: f32, step: f32) -> f32 {
     if new.abs() < VELOCITY_CUT { 0.0 } else { new }
 }
 
-/// How an element changes: its volume, its characteristic length, and the rate at which its volume grows.
+/// The motion of an element: its volume, its characteristic length, and the rate at which its volume grows.
 pub fn kinematics(places: &Corners, velocities: &Corners) -> [f32; 3] {
     let derivatives = volume_derivatives(places);
     let volume = volume(places);
@@ -159,7 +159,7 @@ pub fn gradients(places: &Corners, velocities: &Corners, volume: f32) -> [Vector
     [changes, lengths]
 }
 
-/// What limits the viscosity along a direction, from the gradients before, here and behind.
+/// The limiter of the viscosity along a direction, from the gradients before, here and behind.
 pub fn limiter([before, here, behind]: [f32; 3]) -> f32 {
     let norm = 1.0 / (here + TINY);
     let (before, behind) = (before * norm, behind * norm);
@@ -185,11 +185,10 @@ pub fn viscosity(changes: Vector, lengths: Vector, limits: Vector, density: f32,
 pub struct Material {
     /// Energy per initial volume.
     pub energy: f32,
-    /// Pressure.
     pub pressure: f32,
-    /// Artificial viscosity.
+    /// The artificial viscosity, which has the unit of a pressure.
     pub viscosity: f32,
-    /// Speed of sound.
+    /// The speed of sound.
     pub sound: f32,
 }
 
@@ -221,7 +220,7 @@ pub fn evaluate(old: Material, volume: f32, change: f32, [linear, quadratic]: [f
     Material { energy, pressure, viscosity: viscous(energy, pressure, volume), sound: sound(energy, pressure, volume) }
 }
 
-/// A relative volume, or 1 where it is that but for rounding.
+/// A relative volume, or 1 where it differs from 1 only by rounding.
 pub fn settle(volume: f32) -> f32 {
     if (volume - 1.0).abs() < VOLUME_CUT { 1.0 } else { volume }
 }
@@ -233,7 +232,7 @@ pub fn element_step(sound: f32, length: f32, rate: f32) -> f32 {
     (0.5 * courant).min(CHANGE_MAX / (rate.abs() + TINY))
 }
 
-/// The next time step from the last one and what the elements allow.
+/// The next time step, from the last one and the longest step that all elements allow.
 pub fn next_step(last: f32, allowed: f32) -> f32 {
     (1.1 * last).min(allowed)
 }

@@ -6,22 +6,22 @@ use super::physics::{
     next_step, settle, stress_forces, viscosity,
 };
 
-/// Everything that changes, and the masses.
+/// All quantities that change in a step, and the masses.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Of the nodes.
+    /// The places of the nodes.
     pub places: Vec<Vector>,
-    /// Of the nodes.
+    /// The velocities of the nodes.
     pub velocities: Vec<Vector>,
-    /// Of the nodes.
+    /// The masses of the nodes.
     pub node_masses: Vec<f32>,
     /// Volumes of the elements at the beginning, which are their masses too.
     pub initial: Vec<f32>,
-    /// Volumes relative to that.
+    /// Volumes of the elements relative to their initial volumes.
     pub volumes: Vec<f32>,
-    /// Of the elements.
+    /// The materials of the elements.
     pub materials: Vec<Material>,
-    /// The time step.
+    /// The length of the next time step.
     pub step: f32,
 }
 
@@ -61,7 +61,7 @@ impl State {
         forces
     }
 
-    /// One step.
+    /// Makes one time step.
     pub fn advance(&mut self, mesh: &Mesh) {
         let mut accelerations = self.forces(mesh);
         for (acceleration, mass) in accelerations.iter_mut().zip(&self.node_masses) {

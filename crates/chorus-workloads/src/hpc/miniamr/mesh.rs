@@ -1,18 +1,18 @@
-//! The blocks of the mesh, as the host keeps them: which exist, where their cells are, and what lies beside them.
+//! The blocks of the mesh on the host: their levels, the slots of their cells, and their neighbours.
 
 /// The directions, x, y and z.
 pub(super) const AXES: usize = 3;
-/// Children of a block.
+/// The number of children of a block.
 pub(super) const CHILDREN: usize = 8;
 
-/// What lies beside a block on one side.
+/// The neighbour of a block on one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Beside {
     /// The end of the mesh.
     Nothing,
     /// A block of the same level.
     Same(u32),
-    /// A quarter of a coarser block: which half of its face in each of the two other directions.
+    /// A coarser block, and the half of its face that is adjacent in each of the two other directions.
     Coarser(u32, [u32; 2]),
     /// Four finer blocks, those of the lower half in the second other direction first.
     Finer([u32; 4]),
@@ -29,18 +29,18 @@ enum Root {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     root: usize,
-    /// Which child of its root it is, if it is one.
+    /// The number of the child, if the block is a child of its root.
     child: Option<usize>,
-    /// Where its cells are.
+    /// The slot of its cells in memory.
     pub(super) slot: u32,
 }
 
-/// What changes at a refinement.
+/// The blocks that a refinement splits and merges.
 #[derive(Debug, Default)]
 pub(super) struct Refinement {
-    /// Parent and child, and which child it is.
+    /// The slots of parent and child, and the number of the child.
     pub(super) splits: Vec<(u32, u32, u32)>,
-    /// Children and parent.
+    /// The slots of the children and of their parent.
     pub(super) merges: Vec<([u32; CHILDREN], u32)>,
 }
 
@@ -65,10 +65,10 @@ impl Sphere {
     }
 }
 
-/// The mesh.
+/// A cube of places of the coarsest level, each with one block or eight.
 #[derive(Debug)]
 pub(super) struct Mesh {
-    /// Blocks of the coarsest level a side.
+    /// The number of blocks of the coarsest level along each side.
     side: usize,
     roots: Vec<Root>,
     /// Slots that blocks have given up, the last of which is taken first, and slots ever in use.
@@ -123,7 +123,7 @@ impl Mesh {
         }
     }
 
-    /// What lies beside a block.
+    /// The neighbour of a block in a direction.
     pub(super) fn beside(&self, block: &Block, axis: usize, up: bool) -> Beside {
         let [first, second] = across(axis);
         let next = self.next(block.root, axis, up);
@@ -151,7 +151,7 @@ impl Mesh {
         }
     }
 
-    /// Splits and merges blocks until the mesh is that of another sphere.
+    /// Splits and merges blocks until the mesh fits another sphere.
     pub(super) fn refine(&mut self, sphere: &Sphere) -> Refinement {
         let mut refinement = Refinement::default();
         let mut given_up = Vec::new();
@@ -173,13 +173,13 @@ impl Mesh {
                 _ => {}
             }
         }
-        // Not before the end: nothing that is still read may be overwritten.
+        // Slots are given up at the end, so that no cell is overwritten before it is read.
         self.free.extend(given_up);
         refinement
     }
 }
 
-/// The two directions across another.
+/// The two directions other than this one.
 pub(super) fn across(axis: usize) -> [usize; 2] {
     [[1, 2], [0, 2], [0, 1]][axis]
 }

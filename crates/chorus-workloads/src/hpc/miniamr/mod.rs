@@ -3,28 +3,27 @@
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (HPC_MiniAMR-test2); miniAMR of the Mantevo suite
 //! (Sasidharan and Snir, MiniAMR: A miniapp for adaptive mesh refinement, 2016). Every block has 8 x 8 x 8 cells and a
 //! halo of one, with several variables per cell; blocks that the surface of the sphere cuts are replaced by eight finer
-//! ones. The host keeps the list of blocks, as miniAMR does. A step is four kernels: one per direction fills the halos
-//! of all blocks, from blocks of the same level, by repetition from coarser and by averages from finer ones; `stencil`
+//! ones. The host keeps the list of blocks, as miniAMR does. A step is four kernels. One per direction fills the halos
+//! of all blocks, from blocks of the same level, by repetition from coarser and by averages from finer ones. `stencil`
 //! replaces each cell by the mean of itself and its six neighbours. When the sphere moves, `split` and `merge` move
 //! cells to new blocks. In the end `checksum` and `total` add up each variable.
 //!
-//! Sharing: a halo is read from cells that the work-groups of up to four blocks per side wrote in the kernel before.
-//! A work-group has one variable of one block, in the order of the list, which follows the mesh; new blocks take the
-//! memory of old ones wherever that is. Rows of 8 cells and 2 halo cells seldom begin at a line, so a block's halo
-//! cells are written in lines whose other cells its neighbours read.
+//! Sharing: a halo is read from cells that the work-groups of up to four blocks per side wrote in the kernel before. A
+//! work-group has one variable of one block, in the order of the list, which follows the mesh; new blocks take the
+//! memory of old ones anywhere. Rows of 8 cells and 2 halo cells seldom begin at a line, so the line of a halo cell
+//! also holds cells that the neighbours read.
 //!
 //! Left out: the check that neighbours differ by one level (there are two levels), load balancing, and messages:
 //! neighbours are read where they lie. Single precision.
 //!
 //! Arithmetic: 14 instructions for a halo's addresses and kind, 4 more for a mean; stencil: 10 for addresses and loop,
 //! 7 for six additions and a multiplication; split and merge: 12 for addresses, 8 for a mean; sums: 4 for address, loop
-//! and addition, and what `lane_sum.rs` says.
+//! and addition, and the instructions that `lane_sum.rs` names.
 
 mod mesh;
 mod reference;
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use self::mesh::{AXES, Beside, CHILDREN, Mesh, Refinement, Sphere, across};
 use self::reference::Reference;
@@ -32,10 +31,10 @@ use crate::generator::SplitMix64;
 use crate::lane_sum::{lane_sum, store_group_sum};
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 4;
-/// Cells of a block a side, and with its halo.
+/// The numbers of cells along a side of a block, without and with its halo.
 const CELLS: u32 = 8;
 const STORED: u32 = CELLS + 2;
 const STRIDES: [u32; AXES] = [1, STORED, STORED * STORED];
@@ -45,7 +44,7 @@ const BLOCK_WORDS: u32 = 1024;
 const BATCHES: u32 = CELLS * CELLS * CELLS / LANES as u32;
 /// Words that describe one side of a block: its kind, four slots, two halves and the block's own slot.
 const ENTRY: u32 = 8;
-/// Words of an entry of the list of splits (three used) and of that of merges (nine used).
+/// The number of words of an entry in the lists of splits, which use three of them, and of merges, which use nine.
 const MOVE_ENTRY: u32 = 16;
 
 const NOTHING: u32 = 0;
@@ -53,29 +52,25 @@ const SAME: u32 = 1;
 const COARSER: u32 = 2;
 const FINER: u32 = 3;
 
-/// A stencil on a refined mesh.
-pub struct MiniAmr;
+pub(crate) struct MiniAmr;
 
-/// What is simulated.
-struct Size {
-    /// Blocks of the coarsest level a side.
-    side: usize,
-    radius: f32,
-    variables: u32,
-    /// Steps before each of the sphere's two places is left.
-    steps: u32,
-}
+/// There are about 300 blocks at quick scale and 3,800 at paper scale, with 4 KB per variable: 3.0 MB and 127 MB. A
+/// block takes about 250 line accesses per variable and step: 0.3 million in all at quick scale and 28 million at paper
+/// scale. The paper's 1.8 GB would take 100 million for a single step. Medium scale has about four times the blocks of
+/// quick scale.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("side", "blocks of the coarsest level along each side", [4, 6, 12], FOOTPRINT).range(2, 48),
+    SizeSpec::new("radius", "tenths of a block in the radius of the sphere", [13, 20, 40], FOOTPRINT).range(1, 480),
+    SizeSpec::new("variables", "variables of a cell", [2, 2, 7], FOOTPRINT).range(1, 40),
+    SizeSpec::new("steps", "time steps at each of the sphere's two places", [1, 1, 2], "chosen: few, for time")
+        .range(1, 100),
+];
+const FOOTPRINT: &str = "chosen: 127 MB of the 1.80 GB in Table III of the HMG paper, for time";
 
-/// About 300 and 3,800 blocks of 4 KB per variable: 3.0 MB and 127 MB. A block and variable takes about 250 line
-/// accesses a step, so 0.3 and 28 million in all. The paper's 1.8 GB would take 100 million for a single step. The
-/// medium scale has about four times the blocks of quick.
-fn size(scale: Scale) -> Size {
-    match scale {
-        Scale::Quick => Size { side: 4, radius: 1.3, variables: 2, steps: 1 },
-        Scale::Medium => Size { side: 6, radius: 2.0, variables: 2, steps: 1 },
-        Scale::Paper => Size { side: 12, radius: 4.0, variables: 7, steps: 2 },
-    }
-}
+/// Slots that a place of the coarsest level takes at most: eight children, and their parent after or before them.
+const SLOTS_PER_ROOT: u64 = CHILDREN as u64 + 1;
+/// The most words that the cells of all slots may take.
+const WORDS_MAX: u64 = 1 << 30;
 
 #[derive(Clone, Copy)]
 struct Data {
@@ -89,14 +84,14 @@ struct Data {
 }
 
 impl Data {
-    /// Where a variable of a slot begins. A slot that does not exist, which only a machine that loses writes can show,
-    /// is the last.
+    /// The beginning of a variable of a slot. A slot that does not exist, which only a machine that loses writes can
+    /// show, counts as the last one.
     fn piece(&self, slot: u32, variable: u32) -> u32 {
         (slot.min(self.slots - 1) * self.variables + variable) * BLOCK_WORDS
     }
 }
 
-/// What a list of blocks and their neighbours looks like in memory.
+/// A list of blocks and their neighbours in memory.
 #[derive(Clone, Copy)]
 struct List {
     blocks: u32,
@@ -128,14 +123,14 @@ impl List {
     }
 }
 
-/// Where a cell lies that is `along` a direction, and at `across` in the two others; halo cells count.
+/// The place of a cell that is `along` a direction, and `at` these places in the two others; halo cells count.
 fn cell(axis: usize, along: u32, at: [u32; 2]) -> u32 {
     let [first, second] = across(axis);
     along * STRIDES[axis] + at[0] * STRIDES[first] + at[1] * STRIDES[second]
 }
 
-/// The cells from which a halo cell beside cell `at` of a face is averaged, each with the neighbour (of four) that has
-/// it: one, or four from finer blocks.
+/// The cells from which a halo cell beside cell `at` of a face is averaged, each with the number of its neighbour, of
+/// which there are up to four: one cell four times, or four cells of finer blocks.
 fn sources(kind: u32, axis: usize, up: bool, half: [u32; 2], at: [u32; 2]) -> [(usize, u32); 4] {
     // The near side of the neighbour, or at the end of the mesh the block's own last cells.
     let along = if up == (kind == NOTHING) { CELLS } else { 1 };
@@ -204,7 +199,7 @@ fn batch_cells(batch: u32) -> Lanes<[u32; AXES]> {
     })
 }
 
-/// Where a cell lies in its block.
+/// The place of a cell in its block.
 fn stored([x, y, z]: [u32; AXES]) -> u32 {
     (x + 1) * STRIDES[0] + (y + 1) * STRIDES[1] + (z + 1) * STRIDES[2]
 }
@@ -244,7 +239,7 @@ async fn stencil(w: Wave, data: Data, list: List) {
     }
 }
 
-/// Which cell of its parent a cell of child `which` lies in.
+/// The cell of its parent that a cell of child `which` lies in.
 fn parent_cell(which: u32, at: [u32; AXES]) -> u32 {
     stored(std::array::from_fn(|axis| (which >> axis & 1) * CELLS / 2 + at[axis] / 2))
 }
@@ -373,8 +368,24 @@ impl Workload for MiniAmr {
          section VI, Table III (MiniAMR); miniAMR (Mantevo; Sasidharan and Snir, 2016)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (side, variables) = (sizes.get("side"), sizes.get("variables"));
+        let words = SLOTS_PER_ROOT * u64::from(side).pow(3) * u64::from(variables * BLOCK_WORDS);
+        (words > WORDS_MAX).then(|| {
+            format!(
+                "side is {side} and variables is {variables}: blocks may take up to {words} words, and at most \
+                 {WORDS_MAX} are possible"
+            )
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let Size { side, radius, variables, steps } = size(sizes.scale());
+        let (side, radius) = (sizes.get("side") as usize, sizes.get("radius") as f32 / 10.0);
+        let (variables, steps) = (sizes.get("variables"), sizes.get("steps"));
         let middle = side as f32 / 2.0;
         let sphere = |x: f32| Sphere { centre: [x, middle, middle], radius };
         let mut mesh = Mesh::new(side, &sphere(middle));

@@ -1,4 +1,4 @@
-//! The same steps on the host.
+//! All steps of the program on the host.
 
 use super::mesh::{AXES, Block, CHILDREN, Mesh, Refinement};
 use super::{
@@ -34,7 +34,7 @@ impl Reference {
         Reference { variables, entries: all_entries(mesh, &blocks), blocks, cells: Vec::new() }
     }
 
-    /// Gives every slot that `mesh` ever uses its cells; those of the blocks that exist are drawn.
+    /// Makes cells for every slot that `mesh` ever uses, and draws the cells of the blocks that exist.
     pub(super) fn grow(&mut self, mesh: &Mesh, generator: &mut SplitMix64) {
         self.cells = vec![0.0; (mesh.slots * self.variables * BLOCK_WORDS) as usize];
         for block in 0..self.blocks.len() {
@@ -67,7 +67,7 @@ impl Reference {
         }
     }
 
-    /// One step of all blocks.
+    /// Makes one step of all blocks.
     pub(super) fn step(&mut self) {
         for (number, entry) in self.entries.clone().into_iter().enumerate() {
             let side = number % (2 * AXES);

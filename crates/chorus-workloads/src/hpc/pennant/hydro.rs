@@ -9,13 +9,13 @@ use super::mesh::{FIXED_X, FIXED_Y, Mesh, NONE};
 const GAMMA: f32 = 5.0 / 3.0;
 /// The linear and the quadratic coefficient of the artificial viscosity.
 const VISCOSITY: [f32; 2] = [0.2, 1.0];
-/// What part of a zone a signal may cross in a cycle, and by how much the time step may grow.
+/// The part of a zone that a signal may cross in a cycle, and the largest factor between two time steps.
 const COURANT: f32 = 0.3;
 const GROWTH: f32 = 1.2;
-/// The first time step.
+/// The length of the first time step.
 pub const FIRST_STEP: f32 = 5.0e-4;
 
-/// A point or a vector.
+/// A point or a vector in two dimensions.
 pub type Vector = [f32; 2];
 
 fn minus(a: Vector, b: Vector) -> Vector {
@@ -26,7 +26,7 @@ fn dot(a: Vector, b: Vector) -> f32 {
     a[0] * b[0] + a[1] * b[1]
 }
 
-/// `a + factor b`.
+/// The sum of a vector and a multiple of another, `a + factor b`.
 pub fn along(a: Vector, factor: f32, b: Vector) -> Vector {
     [a[0] + factor * b[0], a[1] + factor * b[1]]
 }
@@ -40,10 +40,10 @@ pub fn side_area(edge: [Vector; 2], centre: Vector) -> f32 {
 /// The gas of a zone.
 #[derive(Clone, Copy, Debug)]
 pub struct Gas {
-    /// Mass per area.
+    /// The mass per area.
     pub density: f32,
     pressure: f32,
-    /// How fast signals travel.
+    /// The speed of sound.
     pub sound: f32,
 }
 
@@ -96,33 +96,33 @@ pub fn zone_step(area: f32, sound: f32) -> f32 {
     COURANT * area.sqrt() / (sound + 1.0)
 }
 
-/// The next time step from the last one and what the zones allow.
+/// The next time step, from the last one and the longest step that all zones allow.
 pub fn next_step(last: f32, allowed: f32) -> f32 {
     (GROWTH * last).min(allowed)
 }
 
-/// Everything that changes.
+/// All quantities that change in a cycle, and the masses.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Of the points.
+    /// The places of the points.
     pub places: Vec<Vector>,
-    /// Of the points.
+    /// The velocities of the points.
     pub velocities: Vec<Vector>,
-    /// Of the zones.
+    /// The masses of the zones.
     pub masses: Vec<f32>,
-    /// Of the zones.
+    /// The specific energies of the zones.
     pub energies: Vec<f32>,
-    /// The time step.
+    /// The length of the next time step.
     pub step: f32,
 }
 
-/// The sum of some sides.
+/// The sum of values in their order.
 fn sum(values: impl Iterator<Item = f32>) -> f32 {
     values.fold(0.0, |sum, value| sum + value)
 }
 
 impl State {
-    /// Centre and areas of the sides of a zone.
+    /// The centre of a zone and the areas of its sides.
     fn geometry(mesh: &Mesh, zone: u32, places: &[Vector]) -> (Vector, Vec<f32>) {
         let sides = mesh.sides_of(zone);
         let first = |side: usize| places[mesh.side_points[side][0] as usize];
@@ -131,7 +131,7 @@ impl State {
         (centre, sides.map(|side| side_area(edge(side), centre)).collect())
     }
 
-    /// One cycle.
+    /// Advances the state by one cycle.
     pub fn advance(&mut self, mesh: &Mesh) {
         let old = self.velocities.clone();
         let halfway: Vec<Vector> =
@@ -167,7 +167,7 @@ impl State {
         self.work(mesh, &old, &forces, &sounds);
     }
 
-    /// The energies behind a cycle, and the next time step.
+    /// Computes the energies after a cycle, and the next time step.
     fn work(&mut self, mesh: &Mesh, old: &[Vector], forces: &[Vector], sounds: &[f32]) {
         let mut allowed = f32::INFINITY;
         for zone in 0..mesh.zones() {

@@ -1,7 +1,7 @@
 //! The kernels of a cycle.
 //!
-//! Sides are computed by work-groups of a chunk of whole zones, a side per work-item; what the sides of a zone add up
-//! to goes through local data. Points and zones have a work-item each.
+//! Work-groups of sides have a chunk of whole zones, with a side per work-item; the sums over the sides of a zone go
+//! through local data. Points and zones have a work-item each.
 //!
 //! Arithmetic: 6 instructions for indices and addresses of a gather; a centre takes 2 per side and axis and a
 //! division, an area 5, a gas 20, a force 30, a corner 5; moving a point 14 and 4 per side around it; the work of a
@@ -19,14 +19,14 @@ use crate::shares::scaled;
 
 const LANES_U32: u32 = LANES as u32;
 const WAVES_PER_GROUP: u32 = SIDES_PER_CHUNK / LANES_U32;
-/// Points or zones of a work-group.
+/// The number of points or zones of a work-group.
 const ITEMS: u32 = WAVES_PER_GROUP * LANES_U32;
-/// Sides that a zone has at most.
+/// The most sides that a zone has.
 const SIDES_OF_ZONE_MAX: u32 = 4;
-/// Quantities of a side that go through local data.
+/// The number of quantities of a side that go through local data.
 const LOCAL_QUANTITIES: u32 = 5;
 
-/// The mesh in memory, all of it in one buffer.
+/// The mesh in memory, where it takes one buffer.
 #[derive(Clone, Copy)]
 pub struct Topology {
     all: Buf<u32>,
@@ -68,40 +68,40 @@ impl Topology {
     }
 }
 
-/// What the kernels work on. Vectors have all first components, then all second ones.
+/// All buffers of the kernels. Vectors have all first components, then all second ones.
 #[derive(Clone, Copy)]
 pub struct Buffers {
-    /// How everything is connected.
+    /// The connections of zones, sides and points.
     pub topology: Topology,
-    /// Of the points: now, halfway through the step, and the velocities now and before.
+    /// The places of the points.
     pub places: Buf<f32>,
-    /// As above.
+    /// The places of the points halfway through the step.
     pub halfway: Buf<f32>,
-    /// As above.
+    /// The velocities of the points.
     pub velocities: Buf<f32>,
-    /// As above.
+    /// The velocities of the points before the step.
     pub old_velocities: Buf<f32>,
-    /// Forces of the sides.
+    /// The forces of the sides.
     pub forces: Buf<f32>,
     /// Forces and masses of the corners.
     pub corners: Buf<f32>,
-    /// Of the zones.
+    /// The masses of the zones.
     pub masses: Buf<f32>,
-    /// Of the zones, specific.
+    /// The specific energies of the zones.
     pub energies: Buf<f32>,
-    /// Of the zones: speed of sound, work and area.
+    /// The speeds of sound in the zones.
     pub sounds: Buf<f32>,
-    /// As above.
+    /// The work done on the zones.
     pub works: Buf<f32>,
-    /// As above.
+    /// The areas of the zones.
     pub areas: Buf<f32>,
     /// The longest steps that work-groups of zones allow.
     pub allowed: Buf<f32>,
-    /// The time step.
+    /// The length of the next time step.
     pub step: Buf<f32>,
 }
 
-/// The mesh's numbers, and where its chunks are.
+/// The numbers of points, sides and zones in the mesh, and the bounds of its chunks.
 #[derive(Clone)]
 pub struct Counts {
     points: u32,
@@ -112,7 +112,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Those of a mesh.
+    /// The numbers and chunks of a mesh.
     pub fn of(mesh: &Mesh) -> Counts {
         let zone = |&side: &u32| mesh.side_zone.get(side as usize).copied().unwrap_or(mesh.zones());
         Counts {
@@ -124,13 +124,13 @@ impl Counts {
         }
     }
 
-    /// Work-groups of one work-item per zone.
+    /// The number of work-groups with one work-item per zone.
     pub fn zone_groups(&self) -> u32 {
         self.zones.div_ceil(ITEMS)
     }
 }
 
-/// The same range in each of `count` parts of `len`.
+/// A range, repeated in each of `count` parts of `len` elements.
 fn repeated(range: Range<usize>, len: u32, count: usize) -> Vec<Range<usize>> {
     (0..count).map(|part| part * len as usize).map(|first| first + range.start..first + range.end).collect()
 }
@@ -141,7 +141,7 @@ fn items(share: Share, len: u32) -> Range<usize> {
     start.min(len as usize)..end.min(len as usize)
 }
 
-/// A vector per lane.
+/// A vector for each lane.
 type Vectors = [Lanes<f32>; 2];
 
 fn at(vectors: &Vectors, lane: usize) -> Vector {
@@ -167,7 +167,7 @@ struct Sides {
     side: Lanes<u32>,
     points: [Lanes<u32>; 2],
     zone: Lanes<u32>,
-    /// The first side of the zone within the chunk, and how many it has.
+    /// The first side of the zone within the chunk, and the number of its sides.
     first: Lanes<u32>,
     count: Lanes<u32>,
     /// The side before, within the chunk.
@@ -202,7 +202,7 @@ impl Sides {
         Sides { active, side, points: [one, two], zone, first, count, before }
     }
 
-    /// The lanes that store what belongs to a zone.
+    /// The lanes that store the quantities of a zone.
     fn leaders(&self, w: &Wave) -> Mask {
         let local = w.local_ids();
         self.active & Lanes::from_fn(|lane| local[lane] == self.first[lane]).where_(|first| first)

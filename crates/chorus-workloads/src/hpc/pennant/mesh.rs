@@ -4,21 +4,21 @@
 //! share a point. A zone has a side for each of its edges: the triangle between the edge and the centre of the zone.
 //! Zones and their sides are numbered ring by ring, the points of a zone counter-clockwise.
 
-/// Sides that a work-group computes at most, one per work-item.
+/// The most sides that a work-group computes, one per work-item.
 pub const SIDES_PER_CHUNK: u32 = 128;
-/// In place of a side where there is none.
+/// Stands for a side where there is none.
 pub const NONE: u32 = u32::MAX;
-/// A point that stays where its first or its second coordinate is zero.
+/// Marks a point whose first coordinate stays zero.
 pub const FIXED_X: u32 = 1;
-/// As [`FIXED_X`].
+/// Marks a point whose second coordinate stays zero.
 pub const FIXED_Y: u32 = 2;
 
-/// Zones, sides and points, and how they are connected.
+/// Zones, sides and points, and their connections.
 #[derive(Clone, Debug, Default)]
 pub struct Mesh {
-    /// Places of the points.
+    /// The places of the points.
     pub places: Vec<[f32; 2]>,
-    /// Which of them are fixed to an axis.
+    /// Marks of the points that are fixed to an axis.
     pub fixed: Vec<u32>,
     /// The first and the second point of each side.
     pub side_points: Vec<[u32; 2]>,
@@ -62,17 +62,17 @@ impl Mesh {
         mesh
     }
 
-    /// Points, as a number.
+    /// The number of points in the mesh.
     pub fn points(&self) -> u32 {
         self.places.len() as u32
     }
 
-    /// Sides, as a number.
+    /// The number of sides in the mesh.
     pub fn sides(&self) -> u32 {
         self.side_zone.len() as u32
     }
 
-    /// Zones, as a number.
+    /// The number of zones in the mesh.
     pub fn zones(&self) -> u32 {
         self.zone_sides.len() as u32 - 1
     }
@@ -91,7 +91,7 @@ impl Mesh {
         }
     }
 
-    /// Finds the sides of the points, and chunks.
+    /// Finds the sides around each point, and cuts the sides into chunks.
     fn connect(&mut self) {
         self.first_side = vec![NONE; self.places.len()];
         self.next_side = vec![NONE; self.side_zone.len()];

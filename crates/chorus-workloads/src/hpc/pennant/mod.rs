@@ -5,28 +5,27 @@
 //! and velocities, zones have mass and energy, and a zone's sides and corners carry forces between them. The problem
 //! is Noh's: cold gas falls towards the origin of a quarter of a disc, and a shock travels outwards.
 //!
-//! A cycle is five kernels, as in PENNANT's version for GPUs, and one for the time step: points advance half a step;
-//! sides compute areas, gas, forces and corners; points gather the corners around them, along a list, and move; sides
-//! compute the work of their forces and the new areas; zones take it as energy, and the time step that they allow is
-//! reduced.
+//! A cycle is five kernels, as in PENNANT's version for GPUs, and one for the time step:
+//! - Points advance half a step.
+//! - Sides compute areas, gas, forces and corners.
+//! - Points gather the corners around them, along a list, and move.
+//! - Sides compute the work of their forces and the new areas.
+//! - Zones take the work as energy, and work-groups reduce the time steps that zones allow.
+//! - One wavefront computes the next time step.
 //!
-//! Reuse: the maps between sides, zones and points are only read, in four of six kernels; forces stay with the chiplet
-//! that has their sides. Points are gathered by the sides around them through the maps: since both are numbered ring by
-//! ring, mostly by the chiplet that moved them, and beyond that at the borders of its part and at the origin, which
-//! every sector shares.
+//! Reuse: the maps between sides, zones and points are only read, in four of six kernels. Forces stay with the chiplet
+//! that has their sides. Sides gather the points around them through the maps. Both are numbered ring by ring, so a
+//! chiplet gathers mostly points that it has moved itself; the others lie at the borders of its part and at the origin,
+//! which every sector shares.
 //!
 //! Left out: the force that keeps zones in shape (TTS), Campbell's form of the viscosity, for which there is a simpler
 //! one along the edges, and the predictor of the pressure at half a step. PENNANT computes in double precision.
-//!
-//! Sizes: 200 x 160 zones at paper scale (the mesh of `noh.pnt` is not printed), 6 MB, in 20 cycles; 48 x 40 at quick
-//! scale, a sixteenth, 0.4 MB and 0.24 million line accesses in 6 cycles; four times as many zones at medium scale.
 
 mod hydro;
 mod kernels;
 mod mesh;
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use self::hydro::{FIRST_STEP, State, Vector};
 use self::kernels::{Buffers, Counts, Topology, cycle};
@@ -34,21 +33,21 @@ use self::mesh::Mesh;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// PENNANT.
-pub struct Pennant;
+pub(crate) struct Pennant;
 
-/// Sectors, rings and cycles.
-fn size(scale: Scale) -> [u32; 3] {
-    match scale {
-        Scale::Quick => [48, 40, 6],
-        Scale::Medium => [96, 80, 6],
-        Scale::Paper => [200, 160, 20],
-    }
-}
+/// The mesh takes 6 MB at paper scale and 0.4 MB at quick scale, which has a sixteenth of the zones and takes 0.24
+/// million line accesses. Medium scale has four times the zones of quick scale.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("sectors", "zones in a ring of the mesh", [48, 96, 200], UNPRINTED).range(4, 4096),
+    SizeSpec::new("rings", "rings of zones", [40, 80, 160], UNPRINTED).range(2, 4096),
+    SizeSpec::new("steps", "cycles of six kernels, a time step each", [6, 6, 20], "chosen: few, for time")
+        .range(1, 100),
+];
+const UNPRINTED: &str = "chosen: the CPElide paper does not print the mesh of `noh.pnt`";
 
-/// Cold gas of density 1 that falls towards the origin, each zone as warm as the seed says.
+/// Cold gas of density 1 that falls towards the origin. The seed draws the energy of each zone.
 fn draw(mesh: &Mesh, seed: u64) -> State {
     let mut generator = SplitMix64::new(seed);
     let inwards = |&[x, y]: &Vector| {
@@ -68,7 +67,7 @@ fn draw(mesh: &Mesh, seed: u64) -> State {
     }
 }
 
-/// As vectors lie in memory.
+/// The words of vectors in the order of memory: all first components, then all second ones.
 fn flat(vectors: &[Vector]) -> Vec<f32> {
     (0..2).flat_map(|axis| vectors.iter().map(move |vector| vector[axis])).collect()
 }
@@ -99,9 +98,12 @@ impl Workload for Pennant {
          Ferenbaugh, PENNANT: an unstructured mesh mini-app for advanced architecture research, 2015"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let [sectors, rings, cycles] = size(sizes.scale());
-        let mesh = Mesh::pie(sectors, rings);
+        let (mesh, cycles) = (Mesh::pie(sizes.get("sectors"), sizes.get("rings")), sizes.get("steps"));
         let mut state = draw(&mesh, seed);
         let counts = Counts::of(&mesh);
         let topology = Topology::of(&mesh, memory.alloc_from(&Topology::words(&mesh)));

@@ -1,27 +1,28 @@
 //! The kernel: walk, lock, insert, publish.
 //!
-//! A child pointer is a word: empty, a body, locked, or a cell, in this order of value. An atomic maximum with the locked
-//! value therefore locks what is empty or a body, leaves alone what is locked already or a cell, and tells which it was.
-//! It does what the original's compare-and-exchange does; that takes a value to compare with from each lane, and the
-//! machine's has one for the wavefront.
+//! A child pointer is a word: empty, a body, locked, or a cell, in this order of value. An atomic maximum with the
+//! locked value therefore locks a pointer that is empty or leads to a body, leaves all others alone, and returns the
+//! old pointer. It replaces the original's compare-and-exchange, in which each lane compares with a value of its own;
+//! the machine's compares with one value for the whole wavefront.
 //!
 //! Lanes never wait for each other: all that hold a lock insert their bodies and release it before any of them tries
-//! again. After each attempt the wavefronts of a work-group meet at a barrier, the original's way of keeping those that
-//! failed from crowding out those that build.
+//! again. After each attempt the wavefronts of a work-group meet at a barrier, as in the original: it keeps lanes that
+//! have failed from crowding out lanes that build.
 //!
-//! Order: new cells are behind a fence before the pointer that shows them. Whoever reads the pointer, reads the cells
-//! afterwards. A stale pointer does no harm: one that looks empty or like a body makes the lane try a lock in vain, and
-//! one that looks locked makes it wait. Bodies do not move, so a body stored in an empty pointer needs no fence.
+//! Order: new cells are behind a fence before the pointer that shows them. A lane that reads the pointer reads the
+//! cells afterwards. A stale pointer does no harm: one that looks empty or like a body makes the lane try a lock in
+//! vain, and one that looks locked makes it wait. Bodies do not move, so a body stored in an empty pointer needs no
+//! fence.
 //!
 //! When cells run out, which a machine without coherence can bring about, a body is dropped, and shows as a wrong
 //! result.
 //!
 //! Every word of a new cell is stored once; the original empties all its pointers before it stores the bodies.
 //!
-//! Arithmetic: 12 instructions for a level of the walk (three comparisons, three conditional additions, the address, the
-//! kind of pointer, half the radius, the depth, the loop) and as many for the root; 5 for an attempt to lock (kind, address,
-//! outcome); 34 for a new cell (6 for the centre, 12 for the two octants, 16 for the addresses and values of its
-//! pointers); 4 to go on to the next body.
+//! Arithmetic: 12 instructions for a level of the walk (three comparisons, three conditional additions, the address,
+//! the kind of pointer, half the radius, the depth, the loop) and as many for the root; 5 for an attempt to lock (kind,
+//! address, outcome); 34 for a new cell (6 for the centre, 12 for the two octants, 16 for the addresses and values of
+//! its pointers); 4 to go on to the next body.
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
@@ -33,7 +34,7 @@ pub(super) const OCTANTS: u32 = 8;
 
 /// The pointer to nothing.
 pub(super) const EMPTY: u32 = 0;
-/// The pointer that somebody is about to replace.
+/// A pointer that a lane is about to replace.
 pub(super) const LOCKED: u32 = 1 << 31;
 
 fn to_body(body: u32) -> u32 {
@@ -54,7 +55,7 @@ pub(super) fn cell(child: u32) -> Option<u32> {
     (child > LOCKED).then(|| child - LOCKED - 1)
 }
 
-/// The octant of a cell that a position lies in: what is not above the centre is below.
+/// The octant of a cell that a position lies in. A coordinate that is not above the centre counts as below.
 pub(super) fn octant(centre: [f32; 3], position: [f32; 3]) -> u32 {
     (0..3).fold(0, |octant, axis| octant | u32::from(centre[axis] < position[axis]) << axis)
 }
@@ -64,29 +65,30 @@ pub(super) fn octant_centre(centre: [f32; 3], octant: u32, radius: f32) -> [f32;
     std::array::from_fn(|axis| if octant >> axis & 1 == 1 { centre[axis] + radius } else { centre[axis] - radius })
 }
 
-/// Everything the work-groups share.
+/// The buffers that all work-groups share.
 #[derive(Clone, Copy)]
 pub(super) struct Tree {
     pub(super) bodies: u32,
-    /// Cells that there is room for.
+    /// The number of cells that there is room for.
     pub(super) capacity: u32,
-    /// Of the bodies, followed by the centres of the cells.
+    /// The coordinates of the bodies, followed by those of the centres of the cells.
     pub(super) position: [Buf<f32>; 3],
     /// Eight pointers for each cell.
     pub(super) children: Buf<u32>,
     pub(super) mass: Buf<f32>,
-    /// Where the bodies of a cell start in the order that a later kernel gives them.
+    /// The place of a cell's first body in the order that a later kernel gives to the bodies.
     pub(super) start: Buf<i32>,
-    /// How many cells have been made.
+    /// The number of cells that have been made.
     pub(super) cells: Buf<u32>,
     /// Pointers from the root to the deepest body.
     pub(super) depth: Buf<u32>,
 }
 
 impl Tree {
-    /// Only the root, cell 0, whose centre is the origin.
-    pub(super) fn new(bodies: &[[f32; 3]], memory: &mut HostMemory) -> Tree {
-        let capacity = bodies.len();
+    /// A tree of nothing but the root, cell 0, whose centre is the origin. It has room for as many cells as there are
+    /// bodies, or for `cells` if these are more: few bodies that lie close together can need many cells.
+    pub(super) fn new(bodies: &[[f32; 3]], cells: u32, memory: &mut HostMemory) -> Tree {
+        let capacity = bodies.len().max(cells as usize);
         let mut axis = |axis: usize| {
             let mut values: Vec<f32> = bodies.iter().map(|body| body[axis]).collect();
             values.resize(bodies.len() + capacity, 0.0);
@@ -113,7 +115,7 @@ impl Tree {
     }
 }
 
-/// Where each lane's body has got to.
+/// The cell and the octant that the body of each lane has reached.
 struct Walk {
     body: Lanes<u32>,
     position: Lanes<[f32; 3]>,
@@ -194,7 +196,7 @@ impl Walk {
         self.depth = (self.depth + 1).select(mask, self.depth);
     }
 
-    /// Follows pointers until they lead to no cell. Returns what they are.
+    /// Follows pointers until they lead to no cell. Returns the last pointers.
     async fn descend(&mut self, w: &Wave, tree: &Tree, pending: Mask) -> Lanes<u32> {
         let mut walking = pending;
         let mut children = Lanes::splat(EMPTY);
@@ -216,7 +218,7 @@ impl Walk {
         let lock = self.pointer();
         let others = found.map(|child| body(child).unwrap_or(0));
         let other_positions = tree.load_positions(w, locked, others).await;
-        // What a lane without a cell puts back.
+        // A lane without a cell puts back the pointer that it found.
         let mut published = found;
         let mut first = locked;
         let mut together = locked;

@@ -1,23 +1,24 @@
 //! `bh`: the octree of the Barnes-Hut n-body algorithm, built by all work-items at once.
 //!
 //! Source: TC paper (Singh et al., HPCA 2013), section 7, Barnes Hut, tree-building kernel, 30,000 bodies; the program
-//! is that of Burtscher and Pingali, An Efficient CUDA Implementation of the Tree-Based Barnes Hut n-Body Algorithm, GPU
-//! Computing Gems Emerald Edition, 2011, chapter 6. A leaf holds one body. A work-item walks from the root to the place
-//! where its body belongs and locks that child pointer; if it is empty, it stores its body there; if another body is
-//! there, it makes cells until the two lie in different octants, and publishes them by storing a pointer to the first,
-//! which releases the lock too. A work-item that finds the pointer locked tries again later.
+//! is that of Burtscher and Pingali, An Efficient CUDA Implementation of the Tree-Based Barnes Hut n-Body Algorithm,
+//! GPU Computing Gems Emerald Edition, 2011, chapter 6. A leaf holds one body. A work-item walks from the root to the
+//! place where its body belongs and locks that child pointer. If the pointer is empty, the work-item stores its body
+//! there. If another body is there, the work-item makes cells until the two lie in different octants. It publishes them
+//! by storing a pointer to the first, which releases the lock too. A work-item that finds the pointer locked tries
+//! again later.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `insert.rs` | the kernel |
 //! | `octree.rs` | the octree that the host builds, and the comparison with it |
-//! | this file | the bodies, the layout of memory, and what must come out |
+//! | this file | the bodies, the layout of memory, and the expected output |
 //!
-//! Sharing: everything but the bodies. The upper cells are read by everybody and soon change no more, so private caches
-//! serve most of a walk; the pointers at the bottom are read, locked and written by whoever passes. Cells get their
-//! numbers from one counter, so those of different work-groups lie in the same lines.
+//! Sharing: everything but the bodies. The upper cells are read by all work-items and soon change no more, so private
+//! caches serve most of a walk. The pointers at the bottom are read, locked and written by all work-items that pass.
+//! Cells get their numbers from one counter, so those of different work-groups lie in the same lines.
 //!
-//! The octree does not depend on the order of insertion, only the numbers of its cells do. The result is right if every
+//! Only the numbers of the cells depend on the order of insertion, not the octree itself. The result is right if every
 //! pointer leads to the same body as on the host or to a cell with the same place, if no two pointers lead to one cell,
 //! and if as many cells are made as the octree has.
 //!
@@ -33,12 +34,11 @@ mod octree;
 use std::collections::HashSet;
 
 use chorus_sim::frontend::{HostMemory, Kernel};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use insert::{Tree, build_tree};
 use octree::Octree;
 
@@ -51,26 +51,29 @@ const ROOT_RADIUS: f32 = 32.0;
 /// Coordinates are multiples of this: with the sign, they and the centres between them fit the 24 bits of an `f32`.
 const GRAIN: f32 = 1.0 / (1 << 18) as f32;
 
-/// What the cells' masses and places in the order of bodies are until later kernels compute them.
+/// The marks that cells carry in place of a mass and of a place in the order of bodies. Later kernels compute both.
 const MASS_UNKNOWN: f32 = -1.0;
 const START_UNKNOWN: i32 = -1;
 
-/// Barnes Hut.
-pub struct Bh;
+pub(crate) struct Bh;
 
-/// Bodies and work-groups. Bodies and cells take 0.5 MB and 1.2 MB; about 0.2 and 0.6 million line accesses. Medium
-/// lies between, since the paper scale has no four times as many.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (12_000, 8),
-        Scale::Medium => (20_000, 16),
-        Scale::Paper => (30_000, 16),
-    }
-}
+/// Bodies and cells take 0.5 MB at quick scale and 1.2 MB at paper scale, in about 0.2 million and 0.6 million line
+/// accesses. Medium scale lies between: four times the bodies of quick scale would be more than paper scale has.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new("bodies", "bodies to insert", [12_000, 20_000, 30_000], "TC paper, section 7: 30,000 bodies")
+        .range(1, 1 << 22),
+    SizeSpec::new(
+        "work_groups",
+        "work-groups of 1024 work-items",
+        [8, 16, 16],
+        "Burtscher and Pingali, 2011: one for each compute unit, of which the TC paper has 16",
+    )
+    .range(1, 256),
+];
 
-/// Different points with Plummer's density. The share of the mass within a radius is uniform; its cube root, from which
-/// the radius follows, is distributed as the largest of three uniform numbers. The direction is that of a point in the
-/// unit ball.
+/// Draws different points with Plummer's density. The share of the mass within a radius is uniform. The cube root of
+/// this share, from which the radius follows, is distributed like the largest of three uniform numbers. The direction
+/// is that of a point in the unit ball.
 fn draw_bodies(count: u32, generator: &mut SplitMix64) -> Vec<[f32; 3]> {
     // The cube root of 0.999, the share of the mass that the original keeps.
     const ROOT_OF_MASS_MAX: f32 = 0.999_666_6;
@@ -123,12 +126,15 @@ impl Workload for Bh {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (count, work_groups) = size(sizes.scale());
-        let bodies = draw_bodies(count, &mut SplitMix64::new(seed));
+        let bodies = draw_bodies(sizes.get("bodies"), &mut SplitMix64::new(seed));
         let octree = Octree::new(&bodies);
-        let tree = Tree::new(&bodies, memory);
-        let kernel = Kernel::new("build-tree", work_groups, WAVES_PER_GROUP, move |w| build_tree(w, tree))
+        let tree = Tree::new(&bodies, octree.cells(), memory);
+        let kernel = Kernel::new("build-tree", sizes.get("work_groups"), WAVES_PER_GROUP, move |w| build_tree(w, tree))
             .registers(REGISTERS_PER_ITEM);
 
         let (cells, capacity) = (octree.cells() as usize, tree.capacity as usize);
@@ -149,6 +155,7 @@ impl Workload for Bh {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::{Mismatch, Program, flat};
+    use chorus_system::Scale;
 
     use super::*;
 
@@ -163,9 +170,9 @@ mod tests {
     }
 
     #[test]
-    fn the_octree_fits_the_cells_at_every_scale() {
+    fn the_octree_has_fewer_cells_than_bodies_at_every_scale() {
         for scale in Scale::ALL {
-            let bodies = draw_bodies(size(scale).0, &mut SplitMix64::new(1));
+            let bodies = draw_bodies(Bh.sizes_at(scale).get("bodies"), &mut SplitMix64::new(1));
             assert!(Octree::new(&bodies).cells() < bodies.len() as u32, "{scale}");
         }
     }
@@ -175,7 +182,7 @@ mod tests {
         let bodies = draw_bodies(500, &mut SplitMix64::new(5));
         let octree = Octree::new(&bodies);
         let mut memory = HostMemory::default();
-        let tree = Tree::new(&bodies, &mut memory);
+        let tree = Tree::new(&bodies, octree.cells(), &mut memory);
         let kernel = Kernel::new("build-tree", 2, 4, move |w| build_tree(w, tree));
         let mut program = HostProgram::new(vec![kernel], vec![Output::new("cells", tree.cells, &[octree.cells()])])
             .invariant(move |memory| octree.compare(&tree, memory));

@@ -5,7 +5,7 @@ use chorus_sim::frontend::{HostMemory, Mismatch};
 use super::ROOT_RADIUS;
 use super::insert::{self, OCTANTS, Tree, octant, octant_centre};
 
-/// What a pointer leads to.
+/// The end of a pointer.
 enum Node {
     Empty,
     Body(u32),
@@ -33,7 +33,7 @@ impl Octree {
         octree
     }
 
-    /// The cell of these bodies, and all below it.
+    /// The cell of these bodies, with all cells below it.
     fn cut(&mut self, bodies: &[[f32; 3]], members: Vec<u32>, centre: [f32; 3], radius: f32, depth: u32) -> Cell {
         self.cells += 1;
         self.depth = self.depth.max(depth + 1);
@@ -56,17 +56,17 @@ impl Octree {
         Cell { centre, children }
     }
 
-    /// Cells, the root among them.
+    /// The number of cells, the root among them.
     pub(super) fn cells(&self) -> u32 {
         self.cells
     }
 
-    /// Pointers from the root to the deepest body.
+    /// The number of pointers from the root to the deepest body.
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Walks both trees.
+    /// Compares the tree in memory with this octree, cell by cell.
     pub(super) fn compare(&self, tree: &Tree, memory: &HostMemory) -> Result<(), Mismatch> {
         let mut reached = vec![false; tree.capacity as usize];
         compare_cell(&self.root, 0, tree, memory, &mut reached)

@@ -1,30 +1,31 @@
-//! The kernels of Borůvka's algorithm, and what they share.
+//! The kernels of Borůvka's algorithm, and the data that they share.
 //!
-//! Sharing: the component of a node is read by all its neighbours' work-items and changes nearly every round; the pointer
-//! from a component to the one that it is hooked to is followed, and shortened with plain stores, by the work-items of
-//! all its nodes, of whichever GPU. Components that live lie between ones that do not, so that lines of these arrays
-//! are written by many work-groups at once, each its own words. The fewer components there are, the more work-items
-//! update the minimum of one. Nodes and arcs are read by their owners.
+//! Sharing: the component of a node is read by all its neighbours' work-items and changes nearly every round. A
+//! component points to the component that it is hooked to. The work-items of all its nodes, on any GPU, follow this
+//! pointer and shorten it with plain stores. Components that live lie between components that were joined, so that
+//! lines of these arrays are written by many work-groups at once, each its own words. The fewer components there are,
+//! the more work-items update the minimum of one. Nodes and arcs are read by their owners.
 //!
-//! Scopes: minima are updated within a launch, so each GPU keeps minima of its own for all components, with atomics of
-//! scope `.gpu`, and looks at them with loads of that scope before it bothers to. Every GPU's minima are read by all
-//! others in the launches behind. What a GPU has joined is counted without atomics: work-groups publish their counts behind a
-//! fence of scope `.gpu` and take a ticket; whoever takes the last one adds up what the others have published. A pointer
-//! that another work-item shortens may be read before or after: either leads to the same root.
+//! Scopes: minima are updated within a launch. So each GPU keeps minima of its own for all components, with atomics of
+//! scope `.gpu`, and reads them with loads of that scope first, to leave out updates that would change nothing. Every
+//! GPU's minima are read by all others in later launches. The edges that a GPU has joined are counted without atomics:
+//! work-groups publish their counts behind a fence of scope `.gpu` and take a ticket, and the one with the last ticket
+//! adds up all counts. A pointer that another work-item shortens may be read before or after: either leads to the same
+//! root.
 //!
 //! Arithmetic: 5 instructions for the node's number, its test against the end and addresses; per arc 9: the loop's test
 //! and branch, four addresses, the test of the components and two to compare edges; 2 for a minimum of several GPUs for
-//! each; 3 for a minimum that is updated: address, test, branch; per step along pointers 4; 12 to hook a component; 20 to
-//! add up two numbers within a wavefront.
+//! each; 3 for a minimum that is updated: address, test, branch; per step along pointers 4; 12 to hook a component; 20
+//! to add up two numbers within a wavefront.
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::graph::{Edge, Graph};
 
-/// GPUs that a machine may have.
+/// The largest number of GPUs in a machine.
 pub(super) const GPUS_MAX: usize = 16;
-/// Launches of a round.
+/// The number of launches in a round.
 pub(super) const KERNELS_PER_ROUND: u32 = 5;
 
 const WAVES_PER_GROUP: u32 = 4;
@@ -32,13 +33,13 @@ const REGISTERS_PER_ITEM: u32 = 24;
 /// No edge, and no weight yet.
 const NONE: u32 = u32::MAX;
 
-/// Everything in memory. What is counted per GPU lies in buffers of its own for each.
+/// All buffers. Each GPU has buffers of its own for the values that are counted per GPU.
 #[derive(Clone, Copy)]
 pub(super) struct Forest {
     nodes: u32,
     first_arcs: Buf<u32>,
     degrees: Buf<u32>,
-    /// For each arc: where it ends, its weight, and the number of its edge.
+    /// The end of each arc, its weight, and the number of its edge.
     targets: Buf<u32>,
     weights: Buf<u32>,
     edges: Buf<u32>,
@@ -56,10 +57,10 @@ pub(super) struct Forest {
     chosen: [Buf<u32>; GPUS_MAX],
     /// 1 for the edges of the tree.
     pub tree: Buf<u32>,
-    /// What each work-group has joined in this round: edges and their weight.
+    /// The edges that each work-group has joined in this round, and their weight.
     published: Buf<u32>,
     tickets: [Buf<u32>; GPUS_MAX],
-    /// What each GPU has joined so far: edges and their weight.
+    /// The edges that each GPU has joined so far, and their weight.
     pub totals: [Buf<u32>; GPUS_MAX],
 }
 
@@ -73,7 +74,7 @@ impl Forest {
         let (from, to): (Vec<u32>, Vec<u32>) = edges.iter().map(|edge| (edge.from, edge.to)).unzip();
         let degrees: Vec<u32> = graph.offsets().windows(2).map(|pair| pair[1] - pair[0]).collect();
         let count = degrees.len();
-        // GPUs without a work-group never reset theirs.
+        // GPUs without a work-group never reset their minima.
         let none = vec![NONE; count];
         Forest {
             nodes,
@@ -130,7 +131,7 @@ impl Forest {
     }
 }
 
-/// Every node is a component.
+/// Makes every node a component of its own.
 async fn initialize(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
@@ -138,7 +139,7 @@ async fn initialize(w: Wave, forest: Forest) {
     w.store_where(inside, forest.hooks, nodes, nodes);
 }
 
-/// Every GPU resets its own minima, all its wavefronts taking their share.
+/// Resets the minima of a GPU, of which each of its wavefronts takes a share.
 async fn reset(w: Wave, forest: Forest) {
     let groups = w.work_groups_of_gpu();
     let wave = (w.work_group() - groups.start) * WAVES_PER_GROUP + w.id().wave;
@@ -153,7 +154,7 @@ async fn reset(w: Wave, forest: Forest) {
     }
 }
 
-/// Every node's lightest leaving edge, and its component's weight.
+/// Finds every node's lightest leaving edge, and the least weight of its component.
 async fn find_minimum(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
@@ -193,7 +194,7 @@ async fn find_minimum(w: Wave, forest: Forest) {
     }
 }
 
-/// The least that any GPU has found for these components.
+/// The least value that any GPU has found for these components.
 async fn least(w: &Wave, per_gpu: [Buf<u32>; GPUS_MAX], lanes: Mask, components: Lanes<u32>) -> Lanes<u32> {
     let mut least = Lanes::splat(NONE);
     for found in per_gpu.into_iter().take(w.gpus() as usize) {
@@ -204,7 +205,7 @@ async fn least(w: &Wave, per_gpu: [Buf<u32>; GPUS_MAX], lanes: Mask, components:
     least
 }
 
-/// Every node whose edge is as light as its component's lightest proposes it.
+/// Proposes the edge of every node whose edge is as light as the lightest of its component.
 async fn find_edge(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
@@ -222,7 +223,7 @@ async fn find_edge(w: Wave, forest: Forest) {
     }
 }
 
-/// Every component marks its edge and hooks itself to the component at the other end.
+/// Marks the edge of every component and hooks it to the component at the other end.
 async fn merge(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
@@ -236,7 +237,7 @@ async fn merge(w: Wave, forest: Forest) {
     publish(&w, forest, joined).await;
 }
 
-/// Hooks the components of these roots; gives the number and the weight of the edges that the wavefront has used.
+/// Hooks the components of these roots. Returns the number and the weight of the edges that the wavefront has used.
 async fn hook(w: &Wave, forest: Forest, nodes: Lanes<u32>, roots: Mask) -> [u32; 2] {
     let chosen = least(w, forest.chosen, roots, nodes).await;
     let joining = roots & chosen.below(NONE);
@@ -248,7 +249,7 @@ async fn hook(w: &Wave, forest: Forest, nodes: Lanes<u32>, roots: Mask) -> [u32;
     let other = Lanes::from_fn(|lane| if one[lane] == nodes[lane] { other[lane] } else { one[lane] });
     let theirs = least(w, forest.chosen, joining, other).await;
     w.alu(12).await;
-    // Of two that have chosen each other the lower one stays a root.
+    // If two components have chosen each other, the lower one stays a root.
     let stays = |lane: usize| theirs[lane] == chosen[lane] && nodes[lane] < other[lane];
     let hooked = joining & w.lane_ids().where_(|lane| !stays(lane as usize));
     if !hooked.any() {
@@ -260,7 +261,7 @@ async fn hook(w: &Wave, forest: Forest, nodes: Lanes<u32>, roots: Mask) -> [u32;
     [hooked.count(), hooked.iter().fold(0, |sum, lane| sum.wrapping_add(weights[lane]))]
 }
 
-/// Publishes what a work-group has joined; the last one of a GPU adds everything to the GPU's total.
+/// Publishes the counts of a work-group. The last work-group of a GPU adds all counts to the GPU's total.
 async fn publish(w: &Wave, forest: Forest, joined: [u32; 2]) {
     let pair = Mask::first(2);
     let lanes = w.lane_ids() % 2;
@@ -300,7 +301,7 @@ async fn publish(w: &Wave, forest: Forest, joined: [u32; 2]) {
     w.store_one(forest.tickets[gpu], 0, 0);
 }
 
-/// Every node's new component, at the end of its old one's hooks. Who has found it shortens the way for others.
+/// Finds every node's new component, at the end of its old component's hooks, and shortens the way for others.
 async fn find_root(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;

@@ -7,32 +7,35 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `boruvka.rs` | the kernels, and what they share |
-//! | this file | the graph in memory, the rounds that the host launches, and the tree that the result is compared with |
+//! | `boruvka.rs` | the kernels, and the data that they share |
+//! | this file | the graph in memory, the rounds that the host launches, and the expected tree |
 //!
 //! At first every node is a component. In a round every component finds the lightest edge that leaves it and joins
-//! with the component at its other end. Each round is five launches, as in the original: minima are reset; every node
-//! finds its lightest leaving edge, and its component's weight; every node whose edge has that weight proposes it; every
-//! component marks its edge and hooks itself to the other; every node looks for the root of its new component. The host
-//! goes on until a round joins nothing.
+//! with the component at its other end. Each round is five launches, as in the original:
+//! - Minima are reset.
+//! - Every node finds its lightest leaving edge, and its component's least weight.
+//! - Every node whose edge has that weight proposes it.
+//! - Every component marks its edge and hooks itself to the other.
+//! - Every node looks for the root of its new component.
 //!
-//! The order of edges, by weight and then by number, is total. So the tree, and which components are hooked in which
-//! round, are the same whatever the order in which work-items run; only two components can choose each other, and then
-//! the lower one becomes the root.
+//! The host goes on until a round joins nothing.
+//!
+//! The order of edges, by weight and then by number, is total. So the tree and the components that are hooked in a
+//! round are the same in every order of work-items. Two components can choose each other, and then the lower one
+//! becomes the root; longer cycles cannot arise.
 //!
 //! Left out: the barriers across all work-groups with which the original merges components in one launch. They wait for
-//! work-groups that may never become resident, and they would have to span GPUs; a launch ends there instead.
+//! work-groups that may never become resident, and they would have to span GPUs. Here a launch ends in their place.
 
 mod boruvka;
 
 use chorus_sim::frontend::{Buf, HostMemory, Mismatch};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::graph::{Components, Edge, Graph, road_like};
 use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 use boruvka::{Forest, GPUS_MAX, KERNELS_PER_ROUND};
 
 /// Weights of graphs that have none are drawn from 1 to this.
@@ -40,20 +43,19 @@ const WEIGHT_MAX: u32 = 10_000;
 /// Components at least halve in a round, and one more round finds nothing.
 const ROUNDS_MAX: u32 = u32::BITS;
 
-/// Minimum spanning tree.
-pub struct Mst;
+pub(crate) struct Mst;
 
-/// Crossings of the map in x and in y. A node takes 24 bytes and 8 for each GPU, its arcs and edges 46, so 1.7 and 27
-/// MB with four GPUs; the network of Florida, with 1.07 million nodes, takes the paper's 83 MB. About 0.29 and 5.3
-/// million line accesses on one GPU, in 9 and 11 rounds, and four times the quick scale's at medium scale; 0.36 million
-/// at the quick scale on four, where the minima of each are read.
-fn side(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 128,
-        Scale::Medium => 256,
-        Scale::Paper => 512,
-    }
-}
+/// A node takes 24 bytes and 8 for each GPU, and its arcs and edges take 46. With four GPUs that makes 1.7 MB at quick
+/// scale and 27 MB at paper scale; the network of Florida, with 1.07 million nodes, takes the paper's 83 MB. On one GPU
+/// there are about 0.29 million line accesses in 9 rounds at quick scale, four times as many at medium scale, and 5.3
+/// million in 11 rounds at paper scale. On four GPUs quick scale takes 0.36 million, since the minima of each are read.
+static SIZES: [SizeSpec; 1] = [SizeSpec::new(
+    "side",
+    "crossings of the generated map along each of its sides",
+    [128, 256, 512],
+    "chosen: a quarter of the 1.07 million nodes of Florida in Table III of the HMG paper, for time",
+)
+.range(2, 4096)];
 
 /// The numbers of the edges of the lightest spanning forest, by the algorithm of Kruskal.
 fn reference(nodes: u32, edges: &[Edge]) -> Vec<usize> {
@@ -78,7 +80,7 @@ fn check_roots(connected: &[u32], roots: &[u32]) -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// Checks what all GPUs together have counted.
+/// Checks the sums of the counts of all GPUs.
 fn check_totals(memory: &HostMemory, totals: &[Buf<u32>; GPUS_MAX], expected: [u32; 2]) -> Result<(), Mismatch> {
     for (word, what) in ["edges of the tree", "weight of the tree, modulo 2^32"].into_iter().enumerate() {
         let sum = totals.iter().fold(0_u32, |sum, total| sum.wrapping_add(memory.get(*total, word)));
@@ -121,7 +123,7 @@ fn span(nodes: u32, edges: &[Edge], memory: &mut HostMemory) -> HostProgram {
         .invariant(move |memory| check_totals(memory, &forest.totals, totals))
 }
 
-/// The program on a graph that was brought along, with weights from the seed if it has none.
+/// The program on a user's graph, with weights from the seed if the graph has none.
 fn span_own(graph: &Graph, seed: u64, memory: &mut HostMemory) -> HostProgram {
     let mut edges = graph.undirected_edges();
     if !graph.is_weighted() {
@@ -161,8 +163,12 @@ impl Workload for Mst {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        span_own(&road_like(side(sizes.scale()), seed), seed, memory)
+        span_own(&road_like(sizes.get("side"), seed), seed, memory)
     }
 
     fn on_graph(&self) -> Option<OnGraph> {
