@@ -1,8 +1,8 @@
 //! The Spandex LLC (Spandex paper, section III-B): Invalid, Valid or Shared lines with words that are owned one by one.
 //!
-//! Requests are served at once wherever the paper does so ([`serve`]). Requests for owned words are forwarded to the
+//! Requests are served at once wherever the paper does so (`serve`). Requests for owned words are forwarded to the
 //! owners, who answer the requestor. The LLC takes the next state before anybody has answered. Only writes to Shared
-//! lines, ReqS (1) and ReqWT+data on owned words, and replacements wait for devices ([`block`]). Other requests for
+//! lines, ReqS (1) and ReqWT+data on owned words, and replacements wait for devices (`block`). Other requests for
 //! such a line wait with them.
 //!
 //! A write-back of words that its sender no longer owns changes nothing. In this case a forwarded request is on its way
