@@ -1,28 +1,28 @@
-//! What is wrong with a litmus file, and where.
+//! Mistakes in litmus files, with their places.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A place in a text, counted from one; columns are characters.
+/// A place in a text, counted from one. Columns are counted in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// The line.
+    /// The line, counted from one.
     pub line: usize,
-    /// The column.
+    /// The column in characters, counted from one.
     pub column: usize,
 }
 
 /// A mistake in a litmus file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct LitmusError {
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
-    /// Where.
+    /// The place of the mistake.
     pub position: Position,
-    /// What stands there.
+    /// The text at this place.
     pub found: String,
-    /// What would be accepted there.
+    /// The texts that would be accepted at this place.
     pub accepted: String,
 }
 

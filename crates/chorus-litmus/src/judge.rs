@@ -1,4 +1,4 @@
-//! What a memory model allows a program to do.
+//! The outcomes that a memory model allows a program to have.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -16,79 +16,80 @@ use crate::race::{Race, unordered};
 use crate::search::{Search, Stop};
 use crate::test::{Condition, Instruction, LitmusTest, Outcome, Program, Quantifier, Thread};
 
-/// Steps after which a search gives up: a second or two.
+/// The number of steps after which a search gives up. They take a second or two.
 pub const BUDGET: u64 = 1 << 21;
 
-/// Steps that it takes to put together one path of each thread.
+/// The number of steps that a combination of one path of each thread counts for.
 const COMBINATION_STEPS: u64 = 32;
 
-/// Why a program cannot be judged.
+/// The reason for which a program cannot be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TooLarge {
-    /// Too many events for the bits of a word.
+    /// The program has too many events for the bits of a word.
     #[error("the program has more than {limit} events in one execution, initial writes included")]
     Events {
-        /// Most events.
+        /// The largest number of events.
         limit: usize,
     },
-    /// Too many branches.
+    /// A thread has too many branches.
     #[error("a thread has more than {limit} ways through its code")]
     Paths {
-        /// Most ways.
+        /// The largest number of paths.
         limit: usize,
     },
-    /// Too many threads at barriers with a quorum.
+    /// Too many threads meet at barriers with a quorum.
     #[error("there are more than {limit} ways in which threads can meet at barriers")]
     Meetings {
-        /// Most ways.
+        /// The largest number of ways to meet.
         limit: usize,
     },
-    /// Too many moments at which writes are performed for threads.
+    /// There are too many moments at which writes are performed for threads.
     #[error("the program has more than {limit} moments at which something is performed")]
     Moments {
-        /// Most moments.
+        /// The largest number of moments.
         limit: usize,
     },
-    /// Too many candidate executions.
+    /// There are too many candidate executions.
     #[error("the program has too many executions to look at in {limit} steps")]
     Steps {
-        /// Most steps.
+        /// The largest number of steps.
         limit: u64,
     },
 }
 
-/// What a model allows.
+/// The behaviour that a model allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
-    /// Every outcome. If there is a race, the outcomes of sequential consistency: nothing is promised then.
+    /// Every outcome. If there is a race, these are the outcomes of sequential consistency, since nothing is promised
+    /// then.
     pub outcomes: BTreeSet<Outcome>,
-    /// A race, where the model speaks of programs without races only.
+    /// A race, if the model makes promises to race-free programs only and this program has a race.
     pub race: Option<Race>,
-    /// Executions that the model allows.
+    /// The number of executions that the model allows.
     pub executions: u64,
 }
 
-/// The answer to a test's question.
+/// The answer to the question of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// What the test says is so.
+    /// The claim of the test is true.
     Holds,
-    /// It is not.
+    /// The claim of the test is false.
     Fails,
     /// The program races, and the model promises nothing.
     Racy(Race),
 }
 
-/// Every outcome that `model` allows `program` to have. Loops are left before their second round.
+/// Every outcome that `model` allows `program` to have. Loops are left before their second iteration.
 ///
-/// Registers, locations and targets that the program names must be there, as they are in programs that were parsed.
+/// Registers, locations and targets that the program names must exist, as they do in programs that were parsed.
 pub fn allowed(program: &Program, model: Model) -> Result<Allowed, TooLarge> {
     let mut search = Search::new(program, None);
     run(program, judged_by(program, model)?, &mut search)?;
     Ok(Allowed { outcomes: search.outcomes, race: search.race, executions: search.executions })
 }
 
-/// Whether what a test says is so under a model.
+/// Whether the claim of a test is true under a model.
 pub fn decide(test: &LitmusTest, model: Model) -> Result<Verdict, TooLarge> {
     let negated = || Condition::Not(Box::new(test.condition.clone()));
     let asked = if test.quantifier == Quantifier::Forall { negated() } else { test.condition.clone() };
@@ -106,7 +107,7 @@ pub fn decide(test: &LitmusTest, model: Model) -> Result<Verdict, TooLarge> {
     Ok(if holds { Verdict::Holds } else { Verdict::Fails })
 }
 
-/// The model that judges a program: for the one that tells programs with races from others, this one or that.
+/// The model that judges a program. It is another one only for the model that treats programs with races differently.
 fn judged_by(program: &Program, model: Model) -> Result<Model, TooLarge> {
     if model != Model::ScForDrfOrRc {
         return Ok(model);
@@ -120,13 +121,13 @@ fn judged_by(program: &Program, model: Model) -> Result<Model, TooLarge> {
     })?;
     Ok(match search.race.is_none() && keeps_order {
         true => Model::Sc,
-        // Release consistency knows no scopes, and what is ordered for a work-group is not for others.
+        // Release consistency has no scopes, and an order within a work-group does not hold for others.
         false if is_narrow(program) => Model::PerLocation,
         false => Model::RcPcNonAtomic,
     })
 }
 
-/// Whether something is ordered for a work-group only, where there are several.
+/// Whether some order holds for a work-group only, in a program with several work-groups.
 fn is_narrow(program: &Program) -> bool {
     let seat = |thread: &Thread| (thread.gpu, thread.cta);
     let is_spread = program.threads.iter().any(|thread| seat(thread) != seat(&program.threads[0]));

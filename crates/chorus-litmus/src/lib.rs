@@ -1,8 +1,9 @@
-//! Litmus tests: small concurrent programs, each with a question about what may come of it.
+//! Litmus tests: small concurrent programs, each with a question about its possible outcomes.
 //!
-//! - [`mod@test`] is a test as data: threads placed in work-groups and GPUs, their instructions, and a condition on the end.
-//! - [`mod@parse`] reads tests, [`mod@print`] writes them, [`error`] says what is wrong with a file.
-//! - [`model`] names the memory models, [`judge`] says what they allow a program to do, [`race`] what a race is.
+//! - [`mod@test`] is a test as data: threads placed in work-groups and GPUs, their instructions, and a condition on the
+//!   end.
+//! - [`mod@parse`] reads tests, [`mod@print`] writes them, and [`error`] describes the mistakes in a file.
+//! - [`model`] names the memory models, [`judge`] gives the outcomes that they allow, and [`race`] defines races.
 
 pub mod error;
 mod execution;

@@ -1,44 +1,49 @@
 //! The memory models by name.
 
-/// A memory model: which executions of a program it allows.
+/// A memory model. It decides which executions of a program are allowed.
 ///
-/// Notation: `po` program order, `rf` reads-from, `co` the order of a location's writes, `fr` from a read to the writes that overwrite what it
-/// read, `rfe` the part of `rf` between threads, `loc` same location.
+/// Notation: `po` is program order, `rf` is reads-from, `co` is the order of a location's writes, `fr` leads from a
+/// read to the writes that overwrite the value read, `rfe` is the part of `rf` between threads, and `loc` means the
+/// same location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Model {
     /// Sequential consistency: acyclic(po | rf | co | fr) (Lamport 1979).
     Sc,
-    /// Total store order: as SC, but a read may pass earlier writes of its thread, and sees its own early. Fences and atomics let
-    /// nothing pass (Owens, Sarkar and Sewell 2009).
+    /// Total store order: SC, except that a read may pass earlier writes of its thread and sees its own writes early.
+    /// Nothing passes fences and atomics (Owens, Sarkar and Sewell 2009).
     Tso,
-    /// Release consistency with atomic writes, in which acquires and releases are sequentially consistent among themselves (Gharachorloo
-    /// et al. 1990).
+    /// Release consistency with atomic writes, in which acquires and releases are sequentially consistent among
+    /// themselves (Gharachorloo et al. 1990).
     RcSc,
-    /// The same, but an acquire may pass an earlier release.
+    /// [`Model::RcSc`], except that an acquire may pass an earlier release.
     RcPc,
     /// [`Model::RcSc`] in which a write is performed with respect to each thread at a time of its own.
     RcScNonAtomic,
-    /// [`Model::RcPc`] in which a write is performed with respect to each thread at a time of its own: what TC-Weak provides.
+    /// [`Model::RcPc`] in which a write is performed with respect to each thread at a time of its own. TC-Weak provides
+    /// this model.
     RcPcNonAtomic,
     /// Coherence of each location: acyclic((po & loc) | rf | co | fr).
     PerLocation,
     /// SC for programs without data races (Adve and Hill 1990).
     ScForDrf,
-    /// SC for programs without heterogeneous races, where a chain of synchronisation stays in one scope (Hower et al. 2014).
+    /// SC for programs without heterogeneous races, where a chain of synchronisation stays in one scope (Hower et al.
+    /// 2014).
     ScForHrfDirect,
     /// SC for programs without heterogeneous races, where a chain may change its scope (Hower et al. 2014).
     ScForHrfIndirect,
-    /// SC for programs without data races in which every thread keeps the order of its synchronisation, and [`Model::RcPcNonAtomic`] for
-    /// all others: what Spandex provides (Spandex paper, section III-E). Releases and acquires order data; two synchronising accesses of a thread are kept
-    /// in order by a fence between them, by the first if it acquires, and by the second if it releases. Where others order something for a work-group only, they are
-    /// promised coherence of each location.
+    /// SC for programs without data races in which every thread keeps the order of its synchronisation, and
+    /// [`Model::RcPcNonAtomic`] for all other programs. Spandex provides this model (Spandex paper, section III-E).
+    ///
+    /// Releases and acquires order data. Two synchronising accesses of a thread are kept in order by a fence between
+    /// them, by the first if it acquires, and by the second if it releases. A program of the second kind that orders
+    /// something for a work-group only is promised coherence of each location and nothing else.
     ScForDrfOrRc,
     /// The scoped model of PTX 7.5 (PTX ISA, "Memory Consistency Model"; Lustig et al. 2019).
     Ptx,
 }
 
 impl Model {
-    /// All of them.
+    /// All memory models that Chorus knows.
     pub const ALL: [Model; 12] = [
         Model::Sc,
         Model::Tso,
@@ -54,7 +59,7 @@ impl Model {
         Model::Ptx,
     ];
 
-    /// Its name.
+    /// The name of the model on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Model::Sc => "sc",
@@ -72,7 +77,7 @@ impl Model {
         }
     }
 
-    /// Its name for people.
+    /// The full name of the model.
     pub fn title(self) -> &'static str {
         match self {
             Model::Sc => "sequential consistency",
@@ -90,7 +95,7 @@ impl Model {
         }
     }
 
-    /// What it promises, in one sentence.
+    /// The promise of the model, in one sentence.
     pub fn meaning(self) -> &'static str {
         match self {
             Model::Sc => "All threads take turns at one memory.",
@@ -138,12 +143,12 @@ impl Model {
         }
     }
 
-    /// The model of that name.
+    /// The model with this name.
     pub fn from_name(name: &str) -> Option<Model> {
         Model::ALL.into_iter().find(|model| model.name() == name)
     }
 
-    /// Whether it promises something to programs without races only.
+    /// Whether the model makes promises to race-free programs only.
     pub fn needs_race_freedom(self) -> bool {
         matches!(self, Model::ScForDrf | Model::ScForHrfDirect | Model::ScForHrfIndirect)
     }

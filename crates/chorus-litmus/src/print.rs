@@ -1,4 +1,4 @@
-//! Tests as text: what [`crate::parse::parse`] reads.
+//! Tests as text, in the format that [`crate::parse::parse`] reads.
 
 use std::fmt::{self, Display, Write};
 
@@ -81,7 +81,7 @@ fn is_target(code: &[Instruction], place: usize) -> bool {
     })
 }
 
-/// An instruction of a thread in the words of a litmus file.
+/// An instruction of a thread in the syntax of a litmus file.
 pub fn instruction(program: &Program, thread: usize, place: usize) -> String {
     let names = Names { program, thread };
     match program.threads[thread].code[place] {
@@ -123,7 +123,7 @@ pub fn instruction(program: &Program, thread: usize, place: usize) -> String {
     }
 }
 
-/// How a thread's instructions name things.
+/// The names of registers, locations and labels in a thread's instructions.
 struct Names<'a> {
     program: &'a Program,
     thread: usize,
@@ -190,7 +190,7 @@ fn branch_name(comparison: Comparison) -> &'static str {
     }
 }
 
-/// A condition in the words of a litmus file.
+/// A condition in the syntax of a litmus file.
 pub fn condition_text(program: &Program, shown: &Condition) -> String {
     struct Shown<'a>(&'a Program, &'a Condition);
     impl Display for Shown<'_> {
@@ -232,7 +232,7 @@ fn condition(f: &mut fmt::Formatter<'_>, program: &Program, shown: &Condition) -
     }
 }
 
-/// A part of a condition, in parentheses where it would be read differently without.
+/// A part of a condition. It is put into parentheses where it would be read differently without them.
 fn operand(f: &mut fmt::Formatter<'_>, program: &Program, shown: &Condition, parentheses: bool) -> fmt::Result {
     if !parentheses {
         return condition(f, program, shown);

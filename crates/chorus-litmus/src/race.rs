@@ -1,9 +1,10 @@
 //! Races: conflicting accesses that nothing orders, in a sequentially consistent execution.
 //!
-//! Weak accesses are data, all others synchronise. For data races (Adve and Hill 1990), accesses that synchronise on a location order each other whatever
-//! their kind and scope. For heterogeneous races (Hower et al. 2014), a release orders a later acquire of its location if both name exactly
-//! the same instance of a scope: one work-group, one GPU, or the system. A fence before a synchronising write, or behind a
-//! synchronising read, releases or acquires at its own scope. A barrier orders at the scope of its work-group.
+//! Weak accesses are data, and all other accesses synchronise. For data races (Adve and Hill 1990), accesses that
+//! synchronise on a location order each other, whatever their kind and scope. For heterogeneous races (Hower et al.
+//! 2014), a release orders a later acquire of its location if both name exactly the same instance of a scope: one
+//! work-group, one GPU, or the system. A fence before a synchronising write, or behind a synchronising read, releases
+//! or acquires at its own scope. A barrier orders at the scope of its work-group.
 
 use chorus_protocol::access::{Order, Scope};
 
@@ -16,26 +17,26 @@ use crate::print::instruction;
 use crate::relation::Relation;
 use crate::test::Program;
 
-/// An instruction of a thread.
+/// An access, as an instruction of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Access {
-    /// The thread.
+    /// The index of the thread.
     pub thread: usize,
-    /// Index of the instruction.
+    /// The index of the instruction.
     pub instruction: usize,
 }
 
 /// Two conflicting accesses that nothing orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Race {
-    /// One access.
+    /// One of the two accesses.
     pub first: Access,
-    /// The other.
+    /// The other of the two accesses.
     pub second: Access,
 }
 
 impl Race {
-    /// The race in words.
+    /// A description of the race in words.
     pub fn describe(&self, program: &Program) -> String {
         let words = |access: Access| {
             format!("`{}` of P{}", instruction(program, access.thread, access.instruction), access.thread)
@@ -51,7 +52,7 @@ type Instance = (Option<u32>, Option<u32>);
 pub(crate) struct Happened<'a> {
     skeleton: &'a Skeleton<'a>,
     meeting: &'a Meeting,
-    /// When each access happened, among those of its location.
+    /// The time of each access among the accesses of its location.
     time: [u8; MAX_EVENTS],
 }
 
@@ -92,7 +93,7 @@ impl<'a> Happened<'a> {
         event.is_memory() && event.thread.is_some() && event.order != Order::Weak
     }
 
-    /// Whether two accesses are of one location, from two threads, and one writes.
+    /// Whether two accesses are of the same location and of different threads, and one of them writes.
     fn conflict(&self, a: usize, b: usize) -> bool {
         let (a, b) = (self.event(a), self.event(b));
         let both = a.is_memory() && b.is_memory() && a.thread.is_some() && b.thread.is_some();
@@ -108,7 +109,7 @@ impl<'a> Happened<'a> {
         order
     }
 
-    /// Happens-before without scopes.
+    /// The happens-before relation without scopes.
     fn before(&self) -> Relation {
         let mut order = self.program_order();
         self.meeting.iter().for_each(|&(from, to)| order.add(usize::from(from), usize::from(to)));
@@ -123,7 +124,8 @@ impl<'a> Happened<'a> {
         order.closure()
     }
 
-    /// The operations at which a thread releases what a write then shows, or acquires what a read has seen.
+    /// The operations at which the thread of a write releases, or the thread of a read acquires: fences and the access
+    /// itself.
     fn ends(&self, access: usize) -> Vec<usize> {
         let event = *self.event(access);
         let Some(thread) = event.thread else { return Vec::new() };
@@ -159,7 +161,8 @@ impl<'a> Happened<'a> {
         pairs
     }
 
-    /// Heterogeneous happens-before, with chains in one scope or through many.
+    /// The heterogeneous happens-before relation. Its chains stay in one scope if `direct` is set, and may change their
+    /// scope otherwise.
     fn before_in_scopes(&self, direct: bool) -> Relation {
         let order = self.program_order();
         let pairs = self.pairs();
@@ -176,7 +179,7 @@ impl<'a> Happened<'a> {
     }
 }
 
-/// Two accesses of a thread that synchronise and that nothing keeps in order.
+/// Finds two synchronising accesses of a thread that nothing keeps in order.
 pub(crate) fn unordered(skeleton: &Skeleton) -> Option<Race> {
     let synchronises = |event: &Event| event.is_memory() && event.order != Order::Weak;
     for thread in 0..skeleton.paths.len() {
@@ -199,7 +202,7 @@ pub(crate) fn unordered(skeleton: &Skeleton) -> Option<Race> {
     None
 }
 
-/// A race of the kind that the model forbids.
+/// Finds a race of the kind that the model forbids.
 pub(crate) fn race(happened: &Happened, model: Model) -> Option<Race> {
     let scoped = model != Model::ScForDrf;
     let before = if scoped { happened.before_in_scopes(model == Model::ScForHrfDirect) } else { happened.before() };

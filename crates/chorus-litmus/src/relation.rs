@@ -1,10 +1,10 @@
-//! Relations over a few things, as bits.
+//! Relations over small sets, as bits.
 
 use std::ops::Range;
 
 use crate::execution::path::MAX_EVENTS;
 
-/// The positions of the bits that are set.
+/// The positions of the bits that are set in `word`.
 pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lowest = (word != 0).then(|| word.trailing_zeros() as usize)?;
@@ -13,7 +13,7 @@ pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A relation over events: the successors of each.
+/// A relation over events, as the successors of each event.
 #[derive(Clone, Copy)]
 pub(crate) struct Relation {
     rows: [u64; MAX_EVENTS],
@@ -51,7 +51,7 @@ impl Relation {
         self
     }
 
-    /// First this relation, then the other.
+    /// The composition: first this relation, then the other.
     pub fn then(&self, other: &Relation) -> Relation {
         let mut composed = Relation::new(self.len);
         for from in 0..self.len {
@@ -68,7 +68,7 @@ impl Relation {
         inverse
     }
 
-    /// The transitive closure.
+    /// The transitive closure of the relation.
     pub fn closure(mut self) -> Relation {
         for middle in 0..self.len {
             let reached = self.rows[middle];
@@ -101,7 +101,8 @@ impl Relation {
     }
 }
 
-/// Takes away what `reached` says nothing left leads to, until nothing is left, or a cycle is.
+/// Removes nodes that no remaining node leads to. Returns whether nothing is left in the end; otherwise a cycle is
+/// left.
 fn peel(mut left: u64, reached: impl Fn(u64) -> u64) -> bool {
     loop {
         let kept = left & reached(left);
@@ -112,7 +113,7 @@ fn peel(mut left: u64, reached: impl Fn(u64) -> u64) -> bool {
     }
 }
 
-/// Most nodes of a graph.
+/// The largest number of nodes of a graph.
 pub(crate) const MAX_NODES: usize = 128;
 
 /// A graph of up to [`MAX_NODES`] nodes, which only grows.

@@ -1,4 +1,4 @@
-//! What a search through candidate executions looks for, and what it has found.
+//! The goal of a search through candidate executions, and its findings.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use crate::judge::{BUDGET, TooLarge};
 use crate::race::Race;
 use crate::test::{Condition, Outcome, Program, Term};
 
-/// Why a search ends early.
+/// The reason for which a search ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// What it looks for is found.
+    /// The goal is found.
     Found,
-    /// It would take too long.
+    /// The search would take too long.
     TooLarge(TooLarge),
 }
 
-/// A search for all outcomes, or for one.
+/// A search for all outcomes, or for one that meets a condition.
 pub(crate) struct Search<'a> {
     program: &'a Program,
-    /// Looks for an outcome that meets this condition; without it, for all.
+    /// The condition that the outcome should meet. Without it, all outcomes are collected.
     goal: Option<Condition>,
-    /// Whether every execution must be seen even if only one outcome is looked for.
+    /// Whether every execution must be examined even if only one outcome is wanted.
     pub exhaustive: bool,
     pub outcomes: BTreeSet<Outcome>,
     pub found: bool,
@@ -43,13 +43,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Counts steps against the budget. A step takes well under a microsecond, and leaves little behind.
+    /// Counts steps against the budget. A step takes well under a microsecond and little memory.
     pub fn spend(&mut self, steps: u64) -> Result<(), Stop> {
         self.spent += steps;
         if self.spent > BUDGET { Err(Stop::TooLarge(TooLarge::Steps { limit: BUDGET })) } else { Ok(()) }
     }
 
-    /// Whether an execution that ends with these registers is of interest, whatever memory holds.
+    /// Whether an execution with these final registers is of interest, whatever memory holds.
     pub fn wants(&self, registers: &[u32]) -> bool {
         let goal = self.goal.as_ref().filter(|_| !self.exhaustive && !self.found);
         goal.is_none_or(|goal| possible(self.program, goal, registers).0)
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether a condition can hold, and whether it can fail, if the registers are these and memory is not known.
+/// Whether a condition can hold, and whether it can fail, given the registers but not the memory.
 fn possible(program: &Program, condition: &Condition, registers: &[u32]) -> (bool, bool) {
     match condition {
         Condition::True => (true, false),

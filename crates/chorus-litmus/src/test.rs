@@ -2,75 +2,75 @@
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
-/// A small program with a condition on what it leaves behind.
+/// A small program with a condition on its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LitmusTest {
-    /// Its name.
+    /// The name of the test.
     pub name: String,
-    /// What it says of itself.
+    /// The comments that describe the test.
     pub comments: Vec<String>,
-    /// What its threads do.
+    /// The threads and the memory of the test.
     pub program: Program,
-    /// Only executions that end so are looked at.
+    /// A condition that an execution's outcome must meet to be considered.
     pub filter: Option<Condition>,
-    /// What is asked about the condition.
+    /// The question that is asked about the condition.
     pub quantifier: Quantifier,
-    /// The condition.
+    /// The condition on the outcome.
     pub condition: Condition,
 }
 
-/// What is asked about a condition.
+/// The question that is asked about a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantifier {
-    /// Does it hold in some execution?
+    /// Whether it holds in some execution.
     Exists,
-    /// Does it hold in none?
+    /// Whether it holds in no execution.
     NotExists,
-    /// Does it hold in all?
+    /// Whether it holds in all executions.
     Forall,
 }
 
-/// Threads over shared memory.
+/// Threads that share memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Program {
     /// The words of memory. Instructions name them by index.
     pub locations: Vec<Location>,
-    /// The threads.
+    /// The threads of the program.
     pub threads: Vec<Thread>,
 }
 
 /// A word of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// Its name.
+    /// The name of the location.
     pub name: String,
-    /// Its value in the beginning.
+    /// The initial value of the location.
     pub initial: u32,
-    /// The cache line it lies in, and its place there. Models look at neither.
+    /// The cache line in which it lies. Models do not look at it.
     pub line: u8,
-    /// Its place in the line.
+    /// The place within the line. Models do not look at it.
     pub word: u8,
 }
 
 /// A thread with its place in the machine and its code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Thread {
-    /// Its work-group (CTA), unique within its GPU.
+    /// The work-group (CTA) of the thread, unique within its GPU.
     pub cta: u32,
-    /// Its GPU.
+    /// The GPU of the thread.
     pub gpu: u32,
-    /// Its registers. Instructions name them by index.
+    /// The registers of the thread. Instructions name them by index.
     pub registers: Vec<RegisterSpec>,
-    /// Its instructions; one behind the last ends the thread.
+    /// The instructions of the thread. The thread ends behind the last one.
     pub code: Vec<Instruction>,
 }
 
 /// A register of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegisterSpec {
-    /// Its name.
+    /// The name of the register.
     pub name: String,
-    /// Its value in the beginning.
+    /// The initial value of the register.
     pub initial: u32,
 }
 
@@ -85,49 +85,49 @@ pub struct LocationId(pub u8);
 /// A value that an instruction takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand {
-    /// Written in the program.
+    /// A constant in the program.
     Constant(u32),
-    /// What a register holds.
+    /// The value of a register.
     Register(Register),
 }
 
-/// How strong a fence is.
+/// The strength of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FenceKind {
-    /// Release and acquire.
+    /// A fence that releases and acquires.
     AcqRel,
-    /// Sequentially consistent as well.
+    /// A fence that is also sequentially consistent.
     Sc,
 }
 
-/// What a thread does at a barrier of its work-group.
+/// The behaviour of a thread at a barrier of its work-group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BarrierMode {
-    /// Says that it has come, and goes on.
+    /// The thread reports its arrival and continues.
     Arrive,
-    /// Waits for the others as well.
+    /// The thread reports its arrival and waits for the others.
     Sync,
 }
 
 /// A comparison of unsigned values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparison {
-    /// Equal.
+    /// The left value equals the right one.
     Equal,
-    /// Not equal.
+    /// The values are not equal.
     NotEqual,
-    /// Less.
+    /// The left value is less than the right one.
     Less,
-    /// Less or equal.
+    /// The left value is at most the right one.
     LessOrEqual,
-    /// Greater.
+    /// The left value is greater than the right one.
     Greater,
-    /// Greater or equal.
+    /// The left value is at least the right one.
     GreaterOrEqual,
 }
 
 impl Comparison {
-    /// Whether it holds.
+    /// Whether the comparison of `a` with `b` holds.
     pub fn holds(self, a: u32, b: u32) -> bool {
         match self {
             Comparison::Equal => a == b,
@@ -140,32 +140,32 @@ impl Comparison {
     }
 }
 
-/// The new value of a word that is read and written at once. What it takes beside the old value may come from registers.
+/// The new value of a word that is read and written at once. Its operands may come from registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Modify {
     /// The old value plus the operand.
     Add(Operand),
     /// The old value minus the operand.
     Sub(Operand),
-    /// Bitwise and.
+    /// The bitwise and of the old value and the operand.
     And(Operand),
-    /// Bitwise or.
+    /// The bitwise or of the old value and the operand.
     Or(Operand),
-    /// Bitwise exclusive or.
+    /// The bitwise exclusive or of the old value and the operand.
     Xor(Operand),
-    /// The operand.
+    /// The operand, whatever the old value is.
     Exchange(Operand),
-    /// The operand, if the old value is as expected.
+    /// The new value, if the old value is the expected one.
     CompareExchange {
-        /// The value compared with.
+        /// The value that the old value is compared with.
         expected: Operand,
-        /// The new value.
+        /// The value that is written if they are equal.
         new: Operand,
     },
 }
 
 impl Modify {
-    /// The operation and the operand that a cache performs, where `value` says what operands are worth, if that is known.
+    /// The operation and the operand that a cache performs. `value` gives the values of operands, if they are known.
     pub fn resolve<E>(self, value: impl Fn(Operand) -> Result<u32, E>) -> Result<(AtomicOp, u32), E> {
         Ok(match self {
             Modify::Add(operand) => (AtomicOp::Add, value(operand)?),
@@ -181,121 +181,122 @@ impl Modify {
     }
 }
 
-/// One instruction.
+/// One instruction of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Instruction {
-    /// Reads a word.
+    /// Reads a word of memory.
     Load {
-        /// The register that gets its value.
+        /// The register that gets the value.
         to: Register,
-        /// Which word.
+        /// The word that is read.
         at: LocationId,
-        /// Weak, relaxed or acquire.
+        /// The order: weak, relaxed or acquire.
         order: Order,
-        /// Who must agree; without meaning for weak accesses.
+        /// The scope. It has no meaning for weak accesses.
         scope: Scope,
     },
-    /// Writes a word.
+    /// Writes a word of memory.
     Store {
-        /// Which word.
+        /// The word that is written.
         at: LocationId,
-        /// The new value.
+        /// The value that is written.
         value: Operand,
-        /// Weak, relaxed or release.
+        /// The order: weak, relaxed or release.
         order: Order,
-        /// Who must agree; without meaning for weak accesses.
+        /// The scope. It has no meaning for weak accesses.
         scope: Scope,
     },
     /// Reads and writes a word indivisibly. Without a register it is a reduction, which acquires nothing.
     Atomic {
         /// The register that gets the old value.
         to: Option<Register>,
-        /// Which word.
+        /// The word that is read and written.
         at: LocationId,
-        /// Its new value.
+        /// The new value of the word.
         modify: Modify,
-        /// Relaxed, acquire, release or both.
+        /// The order: relaxed, acquire, release or both.
         order: Order,
-        /// Who must agree.
+        /// The scope of the access.
         scope: Scope,
     },
-    /// Orders what is before it and what is after it.
+    /// Orders the accesses before it and the accesses after it.
     Fence {
-        /// How strong it is.
+        /// The strength of the fence.
         kind: FenceKind,
-        /// Who must agree.
+        /// The scope of the fence.
         scope: Scope,
     },
     /// Meets the other threads of the work-group.
     Barrier {
-        /// Whether it waits.
+        /// Whether the thread waits.
         mode: BarrierMode,
-        /// Which place in the program it is: threads meet at the same instance only.
+        /// The place of the barrier in the program. Threads meet only at the same instance.
         instance: u32,
-        /// Which of the work-group's barriers; none is the only one.
+        /// The number of the barrier among the work-group's barriers. Without it there is only one.
         id: Option<Operand>,
-        /// How many threads complete it; none is all of the work-group that name it.
+        /// The number of threads that complete it. Without it these are all threads of the work-group that name the
+        /// barrier.
         quorum: Option<Operand>,
     },
-    /// Sets a register to the sum of two values; a plain move adds zero.
+    /// Sets a register to the sum of two values. A plain move adds zero.
     Add {
-        /// The register.
+        /// The register that gets the sum.
         to: Register,
-        /// One value.
+        /// The first value of the sum.
         a: Operand,
-        /// The other.
+        /// The second value of the sum.
         b: Operand,
     },
-    /// Goes on elsewhere if a comparison holds.
+    /// Continues elsewhere if a comparison holds.
     Branch {
-        /// The comparison.
+        /// The comparison that decides.
         comparison: Comparison,
-        /// Its left side.
+        /// The left value of the comparison.
         a: Operand,
-        /// Its right side.
+        /// The right value of the comparison.
         b: Operand,
-        /// Index of the instruction to go on with.
+        /// The index of the instruction at which the thread continues.
         target: u16,
     },
-    /// Goes on elsewhere.
+    /// Continues elsewhere in any case.
     Jump {
-        /// Index of the instruction to go on with.
+        /// The index of the instruction at which the thread continues.
         target: u16,
     },
 }
 
-/// A condition on registers and memory in the end.
+/// A condition on the final registers and memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// Holds always.
+    /// The condition that always holds.
     True,
-    /// Compares two values.
+    /// The comparison of two values.
     Compare(Term, Comparison, Term),
-    /// Both hold.
+    /// The conjunction: both conditions hold.
     And(Box<Condition>, Box<Condition>),
-    /// One of both holds.
+    /// The disjunction: at least one condition holds.
     Or(Box<Condition>, Box<Condition>),
-    /// It does not hold.
+    /// The negation: the condition does not hold.
     Not(Box<Condition>),
 }
 
 /// A value in a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Term {
-    /// Written there.
+    /// A constant in the condition.
     Constant(u32),
-    /// What a register holds in the end.
+    /// The final value of a register.
     Register {
-        /// Index of the thread.
+        /// The index of the thread.
         thread: u8,
-        /// The register.
+        /// The register of that thread.
         register: Register,
     },
-    /// What a word holds in the end.
+    /// The final value of a location.
     Final(LocationId),
 }
 
-/// What an execution left behind.
+/// The final state of an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Outcome {
     /// The registers of all threads, one thread after the other.
@@ -325,7 +326,7 @@ impl Program {
         earlier + usize::from(register.0)
     }
 
-    /// What a term is worth in an outcome.
+    /// The value of a term in an outcome.
     pub fn term(&self, term: Term, outcome: &Outcome) -> u32 {
         match term {
             Term::Constant(value) => value,

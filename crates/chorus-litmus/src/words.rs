@@ -1,4 +1,4 @@
-//! Programs, conditions and outcomes in a line each.
+//! Descriptions of programs, conditions and outcomes in one line each.
 
 use std::fmt::{self, Display, Write};
 
@@ -6,14 +6,15 @@ use crate::print::{condition_text, instruction};
 use crate::test::{LitmusTest, LocationId, Outcome, Program};
 
 impl LitmusTest {
-    /// The condition as the test writes it.
+    /// The condition in the syntax of the test.
     pub fn condition_text(&self) -> String {
         condition_text(&self.program, &self.condition)
     }
 }
 
 impl Program {
-    /// An outcome in words: each thread's registers, then those locations in the end that the program writes.
+    /// An outcome in words: the registers of each thread, then the final values of the locations that the program
+    /// writes.
     pub fn describe(&self, outcome: &Outcome) -> String {
         let mut text = String::new();
         let mut values = outcome.registers.iter();

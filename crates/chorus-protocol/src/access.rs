@@ -1,26 +1,28 @@
-//! What a compute unit asks of its private cache: operations with an order and a scope, and how they are completed.
+//! The requests of a compute unit to its private cache: operations with an order and a scope, and their completions.
 
 use crate::address::LineAddr;
 use crate::line::{ByteMask, LineData};
 
-/// Memory order of an operation. Drivers lower acquire and release to fences around the operation; a controller sees the order
-/// because some protocols serve strong and weak accesses from different places.
+/// Memory order of an operation.
+///
+/// Drivers lower acquire and release to fences around the operation. A controller still sees the order, because some
+/// protocols serve strong and weak accesses from different places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
-    /// No order, may race only with the program's consent.
+    /// The operation is not ordered. It may race only with the program's consent.
     #[default]
     Weak,
-    /// Atomic, orders nothing else.
+    /// The operation is atomic and orders nothing else.
     Relaxed,
-    /// Later operations stay behind it.
+    /// Later operations stay behind it (acquire).
     Acquire,
-    /// Earlier operations stay before it.
+    /// Earlier operations stay before it (release).
     Release,
-    /// Both.
+    /// Acquire and release at once.
     AcqRel,
 }
 
-/// Who must agree on the order of an operation.
+/// The group of work-items that must agree on the order of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// The work-items of one work-group.
@@ -28,32 +30,32 @@ pub enum Scope {
     /// All work-items of one GPU.
     #[default]
     Gpu,
-    /// Everything.
+    /// All work-items of all GPUs, and the CPU.
     System,
 }
 
 /// A read-modify-write on one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AtomicOp {
-    /// Wrapping integer addition.
+    /// Addition of integers that wraps around.
     Add,
-    /// Bitwise and.
+    /// Bitwise and of the word.
     And,
-    /// Bitwise or.
+    /// Bitwise or of the word.
     Or,
-    /// Bitwise exclusive or.
+    /// Bitwise exclusive or of the word.
     Xor,
-    /// Unsigned minimum.
+    /// Minimum of unsigned integers.
     Min,
-    /// Unsigned maximum.
+    /// Maximum of unsigned integers.
     Max,
     /// Addition of 32-bit floats.
     AddF32,
-    /// Exchange.
+    /// Writes the operand, whatever the old value is.
     Exchange,
     /// Writes the operand if the old value equals `expected`.
     CompareExchange {
-        /// The value compared with.
+        /// The value that the old value is compared with.
         expected: u32,
     },
 }
@@ -80,7 +82,7 @@ impl AtomicOp {
         }
     }
 
-    /// Performs the operation on the masked words of `line`; `operands` becomes the old values.
+    /// Performs the operation on the masked words of `line`. Afterwards `operands` holds the old values.
     pub fn perform<const W: usize>(self, line: &mut LineData<W>, mask: ByteMask, operands: &mut LineData<W>) {
         for word in mask.words() {
             let old = line.0[word];
@@ -90,32 +92,32 @@ impl AtomicOp {
     }
 }
 
-/// What kind of operation a request is.
+/// The kind of operation that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoreOp {
-    /// Reads the masked words.
+    /// Reads the masked words of the line.
     Load,
-    /// Writes the masked bytes.
+    /// Writes the masked bytes of the line.
     Store,
     /// Read-modify-writes the masked words.
     Atomic(AtomicOp),
-    /// Orders the wavefront's earlier operations before its later ones. Drivers issue it when the wavefront's earlier loads and
-    /// atomics have returned; what else it waits for is the protocol's.
+    /// Orders the wavefront's earlier operations before its later ones. Drivers issue it when the wavefront's earlier
+    /// loads and atomics have returned. What else it waits for is up to the protocol.
     Fence,
-    /// A kernel starts: its work-items must see everything written before the launch.
+    /// A kernel starts. Its work-items must see everything written before the launch.
     KernelBegin,
-    /// A kernel has ended: what its work-items wrote must be where the next launch, on any GPU, finds it. Drivers issue it when the
-    /// fences at the end of all wavefronts have passed.
+    /// A kernel has ended. Everything its work-items wrote must be where the next launch finds it, on any GPU. Drivers
+    /// issue this when the fences at the end of all wavefronts have passed.
     KernelEnd,
 }
 
-/// A driver's name for one outstanding operation; comes back with its completion.
+/// A driver's name for one outstanding operation. It comes back with the operation's completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Txn(pub u32);
 
 impl Scope {
-    /// Everyone who must see an operation of this order and scope in its place: an operation without order need only be seen by the
-    /// work-group itself.
+    /// The scope of an operation of this order: those who must see it in its order. A weak operation need only be seen
+    /// by its own work-group.
     pub fn of_order(self, order: Order) -> Scope {
         if order == Order::Weak { Scope::WorkGroup } else { self }
     }
@@ -124,17 +126,17 @@ impl Scope {
 /// One operation on one line, as the coalescer hands it to the private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CoreRequest<const W: usize> {
-    /// The operation.
+    /// The operation to perform.
     pub op: CoreOp,
-    /// Its memory order.
+    /// The memory order of the operation.
     pub order: Order,
-    /// Its scope.
+    /// The scope of the operation.
     pub scope: Scope,
-    /// The line; unused by fences and kernel starts.
+    /// The line to access. Fences and kernel starts do not use it.
     pub line: LineAddr,
-    /// The bytes concerned.
+    /// The bytes of the line that are accessed.
     pub mask: ByteMask,
-    /// Store data or atomic operands, at their place in the line.
+    /// Store data or atomic operands, at their place within the line.
     pub data: LineData<W>,
     /// The wavefront slot of the compute unit.
     pub wave: u16,
@@ -143,7 +145,8 @@ pub struct CoreRequest<const W: usize> {
 }
 
 impl<const W: usize> CoreRequest<W> {
-    /// Which of these the request is: a weak load, an ordered one, a weak store, an ordered one, or an atomic. Nothing where it concerns no line.
+    /// Chooses between five values by the request's kind: a weak load, an ordered load, a weak store, an ordered store,
+    /// or an atomic. The answer is `None` if the request concerns no line.
     pub fn which_access<E>(&self, [load, ordered_load, store, ordered_store, atomic]: [E; 5]) -> Option<E> {
         let is_weak = self.order == Order::Weak;
         match self.op {
@@ -155,12 +158,12 @@ impl<const W: usize> CoreRequest<W> {
     }
 }
 
-/// The end of one operation: a load or atomic has its values, a store is performed, a fence is passed.
+/// The end of one operation: a load or atomic has its values, a store is performed, or a fence is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Completion<const W: usize> {
-    /// Which operation.
+    /// The operation that has ended.
     pub txn: Txn,
-    /// The values read, at their place in the line.
+    /// The values read, at their place within the line.
     pub data: LineData<W>,
 }
 

@@ -8,7 +8,7 @@ pub struct LineAddr(pub u64);
 const ENTRY: u64 = 1 << 63;
 
 impl LineAddr {
-    /// The name of the directory entry that covers the line, for evictions.
+    /// The name of the directory entry that covers the line. Evictions use it.
     pub fn entry(self) -> LineAddr {
         LineAddr(self.0 | ENTRY)
     }
@@ -19,33 +19,35 @@ impl LineAddr {
     }
 }
 
-/// One controller, or the memory channel beside a bank of the last shared cache. Ids are dense: L1s first, those of CPU cores before those of compute
-/// units, then L2 banks, L3 banks, translation units and memory channels.
+/// One controller, or the memory channel beside a bank of the last shared cache.
+///
+/// Ids are dense. The L1s come first: those of CPU cores, then those of compute units. L2 banks, L3 banks, translation
+/// units and memory channels follow, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentId(pub u16);
 
 impl AgentId {
-    /// No agent.
+    /// Stands for the absence of an agent.
     pub const NOBODY: AgentId = AgentId(u16::MAX);
 }
 
-/// What an agent is.
+/// The kind of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// The private cache of a compute unit or a CPU core.
     L1,
-    /// A bank of the shared cache.
+    /// A bank of the cache that the compute units of a module share.
     L2,
-    /// A bank of the cache that shared caches and CPU cores share, where it is coherent itself.
+    /// A bank of a coherent cache that L2s and CPU cores share.
     L3,
     /// The translation unit between a cache and the network.
     Tu,
-    /// A memory channel.
+    /// A memory channel, beside a bank of the last shared cache.
     Memory,
 }
 
 impl Role {
-    /// The literature's name.
+    /// The literature's name for the role.
     pub fn name(self) -> &'static str {
         match self {
             Role::L1 => "L1",
@@ -57,31 +59,34 @@ impl Role {
     }
 }
 
-/// How many agents of each role there are, how they lie in modules and GPUs, and which of them serves a line.
+/// The number of agents of each role, their arrangement in modules and GPUs, and the agent that serves each line.
 ///
-/// A machine has GPUs, a GPU has modules (GPMs, chiplets), and a module has private caches and banks of the shared cache; caches and banks are numbered
-/// module by module. A line number is a physical address: the bits from [`Topology::home_shift`] on say in which module's memory the line lies.
+/// A machine has GPUs, a GPU has modules (GPMs, chiplets), and a module has private caches and banks of the shared
+/// cache. Caches and banks are numbered module by module. A line number is a physical address: the bits from
+/// [`Topology::home_shift`] on say in which module's memory the line lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Topology {
-    /// GPUs.
+    /// Number of GPUs in the machine.
     pub gpus: u16,
     /// Modules of each GPU.
     pub gpms: u16,
-    /// Private caches, in all.
+    /// Number of private caches in the whole machine.
     pub l1s: u16,
-    /// How many of them are those of CPU cores: the first.
+    /// Number of private caches that belong to CPU cores. They are the first ones.
     pub cpus: u16,
-    /// Shared banks, in all; each has a memory channel of its own, unless there is an L3.
+    /// Number of banks of the shared cache (L2) in the whole machine. Each has a memory channel of its own, unless
+    /// there is an L3.
     pub l2s: u16,
-    /// Banks of a coherent L3, each with a memory channel of its own; none where the L2 is the last shared cache.
+    /// Number of banks of a coherent L3, each with a memory channel of its own. Zero where the L2 is the last shared
+    /// cache.
     pub l3s: u16,
-    /// The cache that the first translation unit belongs to; the others belong to those that follow.
+    /// The cache that the first translation unit belongs to. The other units belong to the caches that follow it.
     pub first_translated: AgentId,
-    /// Translation units.
+    /// Number of translation units in the whole machine.
     pub tus: u16,
-    /// Lines in a row that one bank of a module serves.
+    /// Number of consecutive lines that one bank of a module serves.
     pub interleave: u32,
-    /// Bits of a line number below those that name its home module.
+    /// Number of bits of a line number below the bits that name its home module.
     pub home_shift: u8,
 }
 
@@ -102,32 +107,32 @@ impl Topology {
         }
     }
 
-    /// Controllers, in all.
+    /// Number of controllers in the whole machine.
     pub fn controllers(self) -> u16 {
         self.l1s + self.l2s + self.l3s + self.tus
     }
 
-    /// Memory channels, in all: one beside each bank of the last shared cache.
+    /// Number of memory channels in the whole machine: one beside each bank of the last shared cache.
     pub fn channels(self) -> u16 {
         if self.l3s > 0 { self.l3s } else { self.l2s }
     }
 
-    /// Controllers and memory channels, in all.
+    /// Number of controllers and memory channels together.
     pub fn agents(self) -> u16 {
         self.controllers() + self.channels()
     }
 
-    /// Whether private cache `index` is that of a CPU core.
+    /// Whether private cache `index` belongs to a CPU core.
     pub fn is_cpu(self, index: u16) -> bool {
         index < self.cpus
     }
 
-    /// Modules, in all.
+    /// Number of modules in the whole machine.
     pub fn modules(self) -> u16 {
         self.gpus * self.gpms
     }
 
-    /// Shared banks of a module.
+    /// Number of shared banks of each module.
     pub fn banks_per_module(self) -> u16 {
         self.l2s / self.modules()
     }
@@ -173,8 +178,11 @@ impl Topology {
         if self.l3s > 0 { self.l3(self.l3_bank_of(line)) } else { self.home(line) }
     }
 
-    /// The bank of the L3 that serves `line`. On a mesh whose tiles have a bank each, row by row, it lies in the column of the line's L2 bank, in each of the rows
-    /// for a share of its lines: the bits of the line number that follow those of the bank change the row.
+    /// The bank of the L3 that serves `line`.
+    ///
+    /// On a mesh whose tiles have a bank each, numbered row by row, this bank lies in the column of the line's L2 bank.
+    /// The lines of an L2 bank are spread over all rows of that column: the bits of the line number above those of the
+    /// bank choose the row.
     fn l3_bank_of(self, line: LineAddr) -> u16 {
         let banks = u64::from(self.l3s);
         let block = quotient(line.0, u64::from(self.interleave));
@@ -186,13 +194,15 @@ impl Topology {
         remainder(block ^ (row * (banks / rows)), banks) as u16
     }
 
-    /// Whom the network takes requests of private cache or shared bank `cache` for `line` to: compute units go to the L2, CPU cores and the L2 itself to the last
-    /// shared cache.
+    /// The agent to which the network takes the requests of private cache or shared bank `cache` for `line`. The
+    /// requests of compute units go to the L2. The requests of CPU cores and of the L2 itself go to the last shared
+    /// cache.
     pub fn beyond(self, cache: AgentId, line: LineAddr) -> AgentId {
         if cache.0 >= self.cpus && cache.0 < self.l1s { self.home(line) } else { self.llc(line) }
     }
 
-    /// Whom private cache or shared bank `cache` sends its requests for `line` to: its translation unit, or whom the network takes them to.
+    /// The agent to which private cache or shared bank `cache` sends its requests for `line`: its translation unit if
+    /// it has one, otherwise [`Topology::beyond`].
     pub fn upstream(self, cache: AgentId, line: LineAddr) -> AgentId {
         self.tu_of(cache).unwrap_or_else(|| self.beyond(cache, line))
     }
@@ -202,7 +212,7 @@ impl Topology {
         match self.role(agent) {
             (Role::L1, index) => index / (self.l1s / self.modules()),
             (Role::L2 | Role::Memory, index) => index / self.banks_per_module(),
-            // Machines with these have one module.
+            // Machines with an L3 or translation units have one module.
             (Role::L3 | Role::Tu, _) => 0,
         }
     }
@@ -213,7 +223,7 @@ impl Topology {
         quotient(u64::from(module), u64::from(self.gpms)) as u16
     }
 
-    /// Which of its GPU's modules a module is.
+    /// The number of a module within its GPU.
     #[inline]
     pub fn place_in_gpu(self, module: u16) -> u16 {
         remainder(u64::from(module), u64::from(self.gpms)) as u16
@@ -225,28 +235,29 @@ impl Topology {
         remainder(line.0 >> self.home_shift, u64::from(self.modules())) as u16
     }
 
-    /// The module of GPU `gpu` that `line` passes on its way to its home: the home itself, or the one in the same place.
+    /// The module of GPU `gpu` that requests for `line` pass on their way to its home: the home itself if it is in this
+    /// GPU, otherwise the module with the same number within this GPU.
     pub fn gpu_home_module(self, gpu: u16, line: LineAddr) -> u16 {
         gpu * self.gpms + self.place_in_gpu(self.home_module(line))
     }
 
-    /// Which bank of any module serves `line` there.
+    /// The number, within a module, of the bank that serves `line` in every module.
     pub fn bank_in_module(self, line: LineAddr) -> u16 {
         let banks = u64::from(self.banks_per_module());
         remainder(quotient(line.0, u64::from(self.interleave)), banks) as u16
     }
 
-    /// The bank of a module that serves `line` there.
+    /// The bank of module `module` that serves `line` there.
     pub fn bank_of_module(self, module: u16, line: LineAddr) -> AgentId {
         self.l2(module * self.banks_per_module() + self.bank_in_module(line))
     }
 
-    /// The bank index that is the home of `line`.
+    /// The index, in the whole machine, of the bank that is the home of `line`.
     pub fn bank_of(self, line: LineAddr) -> u16 {
         self.home_module(line) * self.banks_per_module() + self.bank_in_module(line)
     }
 
-    /// The number of `line` among those of its home bank.
+    /// The number of `line` among the lines of its home bank.
     pub fn line_in_bank(self, line: LineAddr) -> u64 {
         let banks = u64::from(self.banks_per_module());
         let local = if self.modules() == 1 { line.0 } else { line.0 & ((1 << self.home_shift) - 1) };
@@ -259,11 +270,11 @@ impl Topology {
         self.l2(self.bank_of(line))
     }
 
-    /// The most stations between a line's memory and an agent.
+    /// The largest number of stations between a line's memory and an agent.
     pub const STATIONS_MAX: u8 = 3;
 
-    /// How many stations a request of `agent` for `line` may have to pass: none from its home bank, one from the bank that is its home within another
-    /// GPU, and most from a private cache.
+    /// The largest number of stations that a request of `agent` for `line` has to pass. It is zero from the home bank,
+    /// one from the bank that is the line's home within another GPU, and the maximum from a private cache.
     pub fn stations(self, agent: AgentId, line: LineAddr) -> u8 {
         let module = self.module_of(agent);
         match self.role(agent).0 {
@@ -295,13 +306,13 @@ impl Topology {
     }
 }
 
-/// `number / divisor`, by a shift where that does.
+/// `number / divisor`, by a shift where the divisor is a power of two.
 #[inline]
 fn quotient(number: u64, divisor: u64) -> u64 {
     if divisor.is_power_of_two() { number >> divisor.trailing_zeros() } else { number / divisor }
 }
 
-/// `number % divisor`, by a mask where that does.
+/// `number % divisor`, by a mask where the divisor is a power of two.
 #[inline]
 fn remainder(number: u64, divisor: u64) -> u64 {
     if divisor.is_power_of_two() { number & (divisor - 1) } else { number % divisor }

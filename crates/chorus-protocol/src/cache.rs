@@ -7,31 +7,32 @@ use crate::address::LineAddr;
 use crate::host_line::{HostLine, HostRow};
 use crate::line::LineData;
 
-/// Which line of a full set is replaced.
+/// The rule that picks the line of a full set to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Replacement {
-    /// The least recently used.
+    /// The line used longest ago.
     Lru,
-    /// The first inserted.
+    /// The line inserted longest ago.
     Fifo,
 }
 
-/// Sets, ways, and which lines come to this bank.
+/// The sets and ways of a bank, and the lines that come to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
-    /// Number of sets.
+    /// Number of sets of the bank.
     pub sets: u32,
-    /// Lines of a set.
+    /// Number of lines of a set.
     pub ways: u32,
-    /// Every how many blocks one comes to this bank: the number of banks.
+    /// The number of banks between which blocks of lines are interleaved: one of every `interleave` blocks comes to
+    /// this bank.
     pub interleave: u32,
     /// Lines of a block, a power of two.
     pub block: u32,
-    /// Replacement policy.
+    /// The replacement policy of all sets.
     pub replacement: Replacement,
 }
 
-/// How the set of a line is found. Division is for geometries that shifts and masks do not fit.
+/// How the set of a line is found. Geometries that shifts and masks do not fit need a division.
 #[derive(Clone, Copy, Debug)]
 enum SetIndex {
     Bits { shift: u32, mask: u64 },
@@ -73,37 +74,39 @@ impl SetIndex {
 pub struct Slot(u32);
 
 impl Slot {
-    /// Its number among the places of the array, for what is kept beside it.
+    /// Its number among the places of the array, as an index into tables that lie beside the array.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a line could be placed.
+/// The answer to the question where a line could be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Here.
+    /// The line can be placed in this slot.
     Free(Slot),
-    /// Once this line is gone.
+    /// The line can be placed once this other line is gone.
     Occupied(LineAddr),
-    /// Not now: no line of the set can be replaced.
+    /// The line cannot be placed now, since no line of its set can be replaced.
     Busy,
 }
 
 const EMPTY: LineAddr = LineAddr(u64::MAX);
 
-/// Lines with a protocol's own metadata `M` and their data. Comparison and hashing look at the lines of each set in the order of
-/// recency, never at which way they occupy, so that arrays that behave alike are equal.
+/// Lines with a protocol's own metadata `M` and their data.
+///
+/// Comparison and hashing look at the lines of each set in the order of recency, never at the ways that they occupy. So
+/// arrays that behave alike are equal.
 #[derive(Clone, Debug)]
 pub struct CacheArray<M, const W: usize> {
     geometry: Geometry,
     set_index: SetIndex,
     tags: HostRow<LineAddr>,
-    /// The ways of each set, the most recent first and those without a line last.
+    /// The ways of each set, in the order of recency: the most recent first, and ways without a line last.
     order: Vec<u8>,
     meta: Vec<M>,
-    /// Lines that nothing has been written to: they are zero, whatever `data` holds of the lines before them. So a line that is only on its
-    /// way does not touch its data.
+    /// Marks lines to which nothing has been written. Such a line is zero, whatever its place in `data` still holds of
+    /// an earlier line. So a line that is only on its way does not touch its data.
     blank: Vec<bool>,
     data: Vec<HostLine<LineData<W>>>,
 }
@@ -111,7 +114,7 @@ pub struct CacheArray<M, const W: usize> {
 impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     const ZERO: LineData<W> = LineData([0; W]);
 
-    /// An empty array.
+    /// An empty array of this geometry.
     pub fn new(geometry: Geometry) -> Self {
         let lines = geometry.sets as usize * geometry.ways as usize;
         CacheArray {
@@ -125,7 +128,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         }
     }
 
-    /// The places of a line's set.
+    /// The slots of a line's set.
     #[inline]
     fn set_of(&self, line: LineAddr) -> Range<usize> {
         let ways = self.geometry.ways as usize;
@@ -133,12 +136,12 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         base..base + ways
     }
 
-    /// The place of a resident line.
+    /// The slot of a resident line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
         let set = self.set_of(line);
         let base = set.start;
-        // Four at a time, without a branch for each.
+        // Compares four tags at a time, without a branch for each.
         let (fours, rest) = self.tags[set].as_chunks::<4>();
         for (index, &[a, b, c, d]) in fours.iter().enumerate() {
             if (a == line) | (b == line) | (c == line) | (d == line) {
@@ -159,7 +162,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         Some(Slot((base + way) as u32))
     }
 
-    /// Notes a use of a line, for LRU.
+    /// Notes that a line was used, for LRU.
     #[inline]
     pub fn touch(&mut self, slot: Slot) {
         match self.geometry.replacement {
@@ -168,7 +171,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         }
     }
 
-    /// Where `line` could go; `replaceable` says which resident lines may be evicted for it.
+    /// The place for `line`, if there is one. `replaceable` says which resident lines may be evicted for it.
     #[inline]
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
         let set = self.set_of(line);
@@ -185,7 +188,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         Room::Busy
     }
 
-    /// The place of the line of `line`'s set, used longest ago first, that `matches`.
+    /// The slot of a line in the set of `line` that `matches`. If several do, it is the one used longest ago.
     pub fn find_in_set(&self, line: LineAddr, matches: impl Fn(&M) -> bool) -> Option<Slot> {
         let set = self.set_of(line);
         let base = set.start;
@@ -196,8 +199,8 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             .map(|slot| Slot(slot as u32))
     }
 
-    /// Puts a line into a free place, as the most recent of its set. Nothing is left there of the line before: comparison does not look
-    /// at free places, so what they hold must never show.
+    /// Puts a line into a free slot, as the most recent of its set. The data of the slot's earlier line is hidden:
+    /// comparison does not look at free slots, so nothing that they hold may ever show.
     #[inline]
     pub fn insert(&mut self, slot: Slot, line: LineAddr, meta: M) {
         let index = slot.0 as usize;
@@ -208,7 +211,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.move_first(slot);
     }
 
-    /// Takes a line out.
+    /// Takes a line out of the array.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         self.tags[slot.0 as usize] = EMPTY;
@@ -225,38 +228,38 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         }
     }
 
-    /// Changes the metadata of every resident line.
+    /// Applies `change` to the metadata of every resident line.
     pub fn change_all(&mut self, mut change: impl FnMut(&mut M)) {
         let resident = self.tags.iter().zip(&mut self.meta).filter(|(tag, _)| **tag != EMPTY);
         resident.for_each(|(_, meta)| change(meta));
     }
 
-    /// The line in a place that is not free.
+    /// The line in a slot that is not free.
     #[inline]
     pub fn line(&self, slot: Slot) -> LineAddr {
         self.tags[slot.0 as usize]
     }
 
-    /// A line's metadata.
+    /// The metadata of a resident line.
     #[inline]
     pub fn meta(&self, slot: Slot) -> &M {
         &self.meta[slot.0 as usize]
     }
 
-    /// A line's metadata, to change.
+    /// The metadata of a resident line, to be changed.
     #[inline]
     pub fn meta_mut(&mut self, slot: Slot) -> &mut M {
         &mut self.meta[slot.0 as usize]
     }
 
-    /// A line's data.
+    /// The data of a resident line.
     #[inline]
     pub fn data(&self, slot: Slot) -> &LineData<W> {
         let index = slot.0 as usize;
         if self.blank[index] { &Self::ZERO } else { &self.data[index].0 }
     }
 
-    /// A line's data, to change.
+    /// The data of a resident line, to be changed.
     #[inline]
     pub fn data_mut(&mut self, slot: Slot) -> &mut LineData<W> {
         let index = slot.0 as usize;
@@ -274,7 +277,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.data[index].0 = *data;
     }
 
-    /// Every resident line.
+    /// Every resident line, with its metadata and data.
     pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
         self.tags
             .iter()
@@ -283,7 +286,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             .map(|(index, &tag)| (tag, &self.meta[index], self.data(Slot(index as u32))))
     }
 
-    /// The places of the resident lines, set by set, the most recent first.
+    /// The slots of the resident lines, set by set, the most recent line first.
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
         let ways = self.geometry.ways as usize;
         self.order.iter().enumerate().filter_map(move |(index, &way)| {
@@ -292,7 +295,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         })
     }
 
-    /// The resident lines in that order.
+    /// The resident lines in the order of [`CacheArray::slots`].
     fn by_recency(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
         self.slots().map(|slot| (self.tags[slot.index()], self.meta(slot), self.data(slot)))
     }
@@ -304,7 +307,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         move_to_front(order.iter_mut(), way);
     }
 
-    /// The order of a place's set, and which way the place is.
+    /// The order of the ways of a slot's set, and the way of the slot.
     #[inline]
     fn order_of(&mut self, slot: Slot) -> (&mut [u8], u8) {
         let (index, ways) = (slot.0, self.geometry.ways);
@@ -314,7 +317,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 }
 
-/// Moves `way` to the beginning of the order that it is in, and those before it one further.
+/// Moves `way` to the beginning of the order that it is in. The ways before it move one place back.
 #[inline]
 fn move_to_front<'a>(order: impl Iterator<Item = &'a mut u8>, way: u8) {
     let mut moved = way;

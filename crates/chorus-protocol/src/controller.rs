@@ -1,8 +1,9 @@
 //! The contract between a protocol's controllers and the drivers that run them.
 //!
-//! A controller is one cache bank. It gets one input at a time and pushes outputs; it draws no random numbers and does not know its
-//! driver. Queueing and retrying belong to the driver, and so does time: where a protocol has synchronised counters, the driver says
-//! what they show with every input ([`Outbox::now`]) and comes back when it was asked to ([`Outbox::wake_at`]).
+//! A controller is one cache bank. It gets one input at a time and pushes outputs. It draws no random numbers and does
+//! not know its driver. Queueing and retrying belong to the driver, and so does time: where a protocol has synchronised
+//! counters, the driver says what they show with every input ([`Outbox::now`]) and comes back when it was asked to
+//! ([`Outbox::wake_at`]).
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -21,53 +22,54 @@ pub enum Input<'a, const W: usize> {
     Core(&'a CoreRequest<W>),
     /// A message from another agent.
     Message(&'a Message<W>),
-    /// The driver takes a line out, because another needs its place or because an exploration tries it; or an entry of a directory, which
-    /// [`LineAddr::entry`] names.
+    /// The driver takes a line out, because another line needs its place or because an exploration tries it. It may
+    /// also take out an entry of a directory, which [`LineAddr::entry`] names.
     Evict(LineAddr),
     /// Time has passed. Only protocols with synchronised counters get this.
     Time(Passage),
 }
 
-/// What synchronised counters show: core cycles, from 1 on. Zero is before all time.
+/// The value of the synchronised counters: core cycles, counted from 1. Zero is before all time.
 pub type Time = u64;
 
-/// How many ticks explorations tell timestamps apart that have passed.
+/// The number of ticks for which explorations still distinguish timestamps that have passed.
 pub const HISTORY: Time = 1;
 
-/// How time has passed.
+/// The way in which time has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Passage {
-    /// The moment has come that the controller asked to be woken at.
+    /// The moment at which the controller asked to be woken has come.
     Wake,
-    /// One tick, as explorations count time: the counters stand still and every timestamp is one closer to them instead, so that
-    /// what lies equally far ahead is one state and not many. Timestamps that have passed are all alike.
+    /// One tick, as explorations count time. The counters stand still, and every timestamp moves one closer to them
+    /// instead. So situations that are equally far ahead are one state and not many. All timestamps that have passed
+    /// are alike.
     Tick,
-    /// The counters have begun anew.
+    /// The counters have begun anew at the start of their range.
     RollOver,
 }
 
-/// What became of an input.
+/// The fate of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Consumed.
+    /// The input was consumed.
     Done,
-    /// Not consumed and nothing changed: it stays at the head of its queue.
+    /// The input was not consumed and nothing changed. It stays at the head of its queue.
     Stall,
-    /// Not consumed and nothing changed: the input needs a place in a full set, and this line is the one to replace. The driver
-    /// gives the controller [`Input::Evict`] and tries again.
+    /// The input was not consumed and nothing changed. It needs a place in a full set, and this line is the one to
+    /// replace. The driver gives the controller [`Input::Evict`] and tries again.
     Evict(LineAddr),
 }
 
-/// A hole in a protocol's table: an input that its state has no transition for.
+/// A hole in a protocol's table: an input for which the line's state has no transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unspecified {
-    /// The controller's role.
+    /// The role of the controller.
     pub role: Role,
-    /// The line's state.
+    /// The state of the line.
     pub state: &'static str,
     /// The event that has no transition there.
     pub event: &'static str,
-    /// The line.
+    /// The line that the input concerned.
     pub line: LineAddr,
 }
 
@@ -80,26 +82,26 @@ impl fmt::Display for Unspecified {
 
 impl std::error::Error for Unspecified {}
 
-/// Everything that a step produces, reused from step to step.
+/// Everything that a step produces. Drivers reuse it from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox<const W: usize> {
-    /// Messages in the order sent.
+    /// Messages in the order in which they were sent.
     pub messages: Vec<Message<W>>,
-    /// Operations of the core that ended.
+    /// Operations of the core that have ended.
     pub completions: Vec<Completion<W>>,
-    /// What the synchronised counters show during the step; set by the driver.
+    /// The value of the synchronised counters during the step. The driver sets it.
     pub now: Time,
-    /// When the controller wants [`Passage::Wake`], or an input that it stalled again.
+    /// When the controller wants [`Passage::Wake`], or wants an input again that it stalled.
     pub wake: Option<Time>,
 }
 
 impl<const W: usize> Outbox<W> {
-    /// Asks to be woken at `time`, or earlier if something else asked for that.
+    /// Asks to be woken at `time`, or earlier if an earlier time was asked for already.
     pub fn wake_at(&mut self, time: Time) {
         self.wake = Some(self.wake.map_or(time, |earlier| earlier.min(time)));
     }
 
-    /// Sends a message.
+    /// Sends a message to another agent.
     #[inline]
     pub fn send(&mut self, message: Message<W>) {
         self.messages.push(message);
@@ -116,7 +118,7 @@ impl<const W: usize> Outbox<W> {
         self.completions.push(Completion { txn, data: LineData::default() });
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Forgets everything, but keeps the allocated memory.
     pub fn clear(&mut self) {
         self.messages.clear();
         self.completions.clear();
@@ -124,25 +126,25 @@ impl<const W: usize> Outbox<W> {
     }
 }
 
-/// Which kind of state it is, after Table 1 of the TC paper.
+/// The kind of a state, after Table 1 of the TC paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StateClass {
-    /// Conventionally part of the protocol's name.
+    /// A state that is conventionally part of the protocol's name.
     Stable,
-    /// Between stable states, as any cache has them: a miss being served.
+    /// A state between stable states that any cache has, such as a miss being served.
     TransientCache,
-    /// Between stable states, needed only because the caches are coherent.
+    /// A state between stable states that is needed only because the caches are coherent.
     TransientCoherent,
 }
 
 /// A state of a line, for tables and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StateSpec {
-    /// The paper's name.
+    /// The paper's name for the state.
     pub name: &'static str,
-    /// Its class.
+    /// The class of the state.
     pub class: StateClass,
-    /// What it means.
+    /// A description of the state.
     pub meaning: &'static str,
 }
 
@@ -153,18 +155,19 @@ impl StateSpec {
     }
 }
 
-/// The names that a controller's classifications index.
+/// The names of states and events, which a controller's classifications index.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Vocabulary {
-    /// The controller's role.
+    /// The role of the controller.
     pub role: Role,
-    /// The kind of device that it serves, where machines have several; empty for controllers that are never beside another kind.
+    /// The kind of device that the controller serves, where machines have several kinds. Empty for controllers that are
+    /// never beside another kind.
     pub device: &'static str,
-    /// States; [`Classified::state`] indexes them.
+    /// The states, which [`Classified::state`] indexes.
     pub states: &'static [StateSpec],
-    /// Events; [`Classified::event`] indexes them.
+    /// The events, which [`Classified::event`] indexes.
     pub events: &'static [&'static str],
-    /// The event that stands for the end of a line's time, where states change by themselves.
+    /// The event that stands for the expiry of a line's lifetime, where states change by themselves.
     pub expiry: Option<u8>,
 }
 
@@ -175,45 +178,47 @@ impl Vocabulary {
     }
 }
 
-/// The row and column of the protocol's table that an input falls on.
+/// The row and column of the protocol's table on which an input falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Classified {
-    /// The line concerned.
+    /// The line that the input concerns.
     pub line: LineAddr,
-    /// Index into [`Vocabulary::states`].
+    /// The line's state, as an index into [`Vocabulary::states`].
     pub state: u8,
-    /// Index into [`Vocabulary::events`].
+    /// The event, as an index into [`Vocabulary::events`].
     pub event: u8,
 }
 
-/// What a controller holds of a line, for invariants and for reading results back.
+/// A controller's copy of a line, for invariants and for reading results back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineView<const W: usize> {
-    /// Index into [`Vocabulary::states`].
+    /// The line's state, as an index into [`Vocabulary::states`].
     pub state: u8,
-    /// The bytes that a load would be served from here.
+    /// The bytes that a load would be served from this copy.
     pub readable: ByteMask,
-    /// The bytes that differ from memory and must be written back some day.
+    /// The bytes that differ from memory and have to be written back some day.
     pub dirty: ByteMask,
-    /// The contents; meaningful where `readable` or `dirty`.
+    /// The contents. They are meaningful only for bytes that are `readable` or `dirty`.
     pub data: LineData<W>,
     /// The private caches that this controller believes may hold the line.
     pub sharers: Sharers,
 }
 
-/// One cache bank. Its whole state is plain data. `now` is what the synchronised counters show, for protocols that have them.
+/// One cache bank. Its whole state is plain data. `now` is the value of the synchronised counters, for protocols that
+/// have them.
 pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
-    /// The names of states and events.
+    /// The names of the controller's states and events.
     fn vocabulary(&self) -> &'static Vocabulary;
 
-    /// The row and column of the table that `input` falls on, or nothing for inputs that concern no line; changes nothing.
+    /// The row and column of the table on which `input` falls, or `None` for inputs that concern no line. The
+    /// controller does not change.
     fn classify(&self, input: &Input<'_, W>, now: Time) -> Option<Classified>;
 
-    /// Takes one input, pushing what follows from it.
+    /// Takes one input, and pushes the messages and completions that follow from it.
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified>;
 
-    /// Takes one input, first taking out whatever has the places that it needs: a line, an entry of a directory, or both. What cannot leave
-    /// stalls it.
+    /// Takes one input, and first evicts whatever occupies the places that it needs: a line, an entry of a directory,
+    /// or both. If one of them cannot leave now, the input stalls.
     fn step_making_room(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         loop {
             let outcome = self.step(input, out)?;
@@ -224,47 +229,49 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
         }
     }
 
-    /// What is held of `line`.
+    /// The controller's copy of `line`.
     fn view(&self, line: LineAddr, now: Time) -> LineView<W>;
 
-    /// Whether `line` is resident and could be given [`Input::Evict`].
+    /// Whether `line` is resident and [`Input::Evict`] could be given for it.
     fn evictable(&self, line: LineAddr, now: Time) -> bool;
 
-    /// Whether nothing is outstanding.
+    /// Whether no miss, write or message is outstanding.
     fn quiescent(&self) -> bool;
 
-    /// The position that `bank` has among the sharers of this controller's directory, where states are those of directory entries and
-    /// [`LineView::sharers`] are positions.
+    /// The position of `bank` among the sharers of this controller's directory. Only controllers whose states are those
+    /// of directory entries, and whose [`LineView::sharers`] are positions, have an answer.
     fn position(&self, _bank: AgentId) -> Option<u16> {
         None
     }
 
-    /// The bank whose directory tracks the copy that this one may have of `line`, where there is one.
+    /// The bank whose directory tracks this controller's copy of `line`, where there is such a bank.
     fn tracker(&self, _line: LineAddr) -> Option<AgentId> {
         None
     }
 
-    /// Whether taking `message` now changes a count that nobody looks at before it is complete, and does nothing else. Then nothing depends on when it is taken,
-    /// and explorations take it at once.
+    /// Whether `message`, if taken now, does nothing but change a count that nobody looks at before it is complete.
+    /// Then nothing depends on the moment at which it is taken, and explorations take it at once.
     fn only_counts(&self, _message: &Message<W>) -> bool {
         false
     }
 
-    /// What was counted, in the order of [`crate::registry::Declaration::tallies`]; empty where nothing is.
+    /// The controller's counts, in the order of [`crate::registry::Declaration::tallies`]. Empty where nothing is
+    /// counted.
     fn tallies(&self) -> &[Tally] {
         &[]
     }
 
-    /// The lines that hold bytes newer than memory, for reading results back.
+    /// Visits the lines that hold bytes newer than memory, for reading results back.
     fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>));
 }
 
-/// What drivers need of a controller beyond its steps: copies and a canonical encoding. Implemented for every plain controller.
+/// The abilities that drivers need of a controller beyond its steps: copies and a canonical encoding. They are
+/// implemented for every plain controller.
 pub trait PlainState<const W: usize> {
-    /// A copy.
+    /// A copy of the controller.
     fn clone_box(&self) -> Box<dyn Controller<W>>;
 
-    /// Appends an encoding that is equal exactly for equal states.
+    /// Appends an encoding of the state. Encodings are equal exactly if the states are equal.
     fn encode(&self, bytes: &mut StateBytes);
 }
 
@@ -284,8 +291,8 @@ impl<const W: usize> Clone for Box<dyn Controller<W>> {
     }
 }
 
-/// A hasher that keeps what it is fed: since `Hash` visits every field, the bytes are an encoding of the state, with small
-/// integers in one byte each.
+/// A hasher that keeps the bytes that it is fed. Since `Hash` visits every field, the bytes are an encoding of the
+/// state. Small integers take one byte each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateBytes(pub Vec<u8>);
 

@@ -1,13 +1,15 @@
-//! Where data lies in the host's memory. It changes nothing but speed: what begins with a line of the host's caches touches as few of them as it can.
+//! Placement of data in the host's memory. It affects nothing but the simulator's speed: a value that begins at the
+//! start of a line of the host's caches touches as few of these lines as possible.
 
 use std::ops::{Deref, DerefMut};
 
-/// A value that begins where a line of the host's caches begins.
+/// A value that begins at the start of a line of the host's caches.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub struct HostLine<T>(pub T);
 
-/// Small values of which the first begins where a line of the host's caches begins. A copy of them need not.
+/// A row of small values that begins at the start of a line of the host's caches. A copy of the row need not begin at
+/// one.
 #[derive(Clone, Debug)]
 pub struct HostRow<T> {
     values: Vec<T>,
@@ -15,7 +17,7 @@ pub struct HostRow<T> {
 }
 
 impl<T: Clone> HostRow<T> {
-    /// `count` times the same value.
+    /// A row of `count` equal values.
     pub fn new(value: T, count: usize) -> Self {
         let line_bytes = align_of::<HostLine<T>>();
         let skipped_max = line_bytes / size_of::<T>();

@@ -2,10 +2,10 @@
 
 use std::ops::{BitAnd, BitOr};
 
-/// Bytes of a word.
+/// Number of bytes of a word.
 pub const WORD_BYTES: usize = 4;
 
-/// The words of one line. `W` is the number of words: 32 for 128-byte lines, 2 in the exhaustive driver.
+/// The words of one line. `W` is their number: 32 for 128-byte lines, 2 in the exhaustive driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LineData<const W: usize>(pub [u32; W]);
 
@@ -16,7 +16,7 @@ impl<const W: usize> Default for LineData<W> {
 }
 
 impl<const W: usize> LineData<W> {
-    /// Overwrites the bytes of `mask` with those of `other`.
+    /// Overwrites the bytes of `mask` with the bytes of `other`.
     pub fn merge(&mut self, mask: ByteMask, other: &LineData<W>) {
         if mask == ByteMask::full::<W>() {
             *self = *other;
@@ -29,7 +29,7 @@ impl<const W: usize> LineData<W> {
     }
 }
 
-/// Every bit of the index widened to a nibble.
+/// A table of all bytes with every bit widened to a nibble.
 const NIBBLES: [u32; 256] = {
     let mut table = [0; 256];
     let mut index = 0;
@@ -51,7 +51,7 @@ const NIBBLES: [u32; 256] = {
 pub struct ByteMask(pub u128);
 
 impl ByteMask {
-    /// No byte.
+    /// The set without any byte.
     pub const EMPTY: ByteMask = ByteMask(0);
 
     /// Every byte of a line of `W` words.
@@ -64,13 +64,13 @@ impl ByteMask {
         ByteMask(0xF << (index * WORD_BYTES))
     }
 
-    /// The bytes of the words whose bits are set.
+    /// The bytes of the words whose bits are set in `words`.
     pub fn of_words(words: u32) -> ByteMask {
         let bytes = words.to_le_bytes().map(|byte| u128::from(NIBBLES[usize::from(byte)]));
         ByteMask(bytes[0] | bytes[1] << 32 | bytes[2] << 64 | bytes[3] << 96)
     }
 
-    /// Number of bytes.
+    /// The number of bytes in the set.
     pub fn bytes(self) -> u32 {
         self.0.count_ones()
     }

@@ -5,15 +5,15 @@ use crate::address::{AgentId, LineAddr};
 use crate::controller::Time;
 use crate::line::{ByteMask, LineData};
 
-/// The classes by which traffic is counted: by what messages carry, as in Figure 8 of the TC paper, or by the request that they serve, as in Figures 2 and 3 of
-/// the Spandex paper.
+/// The classes by which traffic is counted. A protocol counts by the contents of messages, as in Figure 8 of the TC
+/// paper, or by the request that they serve, as in Figures 2 and 3 of the Spandex paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrafficClass {
-    /// Data of loads.
+    /// Data that loads read.
     Load,
-    /// Data of stores.
+    /// Data that stores write.
     Store,
-    /// Data of atomics.
+    /// Operands and old values of atomics.
     Atomic,
     /// Control messages of any protocol.
     Request,
@@ -35,12 +35,12 @@ pub enum TrafficClass {
     ReqOData,
     /// Write-backs and their answers.
     ReqWb,
-    /// What the shared cache asks of private ones on its own, and their answers.
+    /// Messages that the shared cache sends to private caches on its own, and their answers.
     Probe,
 }
 
 impl TrafficClass {
-    /// Every class.
+    /// Number of classes of both kinds.
     pub const COUNT: usize = TrafficClass::BY_CONTENTS.len() + TrafficClass::BY_REQUEST.len();
 
     /// The classes by contents, in the order of the TC paper's legend.
@@ -65,7 +65,7 @@ impl TrafficClass {
         TrafficClass::Probe,
     ];
 
-    /// What it holds.
+    /// A description of the messages that the class counts.
     pub fn contents(self) -> &'static str {
         match self {
             TrafficClass::Load => "data of loads",
@@ -85,12 +85,12 @@ impl TrafficClass {
         }
     }
 
-    /// What the keys of its metrics end with.
+    /// The ending of the keys of its metrics.
     pub fn key(self) -> String {
         self.label().to_lowercase().replace('+', "_")
     }
 
-    /// The paper's label.
+    /// The label of the class in the papers' figures.
     pub fn label(self) -> &'static str {
         match self {
             TrafficClass::Load => "LD",
@@ -111,21 +111,21 @@ impl TrafficClass {
     }
 }
 
-/// How a message travels.
+/// The medium on which a message travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Channel {
-    /// On a virtual network, ordered between any two agents.
+    /// A virtual network, which is ordered between any two agents.
     Virtual(u8),
-    /// Between an L2 bank and its memory channel, ordered.
+    /// The connection between an L2 bank and its memory channel, which is ordered.
     Memory,
-    /// In no time and at no cost, as part of the step that sends it. Only idealised protocols use it.
+    /// Delivery in no time and at no cost, as part of the step that sends it. Only idealised protocols use it.
     Instant,
 }
 
-/// How large a message is.
+/// The size of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// A header.
+    /// A header without data.
     Control,
     /// A header and a whole line.
     Line,
@@ -136,13 +136,13 @@ pub enum Size {
 /// A row of a protocol's message table. The index in that table is the message's kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageSpec {
-    /// The paper's name.
+    /// The paper's name for the message.
     pub name: &'static str,
-    /// How it is counted.
+    /// The class in which it is counted.
     pub class: TrafficClass,
-    /// How it travels.
+    /// The medium on which it travels.
     pub channel: Channel,
-    /// How large it is.
+    /// The size of the message.
     pub size: Size,
 }
 
@@ -150,7 +150,8 @@ pub struct MessageSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MsgKind(pub u8);
 
-/// What each kind of message is to a controller that knows `kinds`; all others are `foreign` to it.
+/// A table from every kind of message to an event. `kinds` gives the events of the kinds that a controller knows. All
+/// other kinds give `foreign`.
 pub const fn by_kind<E: Copy, const N: usize>(foreign: E, kinds: &[(MsgKind, E); N]) -> [E; 256] {
     let mut events = [foreign; 256];
     let mut row = 0;
@@ -161,42 +162,44 @@ pub const fn by_kind<E: Copy, const N: usize>(foreign: E, kinds: &[(MsgKind, E);
     events
 }
 
-/// One message. Plain data: a driver may copy, compare, hash and reorder it. The header lies before the data in memory, since most
-/// messages consist of nothing else.
+/// One message. It is plain data: a driver may copy, compare, hash and reorder it. The header lies before the data in
+/// memory, since most messages consist of nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Message<const W: usize> {
-    /// Which row of the protocol's message table.
+    /// The row of the protocol's message table.
     pub kind: MsgKind,
-    /// The line it is about.
+    /// The line that the message is about.
     pub line: LineAddr,
-    /// Sender.
+    /// The agent that sent it.
     pub src: AgentId,
-    /// Receiver.
+    /// The agent that receives it.
     pub dst: AgentId,
-    /// The operation it serves; echoed by answers.
+    /// The operation that it serves. Answers repeat it.
     pub txn: Txn,
-    /// The wavefront slot it serves; echoed by answers.
+    /// The wavefront slot that it serves. Answers repeat it.
     pub wave: u16,
-    /// The cache whose operation it serves, for protocols whose requests pass several caches; echoed by answers.
+    /// The cache whose operation it serves, for protocols whose requests pass several caches. Answers repeat it.
     pub origin: AgentId,
-    /// Who must see the operation it serves in its place, for protocols with scopes.
+    /// The scope of the operation that it serves: the agents that must see it in order. Only protocols with scopes use
+    /// it.
     pub scope: Scope,
-    /// A share of what somebody waits to get back: of a sender whose synchronisation is passed on, or of a requestor whom several may answer, where 1 says that the receiver alone
-    /// does.
+    /// A share of what the waiting agent has to get back in total. The waiting agent is a sender whose synchronisation
+    /// is passed on, or a requestor that several agents may answer. For a requestor, 1 says that the receiver is the
+    /// only one to answer.
     pub credit: u32,
     /// The read-modify-write to perform, for atomics.
     pub atomic: Option<AtomicOp>,
-    /// A timestamp, for protocols with synchronised counters; zero is none.
+    /// A timestamp, for protocols with synchronised counters. Zero means that there is none.
     pub stamp: Time,
     /// The bytes that `data` holds.
     pub mask: ByteMask,
-    /// Line contents, store data, operands or old values.
+    /// The line's contents, store data, operands or old values.
     pub data: LineData<W>,
 }
 
 impl<const W: usize> Message<W> {
-    /// A message without data.
+    /// A message that carries no data.
     pub fn control(kind: MsgKind, line: LineAddr, src: AgentId, dst: AgentId) -> Self {
         Message {
             kind,
@@ -215,7 +218,7 @@ impl<const W: usize> Message<W> {
         }
     }
 
-    /// Becomes a copy of `other`, without its data unless `with_data`.
+    /// Becomes a copy of `other`. The data is copied only if `with_data` is set.
     #[inline]
     pub fn copy_from(&mut self, other: &Message<W>, with_data: bool) {
         let Message { kind, line, src, dst, txn, wave, origin, scope, credit, atomic, stamp, mask, .. } = *other;
@@ -256,7 +259,7 @@ impl<const W: usize> Message<W> {
         Message { txn, wave, origin, ..Message::control(kind, self.line, self.dst, self.src) }
     }
 
-    /// Becomes the answer to itself that carries the whole line.
+    /// Turns the message into its own answer, which carries the whole line.
     pub fn answer_in_place(&mut self, kind: MsgKind, data: &LineData<W>) {
         self.kind = kind;
         std::mem::swap(&mut self.src, &mut self.dst);
@@ -269,20 +272,20 @@ impl<const W: usize> Message<W> {
     }
 }
 
-/// The table rows that every protocol shares: what an L2 bank and its memory channel say to each other.
+/// The table rows that every protocol shares: the messages between an L2 bank and its memory channel.
 pub mod memory {
     use super::{Channel, MessageSpec, MsgKind, Size, TrafficClass};
 
-    /// Reads a line.
+    /// Reads a line from memory.
     pub const FETCH: MsgKind = MsgKind(0);
     /// Writes the masked bytes of a line back.
     pub const WB: MsgKind = MsgKind(1);
-    /// The answer to `FETCH`.
+    /// The answer to `FETCH`, with the line.
     pub const MEM_DATA: MsgKind = MsgKind(2);
-    /// The first kind a protocol may use for itself.
+    /// The first kind that a protocol may use for itself.
     pub const FIRST_FREE: u8 = 3;
 
-    /// The rows a protocol's message table begins with.
+    /// The rows that every protocol's message table begins with.
     pub const SPECS: [MessageSpec; FIRST_FREE as usize] = [
         MessageSpec { name: "FETCH", class: TrafficClass::Request, channel: Channel::Memory, size: Size::Control },
         MessageSpec { name: "WB", class: TrafficClass::Store, channel: Channel::Memory, size: Size::Masked },

@@ -5,13 +5,13 @@ use std::hash::{Hash, Hasher};
 use crate::address::LineAddr;
 
 const NONE: u32 = u32::MAX;
-/// The least length of the index, and its length for each register in use at least.
+/// The smallest length of the index, and its smallest length per register in use.
 const INDEX_MIN: usize = 16;
 const INDEX_PER_REGISTER: usize = 4;
-/// The line of registers that are not in use.
+/// Marks registers that are not in use.
 const FREE: LineAddr = LineAddr(u64::MAX);
 
-/// A register in use. It keeps its name until it is released.
+/// The name of a register in use. It stays the same until the register is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register(u32);
 
@@ -28,20 +28,21 @@ struct Waiter<T> {
     next: u32,
 }
 
-/// A finite set of registers with a payload `P` each, and a list of merged targets `T`.
+/// A finite set of registers. Each has a payload `P` and a list of merged targets `T`.
 ///
-/// Waiters live in one pool, so merging allocates nothing once the pool has grown to the most that ever waited. Comparison and
-/// hashing look at contents in the order of lines, never at where they happen to be stored.
+/// Waiters live in one pool, so merging allocates nothing once the pool has grown to the largest number that ever
+/// waited. Comparison and hashing look at contents in the order of lines, never at where they happen to be stored.
 #[derive(Clone, Debug)]
 pub struct Mshrs<P, T> {
     capacity: u32,
     used: u32,
     entries: Vec<Entry>,
-    /// Of each entry; apart from them, since lookups need no payload and payloads are large.
+    /// The payload of each entry. Payloads lie apart from entries because they are large and lookups do not need them.
     payloads: Vec<P>,
-    /// Registers that were in use before; each names the next in `first`.
+    /// The first register that was in use before and is free now. Each free register names the next one in `first`.
     free_entry: u32,
-    /// Open-addressing index of `entries` by line. It grows with the most registers that were ever in use, which may be far fewer than there are.
+    /// Open-addressing index of `entries` by line. It grows with the largest number of registers that were ever in use,
+    /// which may be far smaller than `capacity`.
     index: Vec<u32>,
     waiters: Vec<Waiter<T>>,
     free_waiter: u32,
@@ -67,7 +68,8 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.used == self.capacity
     }
 
-    /// Whether more than `left` registers are not in use, or all are that there are.
+    /// Whether more than `left` registers are free. If there are not more than `left` registers in total, whether all
+    /// of them are free.
     pub fn has_more_than(&self, left: u32) -> bool {
         self.capacity - self.used > left.min(self.capacity - 1)
     }
@@ -94,7 +96,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         &self.payloads[register.0 as usize]
     }
 
-    /// The payload of a register, to change.
+    /// The payload of a register, to be changed.
     #[inline]
     pub fn payload_mut(&mut self, register: Register) -> &mut P {
         &mut self.payloads[register.0 as usize]
@@ -106,7 +108,8 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.insert_with(line, || payload)
     }
 
-    /// Takes a register for a line that has none. Its payload is made in its place, of which an empty one writes next to nothing.
+    /// Takes a register for a line that has none. The payload is made in its place, so an empty one costs next to
+    /// nothing to write.
     #[inline]
     pub fn insert_with(&mut self, line: LineAddr, payload: impl FnOnce() -> P) -> Register {
         debug_assert!(!self.is_full() && self.find(line).is_none());
@@ -125,7 +128,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         Register(register)
     }
 
-    /// Frees a register; its targets must have been taken.
+    /// Frees a register. Its targets must have been taken before.
     pub fn release(&mut self, register: Register) {
         let entry = &mut self.entries[register.0 as usize];
         debug_assert!(entry.first == NONE, "targets are still waiting");
@@ -188,7 +191,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         }
     }
 
-    /// Frees every register that `matches`; none of them may have targets.
+    /// Frees every register whose payload `matches`. None of them may have targets.
     pub fn release_where(&mut self, matches: impl Fn(&P) -> bool) {
         for register in 0..self.entries.len() {
             if self.entries[register].line != FREE && matches(&self.payloads[register]) {
@@ -259,7 +262,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         (position + 1) & (self.index.len() - 1)
     }
 
-    /// Where in the index a line's register is named.
+    /// The position in the index that names a line's register.
     #[inline]
     fn position(&self, line: LineAddr) -> Option<usize> {
         let mut position = self.ideal(line);
@@ -272,7 +275,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         None
     }
 
-    /// Clears a position, moving later ones of its run up so that probing still finds them.
+    /// Clears a position of the index. Later positions of its run move up so that probing still finds them.
     fn unindex(&mut self, mut hole: usize) {
         let mut position = self.after(hole);
         while self.index[position] != NONE {

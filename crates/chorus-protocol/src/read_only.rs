@@ -1,25 +1,25 @@
-//! Lines that nobody writes while kernels run, as far as a program says so.
+//! Lines that a program declares read-only: nobody writes them while kernels run.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::address::LineAddr;
 
-/// Ranges that a cache can compare a line with.
+/// The number of ranges that a cache can compare a line with.
 const ENTRIES: usize = 4;
 
 /// A table of a few ranges of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReadOnlyLines {
-    /// The first line of each, and the one behind its last.
+    /// For each range, its first line and the line behind its last.
     ranges: [[u64; 2]; ENTRIES],
 }
 
 impl ReadOnlyLines {
-    /// None are known.
+    /// A table that contains no line.
     pub const NONE: ReadOnlyLines = ReadOnlyLines { ranges: [[0; 2]; ENTRIES] };
 
-    /// The longest of some ranges, as many as there is room for.
+    /// A table of the longest of some ranges, as many as there is room for.
     pub fn longest(ranges: impl IntoIterator<Item = Range<u64>>) -> ReadOnlyLines {
         let mut ranges: Vec<Range<u64>> = ranges.into_iter().collect();
         ranges.sort_by_key(|range| Reverse(range.end - range.start));
@@ -28,7 +28,7 @@ impl ReadOnlyLines {
         table
     }
 
-    /// Whether a line is among them.
+    /// Whether a line is in one of the ranges.
     pub fn contains(&self, line: LineAddr) -> bool {
         self.ranges.iter().any(|&[start, end]| (start..end).contains(&line.0))
     }

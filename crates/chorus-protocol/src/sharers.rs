@@ -7,9 +7,9 @@ use crate::address::AgentId;
 pub struct Sharers(u64);
 
 impl Sharers {
-    /// Most caches a set can hold.
+    /// The largest number of caches that a set can hold.
     pub const CAPACITY: u16 = 64;
-    /// Nobody.
+    /// The set without any cache.
     pub const NONE: Sharers = Sharers(0);
 
     /// The first `count` caches.
@@ -23,7 +23,7 @@ impl Sharers {
         Sharers(bits)
     }
 
-    /// Adds a cache.
+    /// Adds a cache to the set.
     pub fn insert(&mut self, agent: AgentId) {
         self.0 |= 1 << agent.0;
     }
@@ -43,12 +43,12 @@ impl Sharers {
         self.0 >> agent.0 & 1 == 1
     }
 
-    /// Whether nobody is in the set.
+    /// Whether no cache is in the set.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Number of caches.
+    /// The number of caches in the set.
     pub fn len(self) -> u16 {
         self.0.count_ones() as u16
     }

@@ -3,19 +3,22 @@
 use crate::access::Txn;
 use crate::controller::Outbox;
 
-/// A mistake in what fences wait for.
+/// A mistake in the condition that fences wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FenceFault {
-    /// Nothing.
+    /// A fence waits for nothing.
     Nothing,
-    /// The next acknowledgement of the wavefront, as if its writes were noted in a bit and not counted.
+    /// A fence waits for the next acknowledgement of its wavefront, as if a bit and not a counter noted the wavefront's
+    /// writes.
     NextAck,
-    /// That any wavefront of the core has no write outstanding any more.
+    /// A fence is passed when any wavefront of the core has no write outstanding any more.
     AnyWavefront,
 }
 
-/// Counts writes that have left a write-through cache and are not yet acknowledged. A fence of a wavefront is passed when that
-/// wavefront's count is zero (TC paper, section 6.2.1: the wavefront is descheduled until its acknowledgements have returned).
+/// Counts writes that have left a write-through cache and are not yet acknowledged.
+///
+/// A fence of a wavefront is passed when that wavefront's count is zero (TC paper, section 6.2.1: the wavefront is
+/// descheduled until its acknowledgements have returned).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteTracker {
     outstanding: Vec<u16>,
@@ -24,17 +27,17 @@ pub struct WriteTracker {
 }
 
 impl WriteTracker {
-    /// Nothing outstanding for any of `waves` wavefront slots.
+    /// A tracker for `waves` wavefront slots, with nothing outstanding.
     pub fn new(waves: u16, fault: Option<FenceFault>) -> Self {
         WriteTracker { outstanding: vec![0; usize::from(waves)], fences: Vec::new(), fault }
     }
 
-    /// A write of `wave` has left.
+    /// Notes that a write of `wave` has left.
     pub fn sent(&mut self, wave: u16) {
         self.outstanding[usize::from(wave)] += 1;
     }
 
-    /// A write of `wave` is performed; passes the wavefront's fences if it was the last.
+    /// Notes that a write of `wave` is performed. If it was the wavefront's last, its fences are passed.
     pub fn acknowledged<const W: usize>(&mut self, wave: u16, out: &mut Outbox<W>) {
         let count = &mut self.outstanding[usize::from(wave)];
         *count -= 1;
@@ -51,7 +54,7 @@ impl WriteTracker {
         }
     }
 
-    /// A fence of `wave`: passed now, or once its writes are acknowledged.
+    /// Takes a fence of `wave`. It is passed now, or once the wavefront's writes are acknowledged.
     pub fn fence<const W: usize>(&mut self, wave: u16, txn: Txn, out: &mut Outbox<W>) {
         if self.outstanding[usize::from(wave)] == 0 || self.fault == Some(FenceFault::Nothing) {
             out.complete_empty(txn);
@@ -60,7 +63,7 @@ impl WriteTracker {
         }
     }
 
-    /// Whether nothing is outstanding.
+    /// Whether no write is outstanding and no fence waits.
     pub fn is_idle(&self) -> bool {
         self.fences.is_empty() && self.outstanding.iter().all(|&count| count == 0)
     }

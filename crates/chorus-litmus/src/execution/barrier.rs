@@ -1,7 +1,8 @@
-//! Who meets whom at barriers.
+//! The meetings of threads at barriers.
 //!
-//! Threads of a work-group meet if they name the same instance and the same barrier. With a quorum, as many as it says meet, and others wait
-//! for the next to come. Who waits in vain never goes on: such an execution counts only if the thread had nothing left to do.
+//! Threads of a work-group meet if they name the same instance and the same barrier. With a quorum, this number of
+//! threads meets, and others wait for the next to come. A thread that waits in vain never continues. Such an execution
+//! counts only if the thread had nothing left to do.
 
 use crate::execution::linear::Linear;
 use crate::execution::path::{BarrierName, Kind};
@@ -11,16 +12,16 @@ use crate::judge::TooLarge;
 use crate::search::{Search, Stop};
 use crate::test::BarrierMode;
 
-/// Most ways in which threads can meet.
+/// The largest number of ways in which threads can meet.
 const MAX_MEETINGS: usize = 1024;
 
-/// The refusal of more.
+/// The error for programs with more ways.
 const TOO_MANY: Stop = Stop::TooLarge(TooLarge::Meetings { limit: MAX_MEETINGS });
 
 /// Pairs of barrier events: the first arrives before the second is passed.
 pub(crate) type Meeting = Vec<(u8, u8)>;
 
-/// A barrier of a work-group, in full.
+/// The full name of a barrier of a work-group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Name {
     work_group: (u32, u32),
@@ -29,7 +30,7 @@ struct Name {
     quorum: Option<u32>,
 }
 
-/// Every way in which threads can meet; none if some would wait for ever.
+/// Every way in which threads can meet. There is none if some would wait for ever.
 pub(crate) fn meetings(
     skeleton: &Skeleton,
     sources: &Sources,
@@ -80,7 +81,7 @@ fn name_of(skeleton: &Skeleton, sources: &Sources, values: &Values, thread: u8, 
     }
 }
 
-/// The pairs of those who meet.
+/// The pairs of threads that meet.
 fn pairs(skeleton: &Skeleton, members: &[u8]) -> Meeting {
     let event = |member: u8| skeleton.events[usize::from(member)];
     let mut pairs = Vec::new();
@@ -94,7 +95,7 @@ fn pairs(skeleton: &Skeleton, members: &[u8]) -> Meeting {
     pairs
 }
 
-/// The ways in which the members of a group can meet, as many at a time as the quorum says.
+/// Enumerates the ways in which the members of a group can meet, where the quorum says how many meet at a time.
 struct Quorum<'a, 'b> {
     skeleton: &'a Skeleton<'a>,
     quorum: usize,
@@ -103,7 +104,8 @@ struct Quorum<'a, 'b> {
 }
 
 impl Quorum<'_, '_> {
-    /// `left` have not met yet, `over` never will, `met` are the pairs so far.
+    /// Forms parties of the members in `left`, which have not met yet. The members in `over` never will, and `met` has
+    /// the pairs so far.
     fn form(&mut self, left: &[u8], over: &mut Vec<u8>, met: &mut Meeting) -> Result<(), Stop> {
         if self.ways.len() > MAX_MEETINGS {
             return Err(TOO_MANY);
@@ -153,7 +155,7 @@ impl Quorum<'_, '_> {
         Ok(())
     }
 
-    /// Whether a thread may be left at this barrier: it only arrives there, or there is nothing behind.
+    /// Whether a thread may remain at this barrier for ever: it only arrives there, or has no instruction behind it.
     fn may_stay(&self, member: u8) -> bool {
         let event = &self.skeleton.events[usize::from(member)];
         let last = event.thread.map(|thread| self.skeleton.starts[usize::from(thread) + 1] - 1);

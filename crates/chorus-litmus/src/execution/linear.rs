@@ -1,12 +1,14 @@
-//! Values as sums of what was read.
+//! Values as sums of the values that were read.
 
 use crate::test::Operand;
 
-/// A constant plus multiples of what events of the same thread read. Since registers are only ever added, every value has this form.
+/// A constant plus multiples of the values that events of the same thread read. Since registers are only ever added,
+/// every value has this form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Linear {
     constant: u32,
-    /// Events of the thread and how often each counts. An event stays even if it counts zero times: the value depends on it.
+    /// Events of the thread with their factors. An event stays even if its factor is zero, since the value depends on
+    /// it.
     terms: Vec<(u8, u32)>,
 }
 
@@ -15,12 +17,12 @@ impl Linear {
         Linear { constant, terms: Vec::new() }
     }
 
-    /// What an event reads.
+    /// The value that an event reads.
     pub fn read(event: usize) -> Linear {
         Linear { constant: 0, terms: vec![(event as u8, 1)] }
     }
 
-    /// What an operand is worth among registers.
+    /// The value of an operand, given the values of all registers.
     pub fn operand(operand: Operand, registers: &[Linear]) -> Linear {
         match operand {
             Operand::Constant(value) => Linear::constant(value),
@@ -40,17 +42,17 @@ impl Linear {
         sum
     }
 
-    /// Its value, if it does not depend on reads.
+    /// The value, if it does not depend on reads.
     pub fn known(&self) -> Option<u32> {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// The events that it depends on, as bits.
+    /// The events that the value depends on, as bits.
     pub fn events(&self) -> u64 {
         self.terms.iter().fold(0, |bits, (event, _)| bits | 1 << event)
     }
 
-    /// Its value, where `read` says what an event of the thread read; none where that says so.
+    /// The value, where `read` gives the value that an event of the thread read. It is `None` if `read` gives none.
     pub fn value(&self, mut read: impl FnMut(usize) -> Option<u32>) -> Option<u32> {
         let mut value = self.constant;
         for &(event, factor) in &self.terms {

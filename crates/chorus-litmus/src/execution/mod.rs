@@ -1,10 +1,10 @@
-//! Candidate executions: what the threads did, before any model is asked.
+//! Candidate executions: the possible actions of the threads, before any model is applied.
 //!
-//! - `linear`: values as sums of what was read.
+//! - `linear`: values as sums of the values that were read.
 //! - `path`: the ways through a thread's code.
 //! - `skeleton`: one path for each thread, with all their events.
-//! - `values`: what was read and written, once it is known where each read takes its value.
-//! - `barrier`: who meets whom.
+//! - `values`: the values read and written, once the source of each read is known.
+//! - `barrier`: the meetings of threads at barriers.
 
 pub(crate) mod barrier;
 pub(crate) mod linear;

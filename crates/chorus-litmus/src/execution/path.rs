@@ -1,7 +1,7 @@
 //! The ways through a thread's code.
 //!
-//! A path is a choice for each branch that the thread meets. Loops are not followed: no path jumps back, so that each body is executed at most
-//! once, as bounded model checkers do with bound one.
+//! A path is a choice for each branch that the thread meets. Loops are not followed: no path jumps back, so each body
+//! is executed at most once, as in bounded model checkers with bound one.
 
 use std::convert::Infallible;
 
@@ -11,12 +11,12 @@ use crate::execution::linear::Linear;
 use crate::judge::TooLarge;
 use crate::test::{BarrierMode, Comparison, FenceKind, Instruction, Modify, Operand, Thread};
 
-/// Most paths of a thread.
+/// The largest number of paths of a thread.
 const MAX_PATHS: usize = 256;
-/// Most events of a thread, so that they fit into a word of bits.
+/// The largest number of events of a thread, so that they fit into a word of bits.
 pub(crate) const MAX_EVENTS: usize = 64;
 
-/// What an event does.
+/// The action of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
@@ -25,20 +25,20 @@ pub(crate) enum Kind {
     Barrier(BarrierMode),
 }
 
-/// What a write stores.
+/// The value that a write stores.
 #[derive(Clone, Debug)]
 pub(crate) enum Stored {
     Value(Linear),
-    /// What an atomic makes of the value that the event before has read.
+    /// The result of an atomic on the value that the event before it has read.
     Modified {
         modify: Modify,
-        /// The operand; for compare-exchange the expected value and the new one.
+        /// The operand. For a compare-exchange, the expected value and the new one.
         operands: [Linear; 2],
     },
 }
 
 impl Stored {
-    /// The operation and operand of an atomic whose operands are worth `operands`.
+    /// The operation and operand of an atomic, given the values of its operands.
     pub fn operation(modify: Modify, operands: [u32; 2]) -> (AtomicOp, u32) {
         match modify {
             Modify::CompareExchange { .. } => (AtomicOp::CompareExchange { expected: operands[0] }, operands[1]),
@@ -50,7 +50,7 @@ impl Stored {
     }
 }
 
-/// Which barrier, as far as its operands say.
+/// The name of a barrier, as far as its operands give it.
 #[derive(Clone, Debug)]
 pub(crate) struct BarrierName {
     pub instance: u32,
@@ -61,24 +61,24 @@ pub(crate) struct BarrierName {
 /// An event of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathEvent {
-    /// Its instruction.
+    /// The index of its instruction.
     pub place: u16,
     pub kind: Kind,
     /// The location of reads and writes.
     pub at: u8,
     pub order: Order,
     pub scope: Scope,
-    /// Half of an atomic: the read, directly followed by the write.
+    /// Whether it is half of an atomic: the read, directly followed by the write.
     pub atomic: bool,
-    /// Half of an atomic without a result.
+    /// Whether it is half of an atomic without a result.
     pub reduction: bool,
     pub stored: Option<Stored>,
     pub barrier: Option<BarrierName>,
-    /// The reads of the path that it depends on, by value or by control, as bits.
+    /// The reads of the path on which it depends, by value or by control, as bits.
     pub depends_on: u64,
 }
 
-/// A branch that went one way.
+/// A branch and the direction that was taken.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     comparison: Comparison,
@@ -88,7 +88,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Whether the branch goes this way, where `read` says what the path's events read.
+    /// Whether the branch takes this direction, where `read` gives the values that the path's events read.
     pub fn holds(&self, read: impl Fn(usize) -> u32) -> bool {
         let value = |side: &Linear| side.value(|event| Some(read(event))).unwrap_or(0);
         self.comparison.holds(value(&self.a), value(&self.b)) == self.taken
@@ -100,9 +100,9 @@ impl Guard {
 pub(crate) struct Path {
     pub events: Vec<PathEvent>,
     pub guards: Vec<Guard>,
-    /// The registers in the end.
+    /// The final values of the registers.
     pub registers: Vec<Linear>,
-    /// The reads that branches so far depend on.
+    /// The reads on which the branches so far depend.
     controlled_by: u64,
 }
 
@@ -162,7 +162,7 @@ impl Path {
         self.events.push(event);
     }
 
-    /// Adds what an instruction does, which is no branch.
+    /// Adds the effects of an instruction that is no branch.
     fn execute(&mut self, place: usize, instruction: &Instruction) {
         let event = |kind, at: u8, order, scope| PathEvent {
             place: place as u16,
@@ -215,7 +215,7 @@ impl Path {
     }
 }
 
-/// The operands of an atomic; those with one have it twice.
+/// The operands of an atomic. An atomic with one operand has it twice.
 fn operands_of(modify: Modify) -> [Operand; 2] {
     match modify {
         Modify::Add(operand)

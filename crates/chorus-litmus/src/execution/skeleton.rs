@@ -6,12 +6,13 @@ use crate::execution::path::{Kind, MAX_EVENTS, Path, PathEvent};
 use crate::judge::TooLarge;
 use crate::test::Program;
 
-/// An event. The initial writes come first, one for each location that is accessed, then the threads one after the other.
+/// An event. Initial writes come first, one for each location that is accessed. The events of the threads follow,
+/// thread by thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
-    /// None for initial writes.
+    /// The thread, or `None` for initial writes.
     pub thread: Option<u8>,
-    /// Its instruction.
+    /// The index of its instruction.
     pub place: u16,
     pub kind: Kind,
     /// The location of reads and writes.
@@ -35,32 +36,33 @@ impl Event {
         matches!(self.kind, Kind::Read | Kind::Write)
     }
 
-    /// A read behind which later accesses stay. What a reduction reads is not returned, so nothing can wait for it.
+    /// Whether it is a read behind which later accesses stay. The value that a reduction reads is not returned, so
+    /// nothing can wait for it.
     pub fn acquires(&self) -> bool {
         self.is_read() && !self.reduction && matches!(self.order, Order::Acquire | Order::AcqRel)
     }
 
-    /// The reading half of an atomic without a result.
+    /// Whether it is the reading half of an atomic without a result.
     pub fn reduction_read(&self) -> bool {
         self.reduction && self.is_read()
     }
 
-    /// A write before which earlier accesses stay.
+    /// Whether it is a write before which earlier accesses stay.
     pub fn releases(&self) -> bool {
         self.is_write() && matches!(self.order, Order::Release | Order::AcqRel)
     }
 }
 
-/// What the threads do if each takes a given path.
+/// The events of all threads, if each takes a given path.
 pub(crate) struct Skeleton<'a> {
     pub program: &'a Program,
     pub paths: Vec<&'a Path>,
     pub events: Vec<Event>,
-    /// The first event of each thread, and one more behind the last.
+    /// The first event of each thread, and the end of the last thread.
     pub starts: Vec<u8>,
     /// The initial writes, one for each location that is accessed.
     pub initial: Vec<u8>,
-    /// Whether there are barriers.
+    /// Whether there are barriers in the paths.
     pub meets: bool,
 }
 
@@ -108,13 +110,13 @@ impl<'a> Skeleton<'a> {
         Ok(Skeleton { program, paths, events, starts, initial, meets })
     }
 
-    /// An event as its path has it.
+    /// The event in the path of its thread. Initial writes have none.
     pub fn in_path(&self, event: usize) -> Option<&'a PathEvent> {
         let thread = usize::from(self.events[event].thread?);
         self.paths[thread].events.get(event - usize::from(self.starts[thread]))
     }
 
-    /// The events of a thread.
+    /// The indices of a thread's events.
     pub fn of_thread(&self, thread: usize) -> std::ops::Range<usize> {
         usize::from(self.starts[thread])..usize::from(self.starts[thread + 1])
     }
@@ -129,7 +131,7 @@ impl<'a> Skeleton<'a> {
         }
     }
 
-    /// The work-group of a thread, which a number on its GPU names.
+    /// The work-group of a thread: its GPU, and its number on that GPU.
     pub fn work_group(&self, thread: u8) -> (u32, u32) {
         let thread = &self.program.threads[usize::from(thread)];
         (thread.gpu, thread.cta)

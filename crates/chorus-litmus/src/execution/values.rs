@@ -1,9 +1,9 @@
-//! What was read and written, once it is known where each read takes its value.
+//! The values read and written, once the source of each read is known.
 
 use crate::execution::path::{MAX_EVENTS, Stored};
 use crate::execution::skeleton::Skeleton;
 
-/// Where each read takes its value: the number of a write for each event.
+/// The source of each read: the number of a write for each event.
 pub(crate) type Sources = [u8; MAX_EVENTS];
 
 /// The values of all writes.
@@ -14,7 +14,8 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// The values that follow from `sources`; none if a value would depend on itself, or a branch would go another way.
+    /// The values that follow from `sources`. There are none if a value would depend on itself, or if a branch would
+    /// take the other direction.
     pub fn resolve(skeleton: &Skeleton, sources: &Sources) -> Option<Values> {
         let mut values = Values { known: 0, under_way: 0, values: [0; MAX_EVENTS] };
         for write in (0..skeleton.events.len()).filter(|&event| skeleton.events[event].is_write()) {
@@ -60,17 +61,17 @@ impl Values {
         Some(value)
     }
 
-    /// What a write stored.
+    /// The value that a write stored.
     pub fn written(&self, write: usize) -> u32 {
         self.values[write]
     }
 
-    /// What a read read.
+    /// The value that a read returned.
     pub fn read(&self, sources: &Sources, read: usize) -> u32 {
         self.values[usize::from(sources[read])]
     }
 
-    /// The registers of all threads in the end.
+    /// The final values of the registers of all threads.
     pub fn registers(&self, skeleton: &Skeleton, sources: &Sources) -> Vec<u32> {
         let count = skeleton.paths.iter().map(|path| path.registers.len()).sum();
         let mut registers = Vec::with_capacity(count);

@@ -1,16 +1,16 @@
-//! What can happen at one location.
+//! The possible orders and sources at one location.
 //!
-//! The writes of a location have an order in which each thread's own keep theirs. A read takes its value from a write that is no older than what its
-//! thread has already read or written there, and older than what its thread writes there later. This is
-//! acyclic((po & loc) | rf | co | fr). An atomic reads what is just before its own write.
+//! The writes of a location have an order that keeps the order of each thread's own writes. A read takes its value from
+//! a write that is no older than what its thread has already read or written there, and older than what its thread
+//! writes there later. This is acyclic((po & loc) | rf | co | fr). An atomic reads the value just before its own write.
 
 use crate::execution::skeleton::Skeleton;
 use crate::search::{Search, Stop};
 
-/// Steps that a choice counts for, since it is kept until all are made.
+/// The number of steps that a choice counts for. Choices are kept until all are made.
 const STEPS_TO_KEEP: u64 = 4;
 
-/// An order of a location's writes, and where its reads take their values.
+/// An order of a location's writes, and the sources of its reads.
 #[derive(Clone, Debug)]
 pub(super) struct Coherence {
     pub order: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct Coherence {
     pub sources: Vec<(u8, u8)>,
 }
 
-/// Everything that can happen at the location of an initial write.
+/// All possibilities for the location of an initial write.
 pub(super) fn coherences(skeleton: &Skeleton, initial: usize, search: &mut Search) -> Result<Vec<Coherence>, Stop> {
     let at = skeleton.events[initial].at;
     let accesses: Vec<u8> = (skeleton.initial.len()..skeleton.events.len())
@@ -55,7 +55,7 @@ impl Enumeration<'_> {
         self.skeleton.events[usize::from(event)].thread
     }
 
-    /// Extends the order by one of the writes left, the first of its thread.
+    /// Extends the order by one of the remaining writes, which must be the first of its thread.
     fn extend(&mut self, left: &[u8], search: &mut Search) -> Result<(), Stop> {
         if left.is_empty() {
             return self.read(0, 0, search);
@@ -75,7 +75,8 @@ impl Enumeration<'_> {
         Ok(())
     }
 
-    /// Chooses the sources of reads from number `next` on; the thread of that access has seen the write at place `seen`.
+    /// Chooses the sources of reads from number `next` on. The thread of that access has already seen the write at
+    /// place `seen`.
     fn read(&mut self, next: usize, seen: u8, search: &mut Search) -> Result<(), Stop> {
         let Some(&access) = self.accesses.get(next) else {
             search.spend(STEPS_TO_KEEP)?;

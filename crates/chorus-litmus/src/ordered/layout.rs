@@ -1,7 +1,8 @@
 //! The nodes and edges of an execution's graph.
 //!
-//! A read is one node. A write is one node where writes are atomic, or else one for each thread that reads its location and one for all others, whose
-//! views cannot be told apart. A barrier is two nodes: the thread arrives, and the thread leaves. Fences are none: they are edges.
+//! A read is one node. Where writes are atomic, a write is one node. Otherwise a write is one node for each thread that
+//! reads its location, and one for all other threads, whose views cannot be told apart. A barrier is two nodes: the
+//! thread arrives, and the thread leaves. Fences are not nodes but edges.
 
 use std::ops::Range;
 
@@ -15,13 +16,13 @@ use crate::ordered::too_many_moments;
 use crate::parse::MAX_THREADS;
 use crate::relation::{Graph, MAX_NODES};
 
-/// Which nodes belong to which event.
+/// The assignment of nodes to events.
 pub(super) struct Layout {
-    /// The first node of each event, and one more behind the last.
+    /// The first node of each event, and the end of the last event.
     first: [u8; MAX_EVENTS + 1],
-    /// For each location that is accessed, in the order of initial writes: which moment of a write each thread sees.
+    /// For each accessed location, in the order of initial writes, the moment of a write that each thread sees.
     moments: Vec<[u8; MAX_THREADS]>,
-    /// The place of each location among those that are accessed.
+    /// The place of each location among the accessed ones.
     accessed: [u8; 256],
 }
 
@@ -74,7 +75,7 @@ impl Layout {
         }
     }
 
-    /// The graph of what the model keeps of program order.
+    /// The graph of the part of program order that the model keeps.
     pub fn program_order(&self, skeleton: &Skeleton, model: Model) -> Graph {
         let mut graph = Graph::new(usize::from(self.first[skeleton.events.len()]));
         for thread in 0..skeleton.paths.len() {
@@ -102,7 +103,7 @@ impl Layout {
         graph
     }
 
-    /// Adds what happened at a location: `co`, `rf` and `fr`, each from one to the next.
+    /// Adds the communication at a location: `co`, `rf` and `fr`, each from one event to the next.
     pub fn communicate(&self, skeleton: &Skeleton, model: Model, happened: &Coherence, graph: &mut Graph) {
         for pair in happened.order.windows(2) {
             let (from, to) = (self.nodes(usize::from(pair[0])), self.nodes(usize::from(pair[1])));
@@ -131,7 +132,7 @@ pub(super) fn barrier_nodes(layout: &Layout, event: usize) -> (usize, usize) {
     (first, first + 1)
 }
 
-/// Which moment of a write to a location each thread sees, and how many moments there are.
+/// The moment of a write to a location that each thread sees, and the number of moments.
 fn views(skeleton: &Skeleton, at: u8) -> ([u8; MAX_THREADS], usize) {
     let threads = skeleton.paths.len();
     let reads = |thread: &usize| {

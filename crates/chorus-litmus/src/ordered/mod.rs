@@ -1,17 +1,19 @@
 //! Models in which the writes of a location are totally ordered: all but PTX.
 //!
-//! An execution chooses for each location the order of its writes and where its reads take their values (`coherence`). All these models ask
-//! for coherence of each location, so the choices are made per location, and combined. What else a model asks for is that a graph has no
-//! cycle (`layout`): its nodes are reads and the moments at which writes are performed, once for all threads or for each
-//! reader at its own time; its edges are what communicates and the part of program order that the model keeps (`preserved`).
+//! An execution chooses the order of each location's writes and the sources of its reads (`coherence`). All these
+//! models require coherence of each location, so the choices are made for each location and then combined. In addition,
+//! a model requires that a graph has no cycle (`layout`). Its nodes are reads and the moments at which writes are
+//! performed, once for all threads or for each reader at its own time. Its edges are communication and the part of
+//! program order that the model keeps (`preserved`).
 //!
-//! Release consistency: acquires and releases are its special accesses; relaxed and weak ones are ordinary. A fence is release and acquire
-//! at once and orders writes before reads; scopes are ignored. A barrier is a fence which is passed when all have come. Coherence of each
-//! location alone knows neither fences nor barriers.
+//! Release consistency: acquires and releases are its special accesses, and relaxed and weak accesses are ordinary. A
+//! fence is release and acquire at once and orders writes before reads. Scopes are ignored. A barrier is a fence that
+//! is passed when all have come. Coherence of each location alone ignores fences and barriers.
 //!
-//! A thread that reads its own write may do so before the write is performed for others. Where writes are performed for each thread, its own
-//! included, that still is after the write is performed for itself: if the read acquires, what follows is behind that moment. So release
-//! consistency without atomic writes allows all that it allows with them, but for programs whose threads acquire from themselves.
+//! A thread that reads its own write may do so before the write is performed for others. Where writes are performed for
+//! each thread, including the writing one, this read still comes after the write is performed for the thread itself. So
+//! if the read acquires, everything that follows is behind that moment. Therefore release consistency without atomic
+//! writes allows everything that it allows with them, except for programs whose threads acquire from themselves.
 //!
 //! No model lets a value come out of nowhere: a write may not depend on itself through reads.
 
@@ -47,13 +49,13 @@ pub(crate) fn search(skeleton: &Skeleton, model: Model, search: &mut Search) -> 
     combination.choose(search)
 }
 
-/// A choice for some locations.
+/// The choices made so far, for some of the locations.
 struct Combination<'a> {
     skeleton: &'a Skeleton<'a>,
     model: Model,
     layout: Layout,
     choices: &'a [Vec<Coherence>],
-    /// The graph after so many choices.
+    /// The graph after each number of choices.
     levels: Vec<Graph>,
     chosen: Vec<&'a Coherence>,
     sources: Sources,
@@ -85,7 +87,7 @@ impl<'a> Combination<'a> {
         Ok(())
     }
 
-    /// Looks at an execution in which every choice is made.
+    /// Examines an execution in which every choice is made.
     fn finish(&mut self, search: &mut Search) -> Result<(), Stop> {
         let Some(values) = Values::resolve(self.skeleton, &self.sources) else { return Ok(()) };
         let registers = values.registers(self.skeleton, &self.sources);
@@ -132,7 +134,7 @@ impl<'a> Combination<'a> {
     }
 }
 
-/// The refusal of a graph with too many nodes.
+/// The error for a graph with too many nodes.
 fn too_many_moments() -> TooLarge {
     TooLarge::Moments { limit: crate::relation::MAX_NODES }
 }

@@ -3,7 +3,8 @@
 use crate::execution::skeleton::Event;
 use crate::model::Model;
 
-/// Whether `model` keeps `a` before `b`, two accesses of a thread in this order, with or without a fence between them.
+/// Whether `model` keeps `a` before `b`. They are two accesses of a thread in this order, with or without a fence
+/// between them.
 pub(super) fn preserved(model: Model, a: &Event, b: &Event, fenced: bool) -> bool {
     let write_to_read = a.is_write() && b.is_read();
     match model {
@@ -23,7 +24,8 @@ pub(super) fn write_atomic(model: Model) -> bool {
     !matches!(model, Model::RcScNonAtomic | Model::RcPcNonAtomic | Model::ScForDrfOrRc)
 }
 
-/// Whether reads of a thread's own writes are part of the model's order. Where they are not, a thread may see its writes early.
+/// Whether reads of a thread's own writes are part of the model's order. If they are not, a thread may see its writes
+/// early.
 pub(super) fn own_writes_count(model: Model) -> bool {
     match model {
         Model::Sc | Model::ScForDrf | Model::ScForHrfDirect | Model::ScForHrfIndirect => true,

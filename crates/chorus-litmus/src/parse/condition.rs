@@ -1,4 +1,4 @@
-//! Conditions on what a test leaves behind.
+//! Conditions on the outcome of a test.
 
 use crate::error::{LitmusError, Position};
 use crate::parse::lexer::{TokenKind, shortened};
@@ -7,7 +7,7 @@ use crate::parse::reader::Reader;
 use crate::parse::{MAX_COMPARISONS, MAX_NESTING};
 use crate::test::{Comparison, Condition, LocationId, Program, Quantifier, Register, Term};
 
-/// What is asked about the condition.
+/// Reads the quantifier of the question.
 pub(crate) fn quantifier(reader: &mut Reader) -> Result<Quantifier, LitmusError> {
     let negated = reader.accept("~") || reader.accept_word("not");
     if reader.accept_word("exists") {
@@ -20,7 +20,7 @@ pub(crate) fn quantifier(reader: &mut Reader) -> Result<Quantifier, LitmusError>
     Err(reader.error("the question is missing", accepted))
 }
 
-/// A condition on the program's registers and locations.
+/// Reads a condition on the program's registers and locations.
 pub(crate) fn condition(reader: &mut Reader, program: &Program) -> Result<Condition, LitmusError> {
     Conditions { reader, program, comparisons: 0, depth: 0 }.either()
 }

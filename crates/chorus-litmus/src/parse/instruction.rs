@@ -11,20 +11,21 @@ use crate::parse::names::{Names, register_of};
 use crate::parse::reader::Reader;
 use crate::test::{BarrierMode, Comparison, FenceKind, Instruction, LocationId, Modify, Operand, Register, Thread};
 
-/// Mnemonics that start an instruction.
+/// The mnemonics that start an instruction.
 const ACCEPTED: &str = "ld, st, atom, red, fence, bar.cta, add, goto, beq, bne, blt, ble, bgt, bge, a label, \
                         or exists, ~exists or forall behind the last row";
 
-/// The threads as their instructions come in, row by row.
+/// The threads, while their instructions are read row by row.
 pub(crate) struct Cells {
     pub threads: Vec<Thread>,
-    /// Where each thread's labels are.
+    /// The places of each thread's labels.
     labels: Vec<BTreeMap<String, u16>>,
-    /// Branches whose targets are not known yet: thread, instruction, label and where it is named.
+    /// Branches whose targets are not known yet: the thread, the instruction, the label, and the place where the label
+    /// is named.
     targets: Vec<(usize, usize, String, Position)>,
 }
 
-/// One instruction being read.
+/// One instruction, while it is read.
 struct Cell<'a> {
     reader: &'a mut Reader,
     names: &'a mut Names,
@@ -41,7 +42,7 @@ impl Cells {
         Cells { threads, labels, targets: Vec::new() }
     }
 
-    /// Reads a row: a cell for each thread.
+    /// Reads a row, which has a cell for each thread.
     pub fn row(&mut self, reader: &mut Reader, names: &mut Names) -> Result<(), LitmusError> {
         for thread in 0..self.threads.len() {
             while !reader.at_symbol("|") && !reader.at_symbol(";") {
@@ -59,7 +60,7 @@ impl Cells {
         Ok(())
     }
 
-    /// Reads a label, and says so, or an instruction.
+    /// Reads a label or an instruction. Returns whether it was a label.
     fn cell(&mut self, index: usize, reader: &mut Reader, names: &mut Names) -> Result<bool, LitmusError> {
         if !matches!(reader.peek().kind, TokenKind::Word(_)) {
             return Err(reader.error("an instruction is missing", ACCEPTED));

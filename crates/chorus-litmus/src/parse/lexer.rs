@@ -1,21 +1,21 @@
-//! A litmus file as tokens with their places.
+//! A litmus file as tokens with their positions.
 
 use crate::error::{LitmusError, Position};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A name or a mnemonic with its dots.
     Word(String),
-    /// A constant; negative ones wrap around.
+    /// A constant. Negative ones wrap around.
     Number(u32),
     /// A sign of one or two characters.
     Symbol(&'static str),
-    /// Nothing is left.
+    /// The end of the text.
     End,
 }
 
-/// A token and where it starts.
+/// A token and the position where it starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub kind: TokenKind,
@@ -34,7 +34,7 @@ impl Token {
     }
 }
 
-/// A text as a message shows it: on one line, and not all of a long one.
+/// A text as a message shows it: on one line, and shortened if it is long.
 pub(crate) fn shortened(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut short: String = text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -44,11 +44,11 @@ pub(crate) fn shortened(text: &str) -> String {
     short
 }
 
-/// Signs, longer ones first.
+/// The signs of the language, longer ones first.
 const SYMBOLS: [&str; 21] =
     ["==", "!=", "<=", ">=", "/\\", "\\/", "{", "}", "(", ")", "[", "]", "|", ";", ",", ":", "@", "=", "<", ">", "~"];
 
-/// Where a reader is in a text.
+/// A position in a text that is being read.
 struct Cursor<'a> {
     rest: &'a str,
     position: Position,
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         Some(next)
     }
 
-    /// Takes a number of bytes.
+    /// Takes `bytes` bytes of the text.
     fn take(&mut self, bytes: usize) -> &'a str {
         let taken = &self.rest[..bytes];
         for _ in taken.chars() {
@@ -85,15 +85,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A file in pieces.
+/// The parts of a file.
 pub(crate) struct Pieces {
     pub name: String,
     pub comments: Vec<String>,
-    /// What follows; the last is [`TokenKind::End`].
+    /// The tokens behind the comments. The last one is [`TokenKind::End`].
     pub tokens: Vec<Token>,
 }
 
-/// Takes a file to pieces.
+/// Splits a file into its name, its comments and its tokens.
 pub(crate) fn pieces(text: &str) -> Result<Pieces, LitmusError> {
     let mut cursor = Cursor { rest: text, position: Position { line: 1, column: 1 } };
     let name = header(&mut cursor)?;
@@ -130,8 +130,8 @@ fn header(cursor: &mut Cursor) -> Result<String, LitmusError> {
     Ok(name.to_string())
 }
 
-/// What stands in double quotes before the first brace. Quotes within a comment need no marks: it ends with one that a brace, or a
-/// line break and another comment, follows.
+/// The comments in double quotes before the first brace. Quotes within a comment need not be escaped: a comment ends
+/// with a quote behind which a brace follows, or a line break and another comment.
 fn comments(cursor: &mut Cursor) -> Result<Vec<String>, LitmusError> {
     cursor.take_while(char::is_whitespace);
     let position = cursor.position;
@@ -151,7 +151,7 @@ fn comments(cursor: &mut Cursor) -> Result<Vec<String>, LitmusError> {
     Ok(comments)
 }
 
-/// A comment and those on the lines behind it.
+/// Splits text behind a first comment: this comment, and the comments on the lines behind it.
 fn split(comments: &str) -> Option<(&str, &str)> {
     comments.match_indices('"').find_map(|(quote, _)| {
         let behind = &comments[quote + 1..];

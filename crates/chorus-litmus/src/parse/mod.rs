@@ -1,10 +1,11 @@
-//! Litmus files: the dialect of PTX tests that herd and Dat3M read, without what only they need.
+//! Litmus files: the dialect of PTX tests that herd and Dat3M read, without the parts that only they need.
 //!
-//! A file is a header `PTX name`, comments in quotes, initial values in braces, a row of threads with their places, rows of
-//! instructions, and a condition. In braces, Chorus knows one thing more: `x1 @ line x;` puts the word `x1` into the cache line of `x`,
-//! at its next free place. Every other location has a line of its own.
+//! A file is a header `PTX name`, comments in quotes, initial values in braces, a row of threads with their places,
+//! rows of instructions, and a condition. In braces, Chorus accepts one extension: `x1 @ line x;` puts the word `x1`
+//! into the cache line of `x`, at its next free place. Every other location has a line of its own.
 //!
-//! Texts come from anywhere: whatever is wrong with one is an error with a place, and sizes are limited before anything is built.
+//! Texts may come from anywhere. So every mistake in a text gives an error with a position, and sizes are limited
+//! before anything is built.
 
 mod condition;
 mod instruction;
@@ -22,31 +23,31 @@ use crate::parse::names::Names;
 use crate::parse::reader::Reader;
 use crate::test::{LitmusTest, Program};
 
-/// Most bytes of a file.
+/// The largest size of a test in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
-/// Most threads of a test.
+/// The largest number of threads of a test.
 pub const MAX_THREADS: usize = 16;
-/// Most locations of a test.
+/// The largest number of locations of a test.
 pub const MAX_LOCATIONS: usize = 32;
-/// Most instructions of a thread.
+/// The largest number of instructions of a thread.
 pub const MAX_INSTRUCTIONS: usize = 64;
-/// Most registers of a thread.
+/// The largest number of registers of a thread.
 pub const MAX_REGISTERS: usize = 64;
-/// Most comparisons in a condition.
+/// The largest number of comparisons in a condition.
 pub const MAX_COMPARISONS: usize = 256;
-/// How deep conditions may be nested.
+/// The largest depth to which conditions may be nested.
 pub const MAX_NESTING: usize = 32;
 
-/// What a well-formed file holds.
+/// The contents of a well-formed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// A test.
+    /// A test that Chorus models.
     Test(LitmusTest),
-    /// A test of something that Chorus does not model.
+    /// A test that uses something that Chorus does not model.
     Unsupported {
-        /// The test's name.
+        /// The name of the test.
         name: String,
-        /// What it uses.
+        /// The feature that is not modelled.
         reason: String,
     },
 }
@@ -81,14 +82,14 @@ pub fn parse(text: &str) -> Result<Parsed, LitmusError> {
     })
 }
 
-/// Whether the rows of instructions are over.
+/// Whether the rows of instructions have ended.
 fn at_question(reader: &Reader) -> bool {
     ["exists", "forall", "filter", "not"].iter().any(|word| reader.at_word(word))
         || reader.at_symbol("~")
         || reader.peek().kind == TokenKind::End
 }
 
-/// The initial values and lines in braces.
+/// Reads the initial values and lines in braces.
 fn declarations(reader: &mut Reader, names: &mut Names) -> Result<(), LitmusError> {
     reader.expect("{", "initial values are missing")?;
     while !reader.accept("}") {
@@ -126,7 +127,7 @@ fn declaration(reader: &mut Reader, names: &mut Names) -> Result<(), LitmusError
     names.declare(name, value, None, position)
 }
 
-/// What follows `@`: a line, or an alias through a proxy.
+/// Reads what follows `@`: a line, or an alias through a proxy.
 fn placement(reader: &mut Reader, names: &mut Names, name: String, position: Position) -> Result<(), LitmusError> {
     const PROXIES: [&str; 4] = ["generic", "surface", "texture", "constant"];
     if reader.accept_word("line") {
@@ -148,7 +149,7 @@ fn placement(reader: &mut Reader, names: &mut Names, name: String, position: Pos
     Ok(())
 }
 
-/// The row of threads: `P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;`.
+/// Reads the row of threads: `P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;`.
 fn places(reader: &mut Reader) -> Result<Vec<(u32, u32)>, LitmusError> {
     let mut places = Vec::new();
     loop {

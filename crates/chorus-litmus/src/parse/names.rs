@@ -5,22 +5,22 @@ use crate::parse::lexer::shortened;
 use crate::parse::{MAX_LOCATIONS, MAX_REGISTERS};
 use crate::test::{Location, LocationId, Register, RegisterSpec, Thread};
 
-/// What is declared, in order.
+/// The declared names, in the order of their declarations.
 #[derive(Default)]
 pub(crate) struct Names {
     pub locations: Vec<Location>,
-    /// Lines in use.
+    /// The number of lines in use.
     lines: u8,
-    /// Further names of locations, which only tests that are not supported have.
+    /// Further names of locations. Only tests that are not supported have such names.
     aliases: Vec<(String, LocationId)>,
-    /// Initial values of registers, before the threads are known.
+    /// The initial values of registers. They are declared before the threads are known.
     registers: Vec<(usize, String, u32, Position)>,
-    /// Why the test is not supported: what is met first.
+    /// The first reason for which the test is not supported, if there is one.
     pub unsupported: Option<String>,
 }
 
 impl Names {
-    /// Notes that the test uses something that is not modelled.
+    /// Notes that the test uses a feature that is not modelled.
     pub fn unsupported(&mut self, reason: String) {
         self.unsupported.get_or_insert(reason);
     }
@@ -31,7 +31,7 @@ impl Names {
         place.map(|place| LocationId(place as u8)).or_else(alias)
     }
 
-    /// The location of a name.
+    /// The location with this name.
     pub fn location(&self, name: &str, position: Position) -> Result<LocationId, LitmusError> {
         self.find(name).ok_or_else(|| {
             let known: Vec<String> = self.locations.iter().map(|location| shortened(&location.name)).collect();
@@ -40,7 +40,7 @@ impl Names {
         })
     }
 
-    /// The line of a location.
+    /// The line of the location with this name.
     pub fn line_of(&self, name: &str, position: Position) -> Result<u8, LitmusError> {
         let at = self.location(name, position)?;
         Ok(self.locations[usize::from(at.0)].line)
@@ -58,7 +58,7 @@ impl Names {
         Ok(())
     }
 
-    /// Declares a location, in a line of its own unless one is given.
+    /// Declares a location. It gets a line of its own unless one is given.
     pub fn declare(
         &mut self,
         name: String,
@@ -90,7 +90,7 @@ impl Names {
         Ok(())
     }
 
-    /// Gives a register of a thread that is yet to come its initial value.
+    /// Notes the initial value of a register of a thread that is declared later.
     pub fn initial_register(
         &mut self,
         thread: &str,
@@ -106,7 +106,7 @@ impl Names {
         Ok(())
     }
 
-    /// Hands the initial values of registers to the threads.
+    /// Passes the initial values of registers to the threads.
     pub fn give_registers(&mut self, threads: &mut [Thread]) -> Result<(), LitmusError> {
         let last = threads.len().saturating_sub(1);
         for (index, name, value, position) in self.registers.drain(..) {
@@ -128,7 +128,7 @@ pub(crate) fn thread_index(name: &str) -> Option<usize> {
     Some(usize::from(number))
 }
 
-/// The register of a name, which is made if there is none yet.
+/// The register with this name. It is created if there is none yet.
 pub(crate) fn register_of(thread: &mut Thread, name: &str, position: Position) -> Result<Register, LitmusError> {
     let known = thread.registers.iter().position(|register| register.name == name);
     let index = match known {

@@ -3,14 +3,14 @@
 use crate::error::{LitmusError, Position};
 use crate::parse::lexer::{Token, TokenKind, shortened};
 
-/// A place among the tokens of a file.
+/// The tokens of a file, and the position of the next one.
 pub(crate) struct Reader {
     tokens: Vec<Token>,
     next: usize,
 }
 
 impl Reader {
-    /// `tokens` ends with [`TokenKind::End`].
+    /// A reader at the first token. `tokens` has to end with [`TokenKind::End`].
     pub fn new(tokens: Vec<Token>) -> Reader {
         Reader { tokens, next: 0 }
     }
@@ -23,7 +23,7 @@ impl Reader {
         self.peek().position
     }
 
-    /// Takes a token; the end stays.
+    /// Takes a token. The end token stays.
     pub fn take(&mut self) -> Token {
         let token = self.tokens[self.next].clone();
         self.next = (self.next + 1).min(self.tokens.len() - 1);

@@ -3,10 +3,10 @@
 use super::{Parsed, parse};
 use crate::error::{LitmusError, Position};
 
-/// Most bytes of a file with several tests.
+/// The largest size in bytes of a file with several tests.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 
-/// Reads every test of a file; each begins with its header.
+/// Reads every test of a file. Each test begins with its header.
 pub fn parse_all(text: &str) -> Result<Vec<Parsed>, LitmusError> {
     if text.len() > MAX_FILE_BYTES {
         let start = Position { line: 1, column: 1 };
@@ -19,7 +19,8 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, LitmusError> {
     let mut first = 0;
     for header in headers.chain([lines.len()]) {
         let part = lines[first..header].concat();
-        // What stands before the first header belongs to no test, and is read with the first to have its mistakes found.
+        // Text before the first header belongs to no test. It is read with the first test so that its mistakes are
+        // found.
         if header < lines.len() && part.trim().is_empty() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The relations of a PTX execution that do not depend on who reads what.
+//! The relations of a PTX execution that do not depend on the sources of reads.
 
 use chorus_protocol::access::{Order, Scope};
 
@@ -13,16 +13,16 @@ pub(super) struct Fixed {
     pub program_order: Relation,
     /// Program order within a location.
     pub program_order_location: Relation,
-    /// Both are memory accesses of one location, or one is both.
+    /// Pairs of memory accesses of one location. An access is also paired with itself.
     pub same_location: Relation,
     pub morally_strong: Relation,
     /// From the read of each atomic to its write.
     pub atomic: Relation,
-    /// From a read to what depends on it.
+    /// From a read to the events that depend on it.
     pub depends: Relation,
-    /// From a release to the writes that it is observed by.
+    /// From a release to the writes by which it is observed.
     pub release: Relation,
-    /// From a read that observes to the acquires that it belongs to.
+    /// From a read that observes a release to the acquires that the read belongs to.
     pub acquire: Relation,
     /// Pairs of `fence.sc` that are morally strong, the lower first.
     pub strong_fences: Vec<(usize, usize)>,
@@ -91,7 +91,7 @@ impl Fixed {
         }
     }
 
-    /// The patterns of release that end with an event, and those of acquire that start with it.
+    /// Adds the release patterns that end with an event, and the acquire patterns that start with it.
     fn patterns(&mut self, skeleton: &Skeleton, rules: &Rules, event: usize) {
         let access = &skeleton.events[event];
         let strong = access.is_memory() && access.order != Order::Weak;
@@ -121,7 +121,7 @@ impl Fixed {
     }
 }
 
-/// Moral strength of two events, but for the location.
+/// Moral strength of two events, apart from the condition on their location.
 fn morally_strong(skeleton: &Skeleton, rules: &Rules, a: usize, b: usize) -> bool {
     let strong = |event: usize| {
         let event = &skeleton.events[event];

@@ -1,12 +1,14 @@
-//! The scoped memory model of PTX (PTX ISA 7.5, "Memory Consistency Model"; Lustig et al. 2019; Lustig et al. 2022), without proxies.
+//! The scoped memory model of PTX (PTX ISA 7.5, "Memory Consistency Model"; Lustig et al. 2019; Lustig et al. 2022),
+//! without proxies.
 //!
-//! An execution chooses where reads take their values, how morally strong `fence.sc` are ordered, and how morally strong writes of a
-//! location are. The order of writes is partial: writes that race may stay unordered, and the smallest order suffices, because every
-//! axiom only gets harder as the order grows. The final value of a location is that of any write which no other follows.
+//! An execution chooses the sources of reads, the order of morally strong `fence.sc`, and the order of morally strong
+//! writes of a location. The order of writes is partial: writes that race may stay unordered. The smallest order
+//! suffices, because every axiom only becomes harder to satisfy as the order grows. The final value of a location is
+//! that of any write which no other write follows.
 //!
-//! Where sources differ, this is what the text says: program order is part of causality at one address, `fence.sc` takes part in patterns
-//! of release and acquire, and observation goes through any number of atomics. A compare-exchange that fails writes the old
-//! value again.
+//! Where sources differ, the text of the PTX ISA decides: program order is part of causality at one address, `fence.sc`
+//! takes part in release and acquire patterns, and observation goes through any number of atomics. A compare-exchange
+//! that fails writes the old value again.
 
 mod fixed;
 pub(crate) mod rules;
@@ -23,7 +25,7 @@ use crate::relation::{Relation, bits};
 use crate::search::{Search, Stop};
 use crate::test::Outcome;
 
-/// Steps that it takes to check the axioms once.
+/// The number of steps that one check of the axioms counts for.
 const ORDER_STEPS: u64 = 4;
 
 /// Searches the executions of a skeleton.
@@ -34,7 +36,7 @@ pub(crate) fn search(skeleton: &Skeleton, rules: &Rules, search: &mut Search) ->
     executions.choose_sources(0)
 }
 
-/// The executions of a skeleton, while they are enumerated.
+/// The enumeration of the executions of a skeleton.
 struct Executions<'a, 'b> {
     skeleton: &'a Skeleton<'a>,
     rules: &'a Rules,
@@ -44,7 +46,7 @@ struct Executions<'a, 'b> {
     search: &'a mut Search<'b>,
 }
 
-/// What follows once sources, barriers and the order of fences are chosen.
+/// The relations that follow once sources, barriers and the order of fences are chosen.
 struct Caused {
     reads_from: Relation,
     cause: Relation,
@@ -68,8 +70,8 @@ impl Executions<'_, '_> {
         Ok(())
     }
 
-    /// Whether a read cannot take its value from a write because of its own thread's writes: that one comes later, or another came
-    /// between. Coherence of a location forbids it; this only saves time.
+    /// Whether the reading thread's own writes exclude this source of a read: the write comes later, or another write
+    /// came between. Coherence of a location forbids this, so the check only saves time.
     fn stale(&self, read: usize, write: usize) -> bool {
         let po = &self.fixed.program_order_location;
         let initial = self.skeleton.events[write].thread.is_none();
@@ -80,7 +82,8 @@ impl Executions<'_, '_> {
         self.rules.sc_per_location && self.rules.coherence && (po.has(read, write) || (0..read).any(between))
     }
 
-    /// Whether another atomic has read from the same write and both cannot be atomic. This, too, only saves time.
+    /// Whether another atomic has read from the same write, and not both can be atomic. This check, too, only saves
+    /// time.
     fn taken(&self, next: usize, write: usize) -> bool {
         let read = self.reads[next];
         let strong = &self.fixed.morally_strong;
@@ -98,7 +101,7 @@ impl Executions<'_, '_> {
         }
     }
 
-    /// Looks at executions in which every read has its source.
+    /// Examines executions in which every read has its source.
     fn finish(&mut self) -> Result<(), Stop> {
         let Some(values) = Values::resolve(self.skeleton, &self.sources) else { return Ok(()) };
         let registers = values.registers(self.skeleton, &self.sources);
@@ -123,7 +126,7 @@ impl Executions<'_, '_> {
         Ok(())
     }
 
-    /// Who observes which write, directly or through atomics.
+    /// From each write to the events that observe it, directly or through atomics.
     fn observed(&self, reads_from: &Relation) -> Relation {
         let mut observed = *reads_from;
         if self.rules.observation_is_strong {
@@ -132,12 +135,12 @@ impl Executions<'_, '_> {
         if !self.rules.observation_through_atomics {
             return observed;
         }
-        // From a write to the writes of atomics that observe it, and from those on.
+        // From a write to the writes of atomics that observe it, and onwards from those.
         let through = observed.then(&self.fixed.atomic).closure();
         through.then(&observed).union(&observed)
     }
 
-    /// Program order and synchronisation, closed, without the order of `fence.sc`.
+    /// The transitive closure of program order and synchronisation, without the order of `fence.sc`.
     fn base_causality(&self, observed: &Relation, meeting: &Meeting) -> Relation {
         let patterns = self.fixed.release.then(observed).then(&self.fixed.acquire);
         let synchronises = if self.rules.synchronisation_is_strong {
@@ -152,7 +155,7 @@ impl Executions<'_, '_> {
         if self.rules.causality_is_transitive { base.closure() } else { base }
     }
 
-    /// Orders `fence.sc` that are morally strong and that causality leaves unordered, in every way.
+    /// Orders morally strong `fence.sc` that causality leaves unordered, in every possible way.
     fn order_fences(
         &mut self,
         base: Relation,
@@ -192,7 +195,7 @@ impl Executions<'_, '_> {
                 order.add_all(write, self.fixed.same_location.successors(write) & writes & !(1 << write));
             }
         }
-        // A write that causes itself, which only barriers that wait for each other can do, has no place in any order.
+        // A write that causes itself has no place in any order. Only barriers that wait for each other can lead to one.
         self.order_writes(order.closure(), &caused, values, registers)
     }
 
@@ -201,7 +204,7 @@ impl Executions<'_, '_> {
         events.filter(|(_, event)| event.is_write()).fold(0, |bits, (index, _)| bits | 1 << index)
     }
 
-    /// Orders morally strong writes of a location that are unordered yet, in every way.
+    /// Orders morally strong writes of a location that are still unordered, in every possible way.
     fn order_writes(
         &mut self,
         order: Relation,
@@ -249,7 +252,8 @@ impl Executions<'_, '_> {
         !self.rules.causality || seen.then(&caused.cause).irreflexive()
     }
 
-    /// Offers an outcome for every choice of a last write at the initial writes' locations from number `next` on.
+    /// Offers an outcome for every choice of the last writes of locations, from the initial write with number `next`
+    /// on.
     fn offer_finals(
         &mut self,
         order: &Relation,
@@ -272,7 +276,7 @@ impl Executions<'_, '_> {
         Ok(())
     }
 
-    /// The writes that no other follows.
+    /// The writes of a location that no other write follows.
     fn last_writes(&self, order: &Relation) -> u64 {
         bits(self.writes()).filter(|&write| order.successors(write) == 0).fold(0, |bits, write| bits | 1 << write)
     }

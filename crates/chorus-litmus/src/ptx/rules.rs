@@ -1,6 +1,6 @@
-//! The rules of the PTX model, each of which can be left out to see whether tests notice.
+//! The rules of the PTX model. Each can be left out, to see whether tests notice.
 
-/// Which rules hold. In the model, all do.
+/// The rules that hold. In the model, all of them do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// Causality orders the writes of a location.
@@ -19,15 +19,15 @@ pub(crate) struct Rules {
     pub causality_of_overwritten: bool,
     /// Morally strong writes of a location are ordered.
     pub strong_writes_ordered: bool,
-    /// Barriers synchronise.
+    /// Barriers synchronise the threads that meet.
     pub barriers: bool,
     /// Observation needs moral strength.
     pub observation_is_strong: bool,
-    /// Scopes limit who is included.
+    /// Scopes limit the threads that are included.
     pub scopes_count: bool,
-    /// A work-group is less than a GPU.
+    /// A work-group is a narrower scope than a GPU.
     pub work_groups_count: bool,
-    /// Inclusion is mutual.
+    /// Inclusion has to be mutual.
     pub inclusion_is_mutual: bool,
     /// Observation goes through atomics.
     pub observation_through_atomics: bool,
@@ -35,13 +35,13 @@ pub(crate) struct Rules {
     pub fences_in_patterns: bool,
     /// A release pattern may end with a later write.
     pub later_writes_in_patterns: bool,
-    /// Causality is transitive.
+    /// Causality is a transitive relation.
     pub causality_is_transitive: bool,
-    /// What was observed is caused as well.
+    /// An observed release causes what follows, too.
     pub observation_causes: bool,
-    /// Only acquires acquire.
+    /// Relaxed reads do not acquire.
     pub relaxed_does_not_acquire: bool,
-    /// Only releases release.
+    /// Relaxed writes do not release.
     pub relaxed_does_not_release: bool,
     /// The ends of a synchronisation are morally strong.
     pub synchronisation_is_strong: bool,

@@ -1,4 +1,4 @@
-//! Each rule of the model is one that a test notices when it is left out.
+//! Tests that each rule of the model matters: leaving it out changes the verdict of some test.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use crate::ptx::search;
 use crate::search::{Search, Stop};
 use crate::test::{Condition, LitmusTest, Quantifier};
 
-/// Tests with whether the model says that what they ask is so.
+/// Tests, each with the model's answer to its question.
 const TESTS: [(&str, bool); 23] = [
     (
         "PTX message
@@ -237,7 +237,7 @@ fn read(text: &str) -> LitmusTest {
     }
 }
 
-/// Whether what a test asks is so under some of the rules.
+/// Whether the claim of a test is true under some of the rules.
 fn holds(test: &LitmusTest, rules: &Rules) -> bool {
     let forall = test.quantifier == Quantifier::Forall;
     let goal = if forall { Condition::Not(Box::new(test.condition.clone())) } else { test.condition.clone() };

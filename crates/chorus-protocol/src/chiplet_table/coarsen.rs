@@ -1,12 +1,15 @@
-//! Kernels that access more data structures than the table has rows for (CPElide paper, section III-B, coarsening).
+//! Coarsening: the treatment of kernels that access more data structures than the table has rows for (CPElide paper,
+//! section III-B).
 //!
-//! Declarations of the same data structure belong together. Beyond the limit, data structures that lie next to each other in memory are taken as one; if none do, the two that are
-//! nearest. What is taken as one is accessed in the stronger of their modes by every chiplet that accesses either, and what lies between them counts as accessed as well.
+//! Declarations of the same data structure belong together. Beyond the limit, data structures that lie next to each
+//! other in memory are joined. If none do, the two nearest are joined. Every chiplet that accesses one part accesses
+//! the joined data structure, in the stronger of the parts' modes. The addresses between the parts count as accessed as
+//! well.
 
 use super::{Access, Mode};
 use crate::chiplet_table::ranges::Ranges;
 
-/// The same declarations with at most `limit` data structures.
+/// Joins data structures until the declarations name at most `limit` of them.
 pub fn coarsen(accesses: &[Access], limit: usize) -> Vec<Access> {
     let mut accesses = accesses.to_vec();
     accesses.sort_by_key(|access| (access.structure.start, access.structure.end));
@@ -19,12 +22,12 @@ pub fn coarsen(accesses: &[Access], limit: usize) -> Vec<Access> {
     accesses
 }
 
-/// Different data structures; equal ones are adjacent.
+/// The number of different data structures. Equal ones are adjacent.
 fn structures(accesses: &[Access]) -> usize {
     accesses.chunk_by(|left, right| left.structure == right.structure).count()
 }
 
-/// Joins the data structures of the declarations at `index` and after it, and with them all declarations of both.
+/// Joins the data structures of the declarations at `index` and behind it. All declarations of both become one.
 fn join_at(accesses: &mut Vec<Access>, index: usize) {
     let [left, right] = [index, index + 1].map(|index| accesses[index].structure.clone());
     let (joined, others): (Vec<Access>, Vec<Access>) =

@@ -1,14 +1,17 @@
-//! The Chiplet Coherence Table: which chiplet's L2 may hold what, as far as the command processor knows (CPElide paper, section III).
+//! The Chiplet Coherence Table: the command processor's knowledge of what each chiplet's L2 may hold (CPElide paper,
+//! section III).
 //!
-//! A row is a data structure with its state in each chiplet ([`State`], Figure 6) and the addresses that the chiplet has accessed. Before a kernel begins, the table says which L2s
-//! have to be written back (released) and which emptied (acquired), and takes note of what the kernel will do. It knows only what kernels declare. L2s are written back and emptied as a whole
-//! ([`ChipletTable::launch`]) or, with hardware that can, where a data structure needs it ([`ChipletTable::launch_by_ranges`], section VI).
+//! A row is a data structure with its state in each chiplet ([`State`], Figure 6) and the addresses that the chiplet
+//! has accessed. Before a kernel begins, the table says which L2s have to be written back (released) and which have to
+//! be emptied (acquired). It then notes what the kernel will do. It knows only what kernels declare. L2s are written
+//! back and emptied as a whole ([`ChipletTable::launch`]). With hardware that can do so, only the addresses of a data
+//! structure are ([`ChipletTable::launch_by_ranges`], section VI).
 //!
 //! | file | subject |
 //! |---|---|
 //! | `state.rs` | the states of a row, and what changes them |
 //! | `ranges.rs` | sets of addresses |
-//! | `coarsen.rs` | kernels of more data structures than a row each is kept for |
+//! | `coarsen.rs` | kernels with more data structures than they may have rows |
 
 pub mod coarsen;
 pub mod ranges;
@@ -23,44 +26,45 @@ use state::{Event, Operation, State};
 /// How a kernel accesses a data structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
-    /// It only reads.
+    /// The kernel only reads it.
     Read,
-    /// It may write.
+    /// The kernel may write it.
     ReadWrite,
 }
 
-/// What a kernel declares of one data structure.
+/// A kernel's declaration of its accesses to one data structure.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// Where it lies.
+    /// The addresses of the data structure.
     pub structure: Range<u64>,
-    /// How it is accessed.
+    /// The way in which it is accessed.
     pub mode: Mode,
-    /// The addresses that each chiplet accesses; nothing where it has no part in the kernel. A chiplet that gets no work-group of the launch has no part in it, even where the
-    /// kernel declares the whole data structure for whoever takes part: to leave it out is up to whoever makes the declaration.
+    /// The addresses that each chiplet accesses, empty where the chiplet has no part in the kernel. A chiplet that gets
+    /// no work-group of the launch has no part in it, even if the kernel declares the whole data structure for every
+    /// chiplet that takes part. Whoever makes the declaration has to leave such a chiplet out.
     pub by_chiplet: Vec<Ranges>,
 }
 
-/// How much the table keeps (section III-A).
+/// The capacity of the table (section III-A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Rows.
+    /// The number of rows of the table.
     pub rows: usize,
-    /// Data structures of one kernel that have a row each.
+    /// The number of data structures of one kernel that get a row each.
     pub per_kernel: usize,
 }
 
 impl Limits {
-    /// Eight data structures of each of eight kernels.
+    /// The paper's table: eight data structures of each of eight kernels.
     pub const PAPER: Limits = Limits { rows: 64, per_kernel: 8 };
 }
 
-/// What has to be done before a kernel may begin, a bit for each chiplet.
+/// The operations that have to be done before a kernel may begin, as a bit for each chiplet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Plan {
-    /// L2s that are emptied.
+    /// The chiplets whose L2s are emptied.
     pub acquires: u64,
-    /// L2s that are written back. One that is emptied with dirty lines is written back, too.
+    /// The chiplets whose L2s are written back. An L2 that is emptied with dirty lines is written back, too.
     pub releases: u64,
 }
 
@@ -75,35 +79,35 @@ impl Plan {
     }
 }
 
-/// What has to be done in one chiplet with what it may have of one data structure.
+/// An operation that has to be done in one chiplet, on everything that it may have of one data structure.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RangeOperation {
-    /// Which chiplet.
+    /// The chiplet that does it.
     pub chiplet: usize,
-    /// What its L2 does. One that empties ranges with dirty lines writes them back first.
+    /// The operation of its L2. An L2 that empties ranges with dirty lines writes them back first.
     pub operation: Operation,
-    /// The addresses concerned: all that the chiplet may have of the data structure.
+    /// The addresses concerned: everything that the chiplet may have of the data structure.
     pub ranges: Ranges,
 }
 
-/// What is known of a data structure in one chiplet.
+/// The table's knowledge of a data structure in one chiplet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Held {
     state: State,
-    /// What the chiplet has accessed since it last held nothing.
+    /// The addresses that the chiplet has accessed since it last held nothing.
     ranges: Ranges,
-    /// Whether a copy may lack what another chiplet has written in the same kernel: into other words of a line, or in a race. Then it has to be given up before it is used again, even if it is
-    /// dirty.
+    /// Whether a copy may lack words that another chiplet has written in the same kernel: other words of a line, or the
+    /// same words in a race. Such a copy has to be given up before it is used again, even if it is dirty.
     is_mixed: bool,
 }
 
 impl Held {
-    /// What has to be done here.
+    /// An operation on everything that is held here.
     fn operation(&self, chiplet: usize, operation: Operation) -> RangeOperation {
         RangeOperation { chiplet, operation, ranges: self.ranges.clone() }
     }
 
-    /// What has to be done for nothing to be left here.
+    /// The operations after which nothing is left here.
     fn give_up(&self, chiplet: usize) -> Vec<RangeOperation> {
         let operations: &[Operation] = match self.state {
             State::NotPresent => &[],
@@ -123,42 +127,43 @@ impl Held {
     }
 }
 
-/// A data structure.
+/// A data structure with its state in every chiplet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Row {
     structure: Range<u64>,
     chiplets: Vec<Held>,
-    /// Whether a kernel has accessed it since what L2s cannot hold was forgotten.
+    /// Whether a kernel has accessed it since [`ChipletTable::forget`] last looked at it.
     has_grown: bool,
 }
 
-/// The table.
+/// The table of all data structures that an L2 may hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChipletTable {
     chiplets: usize,
     limits: Limits,
-    /// Who sees what others write.
+    /// The kind of lines that the L2s hold. It decides who sees what others write.
     holdings: Holdings,
     rows: Vec<Row>,
 }
 
-/// What L2s hold, as far as the protocol says.
+/// The lines that the protocol lets an L2 hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holdings {
-    /// Copies of anything that their chiplet accessed, which others may make stale.
+    /// Copies of anything that the chiplet accessed. Writes of other chiplets may make them stale.
     Copies,
-    /// Lines of their own chiplet's memory alone: what others read and write of it they read and write there (CPElide paper, section IV-C), so it is never stale.
+    /// Lines of the chiplet's own memory alone. Other chiplets read and write them in this L2 (CPElide paper, section
+    /// IV-C), so they are never stale.
     OwnMemory,
 }
 
 impl ChipletTable {
-    /// An empty table for so many chiplets, at most 64, whose L2s hold nothing.
+    /// An empty table for `chiplets` chiplets, at most 64, whose L2s hold nothing.
     pub fn new(chiplets: usize, limits: Limits, holdings: Holdings) -> ChipletTable {
         assert!(chiplets <= 64, "a table of at most 64 chiplets");
         ChipletTable { chiplets, limits, holdings, rows: Vec::new() }
     }
 
-    /// Rows in use.
+    /// The number of rows in use.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -169,7 +174,8 @@ impl ChipletTable {
         Some(row.chiplets.iter().map(|held| held.state).collect())
     }
 
-    /// A kernel is about to begin that declares all that it accesses.
+    /// Notes that a kernel is about to begin that declares everything that it accesses. Returns the operations on whole
+    /// L2s that have to be done before.
     pub fn launch(&mut self, accesses: &[Access]) -> Plan {
         let accesses = coarsen(accesses, self.limits.per_kernel);
         let mut plan = Plan::default();
@@ -187,7 +193,8 @@ impl ChipletTable {
         plan
     }
 
-    /// The same where L2s write back and empty ranges of addresses: other data structures keep their states, and their lines.
+    /// Does what [`ChipletTable::launch`] does, for L2s that can write back and empty ranges of addresses. Other data
+    /// structures keep their states and their lines.
     pub fn launch_by_ranges(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
         let accesses = coarsen(accesses, self.limits.per_kernel);
         let mut operations = self.give_rows(&accesses);
@@ -203,7 +210,8 @@ impl ChipletTable {
         operations
     }
 
-    /// A kernel is about to begin that declares nothing: it may read and write anything anywhere. Whole L2s are concerned, whatever the hardware can do.
+    /// Notes that a kernel is about to begin that declares nothing: it may read and write anything anywhere. Whole L2s
+    /// have to be emptied and written back, whatever the hardware can do.
     pub fn launch_undeclared(&mut self) -> Plan {
         let all = if self.chiplets == 64 { u64::MAX } else { (1 << self.chiplets) - 1 };
         let is_mixed = self.holdings == Holdings::Copies;
@@ -212,7 +220,9 @@ impl ChipletTable {
         Plan { acquires: all, releases: all }
     }
 
-    /// Forgets what L2s cannot hold that have nothing but their own memory: `may_hold` says which addresses of a range may be in the L2 of a chiplet. Only rows that have grown since are looked at.
+    /// Forgets addresses that L2s cannot hold because they hold nothing but their own memory. `may_hold` says which
+    /// addresses of a range may be in the L2 of a chiplet. Only rows that were accessed since the last call are looked
+    /// at.
     pub fn forget(&mut self, may_hold: impl Fn(usize, &Range<u64>) -> Vec<Range<u64>>) {
         if self.holdings == Holdings::Copies {
             return;
@@ -229,7 +239,8 @@ impl ChipletTable {
         self.drop_rows();
     }
 
-    /// A kernel that was launched before goes on after L2s were written back or emptied for another: they may hold again what it declared.
+    /// Notes that a kernel which was launched before continues, after L2s were written back or emptied for another
+    /// kernel. The L2s may again hold what it declared.
     pub fn go_on(&mut self, accesses: &[Access]) {
         let accesses = coarsen(accesses, self.limits.per_kernel);
         for access in &accesses {
@@ -241,7 +252,7 @@ impl ChipletTable {
         self.see_own(&accesses);
     }
 
-    /// Chiplets that may hold dirty lines.
+    /// The chiplets that may hold dirty lines, as a bit for each.
     pub fn dirty(&self) -> u64 {
         let dirty = |row: &Row, chiplet: usize| row.chiplets[chiplet].state == State::Dirty;
         (0..self.chiplets)
@@ -249,7 +260,8 @@ impl ChipletTable {
             .fold(0, |set, c| set | 1 << c)
     }
 
-    /// Gives every accessed data structure exactly one row. Rows that one access reaches across become one, and a full table starts anew.
+    /// Gives every accessed data structure exactly one row. Rows that the same access overlaps are joined into one. A
+    /// full table starts anew.
     fn give_rows(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
         let mut operations = Vec::new();
         let fresh =
@@ -269,7 +281,7 @@ impl ChipletTable {
         operations
     }
 
-    /// Empties L2s of all that they may hold.
+    /// Forgets all rows. Returns the operations that empty the L2s of everything that they may hold.
     fn forget_all(&mut self) -> Vec<RangeOperation> {
         let rows = std::mem::take(&mut self.rows);
         rows.iter()
@@ -278,13 +290,13 @@ impl ChipletTable {
             .collect()
     }
 
-    /// What others will do with what each chiplet may have.
+    /// Applies what other chiplets will do with the data that each chiplet may have.
     fn see_others(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
         let holdings = self.holdings;
         self.rows.iter_mut().flat_map(|row| row.see_others(accesses, holdings)).collect()
     }
 
-    /// What each chiplet will do itself. Rows of which nobody has anything are gone then.
+    /// Applies what each chiplet will do itself. Afterwards rows of which no chiplet holds anything are dropped.
     fn see_own(&mut self, accesses: &[Access]) {
         self.rows.iter_mut().for_each(|row| row.see_own(accesses));
         if self.holdings == Holdings::Copies {
@@ -293,7 +305,7 @@ impl ChipletTable {
         self.drop_rows();
     }
 
-    /// Drops rows of which nobody has anything.
+    /// Drops rows of which no chiplet holds anything.
     fn drop_rows(&mut self) {
         self.rows.retain(|row| row.chiplets.iter().any(|held| held.state != State::NotPresent));
     }
@@ -306,7 +318,7 @@ impl ChipletTable {
         self.everywhere(chiplets, Event::Invalidate);
     }
 
-    /// Something that concerns a whole L2 changes every row.
+    /// Applies an event that concerns whole L2s to every row.
     fn everywhere(&mut self, chiplets: u64, event: Event) {
         for row in &mut self.rows {
             let held = row.chiplets.iter_mut().enumerate().filter(|(chiplet, _)| chiplets >> chiplet & 1 == 1);
@@ -323,7 +335,7 @@ impl Row {
         accesses.iter().filter(move |access| meet(&access.structure, &structure))
     }
 
-    /// What others will do with what each chiplet may have.
+    /// Applies what other chiplets will do with the data that each chiplet may have.
     fn see_others(&mut self, accesses: &[Access], holdings: Holdings) -> Vec<RangeOperation> {
         let mut operations = Vec::new();
         let concerned: Vec<&Access> = self.concerned(accesses).collect();
@@ -342,7 +354,7 @@ impl Row {
         operations
     }
 
-    /// Chiplets that will access what they may have out of date.
+    /// The chiplets that will access this data structure and may have it out of date.
     fn stale(&self, accesses: &[Access]) -> impl Iterator<Item = usize> {
         let has_part = |chiplet: usize| self.concerned(accesses).any(|access| !access.by_chiplet[chiplet].is_empty());
         let is_stale = |held: &Held| held.is_mixed || held.state.after(Event::LocalRead).1 == Some(Operation::Acquire);
@@ -351,7 +363,7 @@ impl Row {
         chiplets.map(|(chiplet, _)| chiplet)
     }
 
-    /// What each chiplet will do.
+    /// Applies what each chiplet will do itself.
     fn see_own(&mut self, accesses: &[Access]) {
         let concerned: Vec<&Access> = self.concerned(accesses).collect();
         for access in concerned {
@@ -364,7 +376,7 @@ impl Row {
         }
     }
 
-    /// Marks copies that may lack what others write in the same kernel.
+    /// Marks copies that may lack words that other chiplets write in the same kernel.
     fn see_mixed(&mut self, accesses: &[Access]) {
         let concerned: Vec<&Access> = self.concerned(accesses).collect();
         for (chiplet, held) in self.chiplets.iter_mut().enumerate() {
@@ -377,7 +389,8 @@ impl Row {
         }
     }
 
-    /// One row of two. A chiplet that has one of them dirty and one out of date has to give up both, as one state cannot say so.
+    /// Joins two rows into one. A chiplet that has one of them dirty and the other out of date has to give up both,
+    /// since one state cannot express that.
     fn join(mut self, other: Row, operations: &mut Vec<RangeOperation>) -> Row {
         self.has_grown |= other.has_grown;
         self.structure = self.structure.start.min(other.structure.start)..self.structure.end.max(other.structure.end);

@@ -1,21 +1,21 @@
-//! Sets of addresses as ranges, in order and apart from each other.
+//! Sets of addresses, kept as ranges that are sorted and do not touch each other.
 
 use std::ops::Range;
 
-/// A set of addresses.
+/// A set of addresses as sorted, separate ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ranges(Vec<Range<u64>>);
 
 impl Ranges {
-    /// Nothing.
+    /// The set without any address.
     pub const EMPTY: Ranges = Ranges(Vec::new());
 
-    /// Whether nothing is in it.
+    /// Whether no address is in the set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether both have an address in common.
+    /// Whether both sets have an address in common.
     pub fn overlaps(&self, other: &Ranges) -> bool {
         let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
         while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
@@ -31,17 +31,17 @@ impl Ranges {
         false
     }
 
-    /// Adds what `other` has.
+    /// Adds all addresses of `other`.
     pub fn add(&mut self, other: &Ranges) {
         *self = self.0.iter().chain(&other.0).cloned().collect();
     }
 
-    /// From the first address to the last, what is between them included; nothing if there is none.
+    /// The range from the first address to the last, including the gaps between them. `None` if the set is empty.
     pub fn span(&self) -> Option<Range<u64>> {
         Some(self.0.first()?.start..self.0.last()?.end)
     }
 
-    /// The ranges, in order.
+    /// The ranges in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = &Range<u64>> {
         self.0.iter()
     }

@@ -1,50 +1,51 @@
-//! What the command processor believes of one data structure in one chiplet's L2 (CPElide paper, section III-B, Figure 6).
+//! The command processor's knowledge of one data structure in one chiplet's L2 (CPElide paper, section III-B, Figure
+//! 6).
 
 /// The state of a data structure in a chiplet, two bits in the paper's chiplet vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
-    /// Nothing of it is in the L2.
+    /// The L2 holds nothing of it.
     #[default]
     NotPresent,
-    /// It was only read: copies are clean and up to date.
+    /// The chiplet has only read it. Its copies are clean and up to date.
     Valid,
-    /// It may have been written: copies may be what others have not seen.
+    /// The chiplet may have written it. Its copies may hold values that others have not seen.
     Dirty,
-    /// Another chiplet has written it since: copies may be out of date.
+    /// Another chiplet has written it since. The copies may be out of date.
     Stale,
 }
 
-/// What happens to a data structure at a launch, as a chiplet sees it.
+/// Something that happens to a data structure at a launch, as a chiplet sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The chiplet will read it.
     LocalRead,
     /// The chiplet may write it.
     LocalWrite,
-    /// Another chiplet will read what this one may have.
+    /// Another chiplet will read addresses that this one may have.
     RemoteRead,
-    /// Another chiplet may write what this one may have.
+    /// Another chiplet may write addresses that this one may have.
     RemoteWrite,
     /// The chiplet's whole L2 writes its dirty lines back and keeps them.
     Flush,
-    /// The chiplet's whole L2 is emptied; what is dirty is written back first.
+    /// The chiplet's whole L2 is emptied. Dirty lines are written back first.
     Invalidate,
 }
 
-/// What a chiplet's L2 has to do before a kernel may begin.
+/// An operation that a chiplet's L2 has to do before a kernel may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Empty it.
+    /// The L2 is emptied.
     Acquire,
-    /// Write its dirty lines back.
+    /// The L2 writes its dirty lines back.
     Release,
 }
 
 impl State {
-    /// Every state.
+    /// Every state that a data structure can have.
     pub const ALL: [State; 4] = [State::NotPresent, State::Valid, State::Dirty, State::Stale];
 
-    /// The next state, and what has to be done first.
+    /// The next state, and the operation that has to be done first.
     pub fn after(self, event: Event) -> (State, Option<Operation>) {
         match (self, event) {
             (_, Event::Invalidate) => (State::NotPresent, None),

@@ -1,5 +1,5 @@
-//! Directory entries that cover several neighbouring lines with one set of sharers (HMG paper, section VI). With one line in every entry this is
-//! the baseline of the REC paper (section 2.3).
+//! Directory entries that cover several neighbouring lines with one set of sharers (HMG paper, section VI). With one
+//! line in every entry this is the baseline of the REC paper (section 2.3).
 
 use crate::address::{AgentId, LineAddr};
 use crate::cache::{CacheArray, Room};
@@ -8,11 +8,12 @@ use crate::directory::{Directory, Positions, Recorded, Stale, geometry};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
-/// Every entry covers a number of neighbouring lines with one set of sharers for all of them (HMG paper, section VI).
+/// A directory whose entries cover several neighbouring lines each, with one set of sharers for all of them (HMG paper,
+/// section VI).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LineGroups {
     lines_per_entry: u32,
-    /// By the number of the group.
+    /// The sharers of each group of lines, by the number of the group.
     entries: CacheArray<Sharers, 0>,
 }
 

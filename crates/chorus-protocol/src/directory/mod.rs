@@ -1,9 +1,12 @@
-//! Directories: which caches may hold copies of which lines.
+//! Directories: the caches that may hold copies of each line.
 //!
-//! A directory is a component of a home bank's controller. The controller says what happens to a line; the directory says whose copies that concerns.
-//! Sharers are positions, which mean what the protocol says: modules, GPUs, or both. There are three organisations behind one trait: [`LineGroups`] is that of the
-//! HMG paper and, with one line in every entry, the baseline of the REC paper; [`RangeEntries`] is REC; [`Unbounded`] never replaces anything. What they cost is in
-//! [`storage`].
+//! A directory is a component of a home bank's controller. The controller says what happens to a line, and the
+//! directory says whose copies this concerns. Sharers are positions. The protocol defines what a position stands for: a
+//! module, a GPU, or either.
+//!
+//! There are three organisations behind one trait. [`LineGroups`] is that of the HMG paper and, with one line in every
+//! entry, the baseline of the REC paper. [`RangeEntries`] is REC. [`Unbounded`] never replaces anything. Their cost is
+//! in [`storage`].
 
 pub mod line_groups;
 pub mod range_entries;
@@ -23,49 +26,51 @@ pub use range_entries::RangeEntries;
 use storage::{EntryBits, Extent};
 pub use unbounded::Unbounded;
 
-/// What recording a sharer came to.
+/// The result of recording a sharer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// It is recorded.
+    /// The sharer is recorded.
     Done,
-    /// Nothing changed: the entry that covers this line must be replaced first.
+    /// Nothing changed, since the entry that covers this line must be replaced first.
     Full(LineAddr),
 }
 
-/// Copies that have to go: those that `sharers` hold of the `lines` lines from `first` on.
+/// Copies that have to be invalidated: the copies of `lines` lines from `first` on that `sharers` hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale {
-    /// The first line.
+    /// The first of the lines.
     pub first: LineAddr,
-    /// How many lines.
+    /// The number of lines.
     pub lines: u32,
-    /// Who may hold them.
+    /// The caches that may hold copies of them.
     pub sharers: Sharers,
 }
 
 impl Stale {
-    /// Copies of one line.
+    /// Stale copies of one line.
     fn line(line: LineAddr, sharers: Sharers) -> Stale {
         Stale { first: line, lines: 1, sharers }
     }
 }
 
-/// The positions that sharers may take.
+/// The positions that sharers may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Positions {
-    /// How many there are, at most [`Sharers::CAPACITY`].
+    /// The number of positions, at most [`Sharers::CAPACITY`].
     pub count: u16,
-    /// Those of the directory's own bank, at least one: it never is a sharer of what it tracks itself.
+    /// The positions of the directory's own bank, at least one. The bank never is a sharer of the lines that it tracks
+    /// itself.
     pub own: Sharers,
 }
 
 impl Positions {
-    /// How many sharers there may be.
+    /// The largest number of sharers.
     pub fn sharers(self) -> u32 {
         u32::from(self.count - self.own.len())
     }
 
-    /// The number of a sharer among all but the own: GPUs 1, 2 and 3 are 0, 1 and 2 for GPU 0 (REC paper, section 4.2).
+    /// The number of a sharer among all positions but the own ones: for GPU 0, GPUs 1, 2 and 3 have the numbers 0, 1
+    /// and 2 (REC paper, section 4.2).
     fn slot_of(self, sharer: u16) -> u32 {
         debug_assert!(sharer < self.count && !self.own.contains(AgentId(sharer)));
         u32::from(sharer) - self.own.iter().filter(|own| own.0 < sharer).count() as u32
@@ -81,7 +86,7 @@ impl Positions {
     }
 }
 
-/// An organisation of sharers.
+/// An organisation of a directory's entries.
 pub trait Directory: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Whether entries ever have to make room for others.
     const REPLACES_ENTRIES: bool = true;
@@ -89,50 +94,53 @@ pub trait Directory: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// The empty directory of one bank, whose sharers take `positions`.
     fn new(config: &BuildConfig, positions: Positions) -> Self;
 
-    /// Who may hold `line`.
+    /// The caches that may hold `line`.
     fn sharers(&self, line: LineAddr) -> Sharers;
 
-    /// Whether `line` is tracked.
+    /// Whether the directory tracks `line`.
     fn covers(&self, line: LineAddr) -> bool;
 
     /// Records that `sharer` reads or writes `line`.
     fn record(&mut self, line: LineAddr, sharer: u16) -> Recorded;
 
-    /// `line` is written, by the sharer `writer` or else beside the directory or beyond it: whose copies have to go. They are forgotten; the writer,
-    /// which has been recorded, stays.
+    /// Notes that `line` is written, and returns the copies that have to be invalidated. The writer is the sharer
+    /// `writer`, or else somebody beside the directory or beyond it. The invalidated sharers are forgotten. The writer
+    /// has been recorded before and stays.
     fn write(&mut self, line: LineAddr, writer: Option<u16>) -> Stale;
 
-    /// Forgets the whole entry that tracks `line`: whose copies have to go, in groups of neighbouring lines.
+    /// Forgets the whole entry that tracks `line`. Passes the copies that have to be invalidated to `stale`, in groups
+    /// of neighbouring lines.
     fn replace(&mut self, line: LineAddr, stale: impl FnMut(Stale));
 
-    /// `sharer` holds nothing any more of the lines of [`Directory::entry_of`].
+    /// Notes that `sharer` no longer holds any of the lines of [`Directory::entry_of`].
     fn forget(&mut self, line: LineAddr, sharer: u16);
 
-    /// The lines, `line` among them, that share one set of sharers, and that an invalidation therefore concerns together: the first, and how many.
+    /// The lines that share one set of sharers with `line`, including `line` itself: the first of them, and their
+    /// number. An invalidation concerns all of them together.
     fn entry_of(&self, line: LineAddr) -> (LineAddr, u32);
 
-    /// What one entry consists of.
+    /// The fields of one entry, in bits.
     fn entry_bits(extent: &Extent) -> EntryBits;
 
-    /// Bits of a whole directory, if they are bounded.
+    /// The bits of a whole directory, if its size is bounded.
     fn storage_bits(extent: &Extent) -> Option<u64> {
         Some(u64::from(extent.entries) * u64::from(Self::entry_bits(extent).total()))
     }
 }
 
-/// The organisations.
+/// The organisations that a protocol can choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DirectoryKind {
-    /// See [`LineGroups`].
+    /// Entries of several lines with common sharers, see [`LineGroups`].
     LineGroups,
-    /// See [`RangeEntries`].
+    /// Entries of an address range with sharers of each line, see [`RangeEntries`].
     Ranges,
-    /// See [`Unbounded`].
+    /// An entry for every line, see [`Unbounded`].
     Unbounded,
 }
 
 impl DirectoryKind {
-    /// See [`Directory::entry_bits`].
+    /// The fields of one entry, see [`Directory::entry_bits`].
     pub fn entry_bits(self, extent: &Extent) -> EntryBits {
         match self {
             DirectoryKind::LineGroups => LineGroups::entry_bits(extent),
@@ -141,7 +149,7 @@ impl DirectoryKind {
         }
     }
 
-    /// See [`Directory::storage_bits`].
+    /// The bits of a whole directory, see [`Directory::storage_bits`].
     pub fn storage_bits(self, extent: &Extent) -> Option<u64> {
         match self {
             DirectoryKind::LineGroups => LineGroups::storage_bits(extent),
@@ -151,7 +159,7 @@ impl DirectoryKind {
     }
 }
 
-/// The array of a bank's entries. Sets are found by the number of an entry's lines among those of the bank.
+/// The array of a bank's entries. The set of an entry follows from the number of its lines among the lines of the bank.
 fn geometry(shape: DirectoryShape, topology: Topology) -> Geometry {
     let DirectoryShape { sets, ways, lines_per_entry, replacement, .. } = shape;
     let replacement = replacement.unwrap_or(Replacement::Lru);

@@ -1,8 +1,10 @@
-//! Directory entries that coalesce the lines of an address range without losing whose copies are whose (REC paper, sections 4.1 and 4.2).
+//! Directory entries that coalesce the lines of an address range and still know the sharers of each line (REC paper,
+//! sections 4.1 and 4.2).
 //!
-//! An entry is a base address, which is what the addresses of its range have in common, and a vector: for every line a position bit, which says whether the line is
-//! tracked, and behind it a bit for every sharer but the home. Figure 9 numbers the bits from the first position bit on, so that with `n` sharers the line at
-//! `offset` bytes has position bit `offset / line_bytes x (n + 1)`. The entry is valid while a bit of its vector is set.
+//! An entry has a base address, which is the common part of the addresses of its range, and a vector. The vector has a
+//! field for every line: a position bit, which says whether the line is tracked, and behind it a bit for every sharer
+//! but the home. Figure 9 numbers the bits from the first position bit on. So with `n` sharers the line at `offset`
+//! bytes has position bit `offset / line_bytes x (n + 1)`. The entry is valid while a bit of its vector is set.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,13 +15,13 @@ use crate::directory::{Directory, Positions, Recorded, Stale, geometry};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
-/// The bit of a field that says that its line is tracked; the sharers follow.
+/// The bit of a field that says that its line is tracked. The bits of the sharers follow it.
 const POSITION: u64 = 1;
 
-/// The vectors of all entries, in a row: how many words they need is known when the directory is built.
+/// The vectors of all entries, in a row. The number of words that they need is known when the directory is built.
 #[derive(Clone, Debug)]
 struct Vectors {
-    /// Bits of one line: its position and its sharers.
+    /// The bits of one line's field: its position and its sharers.
     field_bits: u32,
     words_per_entry: usize,
     words: Vec<u64>,
@@ -45,7 +47,7 @@ impl Vectors {
         u64::MAX >> (u64::BITS - self.field_bits)
     }
 
-    /// The word and the bit of it that field `index` begins with, and whether it goes on in the next word.
+    /// The place of field `index`: the word and the bit in which it begins, and whether it continues in the next word.
     fn place(&self, index: u32) -> (usize, u32, bool) {
         let first = index * self.field_bits;
         let shift = first % u64::BITS;
@@ -70,14 +72,14 @@ impl Vectors {
     }
 }
 
-/// Every entry covers a range of lines and tracks each of them by itself.
+/// A directory whose entries cover a range of lines each and track every line by itself.
 #[derive(Clone, Debug)]
 pub struct RangeEntries {
     lines_per_entry: u32,
     positions: Positions,
-    /// By base address.
+    /// The valid entries, by their base address.
     entries: CacheArray<(), 0>,
-    /// Of the entries, by their place; zero where there is none.
+    /// The vectors of the entries, by their slot. A slot without an entry has a vector of zeros.
     vectors: Vectors,
 }
 
@@ -86,7 +88,7 @@ impl RangeEntries {
         LineAddr(line.0 >> self.lines_per_entry.trailing_zeros())
     }
 
-    /// Which line of its range a line is.
+    /// The number of a line within its range.
     fn index(&self, line: LineAddr) -> u32 {
         (line.0 & u64::from(self.lines_per_entry - 1)) as u32
     }
@@ -109,7 +111,8 @@ impl RangeEntries {
         1 << (1 + self.positions.slot_of(sharer))
     }
 
-    /// Leaves those sharers of a line whose bits are set in `kept`. The line is not tracked without any, and the entry is invalid without lines.
+    /// Removes the sharers of a line whose bits are not set in `kept`. A line without sharers is no longer tracked, and
+    /// an entry without tracked lines becomes invalid.
     fn keep(&mut self, line: LineAddr, kept: u64) {
         let Some(slot) = self.entries.find(self.base(line)) else { return };
         let index = self.index(line);
@@ -128,7 +131,7 @@ impl RangeEntries {
         fields.filter(|(_, field)| *field != 0)
     }
 
-    /// The vectors of all entries in the order in which the array compares them.
+    /// The vectors of all entries, in the order in which the array compares the entries.
     fn vectors(&self) -> impl Iterator<Item = &[u64]> {
         self.entries.slots().map(|slot| self.vectors.of(slot))
     }
@@ -165,7 +168,7 @@ impl Directory for RangeEntries {
                     self.entries.insert(slot, base, ());
                     slot
                 }
-                // A line that the entry tracks, and so has sharers to tell.
+                // Names a line that the entry tracks, since such a line has sharers.
                 Room::Occupied(victim) => {
                     return Recorded::Full(self.tracked(victim).next().map_or(line, |(tracked, _)| tracked));
                 }
@@ -185,7 +188,7 @@ impl Directory for RangeEntries {
     }
 
     fn replace(&mut self, line: LineAddr, mut stale: impl FnMut(Stale)) {
-        // Of a line that is not tracked any more there is nothing to replace, whatever its neighbours are.
+        // A line that is not tracked any more has nothing to replace, whatever its neighbours are.
         if !self.covers(line) {
             return;
         }
@@ -248,7 +251,7 @@ mod tests {
         )
     }
 
-    /// Ranges of 1 kB, four GPUs of which GPU0 is home: the example of the paper.
+    /// The example of the paper: ranges of 1 kB and four GPUs, of which GPU0 is home.
     fn example(ways: u32) -> RangeEntries {
         build(ways, 16, Replacement::Lru, gpus(4))
     }

@@ -1,44 +1,47 @@
-//! What directories cost: bits of an entry, field by field (REC paper, section 3.3 and Table 1; HMG paper, section VII-C).
+//! The cost of directories: the bits of an entry, field by field (REC paper, section 3.3 and Table 1; HMG paper,
+//! section VII-C).
 
-/// Bits of a whole address, which is what the papers reckon a tag with. No bits are taken off for the set that an entry is in.
+/// The bits of a whole address. The papers count them for a tag, and take no bits off for the set that an entry is in.
 pub(super) const ADDRESS_BITS: u32 = 48;
 
-/// What the storage of a directory follows from.
+/// The numbers from which the storage of a directory follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// Entries, in all.
+    /// The number of entries in total.
     pub entries: u32,
-    /// Lines of an entry, a power of two.
+    /// The number of lines of an entry, a power of two.
     pub lines_per_entry: u32,
-    /// Bytes of a line, a power of two.
+    /// The number of bytes of a line, a power of two.
     pub line_bytes: u32,
-    /// Sharers that are told apart.
+    /// The number of sharers that are told apart.
     pub sharers: u32,
 }
 
-/// The fields of an entry, in bits. Bit 0 is the first position bit; each is followed by the sharer bits of its line, and then come the address and the state (REC
-/// paper, Figure 9).
+/// The fields of an entry, in bits.
+///
+/// Bit 0 is the first position bit. Each position bit is followed by the sharer bits of its line. The address and the
+/// state come last (REC paper, Figure 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryBits {
-    /// A bit for every line that is tracked by itself.
+    /// Position bits, one for every line that is tracked by itself.
     pub position: u32,
-    /// All sharers.
+    /// Sharer bits of all lines.
     pub sharers: u32,
-    /// Tag or base address.
+    /// Bits of the tag or base address.
     pub address: u32,
-    /// Valid or invalid.
+    /// Bits that say whether the entry is valid.
     pub state: u32,
 }
 
 impl EntryBits {
-    /// The whole entry.
+    /// The bits of the whole entry.
     pub fn total(self) -> u32 {
         self.position + self.sharers + self.address + self.state
     }
 }
 
-/// Sharers that an entry tells apart where a home tracks the other modules of its GPU and the other GPUs (HMG paper, section V-A). With one module
-/// in every GPU these are the other GPUs.
+/// The number of sharers that an entry tells apart where a home tracks the other modules of its GPU and the other GPUs
+/// (HMG paper, section V-A). With one module in every GPU these are the other GPUs.
 pub fn hierarchical_sharers(gpus: u32, gpms: u32) -> u32 {
     gpus + gpms - 2
 }
@@ -48,7 +51,7 @@ mod tests {
     use super::*;
     use crate::directory::DirectoryKind;
 
-    /// The directory of a GPU among others as the REC paper sizes it.
+    /// The directory of one GPU of several, as the REC paper sizes it.
     fn extent(gpus: u32, range_bytes: u32) -> Extent {
         let sharers = hierarchical_sharers(gpus, 1);
         Extent { entries: 8192, lines_per_entry: range_bytes / 64, line_bytes: 64, sharers }

@@ -1,6 +1,8 @@
-//! A directory that has room for every line: copies go when they are written and for no other reason (REC paper, section 3.3).
+//! A directory that has room for every line. Copies are invalidated when their line is written, and for no other reason
+//! (REC paper, section 3.3).
 //!
-//! Its entries never leave for want of room, in explorations neither, where those of other directories may leave at any time.
+//! Its entries never leave for lack of room. This holds in explorations, too, where the entries of other directories
+//! may leave at any time.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +19,7 @@ pub struct Unbounded {
 }
 
 impl Unbounded {
-    /// Leaves `sharers` alone with the line, if there are any.
+    /// Makes `sharers` the only sharers of the line. Without any, the line is no longer tracked.
     fn keep(&mut self, line: LineAddr, sharers: Sharers) {
         if sharers.is_empty() {
             self.lines.remove(&line);
@@ -67,7 +69,7 @@ impl Directory for Unbounded {
         (line, 1)
     }
 
-    /// A line costs what it does in the baseline.
+    /// A line costs as much as an entry of the baseline.
     fn entry_bits(extent: &Extent) -> EntryBits {
         LineGroups::entry_bits(extent)
     }

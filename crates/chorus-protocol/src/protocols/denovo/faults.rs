@@ -3,7 +3,7 @@
 use crate::registry::FaultSpec;
 use crate::write_tracker::FenceFault;
 
-/// A mistake to build into a DeNovo cache.
+/// A mistake that can be built into a DeNovo cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L1Fault {
     /// An acquire keeps valid words.
@@ -12,13 +12,13 @@ pub enum L1Fault {
     DroppedOwned,
     /// A read that crosses an acquire leaves its words valid.
     KeptRead,
-    /// An acquire that is also a release invalidates first and waits then.
+    /// An acquire that is also a release invalidates first and waits afterwards.
     EarlyAcquire,
     /// A store is performed before its words are owned.
     EarlyWrite,
-    /// A word that was given away while ReqO was outstanding is owned all the same.
+    /// A word that was given away while its ReqO was outstanding counts as owned all the same.
     KeptLost,
-    /// A word stays owned that a forwarded request takes away.
+    /// A word that a forwarded request takes away stays owned.
     KeptOwned,
     /// A forwarded ReqV takes the word away.
     ReadDowngrade,
@@ -38,11 +38,11 @@ pub enum L1Fault {
     ValidAtomic,
     /// A forwarded ReqV that finds nothing is not answered.
     LostNack,
-    /// Fences wait for something else.
+    /// Fences wait for the wrong condition.
     Fence(FenceFault),
 }
 
-/// Each with its name and what it breaks.
+/// The seeded faults, each with its name and description.
 pub const L1_FAULTS: [(FaultSpec, L1Fault); 18] = [
     (FaultSpec::new("denovo-kept-copies", "an acquire keeps valid words"), L1Fault::KeptCopies),
     (FaultSpec::new("denovo-dropped-owned", "an acquire drops owned words too"), L1Fault::DroppedOwned),

@@ -1,12 +1,15 @@
 //! The DeNovo cache (Spandex paper, sections II-C and III).
 //!
-//! What a line cannot serve at once waits in the order issued, behind the line's register. An access that waits takes words as they come: a load reads and an atomic
-//! updates each word once, whatever becomes of it later, so that everything ends. A line has one ReqV outstanding at a time; what comes along with its answer is kept
-//! unless this cache has written the word since. Stores leave at once, with their data in the copy, and are performed when their words are owned.
+//! Accesses that a line cannot serve at once wait behind the line's register, in the order issued. An access that waits
+//! takes words as they come: a load reads each word once and an atomic updates each word once. What becomes of the word
+//! later does not matter to it, so every access ends. A line has one ReqV outstanding at a time. Words that come along
+//! with its answer are kept unless this cache has written them since. Stores leave at once, with their data in the
+//! copy, and are performed when their words are owned.
 //!
-//! An acquire invalidates the valid words and marks reads that are on their way: their answers serve who waits already and are not kept. Regions (DeNovo: Choi et al., PACT
-//! 2011) spare lines that, as software says, nobody writes. A line whose owned words are written back waits until each is taken, by the LLC or by a
-//! forwarded request; until then nothing of it can be accessed.
+//! An acquire invalidates the valid words and marks reads that are on their way. The answers of marked reads serve the
+//! accesses that already wait and are not kept. Regions (DeNovo: Choi et al., PACT 2011) spare lines that nobody
+//! writes, as software declares. A line whose owned words are written back waits until each of them is taken, by the
+//! LLC or by a forwarded request. Until then nothing of the line can be accessed.
 
 use crate::access::{CoreOp, CoreRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
@@ -26,46 +29,46 @@ use crate::read_only::ReadOnlyLines;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
-/// Stores that may be outstanding.
+/// The largest number of stores that may be outstanding.
 const STORES: u32 = 1 << 12;
 
-/// Where ordered accesses are performed that find no owned word.
+/// The place where ordered accesses are performed that find no owned word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Atomics {
     /// In this cache, once it owns the word.
     Here,
-    /// At the shared cache.
+    /// At the shared cache, on the LLC's copy.
     AtLlc,
 }
 
-/// How stores reach the shared cache.
+/// The way in which stores reach the shared cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stores {
-    /// Their words are owned.
+    /// Stores obtain ownership of their words.
     Own,
-    /// Line by line, their words are owned or written through, as paid before.
+    /// Stores own their words or write them through. The cache learns for each line which of the two has paid off.
     Learn,
 }
 
-/// How a DeNovo cache behaves.
+/// The options in which DeNovo caches differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L1Options {
-    /// Where ordered accesses are performed.
+    /// The place where ordered accesses are performed.
     pub atomics: Atomics,
-    /// How stores reach the shared cache.
+    /// The way in which stores reach the shared cache.
     pub stores: Stores,
     /// The lines that acquires spare.
     pub regions: ReadOnlyLines,
 }
 
-/// A store whose words are not all owned or written yet.
+/// A store of which some words are not yet owned or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Store {
     pub(super) missing: u32,
     pub(super) wave: u16,
 }
 
-/// A DeNovo cache.
+/// A DeNovo cache, behind its translation unit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeNovoL1<const W: usize> {
     pub(super) me: AgentId,
@@ -75,15 +78,15 @@ pub struct DeNovoL1<const W: usize> {
     fault: Option<L1Fault>,
     pub(super) lines: CacheArray<Words, W>,
     pub(super) mshrs: Mshrs<Pending<W>, CoreRequest<W>>,
-    /// By the names of their operations.
+    /// The outstanding stores, by the names of their operations.
     pub(super) stores: Mshrs<Store, ()>,
-    /// Stores, atomics and ordered loads that wait or are outstanding.
+    /// Counts stores, atomics and ordered loads that wait or are outstanding.
     pub(super) fences: Fences,
     pub(super) predictor: Option<Predictor>,
 }
 
 impl<const W: usize> DeNovoL1<W> {
-    /// An empty cache.
+    /// A cache without any line.
     pub fn new(index: u16, config: &BuildConfig, options: L1Options, fault: Option<L1Fault>) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
         DeNovoL1 {
@@ -141,7 +144,7 @@ impl<const W: usize> DeNovoL1<W> {
         VOCABULARY.unspecified(self.state(line) as usize, event as usize, line)
     }
 
-    /// A request for words, without data.
+    /// A message that asks for words and carries no data.
     pub(super) fn ask(&self, kind: MsgKind, line: LineAddr, words: u32) -> Message<W> {
         let message = Message::control(local(kind), line, self.me, self.topology.upstream(self.me, line));
         Message { mask: ByteMask::of_words(words), ..message }
@@ -202,7 +205,8 @@ impl<const W: usize> DeNovoL1<W> {
         self.regions.contains(line) || self.faulty(L1Fault::WideRegion) && self.regions.contains(before)
     }
 
-    /// Asks for the words of an ordered access that has to wait behind others of its line, so that they are here when its turn comes.
+    /// Requests the words of an ordered access that has to wait behind other accesses of its line. So the words are
+    /// here when its turn comes.
     fn own_early(&mut self, register: Register, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let Some(slot) = self.lines.find(request.line).filter(|_| self.atomics == Atomics::Here) else { return };
         let words = self.lines.meta_mut(slot);
@@ -217,7 +221,7 @@ impl<const W: usize> DeNovoL1<W> {
         out.send(Message { txn: request.txn, wave: request.wave, ..self.ask(REQ_O_DATA, request.line, missing) });
     }
 
-    /// Serves an access to a line for which nothing is outstanding, if its words let it.
+    /// Serves an access to a line for which nothing is outstanding, if the states of its words allow that.
     fn hit(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let Some(slot) = self.lines.find(request.line) else { return false };
         let Words { valid, owned, .. } = *self.lines.meta(slot);
@@ -235,7 +239,7 @@ impl<const W: usize> DeNovoL1<W> {
         true
     }
 
-    /// Ends an access.
+    /// Completes an access of the core.
     fn complete(&self, request: &CoreRequest<W>, values: &LineData<W>, out: &mut Outbox<W>) {
         match request.op {
             CoreOp::Load | CoreOp::Atomic(_) => out.complete(request.txn, values),
@@ -243,7 +247,7 @@ impl<const W: usize> DeNovoL1<W> {
         }
     }
 
-    /// Performs words of an access; `values` becomes what they were.
+    /// Performs an access on some words. Their old values are put into `values`.
     fn perform(&mut self, slot: Slot, request: &CoreRequest<W>, words: u32, values: &mut LineData<W>) {
         let mask = ByteMask::of_words(words);
         match request.op {
@@ -257,7 +261,7 @@ impl<const W: usize> DeNovoL1<W> {
         }
     }
 
-    /// Owned words have been used again.
+    /// Notes that owned words have been used again.
     fn note_use(&mut self, slot: Slot, words: u32) {
         if self.predictor.is_some() {
             let state = self.lines.meta_mut(slot);
@@ -265,7 +269,7 @@ impl<const W: usize> DeNovoL1<W> {
         }
     }
 
-    /// Serves the accesses that wait for a line, until one has to wait on.
+    /// Serves the accesses that wait for a line, until one has to keep waiting.
     pub(super) fn proceed(&mut self, register: Register, line: LineAddr, out: &mut Outbox<W>) {
         let Some(slot) = self.lines.find(line) else { return };
         while let Some(request) = self.mshrs.first_target(register).copied() {
@@ -319,7 +323,7 @@ impl<const W: usize> DeNovoL1<W> {
         false
     }
 
-    /// A store leaves at once with its data in the copy, unless something is outstanding for its words.
+    /// Sends a store at once, with its data in the copy. It has to wait if something is outstanding for its words.
     fn store(&mut self, register: Register, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let asked = words_of(request.mask);
         let owned = self.lines.meta(slot).owned;
@@ -358,7 +362,7 @@ impl<const W: usize> DeNovoL1<W> {
         true
     }
 
-    /// An atomic, or another access with an order.
+    /// Performs an atomic or another access with an order.
     fn order(&mut self, register: Register, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let asked = words_of(request.mask);
         let words = *self.lines.meta(slot);
@@ -396,14 +400,15 @@ impl<const W: usize> DeNovoL1<W> {
         false
     }
 
-    /// A store or an ordered access is performed.
+    /// Notes that a store or an ordered access is performed.
     pub(super) fn acknowledged(&mut self, wave: u16, out: &mut Outbox<W>) {
         if self.fences.acknowledged(wave, out) {
             self.acquire();
         }
     }
 
-    /// Invalidates the valid words of lines that somebody may write, and marks the reads that are on their way.
+    /// Invalidates the valid words of lines that somebody may write, and marks the reads that are on their way as
+    /// stale.
     fn acquire(&mut self) {
         if self.faulty(L1Fault::KeptCopies) {
             return;
@@ -421,7 +426,7 @@ impl<const W: usize> DeNovoL1<W> {
         });
     }
 
-    /// Replaces a line: valid words silently, owned ones with a write-back.
+    /// Replaces a line. Valid words leave silently, owned words with a write-back.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let Some(slot) = self.lines.find(line) else { return Err(self.unspecified(Event::Evict, line)) };
         let Words { owned, is_pending, is_reused, .. } = *self.lines.meta(slot);
@@ -439,7 +444,7 @@ impl<const W: usize> DeNovoL1<W> {
         Ok(Outcome::Done)
     }
 
-    /// Owned words of a line are gone.
+    /// Teaches the predictor whether owned words, which are gone now, had been used again.
     pub(super) fn learn(&mut self, line: LineAddr, is_reused: bool) {
         match &mut self.predictor {
             Some(predictor) if is_reused => predictor.paid(line),

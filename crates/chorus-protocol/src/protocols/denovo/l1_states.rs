@@ -1,5 +1,5 @@
-//! The states and events of the DeNovo cache. Words are I, V or O (Spandex paper, section III-A); a line is called by what its words are and by what is outstanding
-//! for it.
+//! The states and events of the DeNovo cache. Words are I, V or O (Spandex paper, section III-A). The state of a line
+//! names the states of its words and the requests that are outstanding for it.
 
 use crate::access::CoreRequest;
 use crate::address::Role;
@@ -10,7 +10,7 @@ use crate::protocols::spandex::messages::{
     local,
 };
 
-/// State of a line.
+/// The state of a line in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -28,7 +28,7 @@ pub enum State {
     GivenAway,
 }
 
-/// What happens to a line.
+/// An event of a line in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Load,
@@ -48,7 +48,7 @@ pub enum Event {
     FwdReqO,
     FwdReqOData,
     RvkO,
-    /// A message that this cache is never sent; every state has a hole for it.
+    /// A message that this cache is never sent. Every state has a hole for it.
     Foreign,
 }
 
@@ -66,16 +66,16 @@ const KINDS: [(MsgKind, Event); 11] = [
     (local(RVK_O), Event::RvkO),
 ];
 
-/// The event of every kind of message.
+/// A table of the events of all kinds of messages.
 const EVENTS: [Event; 256] = by_kind(Event::Foreign, &KINDS);
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         EVENTS[usize::from(kind.0)]
     }
 
-    /// The event that an operation is, if it concerns a line.
+    /// The event of an operation, if it concerns a line.
     pub fn of_operation<const W: usize>(request: &CoreRequest<W>) -> Option<Event> {
         let events = [Event::Load, Event::OrderedLoad, Event::Store, Event::OrderedStore, Event::Atomic];
         request.which_access(events)

@@ -1,4 +1,5 @@
-//! What a DeNovo cache does with messages: answers to its requests, and requests that are forwarded to it (Spandex paper, Table IV and section III-C).
+//! The messages that a DeNovo cache takes: answers to its requests, and requests that are forwarded to it (Spandex
+//! paper, Table IV and section III-C).
 
 use crate::access::{CoreOp, Order};
 use crate::address::{AgentId, LineAddr};
@@ -40,7 +41,7 @@ impl<const W: usize> DeNovoL1<W> {
         }
     }
 
-    /// Words of a ReqV have come, and perhaps others along with them.
+    /// Takes the words of a ReqV, and perhaps others that come along with them.
     fn read(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let (slot, register) = (self.lines.find(message.line)?, self.mshrs.find(message.line)?);
         let come = words_of(message.mask);
@@ -80,7 +81,7 @@ impl<const W: usize> DeNovoL1<W> {
         }
     }
 
-    /// Words of a store are owned, or written through.
+    /// Notes that words of a store are owned, or have been written through.
     fn written(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let (slot, register) = (self.lines.find(message.line)?, self.mshrs.find(message.line)?);
         let come = words_of(message.mask);
@@ -108,7 +109,8 @@ impl<const W: usize> DeNovoL1<W> {
         Some(())
     }
 
-    /// Words are owned and have come: those of a ReqO+data, or of a ReqV that the unit has replaced by one.
+    /// Takes words that have come and are owned now. They answer a ReqO+data, or a ReqV that the translation unit has
+    /// replaced by one.
     fn fetched(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let (slot, register) = (self.lines.find(message.line)?, self.mshrs.find(message.line)?);
         let come = words_of(message.mask);
@@ -127,7 +129,7 @@ impl<const W: usize> DeNovoL1<W> {
         Some(())
     }
 
-    /// Words of an ordered access have been performed at the shared cache.
+    /// Takes the old values of words that the shared cache has updated for an ordered access.
     fn updated(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let register = self.mshrs.find(message.line)?;
         let come = words_of(message.mask);
@@ -142,7 +144,7 @@ impl<const W: usize> DeNovoL1<W> {
         Some(())
     }
 
-    /// Words of a write-back have been taken.
+    /// Notes that words of a write-back have been taken.
     fn written_back(&mut self, line: LineAddr, words: u32) -> Option<()> {
         let register = self.mshrs.find(line)?;
         let releases = self.faulty(L1Fault::EarlyRelease);
@@ -158,7 +160,7 @@ impl<const W: usize> DeNovoL1<W> {
         Some(())
     }
 
-    /// A request for words that the LLC takes this cache to own.
+    /// Takes a request for words that this cache owns, as far as the LLC knows.
     fn forwarded(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let asked = words_of(message.mask);
         let words = self.words(message.line);
@@ -166,7 +168,8 @@ impl<const W: usize> DeNovoL1<W> {
             .mshrs
             .get(message.line)
             .map_or((0, 0), |pending| (pending.owning & !pending.lost, pending.written_back));
-        // A read may have been forwarded for an ownership long past. Data whose ReqO the LLC has not ordered yet would show it a store before its time.
+        // A read may have been forwarded for an ownership that ended long ago. It must not get data whose ReqO the LLC
+        // has not ordered yet, since it would see a store before its time.
         let ahead = if event == Event::FwdReqV { 0 } else { ahead };
         let missing = asked & !(words.owned | ahead | written_back);
         if missing != 0 && event == Event::FwdReqV {
@@ -177,7 +180,7 @@ impl<const W: usize> DeNovoL1<W> {
             return None;
         }
         if message.origin != AgentId::NOBODY {
-            // Whatever else is owned here comes along with a read (Table II, footnote).
+            // All other words that are owned here come along with the answer to a read (Table II, footnote).
             let adds = event == Event::FwdReqV && message.credit == 1 && asked & !words.owned == 0;
             let along = if adds { words.owned } else { 0 };
             self.give(event, along | (asked & (words.owned | ahead)), RSP_RVK_O, message, out);
@@ -231,7 +234,7 @@ impl<const W: usize> DeNovoL1<W> {
         out.send(answer);
     }
 
-    /// Words that were owned, or are about to be, are another's.
+    /// Gives up words that were owned or are about to be, since another cache gets them.
     fn downgrade(&mut self, event: Event, line: LineAddr, asked: u32) {
         let keeps = self.faulty(L1Fault::KeptOwned);
         let unfinished = self.faulty(L1Fault::UnfinishedWriteBack);

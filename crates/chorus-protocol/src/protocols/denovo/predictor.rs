@@ -1,36 +1,38 @@
-//! Which stores own their words and which write through, learnt line by line: fine-grain coherence specialisation (Spandex paper, section VII).
+//! Fine-grain coherence specialisation (Spandex paper, section VII): learns, line by line, which stores own their words
+//! and which write through.
 //!
-//! Ownership pays where the cache uses the words again before they are taken away or replaced; otherwise it costs the next user an indirection, and a
-//! write-back. Each line has a saturating counter, shared with the other lines of the same remainder. Words that go unused lower it and words used again raise it. Of a
-//! line that is written through nothing is learnt, so after some stores ownership is tried again.
+//! Ownership pays off where the cache uses the words again before they are taken away or replaced. Otherwise it costs
+//! the next user an indirection, and costs a write-back. Each line has a saturating counter, which it shares with the
+//! other lines of the same remainder. Words that are never used again lower it, and words that are used again raise it.
+//! Nothing can be learnt from a line that is written through, so ownership is tried again after some stores.
 
 use crate::address::LineAddr;
 
 const COUNTERS: usize = 256;
 const MAX: u8 = 3;
-/// From here on, stores own.
+/// The value from which on stores own their words.
 const OWN: u8 = 2;
-/// Stores that are written through before ownership is tried again.
+/// The number of stores that are written through before ownership is tried again.
 const PATIENCE: u8 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Counter {
     paid: u8,
-    /// Stores written through since ownership was tried last.
+    /// Number of stores written through since ownership was tried last.
     through: u8,
 }
 
-/// Saturating counters, one for each line that is told apart.
+/// Saturating counters, one for each remainder of line numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Predictor(Vec<Counter>);
 
 impl Predictor {
-    /// Every store owns.
+    /// A predictor by which every store owns its words.
     pub fn new() -> Self {
         Predictor(vec![Counter { paid: OWN, through: 0 }; COUNTERS])
     }
 
-    /// Whether a store to the line is to own its words.
+    /// Whether a store to the line should own its words.
     pub fn owns(&mut self, line: LineAddr) -> bool {
         let counter = self.of(line);
         if counter.paid < OWN && counter.through < PATIENCE {
@@ -41,13 +43,13 @@ impl Predictor {
         true
     }
 
-    /// Owned words of the line were used again.
+    /// Notes that owned words of the line were used again.
     pub fn paid(&mut self, line: LineAddr) {
         let counter = self.of(line);
         counter.paid = (counter.paid + 1).min(MAX);
     }
 
-    /// Owned words of the line were of no use.
+    /// Notes that owned words of the line were not used again.
     pub fn wasted(&mut self, line: LineAddr) {
         let counter = self.of(line);
         counter.paid = counter.paid.saturating_sub(1);

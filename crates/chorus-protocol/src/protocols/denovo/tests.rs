@@ -1,4 +1,5 @@
-//! A DeNovo cache behind its unit, step by step, with the rest of the machine played by hand.
+//! Tests of a DeNovo cache behind its translation unit, step by step. The test takes the part of the rest of the
+//! machine.
 
 use crate::access::{CoreRequest, Order};
 use crate::address::LineAddr;
@@ -24,7 +25,7 @@ fn device() -> Pair {
     device_with(OWNING, 1)
 }
 
-/// A device that owns words of a line, all with one value.
+/// A device that owns words of a line, all with the same value.
 fn owner(words: u32, value: u32) -> Pair {
     let mut device = device();
     device.issue(store(90, X, words, value));
@@ -82,7 +83,7 @@ fn an_acquire_keeps_owned_words_and_drops_valid_ones() {
     assert_eq!((device.state(X), device.view(X).readable), ("O", ByteMask::of_words(0b0001)));
 }
 
-/// A device that knows of a region: one line.
+/// A device with a region that consists of one line.
 fn device_with_region(line: LineAddr) -> Pair {
     device_with(L1Options { regions: ReadOnlyLines::longest(Some(line.0..line.0 + 1)), ..OWNING }, 1)
 }

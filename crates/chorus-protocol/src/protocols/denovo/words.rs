@@ -1,55 +1,57 @@
-//! What a DeNovo cache knows of the words of a line. Sets of words have one bit for each.
+//! A DeNovo cache's knowledge of the words of a line. Sets of words have one bit for each word.
 
 use crate::line::LineData;
 
-/// The words of a line that has a place.
+/// The states of the words of a resident line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Words {
-    /// Words in V.
+    /// Words in state V.
     pub valid: u32,
-    /// Words in O.
+    /// Words in state O.
     pub owned: u32,
-    /// Whether something is outstanding for the line, which keeps its place.
+    /// Whether something is outstanding for the line. Then the line keeps its place.
     pub is_pending: bool,
-    /// Whether nobody writes the line, so that its copies stay valid.
+    /// Whether nobody writes the line. Then its copies stay valid.
     pub is_read_only: bool,
-    /// Whether owned words have been used again, where the cache learns from that.
+    /// Whether owned words have been used again. Only caches that learn from this note it.
     pub is_reused: bool,
 }
 
-/// What is outstanding for a line.
+/// The requests that are outstanding for a line, and the accesses that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pending<const W: usize> {
-    /// Accesses that wait.
+    /// The number of accesses that wait.
     pub waiting: u32,
     /// Words of the outstanding ReqV that have not come.
     pub reading: u32,
     /// Whether an acquire came after the ReqV was sent.
     pub is_stale: bool,
-    /// Of a stale ReqV: how many of the accesses that wait, the first ones, did so when the acquire came.
+    /// For a stale ReqV, the number of accesses that already waited when the acquire came. They are the first of those
+    /// that wait.
     pub old: u32,
-    /// Words that the answer to the ReqV may bring from before a write of this cache.
+    /// Words for which the answer to the ReqV may bring values from before a write of this cache.
     pub skipped: u32,
-    /// Words with a ReqO outstanding. Their data is here.
+    /// Words with a ReqO outstanding. Their data is already here.
     pub owning: u32,
     /// Words with a ReqO+data outstanding.
     pub fetching: u32,
-    /// Words on their way, or with a ReqO outstanding, that have been given to another already.
+    /// Words on their way, or with a ReqO outstanding, that have already been given to another cache.
     pub lost: u32,
     /// Words with a ReqWT or ReqWT+data outstanding.
     pub through: u32,
-    /// The words that the access that has waited longest is done with.
+    /// The words that the access that has waited longest has already read or updated.
     pub done: u32,
-    /// Words of a write-back that nobody has taken yet. The line has no place then.
+    /// Words of a write-back that nobody has taken yet. While there are some, the line has no place.
     pub written_back: u32,
-    /// Whether the LLC has not seen the write-back yet. The network keeps no order, and the LLC must not find it after the next request of this cache.
+    /// Whether the LLC has not seen the write-back yet. The network keeps no order, and the write-back must not reach
+    /// the LLC after the next request of this cache.
     pub is_on_its_way: bool,
-    /// What the access that has waited longest has read, or the data of the write-back.
+    /// The values read so far by the access that has waited longest, or the data of the write-back.
     pub data: LineData<W>,
 }
 
 impl<const W: usize> Pending<W> {
-    /// Nothing.
+    /// A register for which nothing is outstanding.
     pub fn new() -> Self {
         Pending {
             waiting: 0,
@@ -68,7 +70,7 @@ impl<const W: usize> Pending<W> {
         }
     }
 
-    /// Words whose state another write has to wait for.
+    /// Words that have a request outstanding, for which another write has to wait.
     pub fn unsettled(&self) -> u32 {
         self.reading | self.owning | self.fetching | self.through
     }
@@ -88,17 +90,17 @@ impl<const W: usize> Pending<W> {
         self.written_back != 0 || self.is_on_its_way
     }
 
-    /// Whether words are on their way that serve those who wait already and nobody else.
+    /// Whether words are on their way that may only serve accesses that already wait.
     pub fn is_given_away(&self) -> bool {
         self.lost & (self.reading | self.fetching) != 0
     }
 
-    /// Whether accesses that come now have to wait outside.
+    /// Whether accesses that come now have to wait outside the register.
     pub fn holds_off(&self) -> bool {
         self.is_leaving() || self.is_given_away()
     }
 
-    /// Words of the ReqV have come or are owned.
+    /// Notes that words of the ReqV have come or are owned.
     pub fn read(&mut self, words: u32) {
         self.reading &= !words;
         if self.reading == 0 {
@@ -106,7 +108,8 @@ impl<const W: usize> Pending<W> {
         }
     }
 
-    /// The cache is about to write words, which an answer on its way may bring as they were.
+    /// Notes that the cache is about to write words. An answer on its way may bring their old values, which must not be
+    /// kept.
     pub fn skip(&mut self, words: u32) {
         if self.reading != 0 {
             self.skipped |= words;

@@ -3,16 +3,16 @@
 use crate::registry::FaultSpec;
 use crate::write_tracker::FenceFault;
 
-/// A mistake to build into a GPU coherence cache.
+/// A mistake that can be built into a GPU coherence cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L1Fault {
     /// An acquire invalidates nothing.
     KeptCopies,
     /// A read that crosses an acquire leaves its words valid.
     KeptRead,
-    /// A load issued after an acquire is served by a read from before it.
+    /// A load issued after an acquire is served by a read that was sent before it.
     LateJoin,
-    /// An acquire that is also a release invalidates first and waits then.
+    /// An acquire that is also a release invalidates first and waits afterwards.
     EarlyAcquire,
     /// A store makes the whole line valid, not only its words.
     WholeLine,
@@ -20,15 +20,15 @@ pub enum L1Fault {
     StaleAtomic,
     /// A write does not wait for the write before it to the same word.
     OvertakenWrite,
-    /// A refill brings words whose writes were outstanding when it was asked for.
+    /// A refill brings words whose writes were outstanding when the refill was requested.
     OldRefill,
     /// Only the first of the loads that wait for a line is answered.
     LostLoad,
-    /// Fences wait for something else.
+    /// Fences wait for the wrong condition.
     Fence(FenceFault),
 }
 
-/// Each with its name and what it breaks.
+/// The seeded faults, each with its name and description.
 pub const L1_FAULTS: [(FaultSpec, L1Fault); 11] = [
     (FaultSpec::new("gpu-kept-copies", "an acquire invalidates nothing"), L1Fault::KeptCopies),
     (FaultSpec::new("gpu-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),

@@ -1,10 +1,13 @@
 //! The GPU coherence cache (Spandex paper, sections II-B and III-A).
 //!
-//! What a line cannot serve at once waits in the order issued, behind the line's register: loads for the one read that is outstanding, writes for earlier writes of
-//! the same words, which the network might let them overtake, and everything behind what waits already. Reads bring whole lines, but no word with a write
-//! outstanding when they were sent: the shared cache may have answered before the write. An acquire invalidates every word and marks the reads that are on
-//! their way; their answers serve who waits already and are not kept. Words are given up silently, whenever a place is needed; a read that misses reserves its place when it is
-//! sent.
+//! Accesses that a line cannot serve at once wait behind the line's register, in the order issued. Loads wait for the
+//! one read that is outstanding. Writes wait for earlier writes of the same words, since the network might let them
+//! overtake those. Everything waits behind accesses that already wait.
+//!
+//! Reads bring whole lines, but no word that had a write outstanding when the read was sent: the shared cache may have
+//! answered before the write. An acquire invalidates every word and marks the reads that are on their way. Their
+//! answers serve the accesses that already wait and are not kept. Words are given up silently whenever a place is
+//! needed. A read that misses reserves its place when it is sent.
 
 use crate::access::{CoreOp, CoreRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
@@ -21,31 +24,32 @@ use crate::protocols::spandex::messages::{REQ_V, REQ_WT, local, update};
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
-/// A place of the cache.
+/// The metadata of a place in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Place {
-    /// The valid words of its line.
+    /// The valid words of the line.
     valid: u32,
-    /// Whether it is kept for what a read will bring.
+    /// Whether the place is reserved for the answer of a read.
     is_reserved: bool,
 }
 
-/// What is outstanding for a line.
+/// The accesses that wait or are outstanding for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Pending {
-    /// Accesses that wait.
+    /// The number of accesses that wait.
     waiting: u32,
     /// Whether a read is outstanding.
     reading: bool,
     /// Whether an acquire came after the read was sent.
     stale: bool,
-    /// Of a stale read: how many of the accesses that wait, the first ones, did so when the acquire came.
+    /// For a stale read, the number of accesses that already waited when the acquire came. They are the first of those
+    /// that wait.
     old: u32,
     /// Words that had writes outstanding when the read was sent.
     skipped: u32,
     /// Words with a weak store outstanding.
     stores: u32,
-    /// Words with atomics or ordered accesses outstanding, and how many of those there are.
+    /// Words with atomics or ordered accesses outstanding, and the number of these accesses.
     ordered: u32,
     ordered_count: u16,
 }
@@ -64,14 +68,14 @@ pub struct GpuCoherenceL1<const W: usize> {
     fault: Option<L1Fault>,
     lines: CacheArray<Place, W>,
     mshrs: Mshrs<Pending, CoreRequest<W>>,
-    /// Stores, atomics and ordered loads that wait or are outstanding.
+    /// Counts stores, atomics and ordered loads that wait or are outstanding.
     fences: Fences,
-    /// Ordered accesses outstanding of each wavefront slot.
+    /// Number of ordered accesses outstanding, for each wavefront slot.
     ordered: Vec<u16>,
 }
 
 impl<const W: usize> GpuCoherenceL1<W> {
-    /// An empty cache.
+    /// A cache without any line.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<L1Fault>) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
         GpuCoherenceL1 {
@@ -152,7 +156,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
         Outcome::Done
     }
 
-    /// Reserves a place for what a read will bring, or says what stands in its way.
+    /// Reserves a place for the answer of a read. Returns the obstacle if there is one.
     fn reserve(&mut self, line: LineAddr) -> Option<Outcome> {
         let slot = match self.lines.find(line) {
             Some(slot) => slot,
@@ -180,7 +184,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
         true
     }
 
-    /// Serves the accesses that wait for a line, until one has to wait on.
+    /// Serves the accesses that wait for a line, until one has to keep waiting.
     fn proceed(&mut self, register: Register, out: &mut Outbox<W>) {
         while let Some(request) = self.mshrs.first_target(register).copied() {
             let is_weak = request.order == Order::Weak;
@@ -200,7 +204,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
         }
     }
 
-    /// The access that has waited longest no longer waits.
+    /// Removes the access that has waited longest.
     fn leave(&mut self, register: Register) {
         self.mshrs.pop_target(register);
         let pending = self.mshrs.payload_mut(register);
@@ -242,7 +246,8 @@ impl<const W: usize> GpuCoherenceL1<W> {
         true
     }
 
-    /// An atomic, or another access with an order: it is performed at the shared cache. Those of different wavefronts need not keep their order.
+    /// Performs an atomic or another access with an order at the shared cache. Accesses of different wavefronts need
+    /// not keep their order.
     fn order(&mut self, register: Register, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let overtakes = self.faulty(L1Fault::OvertakenWrite);
         let words = words_of(request.mask);
@@ -260,7 +265,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
         true
     }
 
-    /// Words that the shared cache is about to change, or has changed, are no longer valid.
+    /// Invalidates words that the shared cache has changed or is about to change.
     fn downgrade(&mut self, line: LineAddr, words: u32) {
         let Some(slot) = self.lines.find(line).filter(|_| !self.faulty(L1Fault::StaleAtomic)) else { return };
         self.lines.meta_mut(slot).valid &= !words;
@@ -273,7 +278,8 @@ impl<const W: usize> GpuCoherenceL1<W> {
         }
     }
 
-    /// The place of a line, taken from another line if need be, unless reads have reserved all that there are.
+    /// The place of a line. It is taken from another line if necessary. There is none if reads have reserved all places
+    /// of the set.
     fn place(&mut self, line: LineAddr) -> Option<Slot> {
         if let Some(slot) = self.lines.find(line) {
             return Some(slot);
@@ -296,14 +302,14 @@ impl<const W: usize> GpuCoherenceL1<W> {
         }
     }
 
-    /// A write or an ordered access is performed.
+    /// Notes that a write or an ordered access is performed.
     fn acknowledged(&mut self, wave: u16, out: &mut Outbox<W>) {
         if self.fences.acknowledged(wave, out) {
             self.acquire();
         }
     }
 
-    /// Invalidates every word, and marks the reads that are on their way.
+    /// Invalidates every word, and marks the reads that are on their way as stale.
     fn acquire(&mut self) {
         if self.faulty(L1Fault::KeptCopies) {
             return;
@@ -317,7 +323,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
         });
     }
 
-    /// A line has come.
+    /// Takes a line that a read brings.
     fn filled(&mut self, register: Register, message: &Message<W>, out: &mut Outbox<W>) {
         let pending = *self.mshrs.payload(register);
         let keeps = !pending.stale || self.faulty(L1Fault::KeptRead);

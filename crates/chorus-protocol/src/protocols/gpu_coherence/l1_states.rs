@@ -1,5 +1,5 @@
-//! The states and events of the GPU coherence cache. Words are I or V (Spandex paper, section III-A); a line is called by what its words are and by what is
-//! outstanding for it.
+//! The states and events of the GPU coherence cache. Words are I or V (Spandex paper, section III-A). The state of a
+//! line names the state of its words and the accesses that are outstanding for it.
 
 use crate::access::CoreRequest;
 use crate::address::Role;
@@ -7,7 +7,7 @@ use crate::controller::{StateClass, StateSpec, Vocabulary};
 use crate::message::{MsgKind, by_kind};
 use crate::protocols::spandex::messages::{RSP_V, RSP_WT, RSP_WT_DATA, local};
 
-/// State of a line.
+/// The state of a line in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -20,7 +20,7 @@ pub enum State {
     VW,
 }
 
-/// What happens to a line.
+/// An event of a line in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Load,
@@ -32,23 +32,23 @@ pub enum Event {
     RspV,
     RspWt,
     RspWtData,
-    /// A message that this cache is never sent; every state has a hole for it.
+    /// A message that this cache is never sent. Every state has a hole for it.
     Foreign,
 }
 
 const KINDS: [(MsgKind, Event); 3] =
     [(local(RSP_V), Event::RspV), (local(RSP_WT), Event::RspWt), (local(RSP_WT_DATA), Event::RspWtData)];
 
-/// The event of every kind of message.
+/// A table of the events of all kinds of messages.
 const EVENTS: [Event; 256] = by_kind(Event::Foreign, &KINDS);
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         EVENTS[usize::from(kind.0)]
     }
 
-    /// The event that an operation is, if it concerns a line.
+    /// The event of an operation, if it concerns a line.
     pub fn of_operation<const W: usize>(request: &CoreRequest<W>) -> Option<Event> {
         let events = [Event::Load, Event::OrderedLoad, Event::Store, Event::OrderedStore, Event::Atomic];
         request.which_access(events)

@@ -1,6 +1,7 @@
 //! GPU coherence (Spandex paper, section II-B): self-invalidation, and stores that write through.
 //!
-//! Reads ask for whole lines, writes and atomics for the words that they concern; atomics are performed at the shared cache. Words are Invalid or Valid.
+//! Reads ask for whole lines. Writes and atomics ask for the words that they access. Atomics are performed at the
+//! shared cache. Words are Invalid or Valid.
 
 pub mod faults;
 pub mod l1;

@@ -1,4 +1,5 @@
-//! A GPU coherence cache behind its unit, step by step, with the rest of the machine played by hand.
+//! Tests of a GPU coherence cache behind its translation unit, step by step. The test takes the part of the rest of the
+//! machine.
 
 use crate::access::Order;
 use crate::controller::Outcome;

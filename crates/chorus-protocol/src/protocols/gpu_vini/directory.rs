@@ -1,12 +1,12 @@
-//! The directory beside a shared bank: a set-associative array of tags and sharers, as large as its parameters say (TC paper,
-//! sections 4.3 and 8.5).
+//! The directory beside a shared bank: a set-associative array of tags and sharers, whose size is set by parameters (TC
+//! paper, sections 4.3 and 8.5).
 
 use crate::cache::{CacheArray, Geometry, Replacement};
 use crate::parameter::ParameterSpec;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
-/// The parameters of the directory. Explorations have one entry, so that two lines already drive each other out.
+/// The parameters of the directory. Explorations have one entry, so that two lines already replace each other.
 pub static PARAMETERS: [ParameterSpec; 2] = [
     ParameterSpec {
         key: "directory.ratio",
@@ -31,16 +31,16 @@ pub static PARAMETERS: [ParameterSpec; 2] = [
 const RATIO: usize = 0;
 const WAYS: usize = 1;
 
-/// What the directory records of a line.
+/// The directory's record of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// The private caches that may hold the line.
     pub sharers: Sharers,
-    /// A read or write of the line is under way, so the entry keeps its place.
+    /// Whether a read or write of the line is under way. Then the entry keeps its place.
     pub busy: bool,
 }
 
-/// The entries of one bank.
+/// The directory entries of one bank.
 pub type Directory = CacheArray<Entry, 0>;
 
 /// An empty directory for one bank.
@@ -48,7 +48,8 @@ pub fn directory(config: &BuildConfig) -> Directory {
     CacheArray::new(geometry(config))
 }
 
-/// As many sets as hold the bank's share of the entries, the last one rounded up; at least one.
+/// The geometry of a bank's directory. It has as many sets as the bank's share of the entries needs, rounded up, and at
+/// least one.
 fn geometry(config: &BuildConfig) -> Geometry {
     let (ratio, ways) = (config.parameters.get(RATIO), config.parameters.get(WAYS).max(1));
     let blocks = u64::from(config.topology.l1s) * u64::from(config.l1.sets) * u64::from(config.l1.ways);

@@ -1,8 +1,9 @@
 //! The shared bank of GPU-VIni: a non-inclusive L2 and a directory, managed by one controller.
 //!
-//! A miss takes a place in the L2 and, if it reads, a directory entry. The entry that has to go for it is recalled in a miss register
-//! of its own, so its place is free at once and its data, if there, stays. A read miss that finds no register for that, or no entry
-//! of the set that can go, tries again when its data has come; if there is still none, the data is sent and recalled right behind.
+//! A miss takes a place in the L2 and, if it reads, a directory entry. An entry that has to make room is recalled in a
+//! miss register of its own. So its place is free at once, and its data stays in the L2 if it is there. A read miss may
+//! find no register for the recall, or no entry of the set that can leave. Then it tries again when its data has come.
+//! If it still finds none, the data is sent and recalled right behind.
 
 use crate::address::{AgentId, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
@@ -19,7 +20,7 @@ use crate::sharers::Sharers;
 use super::directory::{Directory, Entry, directory};
 use super::states::{Event, State, VOCABULARY, unspecified};
 
-/// A mistake to build in.
+/// A mistake that can be built into the bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L2Fault {
     /// A write neither invalidates nor awaits the last sharer.
@@ -48,33 +49,33 @@ pub enum L2Fault {
     HastyRecall,
     /// A dirty line leaves without being written back.
     LostWriteBack,
-    /// A write is performed wrongly.
+    /// A write is performed in a wrong way.
     Write(WriteFault),
 }
 
-/// A place in the L2.
+/// The metadata of a place in the L2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Line {
-    /// Memory has answered.
+    /// Whether memory has answered.
     present: bool,
-    /// The line is fetched or is going to be written, so it keeps its place.
+    /// Whether the line is being fetched or is about to be written. Then it keeps its place.
     busy: bool,
     dirty: bool,
 }
 
-/// What a line in a transient state waits for.
+/// The reason for which a line in a transient state waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting<const W: usize> {
-    /// I_S, C_S: memory, for the merged readers.
+    /// I_S, C_S: the merged readers wait for memory.
     Read,
-    /// I_M, C_D: memory, for this write or atomic; S_M, S_A: these sharers' acknowledgements; C_M, C_A: both. None if it is
-    /// performed already.
+    /// A write or atomic waits. I_M, C_D: for memory; S_M, S_A: for the acknowledgements of these sharers; C_M, C_A:
+    /// for both. The message is `None` if the write has been performed already.
     Write(Sharers, Option<Message<W>>),
-    /// S_V, C_I: these sharers' acknowledgements.
+    /// S_V, C_I: a recall waits for the acknowledgements of these sharers.
     Recall(Sharers),
 }
 
-/// Where a line is, and its state.
+/// The state of a line, and the places of its data, its directory entry and its register.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     state: State,
@@ -95,7 +96,7 @@ pub struct GpuViniL2<const W: usize> {
 }
 
 impl<const W: usize> GpuViniL2<W> {
-    /// An empty bank.
+    /// An empty bank with an empty directory.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
         GpuViniL2 {
             me: config.topology.l2(index),
@@ -198,7 +199,7 @@ impl<const W: usize> GpuViniL2<W> {
         Ok(Outcome::Done)
     }
 
-    /// A request for a line that the L2 does not hold.
+    /// Starts a miss for a line that the L2 does not hold.
     fn miss(&mut self, event: Event, message: &Message<W>, entry: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -222,7 +223,8 @@ impl<const W: usize> GpuViniL2<W> {
         Outcome::Done
     }
 
-    /// A read takes its directory entry before its data, so that a recall for the entry's place overlaps with memory.
+    /// Starts a read miss. It takes its directory entry before its data comes, so that a recall for the entry's place
+    /// overlaps with the access to memory.
     fn read_miss(&mut self, message: &Message<W>, entry: Option<Slot>, out: &mut Outbox<W>) {
         let register = self.mshrs.insert(message.line, Waiting::Read);
         self.mshrs.push_target(register, Reader::of(message));
@@ -238,7 +240,8 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// A write invalidates the other copies while memory is asked. It needs no directory entry: it leaves no copy behind.
+    /// Starts a write miss. It invalidates the other copies while memory is asked. It needs no directory entry, since
+    /// it leaves no copy behind.
     fn write_miss(&mut self, message: &Message<W>, entry: Option<Slot>, out: &mut Outbox<W>) {
         let blind = self.faulty(L2Fault::BlindMiss);
         let others = if blind { Sharers::NONE } else { self.others(entry, message.src) };
@@ -246,7 +249,7 @@ impl<const W: usize> GpuViniL2<W> {
         self.mshrs.insert(message.line, Waiting::Write(others, Some(*message)));
     }
 
-    /// A read of a line that has no directory entry yet.
+    /// Reads a line that has no directory entry yet.
     fn read_unrecorded(&mut self, message: &Message<W>, data: Slot, out: &mut Outbox<W>) -> Outcome {
         let mut sharers = Sharers::NONE;
         sharers.insert(message.src);
@@ -267,7 +270,8 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// Gives a line a directory entry, recalling the one used longest ago if the set is full. Whether that was possible.
+    /// Gives a line a directory entry. If the set is full, the entry used longest ago is recalled. Returns whether this
+    /// was possible.
     fn enter(&mut self, line: LineAddr, entry: Entry, out: &mut Outbox<W>) -> bool {
         let slot = match self.directory.room_for(line, |entry| !entry.busy) {
             Room::Busy => return false,
@@ -284,7 +288,8 @@ impl<const W: usize> GpuViniL2<W> {
         true
     }
 
-    /// Takes an entry out of the directory. One that records sharers needs a miss register for their recall; whether there was one.
+    /// Takes an entry out of the directory. An entry that records sharers needs a miss register for their recall.
+    /// Returns whether there was one.
     fn drop_entry(&mut self, line: LineAddr, entry: Slot, out: &mut Outbox<W>) -> bool {
         let sharers = self.directory.meta(entry).sharers;
         if !sharers.is_empty() && self.mshrs.is_full() {
@@ -311,8 +316,9 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// Invalidates `others`, and leaves in the directory who has a copy after the write: the writer, if it had one, since its copy
-    /// holds the same data; after an atomic nobody, since the private cache dropped its copy when it sent the atomic.
+    /// Invalidates `others`, and updates the directory to those that have a copy after the write. The writer keeps its
+    /// copy if it had one, since the copy holds the same data. After an atomic nobody has a copy, since the private
+    /// cache dropped its copy when it sent the atomic.
     fn withdraw(&mut self, entry: Option<Slot>, others: Sharers, message: &Message<W>, out: &mut Outbox<W>) {
         send_to_all(INV, others, message.line, self.me, out);
         let keeps = message.atomic.is_none() && !self.faulty(L2Fault::ForgottenWriter);
@@ -322,7 +328,8 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// A write or atomic of a line that the L2 holds: at once if nobody else has a copy, else behind the invalidations.
+    /// Takes a write or atomic for a line that the L2 holds. It is performed at once if nobody else has a copy,
+    /// otherwise after the invalidations.
     fn write(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
         let others = self.others(entry, message.src);
         if !others.is_empty() && self.mshrs.is_full() {
@@ -347,7 +354,7 @@ impl<const W: usize> GpuViniL2<W> {
         Outcome::Done
     }
 
-    /// Whether a line and its entry must keep their places.
+    /// Sets whether a line and its entry must keep their places.
     fn set_busy(&mut self, data: Slot, entry: Option<Slot>, busy: bool) {
         self.lines.meta_mut(data).busy = busy;
         if let Some(entry) = entry {
@@ -355,7 +362,8 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// A sharer has dropped its copy for a write. With the last one the write is performed, if its data is here.
+    /// Notes that a sharer has dropped its copy for a write. After the last one the write is performed, if its data is
+    /// here.
     fn invalidated(
         &mut self,
         sharer: AgentId,
@@ -381,7 +389,7 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// A sharer has dropped its copy for a recall.
+    /// Notes that a sharer has dropped its copy for a recall.
     fn recalled(&mut self, sharer: AgentId, register: Register) {
         let hasty = self.faulty(L2Fault::HastyRecall);
         if let Waiting::Recall(awaited) = self.mshrs.payload_mut(register) {
@@ -392,7 +400,7 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// Memory has answered.
+    /// Takes a line from memory.
     fn fill(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, register: Register, out: &mut Outbox<W>) {
         self.lines.fill(data, &message.data);
         self.lines.meta_mut(data).present = true;
@@ -437,7 +445,7 @@ impl<const W: usize> GpuViniL2<W> {
         }
     }
 
-    /// Writes a line that nobody else has a copy of, and answers.
+    /// Performs a write of a line of which nobody else has a copy, and answers it.
     fn perform(&mut self, message: &Message<W>, data: Slot, entry: Option<Slot>, out: &mut Outbox<W>) {
         self.set_busy(data, entry, false);
         self.lines.meta_mut(data).dirty = true;
@@ -445,8 +453,8 @@ impl<const W: usize> GpuViniL2<W> {
         out.send(perform_with(fault, message, self.lines.data_mut(data)));
     }
 
-    /// Takes a line's data out of the L2, or, of a line without data, its entry out of the directory. An entry that records nobody
-    /// leaves with its data.
+    /// Takes a line's data out of the L2. If the line has no data here, its entry is taken out of the directory. An
+    /// entry that records nobody leaves together with its data.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let Found { state, data, entry, .. } = self.find(line);
         match (state, data, entry) {

@@ -1,8 +1,9 @@
-//! GPU-VIni (TC paper, section 4.3): GPU-VI with a directory of its own size beside an L2 that is not inclusive.
+//! GPU-VIni (TC paper, section 4.3): GPU-VI with an L2 that is not inclusive and a separate directory, whose size is
+//! independent of the L2's.
 //!
-//! The private caches are GPU-VI's. The bank's controller manages the L2 and the directory: data leaves the L2 without a recall and
-//! its directory entry stays, an entry leaves the directory with a recall and its data stays. A write to a line with recorded copies
-//! waits for their invalidation whether its data is in the L2 or not, so writes are atomic.
+//! The private caches are GPU-VI's. The bank's controller manages the L2 and the directory. Data leaves the L2 without
+//! a recall, and its directory entry stays. An entry leaves the directory with a recall, and its data stays. A write to
+//! a line with recorded copies waits for their invalidation whether its data is in the L2 or not, so writes are atomic.
 
 mod directory;
 mod l2;
@@ -23,7 +24,7 @@ use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
 use directory::PARAMETERS;
 use l2::{GpuViniL2, L2Fault};
 
-/// What is wrong in the bank.
+/// The seeded faults of the shared bank.
 const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
     in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
@@ -46,7 +47,7 @@ const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::Write(WriteFault::WholeLine), "whole-line", "a store replaces the whole line, not only its bytes"),
 ];
 
-/// What is wrong in which controller.
+/// The seeded faults, each with its controller, name and description.
 const SEEDS: [Seed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] = followed_by(BANK_SEEDS, private_cache_seeds());
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
@@ -70,7 +71,7 @@ static DECLARATION: Declaration = Declaration {
     faults: &FAULTS,
 };
 
-/// The protocol.
+/// The protocol, to be put into a registry.
 pub struct GpuVini;
 
 impl<const W: usize> Build<W> for GpuVini {

@@ -1,15 +1,15 @@
 //! The states of a line in a shared bank of GPU-VIni, and the events that change them.
 //!
-//! A line's data and its directory entry come and go independently, so a stable state says which of the two are there: neither (I),
-//! data alone (V), both (S, or U once the entry records nobody), the entry alone (C). The paper counts 5 stable, 2 transient cache and 8
-//! transient coherent states (section 5.3, Table 1) and names none of them.
+//! A line's data and its directory entry come and go independently. So a stable state says which of the two are there:
+//! neither (I), data alone (V), both (S, or U once the entry records nobody), or the entry alone (C). The paper counts
+//! 5 stable, 2 transient cache and 8 transient coherent states (section 5.3, Table 1) and names none of them.
 
 use crate::address::{LineAddr, Role};
 use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
 use crate::message::{MsgKind, memory};
 use crate::protocols::write_through::{ATOMIC, GETS, GETX, INV_ACK, RCL_ACK};
 
-/// State of a line.
+/// The state of a line in a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     I,
@@ -30,7 +30,7 @@ pub enum State {
 }
 
 impl State {
-    /// Whether the line or its entry could leave now.
+    /// Whether the line's data or its entry could leave now.
     pub fn evictable(self) -> bool {
         match self {
             State::V | State::U | State::S | State::C | State::SV => true,
@@ -48,7 +48,7 @@ impl State {
     }
 }
 
-/// What happens to a line.
+/// An event of a line in a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     GetS,

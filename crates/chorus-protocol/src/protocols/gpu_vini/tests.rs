@@ -19,7 +19,7 @@ const Y: LineAddr = LineAddr(1);
 struct Bank(Box<dyn Controller<2>>);
 
 impl Bank {
-    /// With that many entries in its directory.
+    /// A bank with this number of entries in its directory.
     fn new(entries: u64) -> Bank {
         let mut parameters = Parameters::explored(GpuVini.parameters());
         parameters.set(1, entries);
@@ -50,7 +50,7 @@ impl Bank {
         out.messages.iter().map(name).collect()
     }
 
-    /// Delivers a message and tells what is sent.
+    /// Delivers a message and returns descriptions of the messages sent.
     fn deliver(&mut self, kind: MsgKind, line: LineAddr, src: AgentId) -> Vec<String> {
         let message = Message::control(kind, line, src, TOPOLOGY.l2(0));
         self.step(&Input::Message(&message))

@@ -1,11 +1,12 @@
-//! The seeded faults of MESI. Several are mistakes that implementations of such protocols have really had: answers to questions that cross a
-//! write-back, miss registers freed too early or never, transitions that only rare sequences need.
+//! The seeded faults of MESI. Several are mistakes that implementations of such protocols have really had: wrong
+//! answers to probes that cross a write-back, miss registers freed too early or never, and missing transitions that
+//! only rare sequences need.
 
 use crate::registry::FaultSpec;
 use crate::seed::{Seed, in_l1, in_l2, specs};
 use crate::write_tracker::FenceFault;
 
-/// A mistake to build into a private cache.
+/// A mistake that can be built into a private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L1Fault {
     /// A read miss that was invalidated still caches its refill.
@@ -20,11 +21,11 @@ pub enum L1Fault {
     IgnoredRecall,
     /// A written line leaves as if it were clean.
     LostWriteBack,
-    /// A question that crosses a write-back is answered as if there had never been a copy.
+    /// A probe that crosses a write-back is answered as if there had never been a copy.
     PutRace,
-    /// The miss register of a write-back is freed by a question that crosses it.
+    /// A probe that crosses a write-back frees the write-back's miss register.
     EarlyRelease,
-    /// The miss register of a write-back that crossed a question is never freed.
+    /// The miss register of a write-back that crossed a probe is never freed.
     LeakedRegister,
     /// An owner that has written its line says that it has not.
     SilentModification,
@@ -32,7 +33,7 @@ pub enum L1Fault {
     EarlyWrite,
     /// An atomic is performed on a shared copy.
     SharedAtomic,
-    /// A write miss is performed on what its place held before.
+    /// A write miss is performed on the old contents of its place.
     UnfilledWrite,
     /// A load reads a copy past the stores that wait for it.
     PassingLoad,
@@ -48,18 +49,18 @@ pub enum L1Fault {
     CleanGrant,
     /// A translation unit that only looks at a line takes its ownership away.
     PeekedAway,
-    /// Fences wait for something else.
+    /// Fences wait for the wrong condition.
     Fence(FenceFault),
 }
 
-/// A mistake to build into a shared bank.
+/// A mistake that can be built into a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L2Fault {
     /// A writer's request neither invalidates nor awaits the last sharer.
     LostInvalidation,
     /// A writer gets its permission before the invalidations are acknowledged.
     EarlyGrant,
-    /// A request awaits an answer of its own sender too, if that has a copy.
+    /// A request also awaits an answer of its own sender, if the sender has a copy.
     Miscount,
     /// A reader is served while a writer's request waits for acknowledgements.
     ReadInTransit,
@@ -71,15 +72,15 @@ pub enum L2Fault {
     LostRecallData,
     /// The data of a write-back that crosses a recall is dropped.
     CrossedRecall,
-    /// The data of an owner is taken for what the bank holds already.
+    /// The data of an owner is dropped, as if the bank held it already.
     StaleForward,
     /// An upgrade is granted without data although the copy was invalidated meanwhile.
     StaleUpgrade,
-    /// A line may be asked for again before its new owner has reported.
+    /// A line may be requested again before its new owner has reported.
     OpenGrant,
-    /// A write-back that crosses a question ends the wait for the answer.
+    /// A write-back that crosses a probe ends the wait for the answer.
     CrossedWriteBack,
-    /// A write-back that crosses a question is not acknowledged.
+    /// A write-back that crosses a probe is not acknowledged.
     LostWbAck,
     /// A write-back does not wait for the report of its sender.
     EarlyPut,
@@ -87,7 +88,7 @@ pub enum L2Fault {
     EmptyPut,
 }
 
-/// What is wrong in which controller.
+/// The seeded faults, each with its controller, name and description.
 pub const SEEDS: [Seed<L1Fault, L2Fault>; 36] = [
     in_l2(
         L2Fault::LostInvalidation,
@@ -163,5 +164,5 @@ pub const SEEDS: [Seed<L1Fault, L2Fault>; 36] = [
     ),
 ];
 
-/// What the protocol declares.
+/// The descriptions of all seeded faults, as the protocol declares them.
 pub static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);

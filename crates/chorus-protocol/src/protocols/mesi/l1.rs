@@ -1,10 +1,11 @@
-//! The private cache of MESI: write-back, write-allocate, with loads, stores and atomics all performed in it.
+//! The private cache of MESI: write-back and write-allocate. Loads, stores and atomics are all performed in it.
 //!
-//! Whatever a line's pending request cannot serve yet waits behind it in the order issued, stores with their data. Messages are never
-//! made to wait, so the cache answers the L2 whatever it waits for itself.
+//! Accesses that cannot be served before a line's pending request is answered wait behind it in the order issued,
+//! stores with their data. Messages never have to wait, so the cache answers the L2 whatever it waits for itself.
 //!
-//! Behind a translation unit of Spandex (Spandex paper, section III-D) the unit stands for the L2. There an only copy counts as written from the beginning: the
-//! last-level cache keeps the owner's name where the data was, so whoever owns a line must give it back with its data.
+//! Behind a translation unit of Spandex (Spandex paper, section III-D) the unit takes the place of the L2. There an
+//! only copy counts as written from the beginning. The last-level cache keeps the owner's name in place of the data, so
+//! an owner has to give a line back with its data.
 
 use crate::access::{CoreOp, CoreRequest};
 use crate::address::{AgentId, LineAddr, Topology};
@@ -24,18 +25,18 @@ use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::write_tracker::WriteTracker;
 
-/// What a miss register is for.
+/// The use of a miss register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pending {
-    /// IS, IM, SM, IS_I, IM_I: the accesses merged as targets. The line has its place.
+    /// IS, IM, SM, IS_I, IM_I: a miss, with the merged accesses as targets. The line has its place.
     Miss,
-    /// M_I: the line has left its place to another already.
+    /// M_I: a write-back. The line has already left its place to another line.
     WriteBack,
-    /// SINK_WB_ACK: likewise.
+    /// SINK_WB_ACK: a write-back that crossed a probe. The line has already left its place to another line.
     AnsweredWriteBack,
 }
 
-/// How a copy is given up.
+/// The answers with which a copy is given up.
 struct Surrender {
     /// The answer of a cache whose copy was never written, or that has none.
     ack: MsgKind,
@@ -48,7 +49,7 @@ struct Surrender {
 const TO_A_WRITER: Surrender = Surrender { ack: INV_ACK, data: INV_DATA, ignored: L1Fault::IgnoredInvalidation };
 const TO_THE_L2: Surrender = Surrender { ack: RCL_ACK, data: RCL_DATA, ignored: L1Fault::IgnoredRecall };
 
-/// A private cache of MESI.
+/// A private cache of the MESI protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MesiL1<const W: usize> {
     me: AgentId,
@@ -63,7 +64,7 @@ pub struct MesiL1<const W: usize> {
 }
 
 impl<const W: usize> MesiL1<W> {
-    /// An empty cache.
+    /// A cache without any line.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<L1Fault>) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
         let me = config.topology.l1(index);
@@ -113,7 +114,7 @@ impl<const W: usize> MesiL1<W> {
         self.fault == Some(fault)
     }
 
-    /// A message without data to whoever serves this cache's requests for the line.
+    /// A message without data to the agent that serves this cache's requests for the line.
     fn message(&self, kind: MsgKind, line: LineAddr) -> Message<W> {
         Message::control(kind, line, self.me, self.topology.upstream(self.me, line))
     }
@@ -153,14 +154,15 @@ impl<const W: usize> MesiL1<W> {
             (State::IS | State::IM | State::SM, _) => self.join(request),
             (State::IsI, _) if !writes && self.faulty(L1Fault::LateMerge) => self.join(request),
             (State::I, _) => self.miss(request, if writes { (State::IM, GETX) } else { (State::IS, GETS) }, out),
-            // The data on its way to IS_I or IM_I is older than what this access may see; a line given up must be gone before it is asked for.
+            // The data on its way to IS_I or IM_I is older than this access may see. A line that is given up must be
+            // gone before it is requested again.
             (State::IsI | State::ImI | State::MI | State::SinkWbAck, _) | (State::S | State::E | State::M, None) => {
                 Outcome::Stall
             }
         }
     }
 
-    /// Whether a fault lets a write pass without permission.
+    /// Whether the seeded fault lets a write pass without permission.
     fn slips(&self, request: &CoreRequest<W>) -> bool {
         match self.fault {
             Some(L1Fault::EarlyWrite) => request.op == CoreOp::Store,
@@ -198,7 +200,7 @@ impl<const W: usize> MesiL1<W> {
         Outcome::Done
     }
 
-    /// Lets an access wait behind its line's pending request.
+    /// Lets an access wait behind the pending request of its line.
     fn join(&mut self, request: &CoreRequest<W>) -> Outcome {
         if let Some(register) = self.mshrs.find(request.line) {
             self.enqueue(register, request);
@@ -266,7 +268,7 @@ impl<const W: usize> MesiL1<W> {
         }
     }
 
-    /// A shared copy has come.
+    /// Takes a shared copy that has come.
     fn data(&mut self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let (slot, register) = (slot?, self.mshrs.find(message.line)?);
         let keeps = match state {
@@ -307,8 +309,8 @@ impl<const W: usize> MesiL1<W> {
         Some(())
     }
 
-    /// The only copy has come, or a shared copy has become it. The L2 holds everybody off until that is reported, so an invalidation
-    /// that came before (IS_I) was for an earlier copy.
+    /// Takes the only copy, or notes that a shared copy has become it. The L2 holds all other caches off until this is
+    /// reported. So an invalidation that came before (IS_I) was for an earlier copy.
     fn granted(
         &mut self,
         event: Event,
@@ -356,7 +358,7 @@ impl<const W: usize> MesiL1<W> {
         }
     }
 
-    /// Gives up a copy. Where there is none, it was dropped silently or has been written back, and the L2 waits for the
+    /// Gives up a copy. If there is none, it was dropped silently or has been written back. The L2 waits for the
     /// acknowledgement all the same.
     fn invalidate(
         &mut self,
@@ -367,7 +369,7 @@ impl<const W: usize> MesiL1<W> {
         out: &mut Outbox<W>,
     ) -> Option<()> {
         let mut answer = self.message(surrender.ack, line);
-        // A translation unit recalls a line that it has given away before it came.
+        // A translation unit recalls a line that it gave away before the line arrived here.
         let given_away = surrender.ack == RCL_ACK && self.topology.tu_of(self.me).is_some();
         match (state, slot) {
             (State::IM | State::SM, Some(slot)) if given_away => {
@@ -416,7 +418,8 @@ impl<const W: usize> MesiL1<W> {
         Some(())
     }
 
-    /// Shows a translation unit what the line holds, if this cache owns it. Nothing is outstanding for a line that the unit asks about.
+    /// Shows the contents of a line to a translation unit, if this cache owns the line. Nothing is outstanding for a
+    /// line that the unit asks about.
     fn show(&mut self, state: State, slot: Option<Slot>, line: LineAddr, out: &mut Outbox<W>) -> Option<()> {
         let mut answer = self.message(PEEK_MISS, line);
         match (state, slot) {
@@ -438,7 +441,8 @@ impl<const W: usize> MesiL1<W> {
         Some(())
     }
 
-    /// M_I becomes SINK_WB_ACK; gives the answer. `absent` would be that of a cache without a copy.
+    /// Turns M_I into SINK_WB_ACK and returns the answer to the probe. `absent` is the answer of a cache without a
+    /// copy.
     fn refer_to_write_back(&mut self, line: LineAddr, absent: MsgKind) -> Option<MsgKind> {
         let register = self.mshrs.find(line)?;
         match self.fault {
@@ -449,7 +453,7 @@ impl<const W: usize> MesiL1<W> {
         Some(WB_PENDING)
     }
 
-    /// Takes a line out: a shared copy silently, the only one with a write-back that is acknowledged.
+    /// Takes a line out. A shared copy leaves silently. An only copy leaves with a write-back, which is acknowledged.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
             (State::S, Some(slot)) => self.lines.remove(slot),

@@ -1,4 +1,5 @@
-//! The states and events of MESI's private cache, with the names of gem5's two-level MESI protocol, which the TC paper uses (section 7).
+//! The states and events of MESI's private cache. They have the names of gem5's two-level MESI protocol, which the TC
+//! paper uses (section 7).
 
 use crate::address::{LineAddr, Role};
 use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
@@ -6,7 +7,7 @@ use crate::message::MsgKind;
 use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, RCL, UPGRADE_ACK, WB_ACK};
 use crate::protocols::spandex::messages::PEEK;
 
-/// State of a line.
+/// The state of a line in a private cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -20,7 +21,7 @@ pub enum State {
     IsI,
     MI,
     SinkWbAck,
-    /// Only behind a translation unit of Spandex.
+    /// This state is only reached behind a translation unit of Spandex.
     ImI,
 }
 
@@ -36,7 +37,7 @@ impl State {
     }
 }
 
-/// What happens to a line.
+/// An event of a line in a private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Load,
@@ -51,14 +52,14 @@ pub enum Event {
     Inv,
     FwdGetS,
     Rcl,
-    /// Only from a translation unit of Spandex.
+    /// This event only comes from a translation unit of Spandex.
     Peek,
-    /// A message that no L1 is ever sent; every state has a hole for it.
+    /// A message that no L1 is ever sent. Every state has a hole for it.
     Foreign,
 }
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         match kind {
             DATA => Event::Data,

@@ -1,9 +1,10 @@
-//! The shared bank of MESI: inclusive, with the sharers or the owner of each line in its tags. It is a bank of the L2, whose clients are private caches, or of an L3,
-//! whose clients are CPU cores and the banks of an L2.
+//! The shared bank of MESI. It is inclusive and keeps the sharers or the owner of each line in its tags. It is a bank
+//! of the L2, whose clients are private caches, or of an L3, whose clients are CPU cores and the banks of an L2.
 //!
-//! A line that other caches must be asked about is blocked: requests for it stay in the pool of those that wait, and the bank serves
-//! others. What it has asked is always answered, even by a cache that has written the line back meanwhile: the bank takes the answer and
-//! the write-back in any order (MT_IIB, MT_IB, MT_SB), so no question is ever on its way to a cache that the bank has finished with.
+//! A line is blocked while other caches are probed for it. Requests for it wait in the pool of waiting requests, and
+//! the bank serves others. A probe is always answered, even by a cache that has written the line back meanwhile. The
+//! bank takes the answer and the write-back in any order (MT_IIB, MT_IB, MT_SB), so no probe is ever on its way to a
+//! cache that the bank has finished with.
 
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Geometry, Room, Slot};
@@ -21,14 +22,14 @@ use crate::sharers::Sharers;
 struct Line {
     state: State,
     dirty: bool,
-    /// The caches that may hold a copy; the owner alone where there is one.
+    /// The caches that may hold a copy. If there is an owner, it is the only one.
     sharers: Sharers,
 }
 
-/// What a request gets.
+/// The copy or permission that a request gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Grant {
-    /// A shared copy.
+    /// A shared copy of the line.
     Shared,
     /// The only copy, for a load.
     Exclusive,
@@ -38,32 +39,34 @@ enum Grant {
     Upgrade,
 }
 
-/// What a cache answers that was asked about a line.
+/// The answer of a cache to a probe or a recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
-    /// The bank holds the same data.
+    /// The cache's data was the same as the bank's.
     Ack,
-    /// This is the data.
+    /// The answer carries the cache's data.
     Data,
-    /// The write-back holds the data.
+    /// The cache's write-back carries the data.
     WbPending,
 }
 
-/// What a line in a transient state waits for. MT_MB has no register: the sharers say whose report it waits for.
+/// The reason for which a line in a transient state waits. MT_MB has no register, since the sharers already name the
+/// cache whose report it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting<const W: usize> {
-    /// ISS, IS, IM: memory, for the caches merged as targets.
+    /// ISS, IS, IM: the line waits for memory. The caches that want it are merged as targets.
     Fetch,
-    /// SS_MB, MT_IIB, MT_IB, MT_SB: that many answers, for this request.
+    /// SS_MB, MT_IIB, MT_IB, MT_SB: the line waits for this number of answers, for this request.
     Probe { answers: u16, requester: AgentId, grant: Grant },
-    /// I_I, S_I, MT_I, MCT_I, MT_IB: that many answers, for the line to be gone. It has left its place to another already.
+    /// I_I, S_I, MT_I, MCT_I, MT_IB: the line waits for this number of answers, after which it is gone. It has already
+    /// left its place to another line.
     Recall { answers: u16, line: Line, data: LineData<W> },
 }
 
-/// A shared bank of MESI.
+/// A shared bank of the MESI protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MesiL2<const W: usize> {
-    /// L2 or L3.
+    /// The cache level of the bank: L2 or L3.
     role: Role,
     me: AgentId,
     memory: AgentId,
@@ -85,7 +88,8 @@ impl<const W: usize> MesiL2<W> {
         )
     }
 
-    /// An empty bank of the L3, which CPU cores and the banks of the L2 share. All of them must be among the [`Sharers::CAPACITY`] first agents.
+    /// An empty bank of the L3, which CPU cores and the banks of the L2 share. All of them must be among the first
+    /// [`Sharers::CAPACITY`] agents.
     pub fn l3(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
         let topology = config.topology;
         MesiL2::new(
@@ -237,7 +241,7 @@ impl<const W: usize> MesiL2<W> {
         Some(Outcome::Done)
     }
 
-    /// Gives a requester what nothing stands in the way of any more.
+    /// Grants a request once nothing stands in its way any more.
     fn grant(&mut self, slot: Slot, line: LineAddr, requester: AgentId, grant: Grant, out: &mut Outbox<W>) {
         self.lines.touch(slot);
         let Line { state, sharers, .. } = self.lines.meta_mut(slot);
@@ -263,7 +267,7 @@ impl<const W: usize> MesiL2<W> {
         out.send(answer);
     }
 
-    /// Asks the other caches that may hold a line, if there are any, before a request is granted.
+    /// Probes the other caches that may hold a line. If there are none, the request is granted at once.
     fn probe(&mut self, slot: Slot, message: &Message<W>, grant: Grant, out: &mut Outbox<W>) -> Outcome {
         let Line { state, sharers, .. } = *self.lines.meta(slot);
         let mut others = sharers.without(message.src);
@@ -293,7 +297,7 @@ impl<const W: usize> MesiL2<W> {
         }
     }
 
-    /// A cache has answered what was asked for a request.
+    /// Takes a cache's answer to a probe.
     fn probed(
         &mut self,
         answer: Answer,
@@ -320,7 +324,7 @@ impl<const W: usize> MesiL2<W> {
         Some(Outcome::Done)
     }
 
-    /// Takes over what a message from the owner says of a resident line.
+    /// Takes over the data, if any, that the owner's message carries for a resident line.
     fn take_data(&mut self, slot: Slot, message: &Message<W>) {
         if self.faulty(L2Fault::EmptyPut) && message.kind == PUTX_CLEAN {
             self.lines.fill(slot, &message.data);
@@ -332,7 +336,7 @@ impl<const W: usize> MesiL2<W> {
         self.lines.meta_mut(slot).dirty = true;
     }
 
-    /// Counts an answer for a line; its register, if that was the last.
+    /// Counts an answer for a line. Returns the line's register if this was the last answer.
     fn answered(&mut self, line: LineAddr) -> Option<Register> {
         let register = self.mshrs.find(line)?;
         match self.mshrs.payload_mut(register) {
@@ -344,7 +348,7 @@ impl<const W: usize> MesiL2<W> {
         }
     }
 
-    /// Grants the request that a line was blocked for.
+    /// Grants the request for which a line was blocked.
     fn grant_waiting(&mut self, slot: Slot, line: LineAddr, register: Register, out: &mut Outbox<W>) {
         if let Waiting::Probe { requester, grant, .. } = *self.mshrs.payload(register) {
             self.mshrs.release(register);
@@ -352,10 +356,10 @@ impl<const W: usize> MesiL2<W> {
         }
     }
 
-    /// The new owner has reported.
+    /// Takes the report of a new owner.
     fn unblock(&mut self, state: State, slot: Option<Slot>) -> Option<Outcome> {
         match state {
-            // Whatever has become of the line by now, the report is for nobody.
+            // With this fault the report may come in any of these states, and nobody waits for it.
             State::NP | State::SS | State::M | State::MT | State::II | State::SI | State::MtI | State::MctI
                 if self.faulty(L2Fault::OpenGrant) =>
             {
@@ -371,8 +375,9 @@ impl<const W: usize> MesiL2<W> {
         }
     }
 
-    /// The owner gives its line up. It may do so before its report that the line has come (MT_MB), before it is asked about the line
-    /// (MT_IIB, MT_I, MCT_I: its answer is still to come, and then it is a cache without a copy), or after (MT_IB).
+    /// Takes a line that its owner gives up. The owner may do so before it reports that the line has come (MT_MB), or
+    /// after it has answered a probe (MT_IB). It may also do so before a probe reaches it (MT_IIB, MT_I, MCT_I). Then
+    /// its answer is still to come, and is that of a cache without a copy.
     fn put(&mut self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         match (state, slot) {
             (State::MtMb, Some(slot)) if self.faulty(L2Fault::EarlyPut) => {
@@ -415,7 +420,7 @@ impl<const W: usize> MesiL2<W> {
         Some(Outcome::Done)
     }
 
-    /// A cache has answered a recall.
+    /// Takes a cache's answer to a recall.
     fn recalled(&mut self, answer: Answer, state: State, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let register = self.mshrs.find(message.line)?;
         let Waiting::Recall { answers, line, data } = self.mshrs.payload_mut(register) else { return None };
@@ -440,7 +445,7 @@ impl<const W: usize> MesiL2<W> {
         Some(Outcome::Done)
     }
 
-    /// Nobody has a recalled line any more.
+    /// Drops a recalled line of which no cache has a copy any more.
     fn drop_recalled(&mut self, line: LineAddr, register: Register, out: &mut Outbox<W>) {
         if let Waiting::Recall { line: Line { dirty: true, .. }, data, .. } = self.mshrs.payload(register) {
             out.send(self.write_back(line, data));
@@ -452,7 +457,8 @@ impl<const W: usize> MesiL2<W> {
         Message { mask: ByteMask::full::<W>(), data: *data, ..Message::control(memory::WB, line, self.me, self.memory) }
     }
 
-    /// Takes a line out. One with private copies leaves its place at once, and waits in a miss register until they are gone.
+    /// Takes a line out. A line with private copies leaves its place at once, and waits in a miss register until the
+    /// copies are gone.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(line);
         let (leaving, slot) = match (state, slot) {
@@ -502,7 +508,7 @@ impl<const W: usize> Controller<W> for MesiL2<W> {
         }
     }
 
-    /// Of a line that a private cache owns, the bank's data may be old, and the owner's counts.
+    /// If a private cache owns the line, the bank's data may be old. Then the owner's data counts.
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let (state, slot) = self.state(line);
         let (Line { dirty, sharers, .. }, data) = match (slot, self.mshrs.get(line)) {

@@ -1,4 +1,5 @@
-//! The states and events of MESI's shared bank, with the names of gem5's two-level MESI protocol, which the TC paper uses (section 7).
+//! The states and events of MESI's shared bank. They have the names of gem5's two-level MESI protocol, which the TC
+//! paper uses (section 7).
 
 use crate::address::Role;
 use crate::controller::{StateClass, StateSpec, Vocabulary};
@@ -8,7 +9,7 @@ use crate::protocols::mesi::messages::{
     WB_PENDING,
 };
 
-/// State of a line.
+/// The state of a line in a shared bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -51,7 +52,7 @@ impl State {
         }
     }
 
-    /// Whether the bank has the line, be its data ever so old.
+    /// Whether the bank holds the line, however old its data is.
     pub fn has_line(self) -> bool {
         match self {
             State::NP | State::Iss | State::IS | State::IM => false,
@@ -71,7 +72,7 @@ impl State {
     }
 }
 
-/// What happens to a line.
+/// An event of a line in a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     GetS,
@@ -89,12 +90,12 @@ pub enum Event {
     PutXClean,
     Evict,
     MemData,
-    /// A message that this bank is never sent; every state has a hole for it.
+    /// A message that this bank is never sent. Every state has a hole for it.
     Foreign,
 }
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         match kind {
             GETS => Event::GetS,
@@ -116,9 +117,9 @@ impl Event {
     }
 }
 
-/// The names that [`State`] and [`Event`] index, at the L2.
+/// The names that [`State`] and [`Event`] index, for a bank of the L2.
 pub static L2: Vocabulary = vocabulary(Role::L2);
-/// The same at an L3.
+/// The names that [`State`] and [`Event`] index, for a bank of an L3.
 pub static L3: Vocabulary = vocabulary(Role::L3);
 
 const fn vocabulary(role: Role) -> Vocabulary {

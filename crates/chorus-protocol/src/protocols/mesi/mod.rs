@@ -1,7 +1,9 @@
-//! MESI (TC paper, section 4.1): write-back, write-allocate private caches, and an inclusive L2 with the directory in its tags.
+//! MESI (TC paper, section 4.1): write-back, write-allocate private caches, and an inclusive L2 with the directory in
+//! its tags.
 //!
-//! The paper takes the protocol from gem5 (section 7); states carry the names of gem5's two-level MESI. Private caches are joined to the
-//! L2 only, so an owner's data reaches another cache by way of the L2. Nothing relies on the order of messages.
+//! The paper takes the protocol from gem5 (section 7), and states carry the names of gem5's two-level MESI. Private
+//! caches are connected to the L2 only, so an owner's data reaches another cache through the L2. Nothing relies on the
+//! order of messages.
 
 pub(crate) mod faults;
 pub(crate) mod l1;
@@ -40,7 +42,7 @@ static DECLARATION: Declaration = Declaration {
     faults: &FAULTS,
 };
 
-/// The protocol.
+/// The protocol, to be put into a registry.
 pub struct Mesi;
 
 impl<const W: usize> Build<W> for Mesi {

@@ -1,8 +1,11 @@
-//! How a shared bank carries out what a command processor asks for between kernels (CPElide paper, sections III-B and III-C; [`Commands`](crate::registry::Commands)).
+//! The commands that a shared bank gets from a command processor between kernels (CPElide paper, sections III-B and
+//! III-C; [`Commands`](crate::registry::Commands)).
 //!
-//! A release hands every dirty line on and keeps it as a clean copy; an acquire does so, too, and drops every line then. What goes to this bank's own memory is done when it
-//! is sent, as whoever reads that memory asks here. Where lines of another home's memory can be dirty, what is handed on has to arrive, and so have the invalidations that it causes there: that is
-//! waited for as in a release of a private cache. It is waited for even where nothing is dirty any more, as an invalidation may just have made it leave.
+//! A release hands every dirty line on and keeps it as a clean copy. An acquire does the same, and then drops every
+//! line. Lines of this bank's own memory are done when they are sent, since every reader of that memory asks here.
+//! Where lines of another home's memory can be dirty, the lines that are handed on have to arrive there, and the
+//! invalidations that they cause have to arrive, too. The bank waits for this as in a release of a private cache. It
+//! waits even if nothing is dirty any more, since an invalidation may just have made a dirty line leave.
 
 use crate::access::{CoreOp, CoreRequest, Scope};
 use crate::address::LineAddr;
@@ -15,7 +18,7 @@ use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::policy::{L2Fault, Tallies, WriteBack};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
-    /// Carries a command out. Returns whether it was one.
+    /// Carries a command out. Returns whether the request was a command.
     pub(super) fn command(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let empties = match request.op {
             CoreOp::KernelEnd => false,
@@ -41,7 +44,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         true
     }
 
-    /// The places of all lines, copies and those on their way, that a command concerns.
+    /// The places of all lines that a command concerns, whether they hold a copy or one is on its way.
     fn concerned(&self, request: &CoreRequest<W>) -> Vec<Slot> {
         if request.mask.is_empty() {
             return self.lines.slots().collect();
@@ -51,7 +54,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         (first..first + u64::from(lines)).filter_map(|line| self.lines.find(LineAddr(line))).collect()
     }
 
-    /// Hands on what the next station does not have of a line.
+    /// Hands on the bytes of a line that the next station does not have.
     fn write_back(&mut self, slot: Slot, empties: bool, out: &mut Outbox<W>) {
         if self.lines.meta(slot).dirty.is_empty() || !empties && self.faulty(L2Fault::CommandWritesNothing) {
             return;
@@ -64,7 +67,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.clean(self.lines.line(slot), slot, out);
     }
 
-    /// Drops lines, and keeps those on their way from staying.
+    /// Drops lines. Copies that are on their way will not be kept.
     fn empty(&mut self, concerned: &[Slot]) {
         for &slot in concerned {
             let pending = self.lines.meta(slot).pending;
@@ -73,7 +76,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// The homes have what commands handed on.
+    /// Completes commands, since the homes have got the lines that they handed on.
     pub(super) fn commands_done(&mut self, askers: &[Asker], out: &mut Outbox<W>) {
         askers.iter().for_each(|asker| out.complete_empty(asker.txn));
         if let Some((scope, askers)) = self.collections.take_queued(Purpose::Command) {

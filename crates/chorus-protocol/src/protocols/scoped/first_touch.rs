@@ -1,22 +1,22 @@
-//! Which lines a bank has asked for before: what tells cold misses from others (REC paper, Figure 4). It is no part of the bank's state, as it changes nothing that the
-//! bank does.
+//! The lines that a bank has requested before. They tell cold misses from other misses (REC paper, Figure 4). They are
+//! no part of the bank's state, since they do not change its behaviour.
 
 use std::hash::{Hash, Hasher};
 
 use crate::address::LineAddr;
 
-/// Bits of a line number below those that are looked up first.
+/// The number of bits of a line number below the bits that are looked up first.
 const STRETCH_SHIFT: u32 = 32;
 
-/// Lines that were asked for.
+/// The set of lines that were requested.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstTouch {
-    /// By the upper half of a line's number, a bit for each lower half.
+    /// For each upper half of a line number, a bit for each lower half.
     stretches: Vec<Vec<u64>>,
 }
 
 impl FirstTouch {
-    /// Notes that a line is asked for. Returns whether it is for the first time.
+    /// Notes that a line is requested. Returns whether it is the first time.
     pub(super) fn note(&mut self, line: LineAddr) -> bool {
         let stretch = (line.0 >> STRETCH_SHIFT) as usize;
         let within = line.0 & ((1 << STRETCH_SHIFT) - 1);

@@ -1,28 +1,28 @@
-//! What a shared bank keeps of a line.
+//! The part of a line that a shared bank keeps.
 
 use crate::access::Txn;
 use crate::address::AgentId;
 use crate::cache::Slot;
 use crate::line::ByteMask;
 
-/// What the cache holds of a line.
+/// The bank's copy of a line, or the lack of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     Nothing,
-    /// A copy.
+    /// A copy of some or all bytes.
     Copy(Slot),
     /// A place for a copy that is on its way.
     Miss(Slot),
-    /// Nothing, and what is on its way is too old to be kept.
+    /// There is no place, and the copy that is on its way is too old to be kept.
     ClosedMiss,
 }
 
-/// A resident line.
+/// The metadata of a resident line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Line {
-    /// Whether it is only a place for what is on its way.
+    /// Whether it is only a place for a copy that is on its way.
     pub(super) pending: bool,
-    /// Bytes that are there.
+    /// Bytes that the copy has.
     pub(super) valid: ByteMask,
     /// Bytes that the next station does not have.
     pub(super) dirty: ByteMask,

@@ -1,11 +1,13 @@
 //! The private cache of the scoped protocols: software-coherent and write-through (HMG paper, section IV-A).
 //!
-//! Nothing ever invalidates its copies from outside. Operations without scope, or of a work-group's scope, may hit; wider ones go to the L2. An acquire wider
-//! than a work-group drops every copy, and a release waits for the L2, which knows what has to be waited for. Stores have no acknowledgements:
-//! requests to a bank stay in order, so a release is behind the stores that it releases.
+//! Nothing ever invalidates its copies from outside. Operations without scope, or of a work-group's scope, may hit.
+//! Wider ones go to the L2. An acquire wider than a work-group drops every copy. A release waits for the L2, which
+//! knows what has to be waited for. Stores have no acknowledgements: requests to a bank stay in order, so a release is
+//! behind the stores that it releases.
 //!
-//! Reads of a line merge while nothing else is outstanding for it (I_V). A write to the line, or an acquire, makes what is on its way too old for later reads: it
-//! answers those that wait and is not cached (I_I), and later reads send requests of their own, behind the write.
+//! Reads of a line merge while nothing else is outstanding for it (I_V). A write to the line, or an acquire, makes the
+//! copy that is on its way too old for later reads. That copy answers the reads that wait and is not cached (I_I).
+//! Later reads send requests of their own, behind the write.
 
 use crate::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use crate::address::{AgentId, LineAddr, Role};
@@ -21,48 +23,48 @@ use crate::protocols::scoped::policy::Cached;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
-/// What an acquire wider than a work-group does.
+/// The effect of an acquire wider than a work-group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Acquire {
-    /// Drops the private copies; hardware keeps the rest coherent.
+    /// It drops the private copies. Hardware keeps the rest coherent.
     DropsPrivate,
-    /// Drops the private copies and those of shared banks that may be stale.
+    /// It drops the private copies and the copies of shared banks that may be stale.
     DropsShared,
-    /// Nothing: copies are never given up, and operations of any scope may hit.
+    /// It has no effect. Copies are never given up, and operations of any scope may hit.
     Nothing,
 }
 
-/// How a private cache behaves.
+/// The options in which private caches differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L1Policy {
-    /// What an acquire of a thread does.
+    /// The effect of an acquire of a thread.
     pub acquire: Acquire,
-    /// What the beginning of a kernel does.
+    /// The effect of the beginning of a kernel.
     pub kernel_acquire: Acquire,
-    /// Of whose memory it keeps copies.
+    /// The memory of which the cache keeps copies.
     pub cached: Cached,
-    /// A mistake to build in.
+    /// The mistake that is built in, if any.
     pub fault: Option<L1Fault>,
 }
 
-/// A mistake to build in.
+/// A mistake that can be built into a private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L1Fault {
     /// An acquire keeps the copies.
     KeptCopies,
-    /// An acquire leaves refills on their way to be cached.
+    /// A refill that is on its way when an acquire comes is cached.
     KeptMisses,
     /// Loads of wide scope hit.
     WideHit,
     /// A store leaves the old copy readable.
     StaleStoreHit,
-    /// A store to a line that is being fetched leaves the refill to be cached.
+    /// A refill that is on its way when a store passes is cached.
     PendingStore,
     /// An atomic leaves the old copy readable.
     StaleAtomic,
-    /// A release does not wait.
+    /// A release does not wait for anything.
     NoRelease,
-    /// An acquire that is also a release drops the copies first and waits then.
+    /// An acquire that is also a release drops the copies first and waits afterwards.
     EarlyAcquire,
     /// Only the first of merged loads is answered.
     LostMerge,
@@ -72,7 +74,7 @@ pub enum L1Fault {
     NoKernelEnd,
 }
 
-/// State of a line.
+/// The state of a line in a private cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum State {
     #[default]
@@ -91,7 +93,7 @@ enum Event {
     Evict,
     Data,
     AtomData,
-    /// A message that no L1 is ever sent; every state has a hole for it.
+    /// A message that no L1 is ever sent. Every state has a hole for it.
     Foreign,
 }
 
@@ -108,7 +110,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-/// The request that merged reads wait for carries this name instead of a reader's.
+/// The name that the request of merged reads carries instead of a reader's name.
 pub const MERGED: Txn = Txn(u32::MAX);
 
 /// A fence, or a kernel's start or end, that waits for the L2.
@@ -117,15 +119,15 @@ struct Fence {
     txn: Txn,
     scope: Scope,
     stage: Stage,
-    /// Banks that have not answered.
+    /// The number of banks that have not answered yet.
     banks: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// Released when all have answered, and acquires then if it says so.
+    /// The fence is released when all banks have answered. If `acquires` is set, it acquires then.
     Release { acquires: bool },
-    /// The shared copies are dropped when all have answered.
+    /// The fence is passed when all banks have answered that the shared copies are dropped.
     Acquire,
 }
 
@@ -146,7 +148,7 @@ pub struct ScopedL1<const W: usize> {
 }
 
 impl<const W: usize> ScopedL1<W> {
-    /// An empty cache.
+    /// A cache without any line.
     pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
         let topology = config.topology;
         let me = topology.l1(index);
@@ -176,7 +178,7 @@ impl<const W: usize> ScopedL1<W> {
         self.policy.fault == Some(fault)
     }
 
-    /// Who must see an operation in its place.
+    /// The scope in which an operation must be seen in order.
     fn scope_of(&self, request: &CoreRequest<W>) -> Scope {
         match self.policy.acquire {
             Acquire::Nothing => Scope::WorkGroup,
@@ -207,7 +209,7 @@ impl<const W: usize> ScopedL1<W> {
         AgentId(self.first_bank.0 + self.config.topology.bank_in_module(line))
     }
 
-    /// Whether copies of `line` may be kept here at all.
+    /// Whether the cache may keep copies of `line` at all.
     fn may_keep(&self, line: LineAddr) -> bool {
         let topology = self.config.topology;
         let home = topology.home_module(line);
@@ -222,7 +224,7 @@ impl<const W: usize> ScopedL1<W> {
     fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let to = self.bank(request.line);
         let scope = match request.op {
-            // Whoever performs it, atomics are atomic for the GPU at least.
+            // Atomics are atomic for the GPU at least, whoever performs them.
             CoreOp::Atomic(_) => request.scope.of_order(request.order).max(Scope::Gpu),
             CoreOp::Load | CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {
                 self.scope_of(request)
@@ -249,7 +251,7 @@ impl<const W: usize> ScopedL1<W> {
 
     fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
         if self.scope_of(request) > Scope::WorkGroup && !self.faulty(L1Fault::WideHit) {
-            // What is here may be older than what the load is about to see.
+            // The copy here may be older than the value that the load is about to see.
             if let Some(slot) = slot {
                 self.lines.remove(slot);
             }
@@ -276,7 +278,7 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
-    /// A read miss that will leave a copy behind.
+    /// Starts a read miss that will leave a copy behind.
     fn miss(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -310,7 +312,7 @@ impl<const W: usize> ScopedL1<W> {
         out.complete_empty(request.txn);
     }
 
-    /// A fence, or a kernel's start or end: what it releases first, what it acquires then.
+    /// Starts a fence, or a kernel's start or end. It releases first and acquires afterwards.
     fn fence(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let CoreRequest { order, scope, txn, .. } = *request;
         let acquires = matches!(order, Order::Acquire | Order::AcqRel);
@@ -331,7 +333,7 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
-    /// Goes on with a fence whose releases are done.
+    /// Continues a fence whose releases are done.
     fn acquired(&mut self, acquire: Acquire, acquires: bool, txn: Txn, scope: Scope, out: &mut Outbox<W>) {
         match acquire {
             Acquire::DropsShared if acquires => self.ask_banks(ACQ, txn, scope, Stage::Acquire, out),
@@ -344,7 +346,7 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
-    /// Sends a request to every bank of the module, behind everything sent before.
+    /// Sends a request to every bank of the module, behind everything that was sent before.
     fn ask_banks(&mut self, kind: MsgKind, txn: Txn, scope: Scope, stage: Stage, out: &mut Outbox<W>) {
         let banks = self.config.topology.banks_per_module();
         for bank in 0..banks {
@@ -355,7 +357,7 @@ impl<const W: usize> ScopedL1<W> {
         self.fences.push(Fence { txn, scope, stage, banks });
     }
 
-    /// Drops every copy, and keeps those on their way from staying.
+    /// Drops every copy. Copies that are on their way will not be kept.
     fn drop_copies(&mut self) {
         if self.policy.acquire == Acquire::Nothing || self.faulty(L1Fault::KeptCopies) {
             return;

@@ -1,12 +1,13 @@
-//! A shared bank of the scoped protocols: a cache of local and remote lines, and the directory of those whose home it is (HMG paper, sections IV and V).
+//! A shared bank of the scoped protocols: a cache of local and remote lines, and a directory of the lines whose home it
+//! is (HMG paper, sections IV and V).
 //!
-//! States and events are those of the paper's Table I and belong to the directory entry of a line: Valid or Invalid, nothing between. What the cache beside it
-//! holds is ordinary: a copy, or a miss being served.
+//! States and events are those of the paper's Table I and belong to the directory entry of a line: Valid or Invalid,
+//! and nothing between. The cache beside the directory is ordinary: it holds a copy, or a miss is being served.
 //!
-//! Nothing is acknowledged but releases, so two races have to be lost gracefully. A copy may be on its way when its invalidation arrives, and a store
-//! of this module may pass a copy that is on its way. In both cases the miss is *closed*: what arrives answers the loads that wait for it and is not kept, and later
-//! loads send requests of their own, behind the store. Whoever is recorded as a sharer of a copy that it dropped costs one useless
-//! invalidation, no more.
+//! Nothing is acknowledged but releases, so two races are possible. A copy may be on its way when its invalidation
+//! arrives, and a store of this module may pass a copy that is on its way. In both cases the miss is *closed*: the copy
+//! that arrives answers the loads that wait for it and is not kept, and later loads send requests of their own, behind
+//! the store. A sharer that is still recorded for a copy that it dropped costs one useless invalidation, no more.
 
 use crate::access::{Scope, Txn};
 use crate::address::{AgentId, LineAddr, Role};
@@ -30,7 +31,7 @@ use crate::protocols::scoped::route::{Route, Station};
 use crate::registry::BuildConfig;
 use crate::tally::Tally;
 
-/// State of a directory entry.
+/// The state of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     I,
@@ -45,7 +46,7 @@ enum Event {
     RemoteStAtom,
     ReplaceDirEntry,
     Invalidation,
-    /// A message that no L2 is ever sent; every state has a hole for it.
+    /// A message that no L2 is ever sent. Every state has a hole for it.
     Foreign,
 }
 
@@ -68,7 +69,7 @@ static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-/// A shared bank.
+/// A shared bank with its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScopedL2<D, const W: usize> {
     pub(super) me: AgentId,
@@ -77,22 +78,22 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) page_lines: u32,
     pub(super) route: Route,
     pub(super) lines: CacheArray<Line, W>,
-    /// The readers of a line that is on its way, and an atomic that waits to be performed on it.
+    /// The readers of a line that is on its way, and the atomic, if any, that waits to be performed on it.
     pub(super) mshrs: Mshrs<Option<Message<W>>, Reader>,
-    /// How many atomics wait so. Mostly none, and then nobody has to look.
+    /// The number of atomics that wait in `mshrs`. Mostly there are none, and then no register has to be looked at.
     pub(super) waiting_atomics: u32,
     pub(super) directory: D,
     pub(super) collections: Collections,
-    /// Towards each sharer.
+    /// The invalidations on their way to each sharer.
     pub(super) channels: Vec<InvalidationChannel>,
-    /// Homes in other GPUs that wait to hear that the invalidations before a mark have arrived.
+    /// Homes in other GPUs that wait for the news that the invalidations before a mark have arrived.
     pub(super) unsettled: Vec<AgentId>,
     pub(super) touched: FirstTouch,
     pub(super) tallies: Tallies,
 }
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
-    /// An empty bank.
+    /// An empty bank with an empty directory.
     pub fn new(index: u16, config: &BuildConfig, policy: L2Policy) -> Self {
         let topology = config.topology;
         let route = Route::new(index, topology, policy.hierarchy);
@@ -129,7 +130,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Whether copies of `line` may be kept here at all.
+    /// Whether the bank may keep copies of `line` at all.
     pub(super) fn may_keep(&self, line: LineAddr) -> bool {
         match self.policy.cached {
             Cached::Everything => true,
@@ -138,7 +139,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Whether a copy here may be shown to an operation of `scope`.
+    /// Whether an operation of `scope` may see a copy in this bank.
     fn may_answer(&self, station: Station, scope: Scope) -> bool {
         let enough = match scope {
             Scope::WorkGroup | Scope::Gpu | Scope::System if self.policy.coherence == Coherence::None => Station::Local,
@@ -149,8 +150,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         station >= enough
     }
 
-    /// The name under which this bank asks for a line that it means to keep. Stations of one line use different names, so that a GPU home
-    /// tells what it asked for itself from what it asked for others.
+    /// The name under which this bank requests a line that it will keep. The stations of a line use different names. So
+    /// a GPU home can tell the requests that it made for itself from those that it made for others.
     pub(super) fn own_name(station: Station) -> Txn {
         match station {
             Station::Local => Txn(u32::MAX - 2),
@@ -159,7 +160,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Sends a request one station further: a read to the next station or to memory.
+    /// Sends a read one station further: to the next station, or to memory.
     pub(super) fn ask(&mut self, station: Station, line: LineAddr, reader: Reader, scope: Scope, out: &mut Outbox<W>) {
         let (kind, to) = match station {
             Station::Home => (memory::FETCH, self.memory),
@@ -180,7 +181,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         out.send(Message { kind, src: self.me, dst, atomic: None, ..message });
     }
 
-    /// Hands on the bytes of a copy that the next station does not have. They count as nobody's store in particular.
+    /// Hands on the bytes of a copy that the next station does not have. They do not count as the store of a particular
+    /// thread.
     pub(super) fn clean(&mut self, line: LineAddr, slot: Slot, out: &mut Outbox<W>) {
         let mask = std::mem::take(&mut self.lines.meta_mut(slot).dirty);
         if !mask.is_empty() {
@@ -190,7 +192,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Drops whatever is kept of a line, and keeps what is on its way from staying.
+    /// Drops the copy of a line. A copy that is on its way will not be kept. Returns whether there was a copy.
     pub(super) fn drop_line(&mut self, line: LineAddr, out: &mut Outbox<W>) -> bool {
         match self.held(line) {
             Held::Copy(slot) => {
@@ -211,7 +213,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.waiting_atomics > 0 && self.mshrs.get(line).is_some_and(Option::is_some)
     }
 
-    /// The position that a sender takes among this bank's sharers, if its copies are tracked here.
+    /// The position of a sender among this bank's sharers, if its copies are tracked here.
     pub(super) fn sharer_of(&self, station: Station, sender: AgentId) -> Option<u16> {
         let keeps = match self.policy.cached {
             Cached::Everything => true,
@@ -229,13 +231,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let (held, answers) = (self.held(line), self.may_answer(station, scope));
         let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
         let hits = matches!(held, Held::Copy(slot) if answers && full(slot));
-        // What an atomic is about to write must not be missed by its own thread.
+        // A thread must not miss what its own atomic is about to write.
         let behind_atomic = self.atomic_waits(line);
         if behind_atomic && !answers {
             return Outcome::Stall;
         }
-        // What other banks ask never waits for a place or a register: those who have them may wait for another bank, which may wait here. It goes on
-        // without being kept.
+        // Requests of other banks never wait for a place or a register. The requests that have these may wait for
+        // another bank, which may wait here. So the request is passed on, and its line is not kept.
         let waits = self.route.is_local(message.src);
         let place = match held {
             Held::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
@@ -277,8 +279,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Outcome::Done
     }
 
-    /// Whether a miss gets no register. Those that wait for other banks leave one to those that wait for fewer, so that no two banks wait for
-    /// each other's registers.
+    /// Whether a miss gets no register. Misses that wait for other banks leave one register to misses that wait for
+    /// fewer banks. So no two banks wait for each other's registers.
     pub(super) fn registers_taken(&self, station: Station) -> bool {
         let left = match station {
             Station::Home => 0,
@@ -300,7 +302,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Waits for a line that is on its way.
+    /// Lets a reader wait for a line that is on its way.
     fn join_miss(&mut self, line: LineAddr, reader: Reader) {
         if let Some(register) = self.mshrs.find(line) {
             self.mshrs.push_target(register, reader);
@@ -329,7 +331,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         out.send(Message { origin, txn, mask: ByteMask::full::<W>(), data: *data, ..message });
     }
 
-    /// A line has arrived, from memory or from the next station: for this bank to keep, or for others.
+    /// Takes a line that has arrived from memory or from the next station, for this bank or for others.
     fn data(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let Message { line, origin, txn, .. } = *message;
         let station = self.route.station(line);
@@ -363,7 +365,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.mshrs.release(register);
     }
 
-    /// An invalidation: copies of the entry's lines go, and so do those that this bank's own sharers have.
+    /// Takes an invalidation. The copies of the entry's lines are dropped, here and at this bank's own sharers.
     fn invalidated(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let (first, lines) = self.directory.entry_of(message.line);
         let lines = if self.faulty(L2Fault::NeighboursKept) { 1 } else { lines };
@@ -403,7 +405,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Ok(Outcome::Done)
     }
 
-    /// Replaces the directory entry that covers a line.
+    /// Replaces the directory entry that covers a line, and invalidates the copies that it tracks.
     fn evict_entry(&mut self, covered: LineAddr, out: &mut Outbox<W>) {
         if self.directory.sharers(covered).is_empty() || self.faulty(L2Fault::SilentReplacement) {
             self.directory.replace(covered, |_| {});
@@ -413,14 +415,15 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// The line whose directory entry an eviction means: it says so, or there is nothing else of the line.
+    /// The line whose directory entry an eviction means, if it means one. It does if it names the entry, or if the bank
+    /// has nothing else of the line.
     fn evicted_entry(&self, line: LineAddr) -> Option<LineAddr> {
         let named = line.of_entry();
         let only = || (!matches!(self.held(line), Held::Copy(_)) && self.directory.covers(line)).then_some(line);
         named.or_else(only)
     }
 
-    /// Tells the next station that nothing of an entry's lines is left in this bank or below it.
+    /// Tells the next station that neither this bank nor its sharers hold any of an entry's lines.
     fn downgrade(&mut self, line: LineAddr, out: &mut Outbox<W>) {
         if !self.policy.downgrades || self.route.station(line) == Station::Home || self.directory.covers(line) {
             return;
@@ -438,7 +441,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Drops every copy that may be stale for whoever acquires, and keeps what is on its way from staying.
+    /// Drops every copy that may be stale for an acquire. Copies that are on their way will not be kept.
     pub(super) fn drop_for_acquire(&mut self, out: &mut Outbox<W>) {
         if self.faulty(L2Fault::AcquireKeepsCopies) {
             return;

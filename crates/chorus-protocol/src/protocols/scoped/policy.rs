@@ -1,4 +1,5 @@
-//! What tells the scoped protocols apart, what their banks count, and the mistakes that can be built in.
+//! The differences between the scoped protocols, the events that their banks count, and the mistakes that can be built
+//! in.
 
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
@@ -9,40 +10,40 @@ use crate::protocols::scoped::route::{Hierarchy, Station};
 use crate::registry::{Commands, Counters, Declaration, Delivery, DirectoryShape, MemoryModel, Promise, Reach, Values};
 use crate::tally::{Tally, TallySpec};
 
-/// Who keeps the copies of shared banks coherent.
+/// The mechanism that keeps the copies of shared banks coherent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coherence {
-    /// Directories at the homes, which take copies back.
+    /// Directories at the homes invalidate copies.
     Directory,
-    /// Acquires, which drop them.
+    /// Acquires drop copies that may be stale.
     Acquires,
-    /// Nobody.
+    /// Nothing keeps copies coherent.
     None,
 }
 
-/// Of whose memory a cache keeps copies.
+/// The memory of which a cache keeps copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cached {
-    /// Of everybody's.
+    /// The memory of all modules.
     Everything,
-    /// Of its GPU's.
+    /// The memory of the cache's own GPU.
     ThisGpu,
-    /// Of its module's.
+    /// The memory of the cache's own module.
     ThisModule,
 }
 
-/// Which stores stay in a shared bank until they have to leave.
+/// The stores that stay in a shared bank until they have to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WriteBack {
-    /// None: every store reaches memory (HMG paper, section VI).
+    /// No store stays: every store reaches memory at once (HMG paper, section VI).
     Never,
-    /// Those at the home of their line.
+    /// Stores at the home of their line stay.
     AtHome,
-    /// Those without scope, too, wherever they are; releases hand them on.
+    /// Stores without scope stay, too, in any bank. Releases hand them on.
     Everywhere,
 }
 
-/// A mistake to build in.
+/// A mistake that can be built into a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum L2Fault {
     /// A reader is not recorded.
@@ -53,13 +54,13 @@ pub enum L2Fault {
     SparedSharer,
     /// Invalidations travel on another virtual network than copies.
     InvalidationsOvertake,
-    /// An invalidation leaves a copy on its way to be kept.
+    /// A copy that is on its way when its invalidation arrives is kept.
     InstalledAfterInvalidation,
     /// An invalidation drops one line of its entry only.
     NeighboursKept,
     /// A GPU home does not pass invalidations on.
     InvalidationNotForwarded,
-    /// An entry is replaced without a word to its sharers.
+    /// An entry is replaced without an invalidation of its sharers.
     SilentReplacement,
     /// A release does not wait for invalidations to arrive.
     ReleaseWithoutMarks,
@@ -69,7 +70,7 @@ pub enum L2Fault {
     ReleaseStopsAtGpuHome,
     /// A GPU home does not pass marks on.
     MarkNotForwarded,
-    /// A store to a line on its way leaves it to be kept.
+    /// A line that is on its way when a store passes is kept.
     PendingStore,
     /// A store does not change the copy here.
     StaleStoreHit,
@@ -77,9 +78,9 @@ pub enum L2Fault {
     LostStore,
     /// A store passes an atomic that waits for its line.
     StoreOvertakesAtomic,
-    /// An atomic that is performed further on leaves the copy here.
+    /// An atomic that is performed at a later station leaves the copy here.
     StaleAtomic,
-    /// What an atomic wrote at a home goes no further.
+    /// The result of an atomic at a home is not passed on.
     LostAtomic,
     /// System-wide atomics are performed at GPU homes.
     AtomicsAtGpuHome,
@@ -89,63 +90,66 @@ pub enum L2Fault {
     GpuHomeAnswersAll,
     /// A write forgets the sharers of all lines of its entry.
     ForgottenRange,
-    /// A replaced entry takes back the first of its lines only.
+    /// A replaced entry invalidates only the first of its lines.
     FirstOfRange,
     /// An acquire keeps the copies of shared banks.
     AcquireKeepsCopies,
-    /// An acquire leaves copies on their way to be kept.
+    /// A copy that is on its way when an acquire comes is kept.
     AcquireKeepsMisses,
     /// A system-wide acquire drops the copies of one bank only.
     AcquireOnlyHere,
     /// A command to write back hands nothing on, and lines stay dirty.
     CommandWritesNothing,
-    /// A command to write back takes dirty lines for clean without handing them on.
+    /// A command to write back marks dirty lines clean without handing them on.
     CommandForgetsDirty,
     /// A command to empty a bank drops dirty lines without handing them on.
     CommandLosesDirty,
     /// A command to empty a bank keeps the copies.
     CommandKeepsCopies,
-    /// A command is answered before the homes have what it handed on.
+    /// A command is answered before the homes have got the lines that it handed on.
     CommandDoesNotWait,
     /// A command for a page concerns its first line only.
     CommandFirstOfPage,
-    /// Stores to other modules' memory stay in the bank of their own.
+    /// Stores to another module's memory stay in the bank of the storing module.
     RemoteStoresStay,
 }
 
-/// How a shared bank behaves.
+/// The options in which shared banks differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Policy {
-    /// Whether there are GPU homes.
+    /// Whether requests for other GPUs' memory pass a GPU home.
     pub hierarchy: Hierarchy,
-    /// Who keeps copies coherent.
+    /// The mechanism that keeps copies coherent.
     pub coherence: Coherence,
-    /// How many lines a directory entry covers, where the machine does not say so (`directory.lines_per_entry`). Entries of ranges cover those of `directory.range`.
+    /// The number of lines that a directory entry covers, where the machine does not set it
+    /// (`directory.lines_per_entry`). Entries of ranges cover the lines of `directory.range` instead.
     pub lines_per_entry: Option<u32>,
-    /// Which directory entry is replaced, where the machine leaves that to the protocol.
+    /// The replacement policy of the directory, where the machine leaves it to the protocol.
     pub replacement: Replacement,
-    /// How directories are organised, where there are any.
+    /// The organisation of directories, where there are any.
     pub directory: DirectoryKind,
-    /// Of whose memory it keeps copies.
+    /// The memory of which the bank keeps copies.
     pub cached: Cached,
-    /// Which stores stay.
+    /// The stores that stay in the bank.
     pub write_back: WriteBack,
-    /// Whether a store takes a place for its bytes wherever it passes, and not only where there is a copy.
+    /// Whether a store takes a place for its bytes in every bank that it passes. Otherwise it only updates copies that
+    /// are there.
     pub allocates_stores: bool,
-    /// Whether a release hands what stays at its home to memory, too. Nobody needs it there to see it.
+    /// Whether a release also hands lines that stay at their home to memory. Nobody needs them there to see them.
     pub release_cleans_home: bool,
-    /// Whether a bank that drops a clean copy says so.
+    /// Whether a bank that drops a clean copy tells the home.
     pub downgrades: bool,
     /// Whether an acquire spares lines of the bank's own memory.
     pub acquire_spares_home: bool,
-    /// Whether what is kept at the end of a kernel is up to a command processor, and the end of a kernel in private caches leaves it alone.
+    /// Whether a command processor decides what stays in the bank at the end of a kernel. Then the kernel end that
+    /// private caches send has no effect on it.
     pub commanded: bool,
-    /// A mistake to build in.
+    /// The mistake that is built in, if any.
     pub fault: Option<L2Fault>,
 }
 
 impl L2Policy {
-    /// The directory beside each bank of a machine that describes it so.
+    /// The shape of the directory beside each bank, made of the machine's description and this policy.
     pub fn shape(&self, shape: DirectoryShape) -> DirectoryShape {
         let lines_per_entry = match self.directory {
             DirectoryKind::Ranges => shape.range_lines,
@@ -157,16 +161,16 @@ impl L2Policy {
     }
 }
 
-/// A protocol, as far as it is not parameters.
+/// The part of a protocol that does not depend on parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// What acquires do.
+    /// The effect of acquires in private caches.
     pub acquire: Acquire,
-    /// Shared banks.
+    /// The options of shared banks.
     pub l2: L2Policy,
 }
 
-/// A policy to begin with: write-through, everything cached, nothing optional.
+/// A policy from which others are derived: write-through, everything cached, nothing optional.
 pub const PLAIN: L2Policy = L2Policy {
     hierarchy: Hierarchy::Flat,
     coherence: Coherence::Directory,
@@ -183,7 +187,7 @@ pub const PLAIN: L2Policy = L2Policy {
     fault: None,
 };
 
-/// What the scoped protocols declare alike.
+/// The common part of the declarations of all scoped protocols.
 pub const SCOPED: Declaration = Declaration {
     name: "",
     title: "",
@@ -203,17 +207,17 @@ pub const SCOPED: Declaration = Declaration {
     faults: &[],
 };
 
-/// What protocols with directories declare alike.
+/// The common part of the declarations of protocols with directories.
 pub const TRACKING: Declaration =
     Declaration { promises: &[Promise::Tracking, Promise::Progress, Promise::Communication], ..SCOPED };
 
-/// As [`TRACKING`], with options that the HMG paper leaves open.
+/// The declaration [`TRACKING`] with parameters for options that the HMG paper leaves open.
 pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };
 
-/// As [`WITH_DIRECTORIES`], with a directory of ranges to choose.
+/// The declaration [`WITH_DIRECTORIES`] with a parameter that chooses a directory of ranges.
 pub const WITH_RANGES: Declaration = Declaration { parameters: &RANGE_PARAMETERS, ..WITH_DIRECTORIES };
 
-/// What software protocols declare alike.
+/// The common part of the declarations of software protocols.
 pub const WITH_ACQUIRES: Declaration = Declaration {
     virtual_networks: SOFTWARE_NETWORKS,
     messages: &SOFTWARE_TABLE,
@@ -221,7 +225,7 @@ pub const WITH_ACQUIRES: Declaration = Declaration {
     ..SCOPED
 };
 
-/// Parameters of protocols with directories.
+/// The parameters of protocols with directories.
 const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
     ParameterSpec {
         key: "write_back",
@@ -243,7 +247,7 @@ const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
     },
 ];
 
-/// Parameters of protocols whose directories may be those of the REC paper.
+/// The parameters of protocols whose directories may be those of the REC paper.
 const RANGE_PARAMETERS: [ParameterSpec; 3] = [
     DIRECTORY_PARAMETERS[0],
     DIRECTORY_PARAMETERS[1],
@@ -280,7 +284,7 @@ const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 0,
 }];
 
-/// Parameters of the CPElide paper's baseline.
+/// The parameters of the CPElide paper's baseline.
 pub const BOUNDARY_PARAMETERS: [ParameterSpec; 2] = [
     ParameterSpec {
         key: "boundaries",
@@ -316,7 +320,7 @@ pub const ELIDE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 1,
 }];
 
-/// What the CPElide paper's own protocols declare alike.
+/// The common part of the declarations of the CPElide paper's own protocols.
 pub const WITH_COMMANDS: Declaration = Declaration {
     virtual_networks: SOFTWARE_NETWORKS,
     messages: &SOFTWARE_TABLE,
@@ -325,7 +329,7 @@ pub const WITH_COMMANDS: Declaration = Declaration {
     ..SCOPED
 };
 
-/// The parameter of the ideal.
+/// The parameter of the idealised protocol.
 pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     key: "keeps_private",
     meaning: "whether private caches keep their copies at acquires, too: 0 no, 1 yes",
@@ -336,7 +340,7 @@ pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 1,
 }];
 
-/// What banks count; the order is that of [`COMMAND_TALLIES`].
+/// The counts of a bank, in the order of [`COMMAND_TALLIES`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tallies([Tally; COMMAND_TALLIES.len()]);
 
@@ -345,7 +349,7 @@ const OF_COMMANDS: [TallySpec; 2] = [
     TallySpec { key: "lines_by_command", meaning: "lines that commands between kernels made L2s drop" },
 ];
 
-/// What banks count that get commands: those of [`TALLIES`] and then those of commands.
+/// The events that banks with commands count: those of [`TALLIES`], then those of commands.
 pub const COMMAND_TALLIES: [TallySpec; TALLIES.len() + OF_COMMANDS.len()] = {
     let mut all = [OF_COMMANDS[0]; TALLIES.len() + OF_COMMANDS.len()];
     let mut index = 0;
@@ -356,7 +360,7 @@ pub const COMMAND_TALLIES: [TallySpec; TALLIES.len() + OF_COMMANDS.len()] = {
     all
 };
 
-/// What banks count.
+/// The events that every bank counts.
 pub const TALLIES: [TallySpec; 15] = [
     TallySpec { key: "l2.local_loads", meaning: "loads of a module's own private caches that reach its L2" },
     TallySpec { key: "l2.local_hits", meaning: "of those, the ones that its L2 answers at once" },
@@ -379,27 +383,27 @@ pub const TALLIES: [TallySpec; 15] = [
 ];
 
 impl Tallies {
-    /// See [`TALLIES`].
+    /// Index of the stores to lines with sharers, see [`TALLIES`].
     pub const STORES_ON_SHARED: usize = 6;
-    /// See [`TALLIES`].
+    /// Index of the replaced directory entries, see [`TALLIES`].
     pub const REPLACEMENTS: usize = 8;
-    /// See [`TALLIES`].
+    /// Index of the lines that acquires dropped, see [`TALLIES`].
     pub const LINES_BY_ACQUIRE: usize = 10;
-    /// See [`TALLIES`].
+    /// Index of the releases, see [`TALLIES`].
     pub const RELEASES: usize = 11;
-    /// See [`TALLIES`].
+    /// Index of the groups of lines that replacements invalidated, see [`TALLIES`].
     pub const GROUPS_BY_REPLACEMENT: usize = 14;
-    /// See [`COMMAND_TALLIES`].
+    /// Index of the lines that commands wrote back, see [`COMMAND_TALLIES`].
     pub const WRITTEN_BACK_BY_COMMAND: usize = TALLIES.len();
-    /// See [`COMMAND_TALLIES`].
+    /// Index of the lines that commands dropped, see [`COMMAND_TALLIES`].
     pub const LINES_BY_COMMAND: usize = TALLIES.len() + 1;
 
-    /// Counts `amount` more.
+    /// Adds `amount` to the count at `index`.
     pub fn add(&mut self, index: usize, amount: u64) {
         self.0[index].add(amount);
     }
 
-    /// Counts a load at a bank.
+    /// Counts a load that reaches a bank.
     pub fn load(&mut self, station: Station, hit: bool, local: bool) {
         let index = match station {
             Station::Local | Station::GpuHome | Station::Home if local => 0,
@@ -416,12 +420,12 @@ impl Tallies {
         self.add(13, u64::from(cold));
     }
 
-    /// Counts a copy that an invalidation found or did not find.
+    /// Counts an invalidated line if the bank had a copy of it.
     pub fn dropped(&mut self, by_store: bool, dropped: bool) {
         self.add(if by_store { 7 } else { 9 }, u64::from(dropped));
     }
 
-    /// All of them.
+    /// The counts, in the order of [`COMMAND_TALLIES`].
     pub fn as_slice(&self) -> &[Tally] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! A scoped protocol: what it declares, and the controllers that its policy and parameters make.
+//! A scoped protocol: its declaration, and the controllers that follow from its policy and parameters.
 
 use crate::address::Role;
 use crate::controller::Controller;
@@ -11,13 +11,13 @@ use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Commands, Declaration, Protocol};
 use crate::seed::seeded;
 
-/// A protocol.
+/// A protocol of the scoped family.
 pub struct ScopedProtocol {
-    /// What it declares.
+    /// The declaration of the protocol.
     pub declaration: &'static Declaration,
-    /// The protocol whose table it adds to.
+    /// The protocol whose transition table it adds to.
     pub extends: Option<&'static dyn Protocol>,
-    /// How its caches behave, as far as it is not parameters.
+    /// The part of its caches' behaviour that does not depend on parameters.
     pub policy: Policy,
     /// The mistakes that can be built in, in the order in which they are declared.
     pub seeds: &'static [ScopedSeed],
@@ -66,7 +66,7 @@ impl<const W: usize> Build<W> for ScopedProtocol {
 }
 
 impl ScopedProtocol {
-    /// The value of a parameter that the protocol has.
+    /// The value of a parameter, if the protocol has it.
     fn parameter(&self, key: &str, parameters: &Parameters) -> Option<u64> {
         let index = self.declaration.parameters.iter().position(|spec| spec.key == key)?;
         Some(parameters.get(index))

@@ -1,4 +1,4 @@
-//! Who talks to whom: the way of a request from the bank of its module to the home of its line, and the way of the answer back.
+//! The routes between banks: from the bank of a request's module to the home of its line, and back for the answer.
 
 use crate::access::Scope;
 use crate::address::{AgentId, LineAddr, Topology};
@@ -7,35 +7,35 @@ use crate::sharers::Sharers;
 /// Whether requests for another GPU's memory pass a home in their own GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hierarchy {
-    /// No: every module talks to the home of a line (HMG paper, section IV).
+    /// They do not: every module talks to the home of a line (HMG paper, section IV).
     Flat,
-    /// Yes: the module in the same place as the home is the home within its GPU (section V).
+    /// They do: the module in the same place as the home is the home within its GPU (section V).
     GpuHomes,
 }
 
-/// What a bank is for a line.
+/// The part that a bank plays for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Station {
-    /// On the way: the bank of the module that asks.
+    /// The bank of the module that asks.
     Local,
-    /// The home within a GPU that is not the line's.
+    /// The home of the line within a GPU that is not the line's own.
     GpuHome,
-    /// The home.
+    /// The bank beside the line's memory.
     Home,
 }
 
-/// The view that one bank has of the machine.
+/// The machine as one bank sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Route {
     topology: Topology,
     hierarchy: Hierarchy,
     module: u16,
     gpu: u16,
-    /// Which module of its GPU.
+    /// The number of the bank's module within its GPU.
     place: u16,
-    /// Which bank of its module.
+    /// The number of the bank within its module.
     bank: u16,
-    /// Shared banks and private caches of a module.
+    /// The numbers of shared banks and of private caches of a module.
     banks: u16,
     caches: u16,
 }
@@ -57,7 +57,7 @@ impl Route {
         }
     }
 
-    /// The bank beside this one in another module: it serves the same lines there.
+    /// The bank with the same number in another module. It serves the same lines there.
     fn peer(&self, module: u16) -> AgentId {
         self.topology.l2(module * self.banks + self.bank)
     }
@@ -67,7 +67,7 @@ impl Route {
         if self.is_local(agent) { agent.0 / self.caches } else { (agent.0 - self.topology.l1s) / self.banks }
     }
 
-    /// What this bank is for `line`.
+    /// The part that this bank plays for `line`.
     pub fn station(&self, line: LineAddr) -> Station {
         let home = self.topology.home_module(line);
         if home == self.module {
@@ -84,7 +84,7 @@ impl Route {
         self.topology.gpu_of(self.topology.home_module(line)) == self.gpu
     }
 
-    /// Where a request for `line` goes from here; the home sends it to memory.
+    /// The bank to which a request for `line` goes from here. The home sends it to memory instead.
     pub fn next(&self, line: LineAddr) -> AgentId {
         let home = self.topology.home_module(line);
         let module = match self.hierarchy {
@@ -97,7 +97,7 @@ impl Route {
         self.peer(module)
     }
 
-    /// Where an answer for a private cache goes from here.
+    /// The agent to which an answer for a private cache goes from here.
     pub fn toward(&self, origin: AgentId, line: LineAddr) -> AgentId {
         let module = self.module_of(origin);
         if module == self.module {
@@ -110,7 +110,7 @@ impl Route {
         }
     }
 
-    /// How many private caches the module has.
+    /// The number of private caches of the module.
     pub fn private_caches(&self) -> usize {
         usize::from(self.caches)
     }
@@ -134,7 +134,8 @@ impl Route {
         }
     }
 
-    /// The position of a bank among the sharers that this bank's directory tells apart: modules, or modules of this GPU and then GPUs.
+    /// The position of a bank among the sharers that this bank's directory tells apart. Positions are modules or, with
+    /// GPU homes, the modules of this GPU followed by the GPUs.
     pub fn position(&self, sharer: AgentId) -> u16 {
         let module = self.module_of(sharer);
         let gpu = self.topology.gpu_of(module);
@@ -153,7 +154,8 @@ impl Route {
         }
     }
 
-    /// The bank that invalidations for the sharer at `position` are sent to: a module, or the GPU home of what lies in this bank's memory.
+    /// The bank to which invalidations for the sharer at `position` are sent: the bank of a module, or the GPU home of
+    /// the lines in this bank's memory.
     pub fn sharer(&self, position: u16) -> AgentId {
         let gpms = self.topology.gpms;
         match self.hierarchy {
@@ -163,7 +165,7 @@ impl Route {
         }
     }
 
-    /// The positions that this bank takes itself: its module, and its GPU where GPUs are positions.
+    /// The positions of this bank itself: its module, and its GPU where GPUs are positions.
     pub fn own_positions(&self) -> Sharers {
         let mut own = Sharers::NONE;
         match self.hierarchy {
@@ -176,7 +178,7 @@ impl Route {
         own
     }
 
-    /// How many positions there are.
+    /// The number of positions of sharers.
     pub fn positions(&self) -> u16 {
         match self.hierarchy {
             Hierarchy::Flat => self.topology.modules(),
@@ -184,7 +186,8 @@ impl Route {
         }
     }
 
-    /// The peers that a release or acquire of `scope` has to reach from here: everybody, or the other modules of the GPU.
+    /// The banks that a release or acquire of `scope` has to reach from here: those of all other modules or, with GPU
+    /// homes, those of the other modules of the GPU.
     pub fn peers(&self, scope: Scope) -> impl Iterator<Item = AgentId> + use<'_> {
         let modules = match (scope, self.hierarchy) {
             (Scope::WorkGroup, _) => 0..0,
@@ -196,7 +199,7 @@ impl Route {
         modules.filter(|&module| module != self.module).map(|module| self.peer(module))
     }
 
-    /// The system homes that this bank is the GPU home for: one in every other GPU. None where there are no GPU homes.
+    /// The system homes for which this bank is the GPU home: one in every other GPU. There are none without GPU homes.
     pub fn system_homes(&self) -> impl Iterator<Item = AgentId> + use<'_> {
         let gpus = match self.hierarchy {
             Hierarchy::Flat => 0..0,

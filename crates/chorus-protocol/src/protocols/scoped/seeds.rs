@@ -1,10 +1,11 @@
-//! The mistakes that can be built into scoped protocols, by what a protocol must have for them to be mistakes.
+//! The mistakes that can be built into scoped protocols, grouped by the feature that a protocol must have for them to
+//! be mistakes.
 
 use crate::protocols::scoped::l1::L1Fault;
 use crate::protocols::scoped::policy::L2Fault;
 use crate::seed::{Seed, followed_by, in_l1, in_l2};
 
-/// The scoped protocols' kind of fault.
+/// A seeded fault of a scoped protocol.
 pub type ScopedSeed = Seed<L1Fault, L2Fault>;
 
 /// Mistakes that fit every protocol that caches.
@@ -34,7 +35,7 @@ const SYNCHRONISING: [ScopedSeed; 6] = [
     in_l2(L2Fault::ReleaseStaysHere, "release-stays-here", "a release does not reach other modules"),
 ];
 
-/// How many mistakes fit every protocol that synchronises.
+/// The number of mistakes that fit every protocol that synchronises.
 const COHERENT: usize = CACHING.len() + SYNCHRONISING.len();
 const EVERY: [ScopedSeed; COHERENT] = followed_by(CACHING, SYNCHRONISING);
 
@@ -56,8 +57,10 @@ const OF_TRACKING: [ScopedSeed; 7] = [
     in_l2(L2Fault::ReleaseWithoutMarks, "release-without-marks", "a release does not wait for invalidations to arrive"),
 ];
 
-/// Mistakes that fit every directory. That loads of wide scope hit on their way is none of them: what they hit is taken back before any release
-/// that they could know of has ended, and soon enough for who waits.
+/// Mistakes that fit every directory.
+///
+/// A load of wide scope that hits on its way is not among them. The copy that it hits is invalidated before any release
+/// that the load could know of has ended, and soon enough for a thread that waits.
 pub const UNBOUNDED: [ScopedSeed; COHERENT + OF_TRACKING.len()] = followed_by(EVERY, OF_TRACKING);
 
 const OF_BOUNDS: [ScopedSeed; 1] = [in_l2(
@@ -106,7 +109,7 @@ pub const GPU_HOMES: [ScopedSeed; 2] = [
     in_l2(L2Fault::AtomicsAtGpuHome, "atomics-at-gpu-home", "system-wide atomics are performed at the GPU home"),
 ];
 
-/// Mistakes of commands that lose what is dirty.
+/// Mistakes of commands that lose dirty lines.
 const OF_WRITE_BACK: [ScopedSeed; 2] = [
     in_l2(
         L2Fault::CommandForgetsDirty,
@@ -120,8 +123,8 @@ const OF_WRITE_BACK: [ScopedSeed; 2] = [
     ),
 ];
 
-/// Mistakes that fit L2s that nothing but acquires and commands keeps coherent. That a command leaves copies on their way to be kept is none of them: between kernels there are
-/// none.
+/// Mistakes that fit L2s that are kept coherent by acquires and commands only. A command after which copies on their
+/// way are kept is not among them, since there are no such copies between kernels.
 const OF_COMMANDS: [ScopedSeed; 2] = [
     in_l2(L2Fault::CommandKeepsCopies, "command-keeps-copies", "a command to empty an L2 keeps the copies"),
     in_l2(

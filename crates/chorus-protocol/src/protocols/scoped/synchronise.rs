@@ -1,4 +1,5 @@
-//! How a shared bank serves releases and acquires; what it waits for meanwhile is kept in [`collect`](super::collect).
+//! The part of a shared bank that serves releases and acquires. The answers that it waits for are kept in
+//! [`collect`](super::collect).
 
 use crate::access::{Scope, Txn};
 use crate::address::{AgentId, LineAddr};
@@ -12,21 +13,21 @@ use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, R
 use crate::protocols::scoped::policy::{L2Fault, Tallies, WriteBack};
 use crate::protocols::scoped::route::{Hierarchy, Station};
 
-/// Which sharers have to be marked.
+/// The sharers to which marks are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marked {
     Everybody,
     ThisGpu,
 }
 
-/// A message that asks somebody to see to a release or an acquire.
+/// A message that asks another bank to take part in a release or an acquire.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     kind: MsgKind,
     to: AgentId,
 }
 
-/// What a question is about: whose collection, and the credit that is there to ask with.
+/// The collection that a question belongs to, and the credit that is available for questions.
 #[derive(Clone, Copy, Debug)]
 struct Errand {
     collector: AgentId,
@@ -36,14 +37,14 @@ struct Errand {
 }
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
-    /// A release, of a private cache of this module or of another bank.
+    /// Takes a release of a private cache of this module or of another bank.
     pub(super) fn release(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         if self.route.is_local(message.src) {
             self.tallies.add(Tallies::RELEASES, 1);
             self.ask_for_module(Purpose::Release, message, out);
         } else {
             if self.policy.hierarchy == Hierarchy::GpuHomes {
-                // What it releases may have stayed here on its way.
+                // Stores that it releases may have stayed here on their way.
                 self.clean_remote(out);
             }
             let questions = self.release_here(message.scope);
@@ -51,14 +52,14 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Hands on what stays here of other banks' memory.
+    /// Hands on dirty lines of other banks' memory.
     fn clean_remote(&mut self, out: &mut Outbox<W>) {
         if self.policy.write_back == WriteBack::Everywhere {
             self.clean_all(|station| station != Station::Home, out);
         }
     }
 
-    /// Hands what stays here of this bank's own memory to it.
+    /// Hands dirty lines of this bank's own memory to memory.
     fn clean_home(&mut self, out: &mut Outbox<W>) {
         if self.policy.release_cleans_home {
             self.clean_all(|station| station == Station::Home, out);
@@ -77,7 +78,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// A private cache of this module has nothing more to store in this kernel. With the last of them, all have released.
+    /// Takes the kernel end of a private cache of this module, which has nothing more to store in this kernel. With the
+    /// last private cache, all have released.
     pub(super) fn kernel_ended(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         self.collections.queue(Purpose::KernelEnd, Scope::System, asker_of(message));
         if self.collections.queued(Purpose::KernelEnd) == self.route.private_caches()
@@ -88,7 +90,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// An acquire that shared copies have to be dropped for, of a private cache of this module or of another bank of its GPU.
+    /// Takes an acquire for which shared copies have to be dropped. It comes from a private cache of this module or
+    /// from another bank of its GPU.
     pub(super) fn acquire(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         if self.route.is_local(message.src) {
             self.ask_for_module(Purpose::Acquire, message, out);
@@ -106,14 +109,15 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// A release of another GPU: the stores are here, and copies that they made stale are being taken back.
+    /// Takes a release of another GPU. Its stores are here, and the copies that they made stale are being invalidated.
     pub(super) fn release_at_home(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let marks = self.marks(Marked::Everybody);
         self.pass_on(message, &marks, out);
     }
 
-    /// A mark: the invalidations before it have been carried out here. Those of another GPU's home were passed on, and the home hears of it when they have arrived,
-    /// too: until then it marks every release.
+    /// Takes a mark: the invalidations before it have been carried out here. If the mark comes from another GPU's home,
+    /// the invalidations were passed on within this GPU. The home is told when these have arrived, too. Until then it
+    /// marks every release.
     pub(super) fn marked(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let passes_on = self.policy.hierarchy == Hierarchy::GpuHomes
             && !self.route.is_neighbour(message.src)
@@ -131,7 +135,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Asks everybody who has to be asked, and answers when they have answered.
+    /// Asks all banks that have to take part, and answers once they have answered.
     pub(super) fn collect(&mut self, purpose: Purpose, scope: Scope, askers: Vec<Asker>, out: &mut Outbox<W>) {
         // Without GPU homes there is one home for every scope.
         let scope = if self.policy.hierarchy == Hierarchy::Flat { Scope::System } else { scope };
@@ -173,7 +177,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.route.peers(scope).map(move |to| Question { kind, to })
     }
 
-    /// What this bank itself has to see to: the homes that it is the GPU home for, and the invalidations that it has sent.
+    /// The questions of this bank's own part in a release: to the homes for which it is the GPU home, and to the
+    /// sharers to which it has sent invalidations.
     fn release_here(&mut self, scope: Scope) -> Vec<Question> {
         let leaves_gpu = scope == Scope::System && !self.faulty(L2Fault::ReleaseStopsAtGpuHome);
         let homes = self.route.system_homes().filter(|_| leaves_gpu).map(|to| Question { kind: REL_HOME, to });
@@ -200,7 +205,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         marks
     }
 
-    /// Sends questions with equal shares of the errand's credit, and returns the rest.
+    /// Sends questions with equal shares of the available credit, and returns the rest of it.
     fn ask_all(&self, questions: &[Question], errand: Errand, out: &mut Outbox<W>) -> u32 {
         let Errand { collector, name, scope, credit: available } = errand;
         let credit = available / (questions.len() as u32 + 1);
@@ -211,7 +216,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         available - credit * questions.len() as u32
     }
 
-    /// Passes a question on, and sends the rest of its credit to whoever collects.
+    /// Passes a question on, and sends the rest of its credit to the bank that collects.
     fn pass_on(&mut self, message: &Message<W>, questions: &[Question], out: &mut Outbox<W>) {
         let Message { origin: collector, txn: name, scope, credit, .. } = *message;
         let credit = self.ask_all(questions, Errand { collector, name, scope, credit }, out);
@@ -223,7 +228,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// The invalidations before a mark have arrived.
+    /// Notes that the invalidations before a mark have arrived.
     pub(super) fn mark_answered(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let position = self.route.position(message.src);
         self.channels[usize::from(position)].marks -= 1;
@@ -233,7 +238,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Once nothing that was passed on within this GPU may be on its way, says so to the homes that wait to hear it.
+    /// Tells the homes that wait for it once nothing that was passed on within this GPU can still be on its way.
     fn settle(&mut self, out: &mut Outbox<W>) {
         let here = (0..self.route.positions()).filter(|&position| self.route.is_in_this_gpu(position));
         if here.map(|position| self.channels[usize::from(position)]).all(|channel| channel.marks == 0) {
@@ -243,7 +248,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Credit of a collection has come back.
+    /// Takes back credit of a collection.
     pub(super) fn returned(&mut self, name: Txn, credit: u32, out: &mut Outbox<W>) {
         if let Some(collection) = self.collections.returned(name, credit) {
             self.finish(collection, out);
@@ -258,7 +263,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let kind = match purpose {
             Purpose::Acquire => {
-                // Not before: until the others had dropped their copies, stale ones could have come back from them.
+                // The copies are dropped only now: until the other banks had dropped theirs, stale copies could have
+                // come back from them.
                 self.drop_for_acquire(out);
                 ACQ_DONE
             }

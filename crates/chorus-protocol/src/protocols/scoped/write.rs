@@ -1,4 +1,4 @@
-//! How a shared bank serves stores and atomics.
+//! The part of a shared bank that serves stores and atomics.
 
 use crate::access::Scope;
 use crate::address::{AgentId, LineAddr};
@@ -15,7 +15,7 @@ use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, Tallies, Writ
 use crate::protocols::scoped::route::{Route, Station};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
-    /// Whether stores of `scope` stay here until something else makes them leave.
+    /// Whether stores of `scope` stay in this bank until something else makes them leave.
     pub(super) fn writes_back(&self, station: Station, scope: Scope) -> bool {
         match self.policy.write_back {
             WriteBack::AtHome if self.faulty(L2Fault::RemoteStoresStay) => true,
@@ -25,7 +25,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Tells the sharers of a written line, as Table I says. The writer is recorded if it is one of them.
+    /// Invalidates the sharers of a written line, as in Table I. The writer is recorded if it is a possible sharer.
     fn track_write(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Outcome> {
         if self.policy.coherence != Coherence::Directory || station == Station::Local {
             return Ok(());
@@ -48,12 +48,12 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Ok(())
     }
 
-    /// Takes back copies.
+    /// Sends invalidations for stale copies.
     pub(super) fn invalidate(&mut self, stale: Stale, kind: MsgKind, out: &mut Outbox<W>) {
         take_back(&mut self.channels, &self.route, self.me, self.policy.fault, stale, kind, out);
     }
 
-    /// Forgets the entry that covers a line, taking back all copies that it tracks.
+    /// Forgets the entry that covers a line, and invalidates all copies that it tracks.
     pub(super) fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
         let ScopedL2 { directory, channels, route, me, policy, tallies, .. } = self;
         let mut is_first = true;
@@ -73,7 +73,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let held = self.held(line);
         let writes_back = self.writes_back(station, message.scope);
-        // Whole lines are worth a place at their home; pieces only where they stay, or where the protocol says so.
+        // A store of a whole line gets a place at its home. A store of a part gets one only where stores stay, or where
+        // the policy says so.
         let whole_at_home = station == Station::Home && message.mask == ByteMask::full::<W>();
         let may_keep = self.may_keep(line) || self.faulty(L2Fault::RemoteStoresStay);
         let keeps = may_keep && (writes_back || self.policy.allocates_stores || whole_at_home);
@@ -104,7 +105,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Outcome::Done
     }
 
-    /// Writes bytes into a copy, which are handed on too unless they stay.
+    /// Writes bytes into a copy. They become dirty if they stay here. Otherwise the caller hands them on.
     fn write_copy(&mut self, slot: Slot, message: &Message<W>, stays: bool) {
         if self.faulty(L2Fault::StaleStoreHit) {
             return;
@@ -155,7 +156,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Outcome::Done
     }
 
-    /// Whether atomics of `scope` are performed here.
+    /// Whether atomics of `scope` are performed in this bank.
     fn may_perform(&self, station: Station, scope: Scope) -> bool {
         let enough = match self.policy.cached {
             Cached::ThisGpu | Cached::ThisModule => Station::Home,
@@ -175,7 +176,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         copy.dirty.0 = if stays { copy.dirty.0 | message.mask.0 } else { copy.dirty.0 & !message.mask.0 };
     }
 
-    /// Fetches a line that an atomic is to be performed on. What was held of it is no use.
+    /// Fetches the line on which an atomic is to be performed. The bank's old copy is of no use and dropped.
     fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
         let line = message.line;
         self.drop_line(line, out);
@@ -188,7 +189,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.ask(station, line, own, message.scope, out);
     }
 
-    /// Performs an atomic on a line, answers it with the old values and hands the new ones on unless they stay.
+    /// Performs an atomic on a line and answers it with the old values. The new values are handed on unless they stay
+    /// here.
     pub(super) fn perform(
         &mut self,
         station: Station,
@@ -208,7 +210,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 }
 
-/// Sends the holders of stale copies of bank `me` word that they have to go.
+/// Sends an invalidation to all holders of stale copies, in the name of bank `me`.
 fn take_back<const W: usize>(
     channels: &mut [InvalidationChannel],
     route: &Route,

@@ -105,7 +105,7 @@ static SMG_DECLARATION: Declaration = Declaration {
     ..FLAT
 };
 
-/// SMG.
+/// The paper's SMG: Spandex with MESI CPU cores and GPU coherence.
 pub static SMG: SpandexProtocol = SpandexProtocol {
     declaration: &SMG_DECLARATION,
     structure: Structure::Translated,
@@ -122,7 +122,7 @@ static SMD_DECLARATION: Declaration = Declaration {
     ..FLAT
 };
 
-/// SMD.
+/// The paper's SMD: Spandex with MESI CPU cores and DeNovo compute units.
 pub static SMD: SpandexProtocol = SpandexProtocol {
     declaration: &SMD_DECLARATION,
     structure: Structure::Translated,
@@ -139,7 +139,7 @@ static SDG_DECLARATION: Declaration = Declaration {
     ..FLAT
 };
 
-/// SDG.
+/// The paper's SDG: Spandex with DeNovo CPU cores and GPU coherence.
 pub static SDG: SpandexProtocol = SpandexProtocol {
     declaration: &SDG_DECLARATION,
     structure: Structure::Translated,
@@ -156,7 +156,7 @@ static SDD_DECLARATION: Declaration = Declaration {
     ..FLAT
 };
 
-/// SDD.
+/// The paper's SDD: Spandex with DeNovo caches everywhere.
 pub static SDD: SpandexProtocol = SpandexProtocol {
     declaration: &SDD_DECLARATION,
     structure: Structure::Translated,
@@ -173,7 +173,7 @@ static SPANDEX_MIXED_DECLARATION: Declaration = Declaration {
     ..FLAT
 };
 
-/// All three kinds of devices at once.
+/// Spandex with all three kinds of devices at once.
 pub static SPANDEX_MIXED: SpandexProtocol = SpandexProtocol {
     declaration: &SPANDEX_MIXED_DECLARATION,
     structure: Structure::Translated,
@@ -191,7 +191,7 @@ static SPANDEX_ADAPTIVE_DECLARATION: Declaration = Declaration {
     ..FLAT
 };
 
-/// The request type chosen line by line.
+/// Spandex with a request type that is chosen line by line.
 pub static SPANDEX_ADAPTIVE: SpandexProtocol = SpandexProtocol {
     declaration: &SPANDEX_ADAPTIVE_DECLARATION,
     structure: Structure::Translated,
@@ -208,7 +208,7 @@ static SMV_DECLARATION: Declaration = Declaration {
     ..FLAT
 };
 
-/// Caches of another paper's protocol behind translation units.
+/// Spandex with caches of another paper's protocol behind translation units.
 pub static SMV: SpandexProtocol = SpandexProtocol {
     declaration: &SMV_DECLARATION,
     structure: Structure::Translated,
@@ -224,7 +224,7 @@ static SPANDEX_HIER_MG_DECLARATION: Declaration = Declaration {
     ..HIERARCHICAL_SPANDEX
 };
 
-/// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SMG.
+/// Hierarchical Spandex with the devices of SMG: an L2 of Spandex behind an L3 of Spandex.
 pub static SPANDEX_HIER_MG: SpandexProtocol = SpandexProtocol {
     declaration: &SPANDEX_HIER_MG_DECLARATION,
     structure: Structure::ThreeLevelsTranslated,
@@ -241,7 +241,7 @@ static SPANDEX_HIER_MD_DECLARATION: Declaration = Declaration {
     ..HIERARCHICAL_SPANDEX
 };
 
-/// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SMD.
+/// Hierarchical Spandex with the devices of SMD: an L2 of Spandex behind an L3 of Spandex.
 pub static SPANDEX_HIER_MD: SpandexProtocol = SpandexProtocol {
     declaration: &SPANDEX_HIER_MD_DECLARATION,
     structure: Structure::ThreeLevelsTranslated,
@@ -258,7 +258,7 @@ static SPANDEX_HIER_DG_DECLARATION: Declaration = Declaration {
     ..HIERARCHICAL_SPANDEX
 };
 
-/// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SDG.
+/// Hierarchical Spandex with the devices of SDG: an L2 of Spandex behind an L3 of Spandex.
 pub static SPANDEX_HIER_DG: SpandexProtocol = SpandexProtocol {
     declaration: &SPANDEX_HIER_DG_DECLARATION,
     structure: Structure::ThreeLevelsTranslated,
@@ -275,7 +275,7 @@ static SPANDEX_HIER_DD_DECLARATION: Declaration = Declaration {
     ..HIERARCHICAL_SPANDEX
 };
 
-/// Hierarchical Spandex: an L2 of Spandex behind an L3 of Spandex, SDD.
+/// Hierarchical Spandex with the devices of SDD: an L2 of Spandex behind an L3 of Spandex.
 pub static SPANDEX_HIER_DD: SpandexProtocol = SpandexProtocol {
     declaration: &SPANDEX_HIER_DD_DECLARATION,
     structure: Structure::ThreeLevelsTranslated,

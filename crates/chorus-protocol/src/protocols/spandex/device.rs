@@ -1,4 +1,5 @@
-//! The devices that share a Spandex LLC (Spandex paper, Tables I and V), and which private cache and translation unit each is.
+//! The devices that share a Spandex LLC (Spandex paper, Tables I and V), and the assignment of devices to private
+//! caches and translation units.
 
 use crate::address::{AgentId, Role, Topology};
 use crate::sharers::Sharers;
@@ -6,22 +7,23 @@ use crate::sharers::Sharers;
 /// A coherence strategy of a private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Device {
-    /// Writer-invalidated, owned, by line.
+    /// MESI: writer-invalidated and owned, by line.
     Mesi,
-    /// Self-invalidated, written through, read by line and written by word.
+    /// GPU coherence: self-invalidated and written through, read by line and written by word.
     GpuCoherence,
-    /// Self-invalidated, owned, by word.
+    /// DeNovo: self-invalidated and owned, by word.
     DeNovo,
-    /// DeNovo whose atomics are performed at the LLC unless it owns the word: the CPU cores of SDG (section IV-A).
+    /// DeNovo that performs atomics at the LLC unless it owns the word. The CPU cores of SDG are such devices (section
+    /// IV-A).
     DeNovoAtLlc,
-    /// DeNovo that chooses for each line whether its stores own or write through (section VII).
+    /// DeNovo that chooses for each line whether its stores own their words or write through (section VII).
     Adaptive,
-    /// Writer-invalidated, written through, by line: the private cache of GPU-VI.
+    /// The private cache of GPU-VI: writer-invalidated and written through, by line.
     GpuVi,
 }
 
 impl Device {
-    /// Whether it has Shared state.
+    /// Whether the device has Shared state.
     pub fn shares(self) -> bool {
         match self {
             Device::Mesi | Device::GpuVi => true,
@@ -29,7 +31,7 @@ impl Device {
         }
     }
 
-    /// Whether it can own words.
+    /// Whether the device can own words.
     pub fn owns(self) -> bool {
         match self {
             Device::Mesi | Device::DeNovo | Device::DeNovoAtLlc | Device::Adaptive => true,
@@ -38,14 +40,14 @@ impl Device {
     }
 }
 
-/// Which devices a machine has.
+/// The devices of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fleet {
-    /// Caches of CPU cores.
+    /// The caches of CPU cores.
     pub cpu: Device,
-    /// Caches of compute units with even numbers.
+    /// The caches of compute units with even numbers.
     pub gpu: Device,
-    /// Caches of compute units with odd numbers.
+    /// The caches of compute units with odd numbers.
     pub odd_gpu: Device,
 }
 
@@ -55,7 +57,7 @@ impl Fleet {
         Fleet { cpu, gpu, odd_gpu: gpu }
     }
 
-    /// What private cache `index` is.
+    /// The device of private cache `index`.
     pub fn of_cache(&self, topology: Topology, index: u16) -> Device {
         match index.checked_sub(topology.cpus) {
             None => self.cpu,
@@ -64,7 +66,7 @@ impl Fleet {
         }
     }
 
-    /// What the cache of translation unit `index` is; an L2 is a MESI cache to what is behind it.
+    /// The device behind translation unit `index`. An L2 counts as a MESI cache to the level behind it.
     pub fn of_unit(&self, topology: Topology, index: u16) -> Device {
         match topology.role(topology.translated(index)) {
             (Role::L1, cache) => self.of_cache(topology, cache),
@@ -72,7 +74,7 @@ impl Fleet {
         }
     }
 
-    /// The translation units whose devices are such, as places in sets of devices.
+    /// The translation units whose devices satisfy `is_such`, as places in sets of devices.
     pub fn units(&self, topology: Topology, is_such: impl Fn(Device) -> bool) -> Sharers {
         let mut units = Sharers::NONE;
         for index in (0..topology.tus).filter(|&index| is_such(self.of_unit(topology, index))) {

@@ -1,11 +1,11 @@
-//! Fences of self-invalidating caches (Spandex paper, section III-E): a release waits for the wavefront's writes, an acquire invalidates, and what is both
-//! invalidates once it has waited.
+//! Fences of self-invalidating caches (Spandex paper, section III-E). A release waits for the wavefront's writes, and
+//! an acquire invalidates. A fence that does both invalidates once it has waited.
 
 use crate::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use crate::controller::Outbox;
 use crate::write_tracker::{FenceFault, WriteTracker};
 
-/// Writes outstanding, and what waits for them.
+/// The outstanding writes, and the fences and kernel ends that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fences {
     writes: WriteTracker,
@@ -16,17 +16,17 @@ pub struct Fences {
 }
 
 impl Fences {
-    /// Nothing outstanding for any of `waves` wavefront slots.
+    /// Fences for `waves` wavefront slots, with nothing outstanding.
     pub fn new(waves: u16, fault: Option<FenceFault>) -> Self {
         Fences { writes: WriteTracker::new(waves, fault), acquires: Vec::new(), ends: Vec::new() }
     }
 
-    /// A write of `wave` is outstanding.
+    /// Notes that a write of `wave` is outstanding.
     pub fn sent(&mut self, wave: u16) {
         self.writes.sent(wave);
     }
 
-    /// A write of `wave` is performed. Says whether the cache has to invalidate now.
+    /// Notes that a write of `wave` is performed. Returns whether the cache has to invalidate now.
     pub fn acknowledged<const W: usize>(&mut self, wave: u16, out: &mut Outbox<W>) -> bool {
         let before = out.completions.len();
         self.writes.acknowledged(wave, out);
@@ -37,8 +37,8 @@ impl Fences {
         acquires
     }
 
-    /// A fence, or the beginning or the end of a kernel. Says whether the cache has to invalidate now; `early` is the fault of doing so before a fence has
-    /// waited.
+    /// Takes a fence, or the beginning or the end of a kernel. Returns whether the cache has to invalidate now. `early`
+    /// is the fault of invalidating before a fence has waited.
     pub fn synchronise<const W: usize>(&mut self, request: &CoreRequest<W>, early: bool, out: &mut Outbox<W>) -> bool {
         match request.op {
             CoreOp::Fence => self.fence(request, early, out),
@@ -77,12 +77,12 @@ impl Fences {
         }
     }
 
-    /// Whether nothing is outstanding.
+    /// Whether no write is outstanding and nothing waits.
     pub fn is_idle(&self) -> bool {
         self.writes.is_idle() && self.ends.is_empty()
     }
 
-    /// Whether a fence that invalidates is among what has ended since `before`.
+    /// Whether a fence that invalidates is among the operations that have ended since `before`.
     fn passed<const W: usize>(&mut self, before: usize, out: &Outbox<W>) -> bool {
         let waiting = self.acquires.len();
         if waiting > 0 {

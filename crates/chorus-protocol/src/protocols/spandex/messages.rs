@@ -1,14 +1,15 @@
-//! The messages of Spandex (Spandex paper, section III), and those between devices and their translation units.
+//! The messages of Spandex (Spandex paper, section III), and the messages between devices and their translation units.
 //!
-//! Requests go from a translation unit to the last-level cache, which answers them or forwards them to the owner of a word, who answers the requestor itself.
-//! Nothing relies on the order of messages. A request may wait at the LLC while its line is blocked or fetched, a forwarded one at an owner whose data is
-//! still on its way; responses, probes and what answers them are always taken.
+//! Requests go from a translation unit to the last-level cache. The LLC answers them or forwards them to the owner of a
+//! word, and the owner answers the requestor itself. Nothing relies on the order of messages. A request may wait at the
+//! LLC while its line is blocked or fetched. A forwarded request may wait at an owner whose data is still on its way.
+//! Responses, probes and the answers to probes are always taken.
 //!
-//! A device and its translation unit exchange messages at once, as parts of one step: MESI caches speak MESI, the others speak Spandex. [`local`] names what the
-//! latter say to their unit, and what it says to them.
+//! A device and its translation unit exchange messages at once, as parts of one step. MESI caches speak MESI with their
+//! unit, and the other caches speak Spandex. [`local`] gives the kinds of the latter messages.
 //!
-//! The words that a message concerns are its mask; where it carries data, the data is theirs. A forwarded request names the requestor in `origin`; what answers it
-//! goes there, with the `txn` and `wave` of the request.
+//! The mask of a message names the words that it concerns. If it carries data, the data is that of these words. A
+//! forwarded request names the requestor in `origin`. Its answer goes there, with the `txn` and `wave` of the request.
 
 use crate::access::{AtomicOp, CoreOp, CoreRequest};
 use crate::address::AgentId;
@@ -16,31 +17,31 @@ use crate::line::LineData;
 use crate::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficClass, memory};
 use crate::protocols::mesi;
 
-/// The kinds of MESI, which come first.
+/// The number of MESI's own kinds, which come first.
 const MESI_KINDS: usize = mesi::messages::MESSAGES.len() - memory::SPECS.len();
 const FIRST: u8 = (memory::SPECS.len() + MESI_KINDS) as u8;
 
-/// What does your cache hold of this line, if it owns it? From a unit to its MESI cache.
+/// Asks a MESI cache for the contents of a line, if it owns the line. Its translation unit sends it.
 pub const PEEK: MsgKind = MsgKind(FIRST);
-/// This, and it stays.
+/// Answers `PEEK` with the line, which stays in the cache.
 pub const PEEK_DATA: MsgKind = MsgKind(FIRST + 1);
-/// It does not own it.
+/// Answers `PEEK`: the cache does not own the line.
 pub const PEEK_MISS: MsgKind = MsgKind(FIRST + 2);
 
 const NETWORK: u8 = FIRST + 3;
-/// Read words that the device will invalidate itself.
+/// Reads words that the device will invalidate itself.
 pub const REQ_V: MsgKind = MsgKind(NETWORK);
-/// Read words that the LLC is to invalidate.
+/// Reads words that the LLC has to invalidate.
 pub const REQ_S: MsgKind = MsgKind(NETWORK + 1);
-/// Write words through.
+/// Writes words through to the LLC.
 pub const REQ_WT: MsgKind = MsgKind(NETWORK + 2);
-/// Own words that will be overwritten.
+/// Asks for ownership of words that will be overwritten.
 pub const REQ_O: MsgKind = MsgKind(NETWORK + 3);
-/// Update words at the LLC; without an operation this reads them.
+/// Updates words at the LLC. Without an operation it reads them.
 pub const REQ_WT_DATA: MsgKind = MsgKind(NETWORK + 4);
-/// Own words and read them.
+/// Asks for ownership of words and for their data.
 pub const REQ_O_DATA: MsgKind = MsgKind(NETWORK + 5);
-/// Write owned words back.
+/// Writes owned words back to the LLC.
 pub const REQ_WB: MsgKind = MsgKind(NETWORK + 6);
 /// A `REQ_V`, forwarded to the owner.
 pub const FWD_REQ_V: MsgKind = MsgKind(NETWORK + 7);
@@ -50,46 +51,47 @@ pub const FWD_REQ_S: MsgKind = MsgKind(NETWORK + 8);
 pub const FWD_REQ_O: MsgKind = MsgKind(NETWORK + 9);
 /// A `REQ_O_DATA`, or a `REQ_S` that is served as one, forwarded to the owner.
 pub const FWD_REQ_O_DATA: MsgKind = MsgKind(NETWORK + 10);
-/// Give owned words back to the LLC.
+/// Asks an owner to give owned words back to the LLC.
 pub const RVK_O: MsgKind = MsgKind(NETWORK + 11);
-/// Drop a shared line.
+/// Asks a sharer to drop a shared line.
 pub const INV: MsgKind = MsgKind(NETWORK + 12);
-/// Words that were read; possibly more of the line than asked for.
+/// Carries words that were read, possibly more of the line than were requested.
 pub const RSP_V: MsgKind = MsgKind(NETWORK + 13);
-/// Words that were read and are shared.
+/// Carries words that were read and are shared.
 pub const RSP_S: MsgKind = MsgKind(NETWORK + 14);
-/// Words have been written through.
+/// Says that words have been written through.
 pub const RSP_WT: MsgKind = MsgKind(NETWORK + 15);
-/// Words are owned, or what was their owner no longer is.
+/// Says that words are owned, or that their former owner no longer owns them.
 pub const RSP_O: MsgKind = MsgKind(NETWORK + 16);
-/// Words as they were before the update.
+/// Carries words as they were before the update.
 pub const RSP_WT_DATA: MsgKind = MsgKind(NETWORK + 17);
-/// Words that were read and are owned.
+/// Carries words that were read and are owned.
 pub const RSP_O_DATA: MsgKind = MsgKind(NETWORK + 18);
-/// Words have been written back.
+/// Says that words have been written back.
 pub const RSP_WB: MsgKind = MsgKind(NETWORK + 19);
-/// The words are no longer owned here: ask again.
+/// Says that the words are no longer owned here. The requestor has to ask again.
 pub const NACK: MsgKind = MsgKind(NETWORK + 20);
-/// Words that were owned and no longer are.
+/// Carries words that were owned and no longer are.
 pub const RSP_RVK_O: MsgKind = MsgKind(NETWORK + 21);
-/// The words are on their way as a write-back.
+/// Says that the words are on their way as a write-back.
 pub const RSP_RVK_O_REFERRED: MsgKind = MsgKind(NETWORK + 22);
-/// The shared line is gone.
+/// Says that the shared line has been dropped.
 pub const ACK: MsgKind = MsgKind(NETWORK + 23);
 
 const NETWORK_KINDS: u8 = 24;
 
-/// The same between a device and its translation unit.
+/// The kind of a message between a device and its translation unit, given its kind on the network.
 pub const fn local(kind: MsgKind) -> MsgKind {
     MsgKind(kind.0 + NETWORK_KINDS)
 }
 
-/// What a message between a device and its unit is called on the network.
+/// The kind on the network, given the kind between a device and its translation unit.
 pub const fn networked(kind: MsgKind) -> MsgKind {
     MsgKind(kind.0 - NETWORK_KINDS)
 }
 
-/// The ReqWT+data by which a device has an atomic or an ordered access performed at the LLC: a load as an update that changes nothing, a store as an exchange.
+/// The ReqWT+data by which a device has an atomic or an ordered access performed at the LLC. A load is an update that
+/// changes nothing, and a store is an exchange.
 pub fn update<const W: usize>(request: &CoreRequest<W>, device: AgentId, unit: AgentId) -> Message<W> {
     let message = Message::request(local(REQ_WT_DATA), request, device, unit);
     match request.op {
@@ -99,25 +101,27 @@ pub fn update<const W: usize>(request: &CoreRequest<W>, device: AgentId, unit: A
     }
 }
 
-/// The same between L2 and L3, where both levels speak Spandex.
+/// The kind of a message between L2 and L3 where both levels speak Spandex, given its kind in front of the L2.
 pub const fn raised(kind: MsgKind) -> MsgKind {
     let is_networked = kind.0 >= NETWORK && kind.0 < NETWORK + NETWORK_KINDS;
     if is_networked { MsgKind(kind.0 + 2 * NETWORK_KINDS) } else { kind }
 }
 
-/// What a message between L2 and L3 is called before the L2.
+/// The kind of a message in front of the L2, given its kind between L2 and L3.
 pub const fn lowered(kind: MsgKind) -> MsgKind {
     if kind.0 as usize >= KINDS { MsgKind(kind.0 - 2 * NETWORK_KINDS) } else { kind }
 }
 
-/// Virtual networks of a machine whose devices all have translation units: requests, forwarded requests and probes, responses, and what answers the LLC.
+/// The number of virtual networks of a machine whose devices all have translation units: for requests, for forwarded
+/// requests and probes, for responses, and for answers to the LLC.
 pub const TRANSLATED_NETWORKS: u8 = 4;
-/// Virtual networks of a machine that also speaks MESI on the network.
+/// The number of virtual networks of a machine that also speaks MESI on the network.
 pub const HIERARCHICAL_NETWORKS: u8 = TRANSLATED_NETWORKS + mesi::messages::VIRTUAL_NETWORKS;
-/// Virtual networks of a machine both of whose levels speak Spandex.
+/// The number of virtual networks of a machine whose levels both speak Spandex.
 pub const STACKED_NETWORKS: u8 = 2 * TRANSLATED_NETWORKS;
-/// The networks of requests, before the L2 and between L2 and L3. A device has a register for whatever it has asked for, so a Nack or the end of a write-back, which make it
-/// ask again, are taken without room for the request.
+/// The networks of requests, in front of the L2 and between L2 and L3. A device has a register for each request that it
+/// has made. A Nack or the end of a write-back makes it send a request again. It can take such a message without room
+/// for the request.
 pub const REQUEST_NETWORKS: [u8; 2] = [0, TRANSLATED_NETWORKS];
 
 const REQUEST: Channel = Channel::Virtual(0);
@@ -159,7 +163,7 @@ const ROWS: [MessageSpec; NETWORK_KINDS as usize] = [
 const KINDS: usize = NETWORK as usize + 2 * NETWORK_KINDS as usize;
 const STACKED_KINDS: usize = KINDS + NETWORK_KINDS as usize;
 
-/// The class, as requests of Spandex are counted, of a message of MESI.
+/// The traffic class of a message of MESI, counted as the Spandex request that it corresponds to.
 const fn class_of_mesi(kind: MsgKind) -> TrafficClass {
     use crate::protocols::mesi::messages::{
         DATA, DATA_E, FWD_ACK, FWD_DATA, FWD_GETS, GETS, INV, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL, RCL_ACK,
@@ -175,7 +179,8 @@ const fn class_of_mesi(kind: MsgKind) -> TrafficClass {
     }
 }
 
-/// The message table: MESI at once or on networks of its own, then Spandex, then what devices and units say to each other.
+/// The message table: MESI (delivered at once or on networks of its own), then Spandex, then the messages between
+/// devices and their units.
 const fn table(mesi_on_network: bool) -> [MessageSpec; KINDS] {
     let mut rows = [row("Peek", TrafficClass::Probe, Channel::Instant, Size::Control); KINDS];
     rows[PEEK_DATA.0 as usize].name = "PeekData";
@@ -208,7 +213,8 @@ const fn table(mesi_on_network: bool) -> [MessageSpec; KINDS] {
 pub static TRANSLATED: [MessageSpec; KINDS] = table(false);
 /// The message table of machines with an L3 that speaks MESI.
 pub static HIERARCHICAL: [MessageSpec; KINDS] = table(true);
-/// The message table of machines both of whose levels speak Spandex: that of one level, then what is said between L2 and L3.
+/// The message table of machines whose levels both speak Spandex: the table of one level, then the messages between L2
+/// and L3.
 pub static STACKED: [MessageSpec; STACKED_KINDS] = {
     let mut rows = [ROWS[0]; STACKED_KINDS];
     let mut kind = 0;

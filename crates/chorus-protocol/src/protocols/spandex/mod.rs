@@ -1,4 +1,5 @@
-//! Spandex (Alsop, Sinclair and Adve, ISCA 2018): a last-level cache that devices with different coherence strategies share as they are.
+//! Spandex (Alsop, Sinclair and Adve, ISCA 2018): a last-level cache that devices with different coherence strategies
+//! share without being changed.
 
 pub mod configurations;
 pub mod device;

@@ -1,4 +1,4 @@
-//! A private cache and its translation unit, for tests that play the rest of the machine.
+//! A private cache and its translation unit, for tests. The test takes the part of the rest of the machine.
 
 use crate::access::{AtomicOp, Completion, CoreOp, CoreRequest, Order, Scope, Txn};
 use crate::address::{AgentId, LineAddr, Role, Topology};
@@ -11,14 +11,14 @@ use crate::protocols::spandex::messages::TRANSLATED;
 use crate::read_only::ReadOnlyLines;
 use crate::registry::{BuildConfig, CacheShape, DirectoryShape, Structure};
 
-/// Words of a line here.
+/// The number of words of a line in these tests.
 pub const WORDS: usize = 4;
 /// The line that most tests are about.
 pub const X: LineAddr = LineAddr(0);
-/// Another, of the same set.
+/// Another line, which maps to the same set.
 pub const Y: LineAddr = LineAddr(1);
 
-/// Two devices and a bank.
+/// A machine of two devices and a bank.
 pub fn topology() -> Topology {
     Structure::Translated.complete(Topology::one_gpu(2, 1))
 }
@@ -66,17 +66,17 @@ pub fn add(txn: u32, line: LineAddr, words: u32, value: u32) -> CoreRequest<WORD
     CoreRequest { op, order: Order::Relaxed, ..store(txn, line, words, value) }
 }
 
-/// A fence.
+/// A fence of some order.
 pub fn fence(txn: u32, order: Order) -> CoreRequest<WORDS> {
     CoreRequest { op: CoreOp::Fence, order, ..load(txn, X, 0) }
 }
 
-/// The same operation of the other wavefront.
+/// A copy of `request` that the other wavefront issues.
 pub fn by_other_wave(request: CoreRequest<WORDS>) -> CoreRequest<WORDS> {
     CoreRequest { wave: 1, ..request }
 }
 
-/// A cache and its unit, and what they have said to the rest of the machine.
+/// A cache and its unit, and the messages that they have sent to the rest of the machine.
 pub struct Pair {
     cache: Box<dyn Controller<WORDS>>,
     unit: Box<dyn Controller<WORDS>>,
@@ -86,7 +86,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The first device.
+    /// A pair with nothing sent, as the first device of the machine.
     pub fn new(cache: Box<dyn Controller<WORDS>>, unit: Box<dyn Controller<WORDS>>) -> Pair {
         Pair { cache, unit, sent: Vec::new(), completions: Vec::new() }
     }
@@ -120,7 +120,8 @@ impl Pair {
         self.step(topology().l1(0), &Input::Evict(line))
     }
 
-    /// Delivers a message with words that all have one value, answering `request` or forwarding it from the other device.
+    /// Delivers a message that answers `request` or forwards it from the other device. Its words all have the same
+    /// value.
     pub fn deliver(&mut self, kind: MsgKind, words: u32, value: u32, request: &Message<WORDS>) -> Outcome {
         let (me, other, llc) = (topology().tu(0), topology().tu(1), topology().l2(0));
         let message = Message {
@@ -140,31 +141,32 @@ impl Pair {
         self.deliver(kind, words, 0, &request)
     }
 
-    /// The only message sent since the last time, which must be of that kind and those words.
+    /// Takes the only message sent since the last call. It must be of this kind and for these words.
     pub fn expect(&mut self, kind: MsgKind, words: u32) -> Message<WORDS> {
         let sent: Vec<String> = self.sent.iter().map(name).collect();
         assert_eq!(sent, [format!("{} {words:04b}", TRANSLATED[usize::from(kind.0)].name)]);
         self.sent.remove(0)
     }
 
-    /// What has been sent since the last time.
+    /// Descriptions of the messages sent since the last call.
     pub fn names(&mut self) -> Vec<String> {
         std::mem::take(&mut self.sent).iter().map(name).collect()
     }
 
-    /// The operations that have ended since the last time.
+    /// The operations that have ended since the last call.
     pub fn ended(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.completions).iter().map(|completion| completion.txn.0).collect()
     }
 
-    /// The value that the only operation that has ended since the last time got of a word.
+    /// The value of a word that operation `txn` returned. It must be the only operation that has ended since the last
+    /// call.
     pub fn value(&mut self, txn: u32, word: usize) -> u32 {
         let completions = std::mem::take(&mut self.completions);
         assert_eq!(completions.iter().map(|completion| completion.txn.0).collect::<Vec<_>>(), [txn]);
         completions[0].data.0[word]
     }
 
-    /// What the cache holds of a line.
+    /// The cache's copy of a line.
     pub fn view(&self, line: LineAddr) -> LineView<WORDS> {
         self.cache.view(line, 0)
     }
@@ -174,7 +176,7 @@ impl Pair {
         self.cache.vocabulary().states[usize::from(self.view(line).state)].name
     }
 
-    /// Whether nothing is outstanding.
+    /// Whether nothing is outstanding in the cache and the unit.
     pub fn is_quiescent(&self) -> bool {
         self.cache.quiescent() && self.unit.quiescent()
     }

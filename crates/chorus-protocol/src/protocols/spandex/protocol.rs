@@ -1,4 +1,5 @@
-//! A protocol of a machine with several kinds of devices: what it declares, and the controllers that its devices and parameters make.
+//! A protocol of a machine with several kinds of devices: its declaration, and the controllers that follow from its
+//! devices and parameters.
 
 use std::hash::Hash;
 
@@ -29,7 +30,7 @@ use crate::registry::{
     Values,
 };
 
-/// What failed reads and reads for sharing come to, and whether DeNovo caches know of regions.
+/// All parameters: the treatment of failed reads and of reads for sharing, and whether DeNovo caches know of regions.
 const ALL_PARAMETERS: [ParameterSpec; 3] = [
     ParameterSpec {
         key: "reqv.retries",
@@ -66,7 +67,7 @@ static PARAMETERS: [ParameterSpec; 2] = [ALL_PARAMETERS[0], ALL_PARAMETERS[1]];
 /// The parameters of protocols with DeNovo caches.
 pub static PARAMETERS_OF_DENOVO: [ParameterSpec; 3] = ALL_PARAMETERS;
 
-/// What all declare that have a Spandex LLC and translation units for every device.
+/// The common part of the declarations of protocols with a Spandex LLC and translation units for every device.
 pub const FLAT: Declaration = Declaration {
     name: "",
     title: "",
@@ -86,7 +87,7 @@ pub const FLAT: Declaration = Declaration {
     faults: &[],
 };
 
-/// What both declare that put a GPU's L2 behind a MESI L3.
+/// The common part of the declarations of the two protocols that put a GPU's L2 behind a MESI L3.
 pub const HIERARCHICAL_MESI: Declaration = Declaration {
     citation: "Alsop et al., Spandex: A Flexible Interface for Efficient Heterogeneous Coherence, ISCA 2018, section IV-A",
     virtual_networks: HIERARCHICAL_NETWORKS,
@@ -94,17 +95,17 @@ pub const HIERARCHICAL_MESI: Declaration = Declaration {
     ..FLAT
 };
 
-/// What all declare that put a GPU's L2 behind a Spandex L3.
+/// The common part of the declarations of protocols that put a GPU's L2 behind a Spandex L3.
 pub const HIERARCHICAL_SPANDEX: Declaration =
     Declaration { virtual_networks: STACKED_NETWORKS, messages: &STACKED, ..HIERARCHICAL_MESI };
 
-/// A protocol.
+/// A protocol of a machine with several kinds of devices.
 pub struct SpandexProtocol {
-    /// What it declares.
+    /// The declaration of the protocol.
     pub declaration: &'static Declaration,
-    /// How its caches are stacked.
+    /// The levels of its caches.
     pub structure: Structure,
-    /// What its private caches are.
+    /// The devices of its private caches.
     pub fleet: Fleet,
     /// The mistakes that can be built in, in the order in which they are declared.
     pub seeds: &'static [Group],
@@ -137,7 +138,7 @@ impl SpandexProtocol {
         if config.parameters.get(2) == 1 { config.read_only } else { ReadOnlyLines::NONE }
     }
 
-    /// What an LLC knows of the devices before it.
+    /// An LLC's knowledge of its devices.
     fn devices(&self, topology: Topology) -> Devices {
         Devices {
             first: topology.tu(0),
@@ -174,7 +175,7 @@ impl<const W: usize> Build<W> for SpandexProtocol {
     }
 }
 
-/// A controller before the L2, or between L2 and L3.
+/// Boxes a controller. `is_upper` says that it is one between L2 and L3.
 fn at_level<const W: usize, C: Controller<W> + Clone + Hash + 'static>(
     controller: C,
     is_upper: bool,

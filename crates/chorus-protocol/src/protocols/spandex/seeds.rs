@@ -12,60 +12,60 @@ use crate::protocols::spandex::tu::gpu_vi::faults::{SEEDS as GPU_VI_UNIT, TuFaul
 use crate::protocols::spandex::tu::mesi::faults::{L1_SEEDS as MESI, SEEDS as MESI_UNIT, TuFault as MesiUnitFault};
 use crate::registry::{BuildConfig, FaultSpec};
 
-/// Mistakes of one kind of controller.
+/// The mistakes of one kind of controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Group {
-    /// The Spandex LLC.
+    /// Mistakes of the Spandex LLC that matter on every machine.
     Llc,
-    /// The Spandex LLC, where devices own something.
+    /// Mistakes of the Spandex LLC that matter where devices own something.
     Owned,
-    /// The Spandex LLC, where devices own words and not lines.
+    /// Mistakes of the Spandex LLC that matter where devices own words and not lines.
     Words,
-    /// The Spandex LLC, where CPU cores own words of lines that others read whole.
+    /// Mistakes of the Spandex LLC that matter where CPU cores own words of lines that others read whole.
     Lines,
-    /// The Spandex LLC, where some devices own what others write through.
+    /// Mistakes of the Spandex LLC that matter where some devices own words that others write through.
     Through,
-    /// The Spandex LLC, where devices have Shared state.
+    /// Mistakes of the Spandex LLC that matter where devices have Shared state.
     Shared,
-    /// MESI caches behind translation units.
+    /// Mistakes of MESI caches behind translation units.
     Mesi,
-    /// Their translation units.
+    /// Mistakes of the translation units of MESI caches.
     MesiUnit,
-    /// GPU coherence caches.
+    /// Mistakes of GPU coherence caches.
     Gpu,
-    /// Their translation units.
+    /// Mistakes of the translation units of GPU coherence caches.
     GpuUnit,
-    /// DeNovo caches.
+    /// Mistakes of DeNovo caches.
     DeNovo,
-    /// Their translation units.
+    /// Mistakes of the translation units of DeNovo caches.
     DeNovoUnit,
-    /// Translation units of GPU-VI caches.
+    /// Mistakes of the translation units of GPU-VI caches.
     GpuViUnit,
 }
 
-/// A mistake, and where it sits.
+/// A mistake, and the kind of controller that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// In the LLC.
+    /// A mistake in the LLC.
     Llc(LlcFault),
-    /// In MESI caches.
+    /// A mistake in MESI caches.
     Mesi(MesiFault),
-    /// In their translation units.
+    /// A mistake in the translation units of MESI caches.
     MesiUnit(MesiUnitFault),
-    /// In GPU coherence caches.
+    /// A mistake in GPU coherence caches.
     Gpu(GpuFault),
-    /// In their translation units.
+    /// A mistake in the translation units of GPU coherence caches.
     GpuUnit(GpuUnitFault),
-    /// In DeNovo caches.
+    /// A mistake in DeNovo caches.
     DeNovo(DeNovoFault),
-    /// In their translation units.
+    /// A mistake in the translation units of DeNovo caches.
     DeNovoUnit(DeNovoUnitFault),
-    /// In the translation units of GPU-VI caches.
+    /// A mistake in the translation units of GPU-VI caches.
     GpuViUnit(GpuViUnitFault),
 }
 
 impl Group {
-    /// The mistakes of the group.
+    /// The number of mistakes of the group.
     const fn len(self) -> usize {
         match self {
             Group::Llc => LLC_FAULTS.len(),
@@ -84,7 +84,7 @@ impl Group {
         }
     }
 
-    /// What is declared of a mistake of the group, and the mistake.
+    /// A mistake of the group, with its declaration.
     const fn seed(self, index: usize) -> (FaultSpec, Fault) {
         match self {
             Group::Llc => (LLC_FAULTS[index].0, Fault::Llc(LLC_FAULTS[index].1)),
@@ -104,7 +104,7 @@ impl Group {
     }
 }
 
-/// How many mistakes groups have together.
+/// The number of mistakes that groups have together.
 pub const fn count(groups: &[Group]) -> usize {
     let (mut total, mut index) = (0, 0);
     while index < groups.len() {
@@ -114,7 +114,7 @@ pub const fn count(groups: &[Group]) -> usize {
     total
 }
 
-/// What a protocol with these groups declares.
+/// The fault declarations of a protocol with these groups.
 pub const fn specs<const N: usize>(groups: &[Group]) -> [FaultSpec; N] {
     let mut specs = [FaultSpec { name: "", breaks: "" }; N];
     let (mut place, mut group) = (0, 0);
@@ -129,7 +129,7 @@ pub const fn specs<const N: usize>(groups: &[Group]) -> [FaultSpec; N] {
     specs
 }
 
-/// The mistake to build in, of a protocol with these groups.
+/// The mistake that `config` asks for, in a protocol with these groups.
 pub fn built_in(groups: &[Group], config: &BuildConfig) -> Option<Fault> {
     let mut index = usize::from(config.fault?);
     for group in groups {
@@ -142,42 +142,42 @@ pub fn built_in(groups: &[Group], config: &BuildConfig) -> Option<Fault> {
 }
 
 impl Fault {
-    /// The mistake, if it sits in the LLC.
+    /// The mistake, if it is in the LLC.
     pub fn of_llc(self) -> Option<LlcFault> {
         if let Fault::Llc(fault) = self { Some(fault) } else { None }
     }
 
-    /// The mistake, if it sits in MESI caches.
+    /// The mistake, if it is in MESI caches.
     pub fn of_mesi(self) -> Option<MesiFault> {
         if let Fault::Mesi(fault) = self { Some(fault) } else { None }
     }
 
-    /// The mistake, if it sits in the translation units of MESI caches.
+    /// The mistake, if it is in the translation units of MESI caches.
     pub fn of_mesi_unit(self) -> Option<MesiUnitFault> {
         if let Fault::MesiUnit(fault) = self { Some(fault) } else { None }
     }
 
-    /// The mistake, if it sits in GPU coherence caches.
+    /// The mistake, if it is in GPU coherence caches.
     pub fn of_gpu(self) -> Option<GpuFault> {
         if let Fault::Gpu(fault) = self { Some(fault) } else { None }
     }
 
-    /// The mistake, if it sits in the translation units of GPU coherence caches.
+    /// The mistake, if it is in the translation units of GPU coherence caches.
     pub fn of_gpu_unit(self) -> Option<GpuUnitFault> {
         if let Fault::GpuUnit(fault) = self { Some(fault) } else { None }
     }
 
-    /// The mistake, if it sits in DeNovo caches.
+    /// The mistake, if it is in DeNovo caches.
     pub fn of_denovo(self) -> Option<DeNovoFault> {
         if let Fault::DeNovo(fault) = self { Some(fault) } else { None }
     }
 
-    /// The mistake, if it sits in the translation units of DeNovo caches.
+    /// The mistake, if it is in the translation units of DeNovo caches.
     pub fn of_denovo_unit(self) -> Option<DeNovoUnitFault> {
         if let Fault::DeNovoUnit(fault) = self { Some(fault) } else { None }
     }
 
-    /// The mistake, if it sits in the translation units of GPU-VI caches.
+    /// The mistake, if it is in the translation units of GPU-VI caches.
     pub fn of_gpu_vi_unit(self) -> Option<GpuViUnitFault> {
         if let Fault::GpuViUnit(fault) = self { Some(fault) } else { None }
     }

@@ -1,5 +1,8 @@
-//! Controllers between L2 and L3, where both levels speak Spandex (hierarchical Spandex). They say the same as those before the L2, on virtual networks of their own: what the L3
-//! answers an L2 makes it answer its devices, and on one network the first answer would wait for room for the second.
+//! Controllers between L2 and L3, where both levels speak Spandex (hierarchical Spandex).
+//!
+//! They send the same messages as the controllers in front of the L2, on virtual networks of their own. The reason is
+//! that an answer of the L3 makes an L2 answer its devices. On a common network the first answer would wait for room
+//! for the second.
 
 use crate::address::{AgentId, LineAddr};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};

@@ -1,7 +1,10 @@
-//! What is behind the bank: memory, which has no say, or an L3 of which the bank is a MESI client (Spandex paper, sections II-D and IV-A: hierarchical MESI).
+//! The level behind the bank: memory, which is passive, or an L3 of which the bank is a MESI client (Spandex paper,
+//! sections II-D and IV-A: hierarchical MESI).
 //!
-//! The L3 lets the bank read a line or read and write it. Reads of devices need the first, everything else the second. When the L3 wants a line back, or shared, words
-//! that devices own come back first; devices that invalidate themselves keep what they have read, as they do when another device of the bank writes.
+//! The L3 gives the bank permission to read a line, or to read and write it. Reads of devices need the first,
+//! everything else needs the second. When the L3 wants a line back, or shared, the words that devices own have to come
+//! back first. Devices that invalidate themselves keep the words that they have read, as they do when another device of
+//! the bank writes.
 
 use crate::address::{AgentId, LineAddr};
 use crate::cache::Slot;
@@ -16,16 +19,16 @@ use crate::protocols::spandex::llc::line::{Busy, Fetch, Line, Permission, owners
 use crate::protocols::spandex::llc::states::{Event, State};
 use crate::protocols::spandex::messages::{PEEK, PEEK_DATA, PEEK_MISS, RVK_O};
 
-/// What is behind a bank.
+/// The level behind a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Behind {
-    /// A memory channel.
+    /// A memory channel, with this id.
     Memory(AgentId),
     /// A coherent cache, reached through the bank's translation unit if it has one.
     L3,
 }
 
-/// The event that a message from behind the bank is.
+/// The event of a message from behind the bank.
 pub fn event(kind: MsgKind) -> Event {
     match kind {
         mesi::DATA => Event::Data,
@@ -47,7 +50,7 @@ impl<const W: usize> SpandexLlc<W> {
         Message::control(kind, line, self.me, self.topology.upstream(self.me, line))
     }
 
-    /// Asks for a line that is not here.
+    /// Requests a line that is not here.
     pub(super) fn fetch(&self, event: Event, line: LineAddr, out: &mut Outbox<W>) -> Fetch {
         let (fetch, message) = match self.behind {
             Behind::Memory(memory) => (Fetch::Read, Message::control(memory::FETCH, line, self.me, memory)),
@@ -63,7 +66,7 @@ impl<const W: usize> SpandexLlc<W> {
         event != Event::ReqV && self.lines.meta(slot).permission == Permission::Read
     }
 
-    /// Asks for permission to write.
+    /// Asks the L3 for permission to write.
     pub(super) fn upgrade(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -74,7 +77,8 @@ impl<const W: usize> SpandexLlc<W> {
         Outcome::Done
     }
 
-    /// What was asked for has come. The request that waits for it is served, and a line that another has written meanwhile is not kept.
+    /// Takes the data or permission that was requested. The request that waits for it is served. A line that another
+    /// cache has written meanwhile is not kept.
     pub(super) fn granted(
         &mut self,
         event: Event,
@@ -104,7 +108,7 @@ impl<const W: usize> SpandexLlc<W> {
         if matches!(event, Event::DataE | Event::DataM | Event::UpgradeAck) {
             out.send(self.upwards(mesi::EXCLUSIVE_UNBLOCK, message.line));
         }
-        // Through a translation unit an only copy counts as written: nobody else has the data.
+        // Through a translation unit an only copy counts as written, since no other cache has the data.
         let only = permission == Permission::Write && self.topology.tu_of(self.me).is_some();
         let line = self.lines.meta_mut(slot);
         (line.busy, line.permission) = (Busy::No, permission);
@@ -117,12 +121,12 @@ impl<const W: usize> SpandexLlc<W> {
         Some(outcome)
     }
 
-    /// Whether a line that leaves is missed by somebody, who must acknowledge it.
+    /// Whether a line has to be written back with an acknowledgement when it leaves.
     pub(super) fn leaves_slowly(&self, line: &Line) -> bool {
         self.behind == Behind::L3 && line.permission == Permission::Write
     }
 
-    /// A line leaves that no device owns a word of.
+    /// Lets a line leave of which no device owns a word.
     pub(super) fn leave(&mut self, line: LineAddr, meta: &Line, data: &LineData<W>, out: &mut Outbox<W>) {
         let written = meta.is_dirty && !self.faulty(LlcFault::LostDirtyLine);
         let full = |message| Message { mask: ByteMask::full::<W>(), data: *data, ..message };
@@ -139,7 +143,7 @@ impl<const W: usize> SpandexLlc<W> {
         }
     }
 
-    /// The L3 has taken a line back.
+    /// Notes that the L3 has taken a line back.
     pub(super) fn taken_back(&mut self, line: LineAddr) -> Option<Outcome> {
         let register = self.mshrs.find(line)?;
         match self.mshrs.payload(register) {
@@ -149,7 +153,7 @@ impl<const W: usize> SpandexLlc<W> {
         Some(Outcome::Done)
     }
 
-    /// The L3 wants a line back, or shared.
+    /// Takes a probe: the L3 wants a line back, or shared.
     pub(super) fn probed(
         &mut self,
         state: State,
@@ -192,7 +196,7 @@ impl<const W: usize> SpandexLlc<W> {
         Some(Outcome::Done)
     }
 
-    /// Tells the L3 what it asked for: with the data of a written line.
+    /// Answers a probe of the L3. A line that was written is sent with its data.
     fn answer(&self, kind: MsgKind, line: LineAddr, written: Option<&LineData<W>>, out: &mut Outbox<W>) {
         let (ack, with_data) = match kind {
             mesi::FWD_GETS => (mesi::FWD_ACK, mesi::FWD_DATA),
@@ -205,7 +209,7 @@ impl<const W: usize> SpandexLlc<W> {
         });
     }
 
-    /// Those of `words` that a question of the L3 waits for; their write-back is what it waits for.
+    /// The words among `words` for which a probe of the L3 waits. It waits for their write-back.
     pub(super) fn await_probe(&mut self, line: LineAddr, words: u32) -> u32 {
         let Some(register) = self.probes.find(line) else { return 0 };
         let Some(answers) = &mut self.probes.payload_mut(register).answers else { return 0 };
@@ -214,7 +218,8 @@ impl<const W: usize> SpandexLlc<W> {
         awaited
     }
 
-    /// Asks devices for what the L3 wants, or answers it when they have given everything back. A line that waits for something else is seen to then.
+    /// Asks devices for the words that the L3 wants, or answers the L3 when they have given everything back. If the
+    /// line waits for something else, this is done afterwards.
     pub(super) fn go_on_with_probe(&mut self, line: LineAddr, out: &mut Outbox<W>) {
         let Some(register) = self.probes.find(line) else { return };
         let Probe { kind, answers } = *self.probes.payload(register);
@@ -222,7 +227,8 @@ impl<const W: usize> SpandexLlc<W> {
             return;
         }
         let Some(slot) = self.lines.find(line) else {
-            // The line has left meanwhile, which is what the L3 is referred to; one that may only be read leaves silently.
+            // The line has left meanwhile, and the L3 is referred to its write-back. A line that may only be read
+            // leaves silently.
             if let Some(register) = self.mshrs.find(line) {
                 if !matches!(self.mshrs.payload(register), Waiting::WriteBack) {
                     return;
@@ -259,7 +265,7 @@ impl<const W: usize> SpandexLlc<W> {
         }
     }
 
-    /// What the bank has of a line that it may write, all of it, without giving it up.
+    /// Answers `PEEK` with a whole line that the bank may write. The line stays here.
     pub(super) fn peek(&self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let held = slot.filter(|_| matches!(state, State::V | State::S));
         let held = held.filter(|&slot| {

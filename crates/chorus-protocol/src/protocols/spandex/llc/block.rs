@@ -1,50 +1,50 @@
-//! Lines that wait: for their data, or for the answers of devices (Spandex paper, section III-B: writes to Shared lines, ReqS (1) and ReqWT+data on owned words, and
-//! replacement).
+//! Lines that wait for their data or for the answers of devices (Spandex paper, section III-B: writes to Shared lines,
+//! ReqS (1) and ReqWT+data on owned words, and replacement).
 
 use crate::line::LineData;
 use crate::message::{Message, MsgKind};
 use crate::protocols::spandex::llc::line::Line;
 
-/// What devices have not answered yet.
+/// The answers of devices that have not come yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Answers {
-    /// Words whose owners have been asked.
+    /// Words whose owners have been asked to give them back.
     pub revoked: u32,
-    /// Words whose owners have referred to a write-back that has not come.
+    /// Words whose owners have referred to a write-back that has not come yet.
     pub referred: u32,
-    /// Sharers that have been asked.
+    /// The number of sharers that have been asked to drop the line.
     pub acks: u16,
     /// Words that the requestor has, or gets from their owners.
     pub handed: u32,
 }
 
 impl Answers {
-    /// Whether everybody has answered.
+    /// Whether all devices have answered.
     pub fn are_complete(&self) -> bool {
         self.revoked == 0 && self.referred == 0 && self.acks == 0
     }
 }
 
-/// What a line with a register waits for.
+/// The reason for which a line with a register waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Waiting<const W: usize> {
-    /// Its data, for this request.
+    /// The line waits for its data, for this request.
     Fetch(Message<W>),
-    /// Answers, for this request.
+    /// The line waits for answers, for this request.
     Block(Answers, Message<W>),
-    /// Answers, to be gone. It has left its place to another already.
+    /// The line waits for answers, after which it is gone. It has already left its place to another line.
     Recall(Answers, Line, LineData<W>),
-    /// That the L3 has taken it back.
+    /// The line waits until the L3 has taken it back.
     WriteBack,
-    /// As that, and the L3 has been referred to it.
+    /// The line waits until the L3 has taken it back, and the L3 has been referred to the write-back.
     AnsweredWriteBack,
 }
 
-/// What an L3 has asked about a line, and what devices have not answered yet.
+/// A probe of an L3 about a line, and the answers of devices that have not come yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Probe {
-    /// The question.
+    /// The kind of the probe.
     pub kind: MsgKind,
-    /// What devices have not answered; nothing where they have not been asked yet.
+    /// The answers that have not come yet, or `None` while the devices have not been asked.
     pub answers: Option<Answers>,
 }

@@ -2,7 +2,7 @@
 
 use crate::registry::FaultSpec;
 
-/// A mistake of the LLC.
+/// A mistake that can be built into the LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LlcFault {
     /// A write to a Shared line invalidates nobody.
@@ -11,15 +11,15 @@ pub enum LlcFault {
     EarlyWrite,
     /// ReqWT+data on owned words does not revoke them.
     UnrevokedUpdate,
-    /// ReqO on owned words is not forwarded; the LLC answers.
+    /// ReqO on owned words is not forwarded, and the LLC answers it.
     UnforwardedReqO,
-    /// ReqO+data on owned words is answered with what stands in the LLC.
+    /// ReqO+data on owned words is answered with the old contents of the LLC.
     OwnerAsData,
-    /// A write-back of words that somebody else owns by now is taken.
+    /// A write-back of words that another device owns by now is taken.
     StaleWriteBack,
     /// ReqWT leaves the words to their owner.
     KeptOwner,
-    /// ReqS on a Shared line does not note the sharer.
+    /// ReqS on a Shared line does not record the sharer.
     LostSharer,
     /// A blocked line serves writes.
     OpenBlock,
@@ -31,11 +31,11 @@ pub enum LlcFault {
     UnawaitedWriteBack,
     /// A written line is dropped when replaced.
     LostDirtyLine,
-    /// A read of owned words is forwarded for the first owner alone.
+    /// A read of owned words is forwarded to the first owner only.
     FirstOwnerOnly,
 }
 
-/// Mistakes that matter where devices have Shared state, each with its name and what it breaks.
+/// Mistakes that matter where devices have Shared state, each with its name and description.
 pub const SHARED_FAULTS: [(FaultSpec, LlcFault); 4] = [
     (FaultSpec::new("llc-lost-inv", "a write to a Shared line invalidates nobody"), LlcFault::LostInv),
     (
@@ -46,7 +46,7 @@ pub const SHARED_FAULTS: [(FaultSpec, LlcFault); 4] = [
     (FaultSpec::new("llc-open-block", "a blocked line serves writes"), LlcFault::OpenBlock),
 ];
 
-/// Mistakes that matter everywhere.
+/// Mistakes that matter on every machine.
 pub const LLC_FAULTS: [(FaultSpec, LlcFault); 1] =
     [(FaultSpec::new("llc-lost-dirty-line", "a written line is dropped when replaced"), LlcFault::LostDirtyLine)];
 
@@ -77,7 +77,7 @@ pub const LINE_FAULTS: [(FaultSpec, LlcFault); 1] = [(
     LlcFault::FirstOwnerOnly,
 )];
 
-/// Mistakes that matter where some devices own what others write through.
+/// Mistakes that matter where some devices own words that others write through.
 pub const THROUGH_FAULTS: [(FaultSpec, LlcFault); 2] = [
     (
         FaultSpec::new("llc-unrevoked-update", "ReqWT+data on owned words does not revoke them"),

@@ -1,59 +1,61 @@
-//! A line of the LLC: two bits that say whether it is Valid or Shared, and one for each word that says whether it is Owned (Spandex paper, section III-B).
+//! A line of the LLC: two bits that say whether it is Valid or Shared, and one bit for each word that says whether the
+//! word is Owned (Spandex paper, section III-B).
 //!
-//! Where a word is owned, its place in the data holds the number of the owner.
+//! If a word is owned, its place in the data holds the number of the owner.
 
 use crate::address::AgentId;
 use crate::line::{ByteMask, LineData};
 use crate::sharers::Sharers;
 
-/// What the tags of a line say.
+/// The tag of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Line {
-    /// What the line waits for, if anything.
+    /// The reason for which the line waits, if it does.
     pub busy: Busy,
     /// Whether devices hold the line Shared.
     pub is_shared: bool,
-    /// What the cache behind the LLC lets it do, where there is one.
+    /// The permission of the cache behind the LLC, where there is one.
     pub permission: Permission,
-    /// Whether it differs from what is behind the LLC.
+    /// Whether the line differs from the copy behind the LLC.
     pub is_dirty: bool,
     /// The words that devices own, one bit each.
     pub owned: u32,
-    /// The devices that may hold it Shared, by the numbers of their translation units.
+    /// The devices that may hold the line Shared, by the numbers of their translation units.
     pub sharers: Sharers,
 }
 
-/// What a line waits for.
+/// The reason for which a line waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Busy {
-    /// Nothing.
+    /// The line does not wait.
     #[default]
     No,
-    /// What is behind the LLC.
+    /// The line waits for the level behind the LLC.
     Fetch(Fetch),
-    /// Answers of devices.
+    /// The line waits for answers of devices.
     Answers,
 }
 
-/// What has been asked for behind the LLC.
+/// The request that has been sent to the level behind the LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fetch {
-    /// Data to read.
+    /// A request for data to read.
     Read,
-    /// Data to read, which another has written meanwhile: it serves the request that waits and is not kept.
+    /// A request for data to read, where another cache has written the line meanwhile. The data serves the request that
+    /// waits and is not kept.
     ReadOnce,
-    /// Data to read and write.
+    /// A request for data to read and write.
     Write,
-    /// Permission to write what is here.
+    /// A request for permission to write the line that is here.
     Upgrade,
 }
 
-/// What the cache behind the LLC lets it do with a line.
+/// The permission that the cache behind the LLC gives for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Read it.
+    /// The LLC may read the line.
     Read,
-    /// Read and write it. Memory always does.
+    /// The LLC may read and write the line. Memory always permits this.
     #[default]
     Write,
 }
@@ -77,7 +79,7 @@ pub fn words_of(mask: ByteMask) -> u32 {
     (bits | bits >> 48) as u32
 }
 
-/// The bits of every word of a line of `W` words.
+/// The set of all words of a line of `W` words.
 pub const fn all_words<const W: usize>() -> u32 {
     u32::MAX >> (32 - W)
 }
@@ -90,13 +92,13 @@ pub fn give<const W: usize>(line: &mut Line, data: &mut LineData<W>, words: u32,
     }
 }
 
-/// Those of `words` whose owner is `agent`.
+/// The words among `words` whose owner is `agent`.
 pub fn owned_by<const W: usize>(line: &Line, data: &LineData<W>, words: u32, agent: AgentId) -> u32 {
     let owned = ByteMask::of_words(words & line.owned).words();
     owned.filter(|&word| data.0[word] == u32::from(agent.0)).fold(0, |words, word| words | 1 << word)
 }
 
-/// The owners of `words`, each with what it owns of them, in the order of their first word.
+/// The owners of `words`, each with the words among them that it owns, in the order of their first word.
 pub fn owners<const W: usize>(line: &Line, data: &LineData<W>, words: u32) -> impl Iterator<Item = (AgentId, u32)> {
     let (line, data) = (*line, *data);
     let mut rest = words & line.owned;

@@ -1,12 +1,15 @@
 //! The Spandex LLC (Spandex paper, section III-B): Invalid, Valid or Shared lines with words that are owned one by one.
 //!
-//! Requests are served at once wherever the paper does so: words that are owned are forwarded to their owner, who answers the requestor, and the next state is taken
-//! before anybody has answered ([`serve`]). Only writes to Shared lines, ReqS (1) and ReqWT+data on owned words, and replacements wait for devices
-//! ([`block`]); what else comes for such a line waits with them.
+//! Requests are served at once wherever the paper does so (`serve`). Requests for owned words are forwarded to the
+//! owners, who answer the requestor. The LLC takes the next state before anybody has answered. Only writes to Shared
+//! lines, ReqS (1) and ReqWT+data on owned words, and replacements wait for devices (`block`). Other requests for
+//! such a line wait with them.
 //!
-//! A write-back of words that its sender no longer owns changes nothing: a forwarded request is on its way to the sender, which completes the write-back of those words
-//! there (section III-C). It is answered all the same. Since nothing relies on the order of messages, a device must not ask for a line again while its write-back is on its way: the
-//! LLC would take that for one of what the device owns by then.
+//! A write-back of words that its sender no longer owns changes nothing. In this case a forwarded request is on its way
+//! to the sender, which completes the write-back of those words there (section III-C). The write-back is answered all
+//! the same. Since nothing relies on the order of messages, a device must not request a line again while its write-back
+//! is on its way. Otherwise the LLC could mistake the late write-back for one of the words that the device owns by
+//! then.
 
 mod behind;
 mod block;
@@ -35,7 +38,7 @@ use line::{Busy, Fetch, Line, all_words, owned_by, owners, words_of};
 use policy::{Devices, ReadShared};
 use states::{Event, State, unspecified};
 
-/// A bank of the LLC.
+/// A bank of the Spandex LLC.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpandexLlc<const W: usize> {
     me: AgentId,
@@ -47,15 +50,15 @@ pub struct SpandexLlc<const W: usize> {
     fault: Option<LlcFault>,
     lines: CacheArray<Line, W>,
     mshrs: Mshrs<Waiting<W>, ()>,
-    /// Lines that the L3 has asked about.
+    /// Lines about which the L3 has sent a probe.
     probes: Mshrs<Probe, ()>,
 }
 
-/// Lines that an L3 can have asked about at a time.
+/// The largest number of lines about which an L3 can have sent probes at a time.
 const PROBES_MAX: u32 = 1 << 16;
 
 impl<const W: usize> SpandexLlc<W> {
-    /// An empty bank: the last shared cache, or an L2 with an L3 behind it.
+    /// An empty bank. It is one of the last shared cache, or of an L2 with an L3 behind it.
     pub fn new(
         role: Role,
         index: u16,
@@ -86,7 +89,7 @@ impl<const W: usize> SpandexLlc<W> {
         self.fault == Some(fault)
     }
 
-    /// What a request for `words` of a line meets.
+    /// The state that a request for `words` of a line meets.
     fn state(&self, line: LineAddr, words: u32) -> (State, Option<Slot>) {
         let Some(slot) = self.lines.find(line) else {
             let state = match self.mshrs.get(line) {
@@ -128,7 +131,7 @@ impl<const W: usize> SpandexLlc<W> {
         }
     }
 
-    /// Those words of a message that its sender owns.
+    /// The words of a message that its sender owns.
     fn owned_by_sender(&self, message: &Message<W>) -> u32 {
         let (words, sender) = (words_of(message.mask), message.src);
         match (self.lines.find(message.line), self.mshrs.get(message.line)) {
@@ -206,8 +209,9 @@ impl<const W: usize> SpandexLlc<W> {
         }
     }
 
-    /// Owned words leave their owner. What it no longer owned was handed on by a request that is on its way to it. The answer names the words that have been
-    /// taken for good, and comes in any case: with it the sender knows that the write-back is no longer on its way.
+    /// Takes the words of a write-back that their sender still owns. The other words were handed on by a request that
+    /// is on its way to the sender. The answer names the words that have been taken for good. It is sent in any case,
+    /// since it tells the sender that the write-back is no longer on its way.
     fn write_back(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let mut words = self.owned_by_sender(message);
         if self.faulty(LlcFault::StaleWriteBack)
@@ -233,7 +237,7 @@ impl<const W: usize> SpandexLlc<W> {
         Outcome::Done
     }
 
-    /// Puts words that an owner has given up back in their place.
+    /// Puts words that an owner has given up back into their place.
     fn take(&mut self, line: LineAddr, words: u32, data: &LineData<W>) {
         if words == 0 {
             return;
@@ -253,7 +257,7 @@ impl<const W: usize> SpandexLlc<W> {
         }
     }
 
-    /// An owner has given words up, or has said that they are on their way.
+    /// Takes an owner's answer to a revocation: the words, or a reference to the write-back that carries them.
     fn revoked(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let words = words_of(message.mask);
         let owned = self.owned_by_sender(message);
@@ -270,7 +274,7 @@ impl<const W: usize> SpandexLlc<W> {
         Some(Outcome::Done)
     }
 
-    /// A sharer has dropped a line.
+    /// Notes that a sharer has dropped a line.
     fn acknowledged(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Option<Outcome> {
         let early = self.faulty(LlcFault::EarlyWrite);
         match self.answers_mut(line).filter(|answers| answers.acks > 0) {
@@ -282,7 +286,7 @@ impl<const W: usize> SpandexLlc<W> {
         Some(Outcome::Done)
     }
 
-    /// What devices have not answered about a line.
+    /// The answers about a line that have not come yet.
     fn answers_mut(&mut self, line: LineAddr) -> Option<&mut Answers> {
         if let Some(register) = self.mshrs.find(line) {
             return match self.mshrs.payload_mut(register) {
@@ -294,7 +298,7 @@ impl<const W: usize> SpandexLlc<W> {
         self.probes.payload_mut(register).answers.as_mut()
     }
 
-    /// Goes on with a line once everybody has answered.
+    /// Continues with a line once all devices have answered.
     fn answered(&mut self, line: LineAddr, out: &mut Outbox<W>) {
         let Some(register) = self.mshrs.find(line) else { return self.go_on_with_probe(line, out) };
         match *self.mshrs.payload(register) {
@@ -318,7 +322,7 @@ impl<const W: usize> SpandexLlc<W> {
         self.go_on_with_probe(line, out);
     }
 
-    /// Takes a line out. Owned words must come back first, and sharers must know.
+    /// Takes a line out. Owned words have to come back first, and sharers have to drop their copies.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(line, all_words::<W>());
         let slot = match (state, slot) {
@@ -347,7 +351,7 @@ impl<const W: usize> SpandexLlc<W> {
         Ok(Outcome::Done)
     }
 
-    /// Asks something of a device on the LLC's own account.
+    /// Sends a device a request of the LLC itself.
     fn ask(&self, kind: MsgKind, line: LineAddr, device: AgentId, words: u32, out: &mut Outbox<W>) {
         let mask = ByteMask::of_words(words);
         out.send(Message { mask, origin: self.me, ..Message::control(kind, line, self.me, device) });
@@ -420,7 +424,7 @@ impl<const W: usize> Controller<W> for SpandexLlc<W> {
 
     fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
         let here = |meta: &Line| ByteMask::of_words(all_words::<W>() & !meta.owned);
-        // The only copy before an L3 may be what another cache wrote, which the L3 has never had.
+        // In front of an L3, the only copy may hold values that another cache wrote and that the L3 has never had.
         let newer = |meta: &Line| meta.is_dirty || self.leaves_slowly(meta);
         for (line, waiting) in self.mshrs.iter() {
             if let Waiting::Recall(_, meta, data) = waiting

@@ -1,23 +1,24 @@
-//! What the LLC is told about the devices that share it, and how it serves reads for sharing.
+//! The LLC's knowledge of the devices that share it, and its treatment of reads for sharing.
 
 use crate::address::AgentId;
 use crate::sharers::Sharers;
 
-/// How a ReqS is served (Spandex paper, Table III).
+/// The option by which a ReqS is served (Spandex paper, Table III).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReadShared {
-    /// Option (1) where the line is Shared or a word is owned by a device that can share it, otherwise option (3), as in the paper's evaluation.
+    /// The choice of the paper's evaluation. It is option (1) where the line is Shared or a word is owned by a device
+    /// that can share it, otherwise option (3).
     Evaluated,
-    /// Always with Shared state.
+    /// Always option (1), with Shared state.
     One,
-    /// Always as a ReqV.
+    /// Always option (2), as a ReqV.
     Two,
-    /// Always as a ReqO+data.
+    /// Always option (3), as a ReqO+data.
     Three,
 }
 
 impl ReadShared {
-    /// The option of a number; zero is what the paper evaluates.
+    /// The option with a number. Zero is the choice of the paper's evaluation.
     pub fn of_number(number: u64) -> ReadShared {
         match number {
             1 => ReadShared::One,
@@ -28,14 +29,14 @@ impl ReadShared {
     }
 }
 
-/// What the LLC knows about its devices.
+/// The LLC's knowledge of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Devices {
-    /// The first translation unit; the others follow.
+    /// The first translation unit. The others have the ids that follow.
     pub first: AgentId,
-    /// Those that have Shared state, by the numbers of their units.
+    /// The devices that have Shared state, by the numbers of their units.
     pub share: Sharers,
-    /// Those that cannot own, by the numbers of their units.
+    /// The devices that cannot own words, by the numbers of their units.
     pub never_own: Sharers,
 }
 
@@ -45,7 +46,7 @@ impl Devices {
         AgentId(unit.0.saturating_sub(self.first.0).min(Sharers::CAPACITY - 1))
     }
 
-    /// The translation unit in a place.
+    /// The translation unit of the device in a place.
     pub fn unit(&self, place: AgentId) -> AgentId {
         AgentId(place.0 + self.first.0)
     }

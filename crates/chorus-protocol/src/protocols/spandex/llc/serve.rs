@@ -1,4 +1,4 @@
-//! Requests on lines that wait for nothing (Spandex paper, Table III).
+//! Requests for lines that wait for nothing (Spandex paper, Table III).
 
 use crate::address::AgentId;
 use crate::cache::Slot;
@@ -17,7 +17,7 @@ use crate::protocols::spandex::messages::{
 use crate::sharers::Sharers;
 
 impl<const W: usize> SpandexLlc<W> {
-    /// Which option serves a ReqS. It is decided once for the whole line: a MESI line cannot be Shared in part.
+    /// The option that serves a ReqS. It is chosen once for the whole line, since a MESI line cannot be Shared in part.
     pub(super) fn option(&self, slot: Slot, requestor: AgentId) -> Event {
         let (line, data) = (self.lines.meta(slot), self.lines.data(slot));
         if !self.devices.owns(requestor) {
@@ -34,7 +34,7 @@ impl<const W: usize> SpandexLlc<W> {
         }
     }
 
-    /// Serves a request, or begins to wait for what it needs of devices.
+    /// Serves a request, or begins to wait for the answers of devices that it needs.
     pub(super) fn serve(&mut self, event: Event, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let writes = !matches!(event, Event::ReqV | Event::ReqS1 | Event::ReqS2);
         if writes && self.lines.meta(slot).is_shared && !self.unshare(event, slot, message, out) {
@@ -68,7 +68,7 @@ impl<const W: usize> SpandexLlc<W> {
         Outcome::Done
     }
 
-    /// Sends words of a line to a requestor.
+    /// Sends words of a line to the requestor.
     fn respond(&self, kind: MsgKind, slot: Slot, words: u32, message: &Message<W>, out: &mut Outbox<W>) {
         if words != 0 {
             let data = *self.lines.data(slot);
@@ -76,14 +76,14 @@ impl<const W: usize> SpandexLlc<W> {
         }
     }
 
-    /// Lets an owner answer a requestor.
+    /// Forwards a request to an owner, which answers the requestor.
     fn forward(&self, kind: MsgKind, owner: AgentId, words: u32, message: &Message<W>, out: &mut Outbox<W>) {
         let Message { line, src, txn, wave, credit, .. } = *message;
         let mask = ByteMask::of_words(words);
         out.send(Message { origin: src, txn, wave, credit, mask, ..Message::control(kind, line, self.me, owner) });
     }
 
-    /// Reads without any change of state. Whatever is up to date here comes along.
+    /// Reads words without a change of state. All other words that are up to date here come along.
     fn read_valid(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let (line, data) = (*self.lines.meta(slot), *self.lines.data(slot));
         let (asked, valid) = (words_of(message.mask), all_words::<W>() & !line.owned);
@@ -92,13 +92,15 @@ impl<const W: usize> SpandexLlc<W> {
         }
         let most = if self.faulty(LlcFault::FirstOwnerOnly) { 1 } else { W };
         for (owner, words) in owners(&line, &data, asked).take(most) {
-            // Only an owner that answers alone may add words: nobody else's answer must meet them.
+            // Only an owner that answers alone may add words. Otherwise they could clash with the answer of another
+            // owner.
             let alone = Message { credit: u32::from(words == asked), ..*message };
             self.forward(FWD_REQ_V, owner, words, &alone, out);
         }
     }
 
-    /// Reads with Shared state. Devices that can share hand the line on themselves, the others give their words back first.
+    /// Reads a line with Shared state. Owners that can share send their words to the reader themselves. Other owners
+    /// give their words back first.
     fn read_shared(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let (line, data) = (*self.lines.meta(slot), *self.lines.data(slot));
         if line.owned != 0 && self.mshrs.is_full() {
@@ -141,8 +143,8 @@ impl<const W: usize> SpandexLlc<W> {
         Outcome::Done
     }
 
-    /// Makes a Shared line Valid for a write, and says whether it is: otherwise it waits for acknowledgements, or there is no register to wait with. Whoever
-    /// will own the line keeps its copy.
+    /// Makes a Shared line Valid for a write. Returns whether it is Valid now. Otherwise it waits for acknowledgements,
+    /// or there is no register to wait with. A device that will own the line keeps its copy.
     fn unshare(&mut self, event: Event, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) -> bool {
         let owns = matches!(event, Event::ReqS3 | Event::ReqO | Event::ReqOData);
         let sharers = self.lines.meta(slot).sharers;
@@ -164,7 +166,8 @@ impl<const W: usize> SpandexLlc<W> {
         !waits
     }
 
-    /// Makes the requestor the owner of its words at once. Words that nobody owns come from here, the others from their owners.
+    /// Makes the requestor the owner of its words at once. Words that nobody owns come from here, and the others come
+    /// from their owners.
     fn own(&mut self, response: MsgKind, forwarded: MsgKind, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let (line, data) = (*self.lines.meta(slot), *self.lines.data(slot));
         let asked = words_of(message.mask);
@@ -183,7 +186,8 @@ impl<const W: usize> SpandexLlc<W> {
         *self.lines.meta_mut(slot) = line;
     }
 
-    /// Takes written words at once. Owners only learn that they no longer are, and tell the writer.
+    /// Takes written words at once. Former owners are only told that they no longer own the words, and they answer the
+    /// writer.
     fn write_through(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let (line, data) = (*self.lines.meta(slot), *self.lines.data(slot));
         let asked = words_of(message.mask);
@@ -201,7 +205,7 @@ impl<const W: usize> SpandexLlc<W> {
         line.is_dirty = true;
     }
 
-    /// Updates words here, once their owners have given them back, and answers with what they were.
+    /// Updates words here, once their owners have given them back, and answers with their old values.
     fn update(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let (line, data) = (*self.lines.meta(slot), *self.lines.data(slot));
         let owned = words_of(message.mask) & line.owned;
@@ -228,7 +232,7 @@ impl<const W: usize> SpandexLlc<W> {
         Outcome::Done
     }
 
-    /// Goes on with a request whose line was blocked.
+    /// Continues with a request whose line was blocked.
     pub(super) fn resume(&mut self, slot: Slot, answers: &Answers, request: &Message<W>, out: &mut Outbox<W>) {
         if answers.handed != 0 {
             self.respond(RSP_S, slot, all_words::<W>() & !answers.handed, request, out);

@@ -1,12 +1,12 @@
 //! The states and events of the Spandex LLC (Spandex paper, section III-B and Table III).
 //!
-//! A line is Invalid, Valid or Shared, and each word of a Valid line may be Owned. What a request meets is the state of the words that it asks for: Owned if one of
-//! them is.
+//! A line is Invalid, Valid or Shared, and each word of a Valid line may be Owned. A request meets the state of the
+//! words that it asks for, which is Owned if one of them is.
 
 use crate::address::{LineAddr, Role};
 use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
 
-/// State of a line, as a request for some of its words sees it.
+/// The state of a line, as a request for some of its words sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -23,7 +23,7 @@ pub enum State {
     LeavingAnswered,
 }
 
-/// What happens to a line.
+/// An event of a line in the LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     ReqV,
@@ -49,13 +49,13 @@ pub enum Event {
     Rcl,
     FwdGetS,
     Peek,
-    /// A message that no LLC is ever sent; every state has a hole for it.
+    /// A message that no LLC is ever sent. Every state has a hole for it.
     Foreign,
 }
 
-/// The names that [`State`] and [`Event`] index, at the L2.
+/// The names that [`State`] and [`Event`] index, for a bank of the L2.
 pub static L2: Vocabulary = vocabulary(Role::L2);
-/// The same at an L3.
+/// The names that [`State`] and [`Event`] index, for a bank of an L3.
 pub static L3: Vocabulary = vocabulary(Role::L3);
 
 const fn vocabulary(role: Role) -> Vocabulary {

@@ -1,4 +1,4 @@
-//! For tests: a private cache with its translation unit, and the LLC and the other devices played by hand.
+//! A private cache with its translation unit, for tests. The test takes the part of the LLC and the other devices.
 
 use std::collections::VecDeque;
 
@@ -12,17 +12,17 @@ use crate::parameter::Parameters;
 use crate::read_only::ReadOnlyLines;
 use crate::registry::{BuildConfig, CacheShape, DirectoryShape};
 
-/// The line that everything is about.
+/// The line that all tests access.
 pub const LINE: LineAddr = LineAddr(6);
-/// Both words of it.
+/// Both words of the line.
 pub const ALL: ByteMask = ByteMask::full::<2>();
-/// The first.
+/// The first word of the line.
 pub const FIRST: ByteMask = ByteMask::word(0);
-/// The second.
+/// The second word of the line.
 pub const SECOND: ByteMask = ByteMask::word(1);
 /// The translation unit of the other device.
 pub const OTHER: AgentId = AgentId(4);
-/// The LLC.
+/// The bank of the LLC.
 pub const LLC: AgentId = AgentId(2);
 
 /// A machine of two devices.
@@ -46,17 +46,17 @@ pub fn config() -> BuildConfig {
 /// A message on the network: kind, receiver, words and their data.
 pub type Sent = (MsgKind, AgentId, ByteMask, [u32; 2]);
 
-/// Cache 0 with its unit. What they say to each other is delivered at once.
+/// Cache 0 with its unit. The messages between them are delivered at once.
 pub struct Bench<L1, Tu> {
     pub l1: L1,
     pub tu: Tu,
     pub messages: &'static [MessageSpec],
-    /// What operations returned, in the order in which they ended.
+    /// The values that operations returned, in the order in which they ended.
     pub completed: Vec<[u32; 2]>,
 }
 
 impl<L1: Controller<2>, Tu: Controller<2>> Bench<L1, Tu> {
-    /// An operation on a word of the line; what it sends.
+    /// Issues an operation on a word of the line. Returns the messages that it sends.
     pub fn core(&mut self, txn: u32, op: CoreOp, order: Order, word: usize, value: u32) -> Vec<Sent> {
         let request = CoreRequest {
             op,
@@ -87,7 +87,7 @@ impl<L1: Controller<2>, Tu: Controller<2>> Bench<L1, Tu> {
         self.deliver(out)
     }
 
-    /// Offers the unit a message from the network: what becomes of it, and what it sends.
+    /// Offers the unit a message from the network. Returns its outcome, and the messages that the unit sends.
     pub fn offer(
         &mut self,
         txn: u32,
@@ -102,7 +102,7 @@ impl<L1: Controller<2>, Tu: Controller<2>> Bench<L1, Tu> {
         (outcome, self.deliver(out))
     }
 
-    /// Gives the unit a message from the network, which it takes.
+    /// Gives the unit a message from the network, which it has to take.
     pub fn llc(&mut self, txn: u32, kind: MsgKind, words: ByteMask, data: [u32; 2]) -> Vec<Sent> {
         let (outcome, sent) = self.offer(txn, kind, words, data);
         assert_eq!(outcome, Ok(Outcome::Done));

@@ -1,4 +1,5 @@
-//! Translation units (Spandex paper, section III-D): what stands between a cache and the network, and does what the cache does not do itself.
+//! Translation units (Spandex paper, section III-D): they stand between a cache and the network, and do the part of
+//! Spandex that the cache does not do itself.
 
 #[cfg(test)]
 mod bench;

@@ -1,4 +1,4 @@
-//! What translation units have in common that hold no data of their own: how drivers see them.
+//! The common part of translation units that hold no data of their own: the interface towards drivers.
 
 use std::fmt;
 use std::hash::Hash;
@@ -13,16 +13,16 @@ pub trait Unit<const W: usize>: Clone + Eq + Hash + fmt::Debug + Send + Sync + '
     /// The names that states and events index.
     const VOCABULARY: &'static Vocabulary;
 
-    /// The state of a line.
+    /// The state of a line, as an index into the vocabulary.
     fn state(&self, line: LineAddr) -> u8;
 
-    /// The event that a message is.
+    /// The event of a message, as an index into the vocabulary.
     fn event(kind: MsgKind) -> u8;
 
-    /// Takes a message; nothing where its table has a hole.
+    /// Takes a message. Returns `None` where the table has a hole.
     fn take(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome>;
 
-    /// Whether nothing is outstanding.
+    /// Whether no request is outstanding.
     fn is_idle(&self) -> bool;
 }
 

@@ -2,12 +2,12 @@
 
 use crate::registry::FaultSpec;
 
-/// A mistake to build into the translation unit of a DeNovo cache.
+/// A mistake that can be built into the translation unit of a DeNovo cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TuFault {
     /// A Nack is dropped.
     LostNack,
-    /// A Nack passes for data.
+    /// A Nack is taken for data.
     NackAsData,
     /// A forwarded request for data that is still on its way is answered at once.
     EarlyAnswer,
@@ -15,13 +15,13 @@ pub enum TuFault {
     KeptLost,
     /// A forwarded ReqO for words that are still on their way is dropped.
     LostForward,
-    /// Nobody waits for the words of a Nacked read that are asked for with ownership.
+    /// The unit forgets that words of a Nacked read have been requested with ownership.
     UnnotedConversion,
     /// A word that was given away before its data came serves accesses that come later.
     LateJoin,
 }
 
-/// Each with its name and what it breaks.
+/// The seeded faults, each with its name and description.
 pub const TU_FAULTS: [(FaultSpec, TuFault); 7] = [
     (FaultSpec::new("denovo-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
     (FaultSpec::new("denovo-tu-nack-as-data", "a Nack passes for data"), TuFault::NackAsData),

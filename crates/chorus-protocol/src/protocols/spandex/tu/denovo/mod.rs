@@ -1,10 +1,13 @@
 //! The translation unit of a DeNovo cache (Spandex paper, section III-D).
 //!
-//! The cache speaks Spandex by words itself, so the unit passes on what is said either way. It asks again for words of a ReqV that a supposed owner no longer had:
-//! after `retries` attempts as ReqO+data. And it stands in for the cache, which never lets a message wait, where data is still on its way (section III-C): forwarded
-//! requests that need it are delayed, and a ReqO is answered at once; what has been given away so is taken from the cache as soon as the data has passed.
+//! The cache itself speaks Spandex by words, so the unit passes most messages on in both directions. It has two tasks
+//! of its own. It requests words of a ReqV again that a supposed owner no longer had, after `retries` attempts with
+//! ReqO+data. And it acts for the cache, which never lets a message wait, while data is still on its way (section
+//! III-C). Forwarded requests that need the data are delayed. A forwarded ReqO is answered at once, and the words that
+//! were given away in this manner are taken from the cache as soon as the data has passed.
 //!
-//! Of one line, Nacked words are asked for with ReqV in one request at a time, and of what answers it only those words are passed on.
+//! The Nacked words of a line are requested with ReqV in one request at a time. Only these words of the answer are
+//! passed on.
 
 pub mod faults;
 mod states;
@@ -23,18 +26,18 @@ use crate::registry::BuildConfig;
 use faults::TuFault;
 use states::{Event, State, VOCABULARY};
 
-/// What the unit has to know of a line.
+/// The unit's knowledge of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Line {
     /// Words whose ReqO+data is outstanding.
     fetching: u32,
-    /// Those of them that have been given away.
+    /// The `fetching` words that have been given away.
     lost: u32,
-    /// Nacked words that have been asked for again with ReqV.
+    /// Nacked words that have been requested again with ReqV.
     retried: u32,
-    /// Nacked words that are to be asked for after those.
+    /// Nacked words that will be requested after the `retried` ones.
     nacked: u32,
-    /// Attempts that failed.
+    /// The number of attempts that failed.
     failures: u8,
 }
 
@@ -50,7 +53,7 @@ pub struct DeNovoTu<const W: usize> {
 }
 
 impl<const W: usize> DeNovoTu<W> {
-    /// Unit `index`. Words that were Nacked `retries` times are asked for as ReqO+data; 0 is never.
+    /// Unit `index`. Words that were Nacked `retries` times are requested with ReqO+data. Zero means never.
     pub fn new(index: u16, config: &BuildConfig, retries: u8, fault: Option<TuFault>) -> Self {
         DeNovoTu {
             me: config.topology.tu(index),
@@ -70,7 +73,7 @@ impl<const W: usize> DeNovoTu<W> {
         self.lines.get(line).copied().unwrap_or_default()
     }
 
-    /// Changes what is known of a line, and forgets it once there is nothing to know.
+    /// Changes the unit's knowledge of a line, and forgets the line once there is nothing to know.
     fn change(&mut self, line: LineAddr, change: impl FnOnce(&mut Line)) {
         let register = match self.lines.find(line) {
             Some(register) => register,
@@ -96,7 +99,7 @@ impl<const W: usize> DeNovoTu<W> {
         self.topology.beyond(self.cache, line)
     }
 
-    /// Passes a message of the cache on.
+    /// Passes a message of the cache on to the network.
     fn to_network(&self, message: &Message<W>, dst: AgentId, out: &mut Outbox<W>) {
         let mut passed = *message;
         (passed.kind, passed.src, passed.dst) = (networked(message.kind), self.me, dst);
@@ -152,7 +155,7 @@ impl<const W: usize> DeNovoTu<W> {
         Some(Outcome::Done)
     }
 
-    /// Words of a read have come.
+    /// Takes words of a read.
     fn read(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
         let Line { retried, .. } = self.line(message.line);
         if words & retried == 0 {
@@ -164,7 +167,7 @@ impl<const W: usize> DeNovoTu<W> {
         self.retry(message.line, out);
     }
 
-    /// Asks for the Nacked words of a line, unless others are being asked for.
+    /// Requests the Nacked words of a line, unless other words of it are being requested.
     fn retry(&mut self, line: LineAddr, out: &mut Outbox<W>) {
         let Line { retried, nacked, failures, .. } = self.line(line);
         if retried != 0 || nacked == 0 {
@@ -186,7 +189,8 @@ impl<const W: usize> DeNovoTu<W> {
         out.send(Message { mask: ByteMask::of_words(nacked), ..request });
     }
 
-    /// Owned words have come. Those that have been given away meanwhile are the cache's only for what waits for them.
+    /// Takes owned words that have come. Words that have been given away meanwhile only serve the accesses of the cache
+    /// that wait for them.
     fn fetched(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
         let lost = words & self.line(message.line).lost;
         self.change(message.line, |line| {
@@ -199,12 +203,12 @@ impl<const W: usize> DeNovoTu<W> {
         }
     }
 
-    /// Tells the cache that words are another's.
+    /// Tells the cache that another device owns words now.
     fn take_away(&self, line: LineAddr, words: u32, out: &mut Outbox<W>) {
         self.to_cache(&Message::control(FWD_REQ_O, line, self.me, self.cache), words, out);
     }
 
-    /// Gives words away whose data nobody needs.
+    /// Gives words away, without data.
     fn give(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
         let late = words & self.line(message.line).fetching;
         if late != 0 {
@@ -221,12 +225,12 @@ impl<const W: usize> DeNovoTu<W> {
         }
     }
 
-    /// Answers a request that the cache does not see.
+    /// Answers a request that is not passed on to the cache.
     fn answer(&self, kind: MsgKind, dst: AgentId, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
         out.send(Message { dst, mask: ByteMask::of_words(words), ..message.reply(kind) });
     }
 
-    /// The fault that answers for data that has not come.
+    /// Answers a request for data that has not come. Only a fault does this.
     fn answer_early(&self, event: Event, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
         if words == 0 {
             return;

@@ -8,7 +8,7 @@ use crate::protocols::spandex::messages::{
     RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_RVK_O_REFERRED, RSP_S, RSP_V, RSP_WB, RSP_WT, RSP_WT_DATA, RVK_O, local,
 };
 
-/// What the unit knows of a line.
+/// The unit's knowledge of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -18,7 +18,7 @@ pub enum State {
     Retry,
 }
 
-/// What happens to a line.
+/// An event of a line in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     ReqV,
@@ -27,7 +27,7 @@ pub enum Event {
     ReqWtData,
     ReqOData,
     ReqWb,
-    /// An answer of the cache to whom it concerns.
+    /// An answer of the cache to the requestor.
     Answer,
     /// An answer of the cache to the LLC.
     Revoked,
@@ -43,7 +43,7 @@ pub enum Event {
     FwdReqO,
     FwdReqOData,
     RvkO,
-    /// Anything that this unit is never given; every state has a hole for it.
+    /// A message that this unit is never given. Every state has a hole for it.
     Foreign,
 }
 
@@ -75,11 +75,11 @@ const KINDS: [(MsgKind, Event); 25] = [
     (RVK_O, Event::RvkO),
 ];
 
-/// The event of every kind of message.
+/// A table of the events of all kinds of messages.
 const EVENTS: [Event; 256] = by_kind(Event::Foreign, &KINDS);
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         EVENTS[usize::from(kind.0)]
     }

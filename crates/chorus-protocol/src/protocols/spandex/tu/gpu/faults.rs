@@ -2,7 +2,7 @@
 
 use crate::registry::FaultSpec;
 
-/// A mistake to build into the translation unit of a GPU coherence cache.
+/// A mistake that can be built into the translation unit of a GPU coherence cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TuFault {
     /// The first part of a read's answer passes for the whole line.
@@ -11,13 +11,13 @@ pub enum TuFault {
     UncountedOwner,
     /// A Nack is dropped.
     LostNack,
-    /// A Nacked word passes for data.
+    /// A Nacked word is taken for data.
     NackAsData,
-    /// A Nacked read asks for the whole line again, though the rest is on its way.
+    /// A Nacked read requests the whole line again, although the rest is on its way.
     WholeRetry,
 }
 
-/// Each with its name and what it breaks.
+/// The seeded faults, each with its name and description.
 pub const TU_FAULTS: [(FaultSpec, TuFault); 5] = [
     (
         FaultSpec::new("gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"),

@@ -1,11 +1,12 @@
 //! The translation unit of a GPU coherence cache (Spandex paper, section III-D).
 //!
-//! The cache takes whole lines and whole acknowledgements; the unit collects the parts that the LLC and owners of words answer with. It asks again for words
-//! that a supposed owner no longer had: after `retries` attempts as ReqWT+data without an operation, which is ordered with the requests of owners and so
-//! succeeds.
+//! The cache takes whole lines and whole acknowledgements. The unit collects the parts, which the LLC and the owners of
+//! words send. It requests words again that a supposed owner no longer had. After `retries` attempts it uses ReqWT+data
+//! without an operation. This request is ordered with the requests of owners, so it succeeds.
 //!
-//! Of one line, Nacked words are asked for again in one request at a time. What answers it may bring more of the line, also words whose own answers are still on
-//! their way; since the unit counts only the words that it asked for, no answer is left over when the line is complete.
+//! The Nacked words of a line are requested again in one request at a time. The answer may bring more of the line,
+//! including words whose own answers are still on their way. The unit counts only the words that it requested, so no
+//! answer is left over when the line is complete.
 
 pub mod faults;
 mod states;
@@ -23,34 +24,34 @@ use crate::registry::BuildConfig;
 use faults::TuFault;
 use states::{Event, State, VOCABULARY};
 
-/// The name under which Nacked words are asked for.
+/// The name under which Nacked words are requested.
 const CONVERTED: Txn = Txn(u32::MAX);
-/// Writes that may be outstanding.
+/// The largest number of writes that may be outstanding.
 const WRITES: u32 = 1 << 12;
 
-/// A read of a line.
+/// An outstanding read of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Read<const W: usize> {
     /// The words that have come.
     come: u32,
-    /// Nacked words that have been asked for again.
+    /// Nacked words that have been requested again.
     retried: u32,
-    /// Nacked words that are to be asked for after those.
+    /// Nacked words that will be requested after the `retried` ones.
     nacked: u32,
-    /// Attempts that failed.
+    /// The number of attempts that failed.
     failures: u8,
     data: LineData<W>,
 }
 
-/// A write or an update.
+/// An outstanding write or update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Write<const W: usize> {
     line: LineAddr,
     wave: u16,
-    /// The words written, and those that are not answered yet.
+    /// The words written, and the words among them that are not answered yet.
     words: u32,
     missing: u32,
-    /// How the cache is answered.
+    /// The kind of the answer to the cache.
     answer: MsgKind,
     data: LineData<W>,
 }
@@ -64,12 +65,12 @@ pub struct GpuTu<const W: usize> {
     retries: u8,
     fault: Option<TuFault>,
     reads: Mshrs<Read<W>, ()>,
-    /// By the names of the operations that they serve.
+    /// The outstanding writes, by the names of the operations that they serve.
     writes: Mshrs<Write<W>, ()>,
 }
 
 impl<const W: usize> GpuTu<W> {
-    /// Unit `index`. Words that were Nacked `retries` times are asked for as ReqWT+data; 0 is never.
+    /// Unit `index`. Words that were Nacked `retries` times are requested with ReqWT+data. Zero means never.
     pub fn new(index: u16, config: &BuildConfig, retries: u8, fault: Option<TuFault>) -> Self {
         GpuTu {
             me: config.topology.tu(index),
@@ -110,7 +111,7 @@ impl<const W: usize> GpuTu<W> {
         out.send(self.to_llc(kind, message));
     }
 
-    /// Words of a write are done.
+    /// Notes that words of a write are done.
     fn written(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let register = self.writes.find(LineAddr(u64::from(message.txn.0)))?;
         let write = self.writes.payload_mut(register);
@@ -127,7 +128,7 @@ impl<const W: usize> GpuTu<W> {
         Some(())
     }
 
-    /// Words of a read have come.
+    /// Takes words of a read.
     fn read(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let register = self.reads.find(message.line)?;
         let hasty = self.faulty(TuFault::HastyFill);
@@ -148,7 +149,7 @@ impl<const W: usize> GpuTu<W> {
         Some(())
     }
 
-    /// A supposed owner does not have the words.
+    /// Takes a Nack: a supposed owner does not have the words.
     fn nacked(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let register = self.reads.find(message.line)?;
         if self.faulty(TuFault::NackAsData) {
@@ -167,7 +168,7 @@ impl<const W: usize> GpuTu<W> {
         Some(())
     }
 
-    /// Asks for the Nacked words of a line.
+    /// Requests the Nacked words of a line again.
     fn retry(&mut self, line: LineAddr, out: &mut Outbox<W>) {
         let Some(register) = self.reads.find(line) else { return };
         let retries = self.retries;

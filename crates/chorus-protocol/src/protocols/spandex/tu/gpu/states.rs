@@ -5,7 +5,7 @@ use crate::controller::{StateClass, StateSpec, Vocabulary};
 use crate::message::MsgKind;
 use crate::protocols::spandex::messages::{NACK, REQ_V, REQ_WT, REQ_WT_DATA, RSP_O, RSP_V, RSP_WT, RSP_WT_DATA, local};
 
-/// What is outstanding for a line.
+/// The requests that are outstanding for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -15,7 +15,7 @@ pub enum State {
     Write,
 }
 
-/// What happens to a line.
+/// An event of a line in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     ReqV,
@@ -26,12 +26,12 @@ pub enum Event {
     RspO,
     RspWtData,
     Nack,
-    /// Anything that this unit is never given; every state has a hole for it.
+    /// A message that this unit is never given. Every state has a hole for it.
     Foreign,
 }
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         const READ: MsgKind = local(REQ_V);
         const WRITE: MsgKind = local(REQ_WT);

@@ -2,18 +2,18 @@
 
 use crate::registry::FaultSpec;
 
-/// A mistake to build in.
+/// A mistake that can be built into the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TuFault {
     /// The first part of an answer passes for the whole line.
     HastyFill,
-    /// What an owner answers to a store is not counted.
+    /// An owner's answer to a store is not counted.
     LostRspO,
     /// An invalidation is acknowledged and not passed on.
     UnforwardedInv,
     /// An invalidation is passed on and not acknowledged.
     LostAck,
-    /// A request does not wait for those of its wavefront before it.
+    /// A request does not wait for earlier requests of its wavefront.
     Overtaking,
     /// A request that has waited for others is never sent.
     ForgottenRequest,
@@ -27,7 +27,7 @@ const fn seed(fault: TuFault, name: &'static str, breaks: &'static str) -> (TuFa
     (fault, FaultSpec { name, breaks })
 }
 
-/// What is wrong in the unit.
+/// The seeded faults, each with its name and description.
 pub const SEEDS: [(TuFault, FaultSpec); 8] = [
     seed(TuFault::HastyFill, "vi-hasty-fill", "the first part of an answer passes for the whole line"),
     seed(TuFault::LostRspO, "vi-lost-rspo", "what an owner answers to a store is not counted"),

@@ -1,17 +1,17 @@
-//! The messages of a machine some of whose compute units have the private caches of GPU-VI.
+//! The messages of a machine in which some compute units have the private caches of GPU-VI.
 
 use crate::message::{Channel, MessageSpec, TrafficClass, memory};
 use crate::protocols::spandex::messages::TRANSLATED;
 use crate::protocols::vi_protocols;
 use crate::protocols::write_through::Kinds;
 
-/// The rows of GPU-VI.
+/// The number of GPU-VI's own rows.
 const ROWS: usize = vi_protocols::MESSAGES.len() - memory::SPECS.len();
 
-/// Where those rows are: last.
+/// The place of these rows, which is behind all others.
 pub const KINDS: Kinds = Kinds::after(TRANSLATED.len());
 
-/// The class, as requests of Spandex are counted, of each row of GPU-VI.
+/// The traffic class of each row of GPU-VI, counted as the Spandex request that it corresponds to.
 const CLASSES: [TrafficClass; ROWS] = [
     TrafficClass::ReqS,
     TrafficClass::ReqWt,
@@ -25,7 +25,8 @@ const CLASSES: [TrafficClass; ROWS] = [
     TrafficClass::Probe,
 ];
 
-/// The message table: that of machines whose devices all have translation units, then what caches of GPU-VI and their units say to each other.
+/// The message table: the table of machines whose devices all have translation units, then the messages between caches
+/// of GPU-VI and their units.
 pub static MESSAGES: [MessageSpec; TRANSLATED.len() + ROWS] = {
     let mut rows = [TRANSLATED[0]; TRANSLATED.len() + ROWS];
     let mut kind = 0;

@@ -1,10 +1,13 @@
-//! The translation unit of a GPU-VI cache: the write-through private cache of the TC paper (section 4.2) as a device of Spandex (Spandex paper, section III).
+//! The translation unit of a GPU-VI cache: the write-through private cache of the TC paper (section 4.2) as a device of
+//! Spandex (Spandex paper, section III).
 //!
-//! Reads are ReqS for the whole line, which the LLC serves with Shared state since the device cannot own; stores are ReqWT, or ReqWT+data where their order matters
-//! (an update is performed only when no other copy is left, so everybody sees it at once); atomics are ReqWT+data. Invalidations are passed on.
+//! A read is a ReqS for the whole line. The LLC serves it with Shared state, since the device cannot own. A store is a
+//! ReqWT, or a ReqWT+data if its order matters: an update is performed only when no other copy is left, so everybody
+//! sees it at once. An atomic is a ReqWT+data. Invalidations are passed on.
 //!
-//! The cache relies on the order of its messages, and the network keeps none: requests of one wavefront for the same words are sent one after the other. So is
-//! whatever meets the read that several wavefronts wait for.
+//! The cache relies on the order of its messages, and the network keeps none. So requests of one wavefront for the same
+//! words are sent one after the other. Requests for words of a read that several wavefronts wait for are sent one after
+//! the other, too.
 
 pub mod faults;
 pub mod messages;
@@ -28,7 +31,7 @@ use faults::TuFault;
 use messages::KINDS;
 use states::{Event, State, VOCABULARY};
 
-/// What the cache asked for.
+/// The kind of request that the cache made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Wanted {
     Read,
@@ -38,7 +41,7 @@ enum Wanted {
     Atomic,
 }
 
-/// A request of the cache.
+/// A request of the cache that is not answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Request<const W: usize> {
     line: LineAddr,
@@ -50,12 +53,12 @@ struct Request<const W: usize> {
     /// Words that are not answered yet.
     left: ByteMask,
     operation: Option<AtomicOp>,
-    /// What is to be written, until it is sent; then what was read.
+    /// The values to write until the request is sent, and the values read afterwards.
     data: LineData<W>,
 }
 
 impl<const W: usize> Request<W> {
-    /// Whether this one must be over before a later one is sent.
+    /// Whether this request must be answered before a later one is sent.
     fn precedes(&self, later: &Request<W>) -> bool {
         let ordered = self.wave == later.wave || self.txn == MERGED || later.txn == MERGED;
         ordered && !(self.words & later.words).is_empty()
@@ -69,19 +72,20 @@ pub struct GpuViTu<const W: usize> {
     client: AgentId,
     topology: Topology,
     fault: Option<TuFault>,
-    /// Those that are not answered, by line, and in the order made for each line.
+    /// The requests that are not answered yet, sorted by line. The requests of a line are in the order in which they
+    /// were made.
     requests: Vec<Request<W>>,
 }
 
 impl<const W: usize> GpuViTu<W> {
-    /// The unit of the cache that unit `index` belongs to.
+    /// Unit `index`, with nothing outstanding.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<TuFault>) -> Self {
         let topology = config.topology;
         let requests = Vec::with_capacity(config.l1.mshrs as usize);
         GpuViTu { me: topology.tu(index), client: topology.translated(index), topology, fault, requests }
     }
 
-    /// Where the requests for a line are.
+    /// The places of the requests for a line.
     fn of_line(&self, line: LineAddr) -> Range<usize> {
         let first = self.requests.partition_point(|request| request.line < line);
         let count = self.requests[first..].partition_point(|request| request.line == line);
@@ -114,7 +118,7 @@ impl<const W: usize> GpuViTu<W> {
             Event::GetX if message.atomic.is_some() => self.begin(Wanted::OrderedWrite, message, out),
             Event::GetX => self.begin(Wanted::Write, message, out),
             Event::Atomic => self.begin(Wanted::Atomic, message, out),
-            // The LLC has been told.
+            // The LLC already has its acknowledgement.
             Event::InvAck => Some(()),
             Event::RspS | Event::RspWt | Event::RspO | Event::RspWtData => self.part(event, message, out),
             Event::Inv => self.invalidate(message, out),
@@ -122,7 +126,7 @@ impl<const W: usize> GpuViTu<W> {
         }
     }
 
-    /// The cache asks for something.
+    /// Takes a request of the cache.
     fn begin(&mut self, wanted: Wanted, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let Message { line, txn, wave, mask, data, .. } = *message;
         let words = if wanted == Wanted::Read { ByteMask::full::<W>() } else { mask };
@@ -135,7 +139,7 @@ impl<const W: usize> GpuViTu<W> {
         Some(())
     }
 
-    /// Sends a request unless one before it must be over first.
+    /// Sends a request unless an earlier one must be answered first.
     fn send_if_first(&mut self, place: usize, out: &mut Outbox<W>) {
         let Request { line, txn, wave, wanted, words, operation, data, .. } = self.requests[place];
         let before = self.of_line(line).start..place;
@@ -156,7 +160,7 @@ impl<const W: usize> GpuViTu<W> {
         (request.is_sent, request.data) = (true, LineData::default());
     }
 
-    /// Words of a request have been answered, by the LLC or by whoever owned them.
+    /// Takes the answer for some words of a request, from the LLC or from a former owner.
     fn part(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let mut line = self.of_line(message.line);
         let place = line.find(|&place| self.requests[place].is_sent && self.requests[place].txn == message.txn)?;
@@ -180,7 +184,7 @@ impl<const W: usize> GpuViTu<W> {
         Some(())
     }
 
-    /// A request is answered: the cache learns it, and those that have waited are sent.
+    /// Passes the complete answer to the cache, and sends the requests that have waited for it.
     fn answered(&mut self, place: usize, out: &mut Outbox<W>) {
         let Request { line, txn, wave, wanted, words, data, .. } = self.requests.remove(place);
         let kind = match wanted {
@@ -201,7 +205,7 @@ impl<const W: usize> GpuViTu<W> {
         }
     }
 
-    /// The LLC wants a shared line dropped.
+    /// Takes an invalidation: the LLC wants a shared line dropped.
     fn invalidate(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         if !self.faulty(TuFault::UnforwardedInv) {
             out.send(self.to_client(vi::INV, message.line));

@@ -7,7 +7,7 @@ use crate::protocols::spandex::messages as spandex;
 use crate::protocols::spandex::tu::gpu_vi::messages::KINDS;
 use crate::protocols::write_through as vi;
 
-/// What is outstanding for a line.
+/// The requests that are outstanding for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -16,7 +16,7 @@ pub enum State {
     Queued,
 }
 
-/// What happens to a line.
+/// An event of a line in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     GetS,
@@ -28,12 +28,12 @@ pub enum Event {
     RspO,
     RspWtData,
     Inv,
-    /// Anything that this unit is never given; every state has a hole for it.
+    /// A message that this unit is never given. Every state has a hole for it.
     Foreign,
 }
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         match kind {
             spandex::RSP_S => return Event::RspS,

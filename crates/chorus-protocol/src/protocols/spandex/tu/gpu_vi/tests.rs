@@ -1,4 +1,4 @@
-//! A GPU-VI cache and its translation unit, with the LLC and the other devices played by hand.
+//! Tests of a GPU-VI cache and its translation unit. The test takes the part of the LLC and the other devices.
 
 use super::*;
 use crate::access::{CoreOp, Order};

@@ -3,16 +3,16 @@
 use crate::protocols::mesi::faults::L1Fault;
 use crate::registry::FaultSpec;
 
-/// A mistake to build into the translation unit of a MESI cache.
+/// A mistake that can be built into the translation unit of a MESI cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TuFault {
-    /// When some words of a line are asked back, the others are dropped with them.
+    /// When some words of a line are asked back, the other words are lost with them.
     StrandedWords,
     /// A line of which words were asked back while it was on its way stays in the cache.
     KeptLine,
-    /// A request for data that is still on its way is answered with what has come of it.
+    /// A request for data that is still on its way is answered with the part that has come.
     EarlyAnswer,
-    /// The first part of an answer passes for the whole line.
+    /// The first part of an answer is taken for the whole line.
     HastyFill,
     /// An invalidation is acknowledged and not passed on.
     UnforwardedInv,
@@ -24,7 +24,7 @@ pub enum TuFault {
     UnfinishedWriteBack,
     /// A write-back ends with the first answer, whatever words it is for.
     EarlyRelease,
-    /// A reader gets the words that it asked for, and the LLC is not told.
+    /// A reader gets the words that it asked for, but the LLC is not told.
     OneSidedShare,
     /// An upgrade is granted without data although the copy was invalidated meanwhile.
     StaleUpgrade,
@@ -36,7 +36,7 @@ pub enum TuFault {
     LateJoin,
 }
 
-/// What is wrong in the unit.
+/// The seeded faults of the unit, each with its name and description.
 pub const SEEDS: [(TuFault, FaultSpec); 14] = [
     (
         TuFault::StrandedWords,
@@ -90,7 +90,7 @@ pub const SEEDS: [(TuFault, FaultSpec); 14] = [
     ),
 ];
 
-/// What is wrong in the cache, where it has a unit.
+/// The seeded faults that are in the cache and matter only behind a unit.
 pub const L1_SEEDS: [(L1Fault, FaultSpec); 2] = [
     (L1Fault::CleanGrant, FaultSpec::new("clean-grant", "ownership that answers a load counts as clean")),
     (

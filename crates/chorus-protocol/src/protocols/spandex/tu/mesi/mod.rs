@@ -1,11 +1,13 @@
 //! The translation unit of a MESI cache (Spandex paper, sections III-C and III-D).
 //!
-//! Towards its cache the unit is the shared bank of MESI, at once and without stalls; towards the network it is a device of Spandex. It asks for whole lines and puts the
-//! parts of an answer together. Requests of others come for words: the unit takes the line out of the cache, answers for the words and writes the others
-//! back. Whatever the cache has given up stays here until the LLC, or a request for it, has taken it.
+//! For its cache the unit is the shared bank of MESI, which answers at once and without stalls. For the network it is a
+//! device of Spandex. It requests whole lines and puts the parts of an answer together. Requests of other devices are
+//! for words: the unit takes the line out of the cache, answers for the words and writes the other words back. Words
+//! that the cache has given up stay here until the LLC, or a request for them, has taken them.
 //!
-//! The client may also be a bank of an L2 that speaks MESI towards the network (hierarchical Spandex). Such a bank answers `PEEK` at once, but may take its time to give
-//! a line up or to share it, while requests of others wait. If the line leaves the bank meanwhile, its write-back is the answer.
+//! The client may also be a bank of an L2 that speaks MESI towards the network (hierarchical Spandex). Such a bank
+//! answers `PEEK` at once. But it may take its time to give a line up or to share it, while requests of others wait. If
+//! the line leaves the bank meanwhile, its write-back is the answer.
 
 pub mod faults;
 mod pending;
@@ -36,14 +38,15 @@ pub struct MesiTu<const W: usize> {
     client: AgentId,
     topology: Topology,
     fault: Option<TuFault>,
-    /// A third of the registers: as many as the cache has, for what it waits for. Twice as many are for what is asked of it.
+    /// A third of the unit's registers. These are as many as the cache has, for its own requests. The other two thirds
+    /// are for requests of others.
     registers: u32,
     reads_once: bool,
     mshrs: Mshrs<Pending<W>, ()>,
 }
 
 impl<const W: usize> MesiTu<W> {
-    /// The unit of the cache that unit `index` belongs to.
+    /// Unit `index`, with nothing outstanding.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<TuFault>) -> Self {
         let topology = config.topology;
         let client = topology.translated(index);
@@ -52,7 +55,8 @@ impl<const W: usize> MesiTu<W> {
         MesiTu { me: topology.tu(index), client, topology, fault, registers, reads_once: false, mshrs }
     }
 
-    /// The same where the LLC serves reads without any state (option 2 of section III-B): the cache uses what it reads once.
+    /// Makes this a unit for an LLC that serves reads without any state (option 2 of section III-B). Then the cache
+    /// uses the lines that it reads only once.
     pub fn reading_once(self) -> Self {
         MesiTu { reads_once: true, ..self }
     }
@@ -101,7 +105,8 @@ impl<const W: usize> MesiTu<W> {
             Event::GetX => self.begin(Wanted::Write, message.line, out),
             Event::Upgrade => self.begin(Wanted::Upgrade, message.line, out),
             Event::PutX => self.evicted(message, out),
-            // The unit lets nobody wait for the one, and has had the write-back that the other refers to.
+            // The unit lets nobody wait for an unblock. The write-back that the other message refers to has already
+            // been here.
             Event::ExclusiveUnblock | Event::WbPending => Some(Outcome::Done),
             Event::InvAck => self.invalidated(message.line),
             Event::InvData | Event::FwdData | Event::PeekData | Event::PeekMiss => self.told(event, message, out),
@@ -118,7 +123,7 @@ impl<const W: usize> MesiTu<W> {
         taken.ok_or_else(|| self.unspecified(event, message.line))
     }
 
-    /// The cache asks for a line.
+    /// Takes a request of the cache for a line.
     fn begin(&mut self, wanted: Wanted, line: LineAddr, out: &mut Outbox<W>) -> Option<Outcome> {
         match self.mshrs.find(line) {
             None => {
@@ -133,20 +138,20 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// Sends a request for a line to the LLC; what to remember of it.
+    /// Sends a request for a line to the LLC. Returns the record of it.
     fn request(&self, wanted: Wanted, line: LineAddr, out: &mut Outbox<W>) -> Pending<W> {
         let kind = if wanted == Wanted::Read { REQ_S } else { REQ_O_DATA };
         let data = LineData::default();
         out.send(self.to_llc(kind, line, ByteMask::full::<W>(), &data));
         if wanted == Wanted::Read && self.reads_once {
-            // Nobody may join a read whose answer no invalidation would make old.
+            // No access may join a read whose answer is never invalidated.
             out.send(self.to_client(MESI_INV, line));
         }
         let none = ByteMask::EMPTY;
         Pending::Request(Request { wanted, got: none, nacked: none, lost: none, owned: false, data })
     }
 
-    /// The cache gives a line up.
+    /// Takes a line that the cache gives up.
     fn evicted(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let Some(register) = self.mshrs.find(message.line) else {
             let left = ByteMask::full::<W>();
@@ -163,7 +168,7 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// The cache has dropped what it had of a line that it did not own: the LLC has been told.
+    /// Notes that the cache has dropped a line that it did not own. The LLC has been told already.
     fn invalidated(&self, line: LineAddr) -> Option<Outcome> {
         match self.mshrs.get(line) {
             None | Some(Pending::Request(_)) => Some(Outcome::Done),
@@ -171,7 +176,8 @@ impl<const W: usize> MesiTu<W> {
         }
     }
 
-    /// The LLC wants a shared line dropped. A line that has been given up is not in the cache, and what it waits for has not come.
+    /// Takes an invalidation: the LLC wants a shared line dropped. A line that the cache has given up is not in it, and
+    /// the line that it may wait for has not come.
     fn invalidate(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let register = self.mshrs.find(message.line);
         let keeps = self.faulty(TuFault::UnforwardedInv);
@@ -194,25 +200,27 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// Whether somebody's question about another line must wait for a register. What has those for questions is over without other devices' help.
+    /// Whether a request about another line has to wait for a register. The requests that have the registers end
+    /// without the help of other devices.
     fn is_busy_settling(&self) -> bool {
         let settling = self.mshrs.iter().filter(|(_, pending)| pending.is_settling());
         settling.count() >= self.registers as usize
     }
 
-    /// Whether no more words of lines on their way can be given away: such lines need registers after the cache has got them. They are answered for in their order,
-    /// then, like requests for data.
+    /// Whether no more words can be given away from lines that are on their way. Such lines need registers after the
+    /// cache has got them. If there are none, requests for their words wait their turn, as requests for data do.
     fn is_full_of_losses(&self) -> bool {
         let unawaited = self.mshrs.iter().filter(|(_, pending)| pending.is_settling() || pending.has_losses());
         unawaited.count() >= 2 * self.registers as usize
     }
 
-    /// Whether the client is a bank, whose devices lose words only after it has been asked for them: who is to own them next must not be told before.
+    /// Whether the client is a bank. The devices of a bank lose words only after it has asked them, so the next owner
+    /// must not be told before.
     fn answers_late(&self) -> bool {
         self.topology.role(self.client).0 != Role::L1
     }
 
-    /// Somebody wants words that the LLC takes the cache to own.
+    /// Takes a request for words that the cache owns, as far as the LLC knows.
     fn asked(&mut self, want: Want, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let question = Question::new(want, message);
         let early = self.faulty(TuFault::EarlyAnswer) && want == Want::OwnWithData;
@@ -233,7 +241,7 @@ impl<const W: usize> MesiTu<W> {
             Pending::Request(request) if request.lost.is_empty() && self.is_full_of_losses() => Some(Outcome::Stall),
             Pending::Request(mut request) if (want == Want::Own && !self.answers_late()) || early => {
                 if request.lost.is_empty() && !self.faulty(TuFault::LateJoin) {
-                    // Whoever comes now must not see what the line holds when it comes.
+                    // Accesses that come from now on must not see the data that will arrive.
                     request.wanted = request.wanted.without_copy();
                     out.send(self.to_client(RCL, message.line));
                 }
@@ -247,7 +255,8 @@ impl<const W: usize> MesiTu<W> {
         }
     }
 
-    /// Somebody wants words of a line that the cache has given up; whoever downgrades them takes them.
+    /// Takes a request for words of a line that the cache has given up. A request that ends the ownership takes the
+    /// words with it.
     fn asked_of_write_back(
         &mut self,
         register: Register,
@@ -276,7 +285,7 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// Answers for words that are here. Where they are also on their way to the LLC, it gets no second copy.
+    /// Answers a request for words that are here. If they are also on their way to the LLC, it gets no second copy.
     fn answer(&self, line: LineAddr, question: &Question, data: &LineData<W>, sent: bool, out: &mut Outbox<W>) {
         let Question { want, words, llc, requestor, txn, wave, .. } = *question;
         let words = if self.faulty(TuFault::WidenedAnswer) { ByteMask::full::<W>() } else { words };
@@ -310,7 +319,7 @@ impl<const W: usize> MesiTu<W> {
         out.send(Message { mask: words, txn, wave, origin: requestor, ..nack });
     }
 
-    /// The cache has answered what it was asked.
+    /// Takes the cache's answer to the unit's own question.
     fn told(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let line = message.line;
         let register = self.mshrs.find(line)?;
@@ -339,7 +348,8 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// The cache has given up a line of which somebody wants words: the others are written back.
+    /// Takes a line that the cache has given up because another device wants words of it. The other words are written
+    /// back.
     fn surrendered(
         &mut self,
         register: Register,
@@ -361,7 +371,7 @@ impl<const W: usize> MesiTu<W> {
         self.taken(register, line, question.words, out);
     }
 
-    /// Part of a line has come, or cannot come.
+    /// Takes a part of a line, or a Nack for it.
     fn part(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let register = self.mshrs.find(message.line)?;
         let reads_once = self.reads_once;
@@ -381,7 +391,7 @@ impl<const W: usize> MesiTu<W> {
         }
         let complete = request.got | request.nacked == ByteMask::full::<W>();
         if complete && !request.nacked.is_empty() {
-            // A read that found nobody becomes one that cannot fail.
+            // A read for which some owner was not found becomes a request that cannot fail.
             (request.got, request.nacked) = (ByteMask::EMPTY, ByteMask::EMPTY);
             request.data = LineData::default();
             out.send(self.to_llc(REQ_O_DATA, message.line, ByteMask::full::<W>(), &LineData::default()));
@@ -392,7 +402,8 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// A line is complete: the cache gets it and does what it has waited for. If words have been asked back meanwhile, it gives the line up at once.
+    /// Gives a complete line to the cache, which performs the accesses that have waited for it. If words have been
+    /// asked back meanwhile, the cache has to give the line up at once.
     fn arrived(&mut self, register: Register, line: LineAddr, request: &Request<W>, out: &mut Outbox<W>) {
         let shared = !request.owned || self.faulty(TuFault::OwnedAsShared);
         match request.wanted {
@@ -412,7 +423,7 @@ impl<const W: usize> MesiTu<W> {
         out.send(self.to_client(MESI_INV, line));
     }
 
-    /// The LLC has taken words of a write-back.
+    /// Notes that the LLC has taken words of a write-back.
     fn written_back(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let register = self.mshrs.find(message.line)?;
         let Pending::WriteBack(WriteBack { left, .. }) = *self.mshrs.payload(register) else { return None };
@@ -427,8 +438,9 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// Somebody has taken words of a write-back. With the last of them it ends, once the LLC has seen it: the network keeps no order, and the LLC must not find it
-    /// after the next request of this cache.
+    /// Notes that the LLC or another device has taken words of a write-back. With the last words the write-back ends,
+    /// provided that the LLC has seen it: the network keeps no order, and the write-back must not reach the LLC after
+    /// the next request of this cache.
     fn taken(&mut self, register: Register, line: LineAddr, words: ByteMask, out: &mut Outbox<W>) {
         let Pending::WriteBack(held) = self.mshrs.payload_mut(register) else { return };
         held.left = held.left.without(words);
@@ -449,7 +461,7 @@ impl<const W: usize> MesiTu<W> {
     }
 }
 
-/// `data` reduced to `words`, so that nothing shows of the others.
+/// Keeps `words` of `data` and clears the others, so that nothing shows of them.
 fn only<const W: usize>(words: ByteMask, data: &LineData<W>) -> LineData<W> {
     let mut kept = LineData::default();
     kept.merge(words, data);

@@ -1,23 +1,24 @@
-//! What a MESI cache's translation unit has to do with a line: a request of its cache, a question of others, or words that the cache has given up.
+//! The pending work of a MESI cache's translation unit on a line: a request of its cache, a question of others, or
+//! words that the cache has given up.
 
 use crate::access::Txn;
 use crate::address::AgentId;
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
 
-/// What the cache asked for.
+/// The kind of request that the cache made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Wanted {
-    /// A copy.
+    /// A copy to read.
     Read,
-    /// The only copy.
+    /// The only copy, to write.
     Write,
-    /// Permission to write the shared copy that it has.
+    /// Permission to write the shared copy that the cache has.
     Upgrade,
 }
 
 impl Wanted {
-    /// What the cache wants once its shared copy is gone.
+    /// The kind of request that remains once the cache's shared copy is gone.
     pub(super) fn without_copy(self) -> Wanted {
         match self {
             Wanted::Upgrade => Wanted::Write,
@@ -26,35 +27,35 @@ impl Wanted {
     }
 }
 
-/// A request of the cache, on its way.
+/// A request of the cache that is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Request<const W: usize> {
     pub(super) wanted: Wanted,
     /// Words that have come.
     pub(super) got: ByteMask,
-    /// Words that must be asked for again.
+    /// Words that must be requested again.
     pub(super) nacked: ByteMask,
     /// Words that were asked back before the line was complete.
     pub(super) lost: ByteMask,
-    /// Whether what has come is owned.
+    /// Whether the words that have come are owned.
     pub(super) owned: bool,
     pub(super) data: LineData<W>,
 }
 
-/// What another device, or the LLC itself, wants of words that the cache owns.
+/// The demand of another device, or of the LLC itself, on words that the cache owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Want {
-    /// Their values.
+    /// The values of the words.
     Read,
-    /// Their values; the line is shared then.
+    /// The values of the words. The line is shared afterwards.
     Share,
-    /// Ownership.
+    /// Ownership of the words, without values.
     Own,
-    /// Their values and ownership.
+    /// The values of the words and ownership.
     OwnWithData,
-    /// That the LLC has them.
+    /// The words have to be given back to the LLC.
     Revoke,
-    /// Nothing: they were given away while they were on their way.
+    /// Nothing, since the words were given away while they were on their way.
     Lost,
 }
 
@@ -63,7 +64,7 @@ pub(super) enum Want {
 pub(super) struct Question {
     pub(super) want: Want,
     pub(super) words: ByteMask,
-    /// Whether the requestor gets no other answer.
+    /// Whether this is the only answer that the requestor gets.
     pub(super) alone: bool,
     pub(super) llc: AgentId,
     pub(super) requestor: AgentId,
@@ -81,14 +82,14 @@ impl Question {
 /// Words that the cache has given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WriteBack<const W: usize> {
-    /// Those that nobody has taken yet.
+    /// The words that nobody has taken yet.
     pub(super) left: ByteMask,
     /// Whether the LLC has not seen the write-back yet.
     pub(super) on_its_way: bool,
     pub(super) data: LineData<W>,
-    /// Whether the cache waits for the end of this.
+    /// Whether the cache waits for the end of the write-back.
     pub(super) evicted: bool,
-    /// What the cache wants next of the line.
+    /// The next request of the cache for the line.
     pub(super) then: Option<Wanted>,
 }
 
@@ -100,7 +101,7 @@ pub(super) enum Pending<const W: usize> {
 }
 
 impl<const W: usize> Pending<W> {
-    /// Whether this is about a line that the cache has given up or been asked about, and does not wait for.
+    /// Whether this concerns a line that the cache has given up or was asked about, and the cache does not wait for it.
     pub(super) fn is_settling(&self) -> bool {
         match self {
             Pending::Request(_) => false,
@@ -109,7 +110,7 @@ impl<const W: usize> Pending<W> {
         }
     }
 
-    /// Whether the cache will have to give up a line as soon as it has it.
+    /// Whether the cache will have to give up the line as soon as it has it.
     pub(super) fn has_losses(&self) -> bool {
         match self {
             Pending::Request(request) => !request.lost.is_empty(),

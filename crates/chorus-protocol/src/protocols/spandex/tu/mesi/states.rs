@@ -6,7 +6,7 @@ use crate::message::MsgKind;
 use crate::protocols::mesi::messages as mesi;
 use crate::protocols::spandex::messages as spandex;
 
-/// What is outstanding for a line.
+/// The requests that are outstanding for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     #[default]
@@ -20,7 +20,7 @@ pub enum State {
     WbReq,
 }
 
-/// What happens to a line.
+/// An event of a line in the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     GetS,
@@ -45,12 +45,12 @@ pub enum Event {
     FwdReqOData,
     RvkO,
     Inv,
-    /// Anything that this unit is never given; every state has a hole for it.
+    /// A message that this unit is never given. Every state has a hole for it.
     Foreign,
 }
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         match kind {
             mesi::GETS => Event::GetS,

@@ -1,4 +1,4 @@
-//! A MESI cache and its translation unit, with the LLC and the other devices played by hand.
+//! Tests of a MESI cache and its translation unit. The test takes the part of the LLC and the other devices.
 
 use super::*;
 use crate::access::{AtomicOp, CoreOp, Order};
@@ -355,7 +355,7 @@ fn downgrades_wait_while_the_write_backs_of_others_have_all_registers() {
     assert!(device.waits(FWD_REQ_O, FIRST));
 }
 
-/// What a bank of an L2 and its unit say, and when: the bank asks its own devices first.
+/// Tests the messages between a bank of an L2 and its unit, and their order: the bank asks its own devices first.
 #[test]
 fn a_bank_may_take_its_time_and_a_line_that_leaves_it_meanwhile_is_the_answer() {
     let topology = Topology { l3s: 1, first_translated: AgentId(1), tus: 1, ..Topology::one_gpu(1, 1) };
