@@ -10,6 +10,7 @@ mod export;
 mod list;
 pub mod litmus;
 mod model;
+mod new;
 pub mod reproduce;
 mod run;
 mod search;
@@ -24,6 +25,8 @@ use crate::session::Session;
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Write a crate of your own that builds on Chorus.
+    New(new::Arguments),
     /// List systems, protocols, workloads and experiments.
     List(list::Arguments),
     /// Show every value of a system: where it comes from, and what follows from it.
@@ -58,6 +61,7 @@ impl Verb {
     /// Does it.
     pub fn run(&self, session: &mut Session) -> Result<Verdict, Failure> {
         match self {
+            Verb::New(arguments) => new::run(arguments, session),
             Verb::List(arguments) => list::run(arguments, session),
             Verb::Explain(arguments) => explain::run(arguments, session),
             Verb::Run(arguments) => run::run(arguments, session),

@@ -59,10 +59,14 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     for (path, text) in FILES.into_iter().chain([TEST]) {
         let path = directory.join(path);
         let folder = path.parent().unwrap_or(directory);
-        fs::create_dir_all(folder).and_then(|()| fs::write(&path, fill(text))).map_err(|error| failed(&path, &error))?;
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, fill(text)))
+            .map_err(|error| failed(&path, &error))?;
     }
     let shown = directory.display();
-    session.output.line(&format!("{shown}: a crate with a protocol, a kernel, a system, an experiment and a litmus test"))?;
+    session
+        .output
+        .line(&format!("{shown}: a crate with a protocol, a kernel, a system, an experiment and a litmus test"))?;
     session.output.line(&format!("next:  cd {shown} && cargo run --release -- check mine --smoke"))?;
     Ok(Verdict::Good)
 }

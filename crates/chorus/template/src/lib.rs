@@ -10,12 +10,12 @@ pub fn registry() -> Registry {
     Registry::standard()
         .protocol(&protocol::MINE)
         .workload(&kernel::Mine)
-        .system("mine", include_str!("../systems/mine.toml"))
+        .system("systems/mine.toml", include_str!("../systems/mine.toml"))
         .experiment(NamedExperiment {
             name: "mine",
             file: "experiments/mine.toml",
             text: include_str!("../experiments/mine.toml"),
             claims: "",
         })
-        .litmus("mine", include_str!("../litmus/mine.litmus"))
+        .litmus("litmus/mine.litmus", include_str!("../litmus/mine.litmus"))
 }

@@ -1,10 +1,5 @@
 //! Do the pages of the documentation show what the binary prints and what a run measures?
 
-#[path = "../../chorus-verify/tests/pages/markdown.rs"]
-mod markdown;
-#[path = "../../chorus-verify/tests/pages/mod.rs"]
-mod pages;
-
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -12,8 +7,9 @@ use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Structure};
 use chorus_sim::definitions::definitions;
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_system::{Scale, resolve};
-use markdown::table;
-use pages::Page;
+
+use crate::markdown::table;
+use crate::pages::Page;
 
 /// A row for each metric.
 fn metrics() -> Vec<[String; 3]> {

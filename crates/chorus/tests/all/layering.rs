@@ -8,20 +8,25 @@ use serde_json::Value;
 
 /// Every crate of the workspace with the crates of the workspace that it is built on. Whoever changes a line here changes the
 /// architecture, and ARCHITECTURE.md with it.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 11] = [
+    ("chorus-cargo-version", &[]),
     ("chorus-protocol", &[]),
     ("chorus-system", &[]),
     ("chorus-sim", &["chorus-protocol", "chorus-system"]),
     ("chorus-litmus", &["chorus-protocol"]),
     ("chorus-verify", &["chorus-litmus", "chorus-protocol"]),
     ("chorus-workloads", &["chorus-protocol", "chorus-sim", "chorus-system"]),
-    ("chorus-lab", &["chorus-protocol", "chorus-sim", "chorus-system", "chorus-workloads"]),
+    ("chorus-registry", &["chorus-litmus", "chorus-protocol", "chorus-system", "chorus-verify", "chorus-workloads"]),
+    ("chorus-lab", &["chorus-protocol", "chorus-registry", "chorus-sim", "chorus-system", "chorus-workloads"]),
+    ("chorus-proof", &["chorus-lab", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"]),
     (
         "chorus",
         &[
             "chorus-lab",
             "chorus-litmus",
+            "chorus-proof",
             "chorus-protocol",
+            "chorus-registry",
             "chorus-sim",
             "chorus-system",
             "chorus-verify",

@@ -1,0 +1,24 @@
+//! All suites of this crate in one binary: the command line asked of the real program, the documentation, and the rules of the tree.
+//!
+//! `cargo test -p chorus SUITE::` runs one suite.
+
+mod annotations;
+mod bad_input;
+mod checks;
+mod chorus;
+mod docs;
+mod layering;
+mod litmus_files;
+#[path = "../../../chorus-verify/tests/pages/markdown.rs"]
+mod markdown;
+mod matrices;
+mod outputs;
+mod own_graphs;
+#[path = "../../../chorus-verify/tests/pages/mod.rs"]
+mod pages;
+mod proof;
+mod replays;
+mod runs;
+mod template;
+mod tidy;
+mod torture;
