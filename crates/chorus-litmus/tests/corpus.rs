@@ -1,4 +1,5 @@
-//! The parser and the PTX model against tests with known verdicts, where they are at hand beside the project.
+//! The parser and the PTX model, compared with tests of known verdicts. These run only if the tests lie beside the
+//! project.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Texts that mean no good, and tests that are printed and read again.
+//! Hostile texts, and tests that are printed and read again.
 
 use chorus_litmus::judge::decide;
 use chorus_litmus::model::Model;
@@ -73,7 +73,7 @@ const PIECES: [&str; 40] = [
     "é",
 ];
 
-/// Reads a text: it must give a test that can be asked, or an error with a place in the text.
+/// Reads a text. It must give a test that can be judged, or an error with a position in the text.
 fn read(text: &str) {
     match parse(text) {
         Ok(Parsed::Test(test)) => {

@@ -1,4 +1,4 @@
-//! SC for programs without data races, and release consistency for others: one model that tells them apart.
+//! Tests of the model that gives SC to programs without data races and release consistency to others.
 
 use chorus_litmus::judge::{Verdict, decide};
 use chorus_litmus::model::Model;

@@ -1,14 +1,15 @@
-//! The classic shapes in every variant that tests ask for.
+//! The classic shapes, in all variants that tests ask for.
 
 use chorus_litmus::judge::{Verdict, decide};
 use chorus_litmus::model::Model;
 use chorus_litmus::parse::{Parsed, parse};
 use chorus_litmus::test::LitmusTest;
 
-/// A shape: name, accesses of each thread (`Wx1` writes 1 to x, `Rx` reads it into the next register of the test), and the telling outcome.
+/// A shape: its name, the accesses of each thread (`Wx1` writes 1 to x, `Rx` reads it into the next register of the
+/// test), and the telling outcome.
 pub type Shape = (&'static str, &'static str, &'static str);
 
-/// The shapes.
+/// All shapes that tests use.
 pub const SHAPES: [Shape; 20] = [
     ("CoRR", "Wx1 | Rx Rx", r"P1:r0 == 1 /\ P1:r1 == 0"),
     ("CoWW", "Wx1 Wx2", "x == 1"),
@@ -32,20 +33,20 @@ pub const SHAPES: [Shape; 20] = [
     ("Z6.3", "Wx1 Wy1 | Wy2 Wz1 | Rz Rx", r"P2:r0 == 1 /\ P2:r1 == 0 /\ y == 2"),
 ];
 
-/// How the accesses of a shape are made.
+/// The variant in which the accesses of a shape are made.
 #[derive(Clone, Copy)]
 pub struct Variant {
-    /// The order of reads that come first in a thread of two, and of writes that come last: acquire and release.
+    /// Whether, in a thread of two accesses, a read that comes first acquires and a write that comes last releases.
     pub ends: bool,
-    /// All reads acquire and all writes release.
+    /// Whether all reads acquire and all writes release.
     pub all: bool,
-    /// What stands between two accesses of a thread.
+    /// The instruction between two accesses of a thread.
     pub fence: Option<&'static str>,
-    /// Every read holds back what follows.
+    /// Whether every read holds back everything that follows.
     pub blocking: bool,
-    /// What all other accesses are.
+    /// The order of all other accesses.
     pub other: &'static str,
-    /// The scope of whatever has one.
+    /// The scope of all accesses and fences that have one.
     pub scope: &'static str,
 }
 

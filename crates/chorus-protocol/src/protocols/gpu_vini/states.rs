@@ -58,12 +58,12 @@ pub enum Event {
     RclAck,
     Evict,
     MemData,
-    /// A message that this bank is never sent; every state has a hole for it.
+    /// A message that this bank is never sent. Every state has a hole for it.
     Foreign,
 }
 
 impl Event {
-    /// The event that a message is.
+    /// The event of a message.
     pub fn of(kind: MsgKind) -> Event {
         match kind {
             GETS => Event::GetS,
@@ -89,7 +89,7 @@ const fn transient_coherent(name: &'static str, meaning: &'static str) -> StateS
     StateSpec { name, class: StateClass::TransientCoherent, meaning }
 }
 
-/// The names, in the order of [`State`] and [`Event`].
+/// The names that [`State`] and [`Event`] index.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
     device: "",

@@ -1,4 +1,4 @@
-//! A bank of GPU-VIni, step by step: what leaves the L2 and what leaves the directory.
+//! Tests of a bank of GPU-VIni, step by step: lines that leave the L2, and entries that leave the directory.
 
 use super::GpuVini;
 use crate::address::{AgentId, LineAddr, Role, Topology};

@@ -5,7 +5,7 @@ use crate::registry::FaultSpec;
 /// A mistake that can be built into the translation unit of a GPU coherence cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TuFault {
-    /// The first part of a read's answer passes for the whole line.
+    /// The first part of a read's answer is taken for the whole line.
     HastyFill,
     /// An owner's answer to a write is not counted.
     UncountedOwner,

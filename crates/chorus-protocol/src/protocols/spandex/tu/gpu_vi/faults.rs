@@ -5,7 +5,7 @@ use crate::registry::FaultSpec;
 /// A mistake that can be built into the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TuFault {
-    /// The first part of an answer passes for the whole line.
+    /// The first part of an answer is taken for the whole line.
     HastyFill,
     /// An owner's answer to a store is not counted.
     LostRspO,
