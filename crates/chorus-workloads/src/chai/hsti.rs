@@ -1,34 +1,34 @@
 //! `hsti`: the histogram of an image, whose pieces CPU threads and work-groups take from one queue.
 //!
 //! Source: Spandex paper (Alsop, Sinclair, Adve, ISCA 2018), section IV-B2 and Table VII: HSTI of Chai (Gómez-Luna et
-//! al., ISPASS 2017), with dynamic partitioning, 1,572,864 pixels, 4 CPU threads and 16 thread blocks of 256 work-items.
-//! As in Chai, a task is 256 pixels and the histogram has 256 bins; a work-group counts in local data and a CPU thread
-//! in an array of its own; at the end each adds its counts to the common histogram with atomics, bin after bin.
+//! al., ISPASS 2017), with dynamic partitioning, 1,572,864 pixels, 4 CPU threads and 16 thread blocks of 256
+//! work-items. As in Chai, a task is 256 pixels and the histogram has 256 bins; a work-group counts in local data and a
+//! CPU thread in an array of its own; at the end each adds its counts to the common histogram with atomics, bin after
+//! bin.
 //!
-//! Sharing: the queue is one word that everybody adds to, once per 256 pixels; the bins are shared by everybody at the
-//! end, 16 to a line, in order, which is what the paper calls high spatial locality of atomics. Pixels are read once and by
-//! whoever comes. Chai repeats the measurement on the same image; so does this: each launch has its own queue and histogram,
-//! and finds the image where the last one left it.
+//! Sharing: the queue is one word. Everybody adds to it, once per 256 pixels. At the end everybody adds to the bins, 16
+//! to a line, in order; the paper calls this high spatial locality of atomics. Each pixel is read once per launch, by
+//! the thread or work-group that took its task. Chai repeats the measurement on the same image, and so does this
+//! program: each launch has its own queue and histogram, and finds the image where the last launch left it.
 //!
 //! Taking a task is an acquire and a release, adding to a bin is neither.
 //!
 //! Chai's photograph (12 bits per pixel) is not distributed here: the image is drawn from random brightness at the
-//! corners of cells of 32 x 32 pixels, smooth between them, with noise on top, so that neighbours resemble each other as
-//! in a photograph.
+//! corners of cells of 32 x 32 pixels, smooth between them, with noise on top, so that neighbours resemble each other
+//! as in a photograph.
 //!
-//! Arithmetic, per pixel or 32 of them: 2 instructions for the bin, 2 for address and loop, and 1 to count. The lanes
-//! that vote for the same bin in local data go one after the other, for 1 more instruction each.
+//! Arithmetic, per pixel on a CPU and per 32 pixels on the GPU: 2 instructions for the bin, 2 for address and loop, and
+//! 1 to count. The lanes that vote for the same bin in local data go one after the other, for 1 more instruction each.
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::chai::local_histogram::vote;
 use crate::chai::task_counter::TaskCounter;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const CPU_THREADS: u32 = 4;
 const WORK_GROUPS: u32 = 16;
@@ -41,31 +41,53 @@ const PIXEL_BITS: u32 = 12;
 /// Pixels across a cell of the generated image.
 const CELL: u32 = 32;
 
-/// Behind the bins in local data: the task.
+/// The word of local data that passes the task on. It lies behind the bins.
 const TASK_SLOT: u32 = BINS;
 
-/// Histogram, input partitioned.
+/// A histogram whose input is partitioned between CPU threads and work-groups.
 pub struct Hsti;
 
-/// Width and height of the image, and how often its histogram is taken.
+/// The image is larger than a GPU L2 of 4 MB and smaller than a last-level cache of 8 MB at every scale. A pixel takes
+/// 3 line accesses on a CPU and 1/16 on the GPU, which takes most of the pixels: 0.5 million line accesses in all at
+/// quick scale, 0.6 million at medium and 1.5 million at paper scale.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new(
+        "width",
+        "columns of the image",
+        [1536, 1536, 1536],
+        "Spandex Table VII (HSTI): 1,572,864 pixels; chosen: a ratio of 3 to 2",
+    )
+    .range(CELL as u64, 1 << 14)
+    .multiple_of(CELL as u64),
+    SizeSpec::new(
+        "height",
+        "rows of the image",
+        [896, 1024, 1024],
+        "Spandex Table VII (HSTI): 1,572,864 pixels; chosen: a ratio of 3 to 2",
+    )
+    .range(CELL as u64, 1 << 14)
+    .multiple_of(CELL as u64),
+    SizeSpec::new(
+        "launches",
+        "launches of the kernel on the same image",
+        [3, 3, 8],
+        "chosen: Chai repeats its measurement, and Spandex does not say how often",
+    )
+    .range(1, 1000),
+];
+
+/// The shape of the image.
 #[derive(Clone, Copy)]
 struct Shape {
     width: u32,
     height: u32,
-    launches: u32,
-}
-
-/// The image is larger than a GPU L2 of 4 MB and smaller than a last-level cache of 8 MB at every scale. A pixel takes 3
-/// line accesses on a CPU and 1/16 on the GPU, which takes most of them: 0.5, 0.6 and 1.5 million in all.
-fn shape(scale: Scale) -> Shape {
-    match scale {
-        Scale::Quick => Shape { width: 1536, height: 896, launches: 3 },
-        Scale::Medium => Shape { width: 1536, height: 1024, launches: 3 },
-        Scale::Paper => Shape { width: 1536, height: 1024, launches: 8 },
-    }
 }
 
 impl Shape {
+    fn of(sizes: &Sizes) -> Shape {
+        Shape { width: sizes.get("width"), height: sizes.get("height") }
+    }
+
     fn pixels(self) -> u32 {
         self.width * self.height
     }
@@ -79,7 +101,7 @@ fn bin(pixel: u32) -> u32 {
     (pixel * BINS) >> PIXEL_BITS
 }
 
-/// One launch: where the image is, who takes which part of it, and where counts go.
+/// One launch: the image, the queue of its tasks, and the buffers for counts.
 #[derive(Clone, Copy)]
 struct Launch {
     shape: Shape,
@@ -181,8 +203,12 @@ impl Workload for Hsti {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let shape = shape(sizes.scale());
+        let shape = Shape::of(sizes);
         let pixels = draw(shape, &mut SplitMix64::new(seed));
         let image = memory.alloc_from(&pixels);
         memory.declare_read_only(image);
@@ -191,7 +217,7 @@ impl Workload for Hsti {
         pixels.iter().for_each(|&pixel| expected[bin(pixel) as usize] += 1);
 
         let (mut kernels, mut outputs) = (Vec::new(), Vec::new());
-        for _ in 0..shape.launches {
+        for _ in 0..sizes.get("launches") {
             let (queue, histogram) = (TaskCounter::new(memory), memory.alloc(BINS as usize));
             let launch = Launch { shape, image, queue, private, histogram };
             kernels.push(
@@ -207,17 +233,19 @@ impl Workload for Hsti {
 
 #[cfg(test)]
 mod tests {
+    use chorus_system::Scale;
+
     use super::*;
 
     #[test]
     fn the_paper_scale_has_the_sizes_of_table_vii() {
-        assert_eq!(shape(Scale::Paper).pixels(), 1_572_864);
+        assert_eq!(Shape::of(&Hsti.sizes_at(Scale::Paper)).pixels(), 1_572_864);
         assert_eq!((CPU_THREADS, WORK_GROUPS), (4, 16));
     }
 
     #[test]
     fn an_image_has_pixels_of_12_bits_and_fills_many_bins() {
-        let image = draw(shape(Scale::Quick), &mut SplitMix64::new(1));
+        let image = draw(Shape::of(&Hsti.sizes_at(Scale::Quick)), &mut SplitMix64::new(1));
         let mut used = [false; BINS as usize];
         image.iter().for_each(|&pixel| used[bin(pixel) as usize] = true);
         assert!(used.iter().filter(|&&used| used).count() > 128);

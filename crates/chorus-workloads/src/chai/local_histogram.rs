@@ -1,9 +1,9 @@
-//! Counting in local data: a histogram of which a work-group has a copy of its own.
+//! Counting in local data: every work-group has a copy of the histogram of its own.
 
 use chorus_sim::frontend::{Lanes, Mask, Wave};
 
-/// Adds 1 to the bin of every lane of `mask`; bin 0 is the first word of local data. An atomic on local data is a read and
-/// a write; lanes of the same bin go one after the other, for 1 more instruction each.
+/// Adds 1 to the bin of every lane of `mask`. Bin 0 is the first word of local data. An atomic on local data is a read
+/// and a write. Lanes of the same bin go one after the other, for 1 more instruction each.
 pub(crate) async fn vote(w: &Wave, mask: Mask, bins: Lanes<u32>) {
     let counts: Lanes<u32> = w.lds_read(mask, bins);
     let same = |other: usize, lane: usize| other < lane && bins[other] == bins[lane];

@@ -1,17 +1,18 @@
 //! `rsct`: random sample consensus, in which a CPU thread draws models and work-groups test them.
 //!
-//! Source: Spandex paper (Alsop, Sinclair and Adve, ISCA 2018), section IV-B and Table VII, `RSCT` (2,000x5,922x4, 1 CPU
-//! thread, 16 thread blocks); RSCT of Chai (Gómez-Luna et al., ISPASS 2017): 2,000 models of a flow of 5,922 vectors,
-//! each with 4 numbers, a place and the place it moves to. For every model, in turn, the CPU thread reads two vectors
-//! that were drawn at random, computes the first-order flow through both, a centre, a divergence and a rotation, writes
-//! these 4 parameters and raises the model's flag. A work-group takes every sixteenth model: it waits for the flag, goes
-//! through all vectors and counts those that the model misses by 3 or more in x or y. Where less than three quarters are
-//! missed, model and count become a candidate in a list that work-groups append to.
+//! Source: Spandex paper (Alsop, Sinclair and Adve, ISCA 2018), section IV-B and Table VII, `RSCT` (2,000x5,922x4, 1
+//! CPU thread, 16 thread blocks); RSCT of Chai (Gómez-Luna et al., ISPASS 2017): 2,000 models of a flow of 5,922
+//! vectors. A vector has 4 numbers: a place and the place that it moves to. The CPU thread goes through the models in
+//! turn. It reads two vectors that were drawn at random and computes the first-order flow through both: a centre, a
+//! divergence and a rotation. Then it writes these 4 parameters and raises the model's flag. A work-group takes every
+//! sixteenth model: it waits for the flag, goes through all vectors and counts the outliers, vectors that the model
+//! misses by 3 or more in x or y. Where less than three quarters are outliers, model and count become a candidate in a
+//! list that work-groups append to.
 //!
-//! Sharing: all work-groups read all vectors, again for every model; the vectors take 93 KB, three times an L1, so that
-//! hardly any of them is found there the next time. The CPU thread reads a few of them, sparsely. It hands over 4 words
-//! per model. Sixteen flags share a line of 64 bytes, and four models, so the line that the CPU writes next is the one
-//! that work-groups poll.
+//! Sharing: all work-groups read all vectors, again for every model. The vectors take 93 KB, three times an L1, so that
+//! hardly any vector is found there the next time. The CPU thread reads a few vectors, sparsely. It hands over 4 words
+//! per model. Sixteen flags share a line of 64 bytes, and so do the parameters of four models. The CPU's next write
+//! therefore goes to a line that work-groups poll.
 //!
 //! Order: the flag is a release of the CPU thread and an acquire of the work-group. The counter of candidates is a
 //! relaxed atomic; nobody reads the list before the kernel has ended.
@@ -19,29 +20,28 @@
 //! Result: parameters, flags and the number of candidates are compared word for word. Which work-group is the first to
 //! append differs from machine to machine, so the list is compared as a set.
 //!
-//! A vector is one load of 16 bytes per lane. Arithmetic, per vector and lane: 26 instructions: 2 conversions of the place, 2 differences, 4 products and their
-//! conversions, 6 sums, 2 comparisons, 2 to combine and count them, an address and 3 for the loop. Per model and
-//! wavefront 6 to compare and add up, and 5 more for the wavefront that leads. The CPU thread spends 80 instructions on a
-//! model, 40 of them in four divisions, and 8 on addresses and its loop. A poll takes 2.
+//! A vector is one load of 16 bytes per lane. Arithmetic, per vector and lane: 26 instructions, which are 2 conversions
+//! of the place, 2 differences, 4 products and their conversions, 6 sums, 2 comparisons, 2 to combine and count them,
+//! an address and 3 for the loop. Per model and wavefront: 6 to compare and add up, and 5 more for the wavefront that
+//! leads. The CPU thread spends 80 instructions on a model, 40 of them in four divisions, and 8 on addresses and its
+//! loop. A poll takes 2.
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WORK_GROUPS: u32 = 16;
 const WAVES_PER_GROUP: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
 const LDS_BYTES: u32 = 4;
 
-const VECTORS: u32 = 5922;
 /// Words of a vector, and parameters of a model.
 const FIELDS: u32 = 4;
-/// By how much a model may miss a vector.
+/// A model that differs from a vector by this much or more, in x or y, misses it.
 const ERROR_MAX: f32 = 3.0;
 /// The first parameter of a model that two vectors do not give.
 const NO_MODEL: f32 = -2011.0;
@@ -49,21 +49,19 @@ const NO_MODEL: f32 = -2011.0;
 /// The image that vectors lie in.
 const WIDTH: u32 = 640;
 const HEIGHT: u32 = 480;
-/// Of 100 vectors, those that follow the flow.
+/// Percentage of vectors that follow the flow.
 const INLIERS_PERCENT: u32 = 60;
 
-/// Random sample consensus.
+/// Random sample consensus whose tasks are partitioned between CPU and GPU.
 pub struct Rsct;
 
-/// Models; the vectors are always those of the paper. A model takes 1500 line accesses of 64 bytes: 0.3, 0.8 and 3
-/// million in all.
-fn models(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 192,
-        Scale::Medium => 512,
-        Scale::Paper => 2000,
-    }
-}
+/// A model takes 1500 line accesses of 64 bytes: 0.3 million in all at quick scale, 0.8 million at medium and 3 million
+/// at paper scale. The number of vectors is the paper's at every scale.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new("models", "models that are drawn and tested", [192, 512, 2000], "Spandex Table VII (RSCT)")
+        .range(1, 1 << 20),
+    SizeSpec::new("vectors", "vectors of the flow", [5922, 5922, 5922], "Spandex Table VII (RSCT)").range(2, 1 << 24),
+];
 
 /// A place and the place it moves to.
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +87,8 @@ struct Model {
 }
 
 impl Model {
-    /// The flow through two vectors, if there is one. In the complex plane a place `p` moves by `a (p - c)`, where `a` is
-    /// divergence and rotation and `c` the centre.
+    /// The flow through two vectors, if there is one. In the complex plane a place `p` moves by `a (p - c)`, where `a`
+    /// is divergence and rotation and `c` the centre.
     fn through(first: Vector, second: Vector) -> Option<Model> {
         let place = |vector: Vector| [vector.x as f32, vector.y as f32];
         let motion = |vector: Vector| [(vector.vx - vector.x) as f32, (vector.vy - vector.y) as f32];
@@ -124,16 +122,18 @@ fn divide(a: [f32; 2], b: [f32; 2]) -> Option<[f32; 2]> {
     (norm != 0.0).then(|| [(a[0] * b[0] + a[1] * b[1]) / norm, (a[1] * b[0] - a[0] * b[1]) / norm])
 }
 
-/// Whether a model with so many outliers is good enough: less than three quarters.
-fn converges(outliers: u32) -> bool {
-    4 * outliers < 3 * VECTORS
+/// Whether a model is good enough: less than three quarters of the vectors are outliers.
+fn converges(outliers: u32, vectors: u32) -> bool {
+    4 * outliers < 3 * vectors
 }
 
+/// The buffers of the kernel, and the numbers of models and vectors.
 #[derive(Clone, Copy)]
 struct Data {
     models: u32,
+    vector_count: u32,
     vectors: Buf<i32>,
-    /// Two vectors for each model.
+    /// Numbers of two vectors for each model.
     samples: Buf<u32>,
     parameters: Buf<f32>,
     flags: Buf<u32>,
@@ -177,7 +177,7 @@ async fn consume(w: Wave, data: Data) {
             continue;
         }
         let model = Model::from_parameters(std::array::from_fn(|field| parameters[field]));
-        let outliers = count_outliers(&w, data.vectors, model).await;
+        let outliers = count_outliers(&w, data, model).await;
         w.alu(4).await;
         let before: Lanes<u32> = w.lds_read(Mask::lane(0), Lanes::splat(0));
         w.lds_write(Mask::lane(0), Lanes::splat(0), Lanes::splat(before[0] + outliers));
@@ -185,21 +185,21 @@ async fn consume(w: Wave, data: Data) {
         if leads {
             let outliers: Lanes<u32> = w.lds_read(Mask::lane(0), Lanes::splat(0));
             w.alu(5).await;
-            if converges(outliers[0]) {
+            if converges(outliers[0], data.vector_count) {
                 append(&w, data, number, outliers[0]).await;
             }
         }
     }
 }
 
-/// How many of a wavefront's vectors a model misses.
-async fn count_outliers(w: &Wave, vectors: Buf<i32>, model: Model) -> u32 {
+/// Counts the vectors of a wavefront that a model misses.
+async fn count_outliers(w: &Wave, data: Data, model: Model) -> u32 {
     let mut outliers = 0;
-    for first in (w.id().wave * LANES as u32..VECTORS).step_by(WAVES_PER_GROUP as usize * LANES) {
+    for first in (w.id().wave * LANES as u32..data.vector_count).step_by(WAVES_PER_GROUP as usize * LANES) {
         // One instruction loads 16 bytes per lane, for 8 lanes at a time, which together are 32 adjacent words.
         let loads: [_; FIELDS as usize] = std::array::from_fn(|part| {
             let words = w.lane_ids() + first * FIELDS + (part * LANES) as u32;
-            w.load_where(words.below(VECTORS * FIELDS), vectors, words)
+            w.load_where(words.below(data.vector_count * FIELDS), data.vectors, words)
         });
         let parts = w.join_all(loads).await;
         w.alu(26).await;
@@ -208,7 +208,7 @@ async fn count_outliers(w: &Wave, vectors: Buf<i32>, model: Model) -> u32 {
             parts[place / LANES][place % LANES]
         };
         let missed = |lane: usize| model.misses(Vector::from_words(std::array::from_fn(|field| word(lane, field))));
-        let inside = (w.lane_ids() + first).below(VECTORS);
+        let inside = (w.lane_ids() + first).below(data.vector_count);
         outliers += inside.iter().filter(|&lane| missed(lane)).count() as u32;
     }
     outliers
@@ -224,8 +224,8 @@ async fn append(w: &Wave, data: Data, model: u32, outliers: u32) {
     }
 }
 
-/// Vectors of a flow, with some noise, among others that follow nothing.
-fn draw_vectors(generator: &mut SplitMix64) -> Vec<Vector> {
+/// Vectors of which some follow a flow, with a little noise, and the others are random.
+fn draw_vectors(count: u32, generator: &mut SplitMix64) -> Vec<Vector> {
     let flow = Model { centre: [300.0, 250.0], divergence: 0.06, rotation: 0.04 };
     let mut draw = || {
         let (x, y) = (generator.below(WIDTH) as i32, generator.below(HEIGHT) as i32);
@@ -238,7 +238,7 @@ fn draw_vectors(generator: &mut SplitMix64) -> Vec<Vector> {
         let along_y = dy * flow.divergence + dx * flow.rotation + noise();
         Vector { x, y, vx: x + along_x.round() as i32, vy: y + along_y.round() as i32 }
     };
-    (0..VECTORS).map(|_| draw()).collect()
+    (0..count).map(|_| draw()).collect()
 }
 
 /// The list of candidates must hold these models and counts, in any order, and nothing behind them.
@@ -250,8 +250,8 @@ fn check_candidates(memory: &HostMemory, data: Data, expected: &[[u32; 2]]) -> R
     if let Some(wrong) = (0..found.len()).find(|&place| found[place] != expected[place]) {
         let ([model, count], [right, right_count]) = (found[wrong], expected[wrong]);
         return Err(Mismatch(format!(
-            "candidate {wrong} in the order of models is model {model} with {count} outliers instead of model {right} with \
-             {right_count}"
+            "candidate {wrong} in the order of models is model {model} with {count} outliers instead of model {right} \
+             with {right_count}"
         )));
     }
     if behind.iter().any(|entry| *entry != [0, 0]) {
@@ -290,14 +290,19 @@ impl Workload for Rsct {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let models = models(sizes.scale());
+        let (models, vector_count) = (sizes.get("models"), sizes.get("vectors"));
         let mut generator = SplitMix64::new(seed);
-        let vectors = draw_vectors(&mut generator);
-        let samples: Vec<u32> = (0..2 * models).map(|_| generator.below(VECTORS)).collect();
+        let vectors = draw_vectors(vector_count, &mut generator);
+        let samples: Vec<u32> = (0..2 * models).map(|_| generator.below(vector_count)).collect();
         let words: Vec<i32> = vectors.iter().flat_map(|vector| [vector.x, vector.y, vector.vx, vector.vy]).collect();
         let data = Data {
             models,
+            vector_count,
             vectors: memory.alloc_from(&words),
             samples: memory.alloc_from(&samples),
             parameters: memory.alloc((models * FIELDS) as usize),
@@ -314,7 +319,8 @@ impl Workload for Rsct {
             let model = Model::through(vectors[pair[0] as usize], vectors[pair[1] as usize]);
             parameters.extend(model.map_or([NO_MODEL, 0.0, 0.0, 0.0], Model::parameters));
             let outliers = model.map(|model| vectors.iter().filter(|&&vector| model.misses(vector)).count() as u32);
-            candidates.extend(outliers.filter(|&outliers| converges(outliers)).map(|outliers| [number, outliers]));
+            let converging = outliers.filter(|&outliers| converges(outliers, vector_count));
+            candidates.extend(converging.map(|outliers| [number, outliers]));
         }
         let kernel = Kernel::new("RANSAC_kernel_block", WORK_GROUPS, WAVES_PER_GROUP, move |w| consume(w, data))
             .with_cpu(1, move |cpu| produce(cpu, data))
@@ -333,6 +339,7 @@ impl Workload for Rsct {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::{Program, flat};
+    use chorus_system::Scale;
 
     use super::*;
 
@@ -352,7 +359,7 @@ mod tests {
         assert!(Model::through(still, Vector { x: 2, y: 2, vx: 2, vy: 2 }).is_none());
     }
 
-    /// A program that has run, its memory, and where the list of candidates lies.
+    /// A program that has run, its memory, the places of both lists of candidates, and the number of candidates.
     fn ran() -> (HostProgram, HostMemory, [usize; 2], usize) {
         let mut memory = HostMemory::default();
         let mut program = Rsct.build(&Rsct.sizes_at(Scale::Quick), 5, &mut memory);

@@ -1,8 +1,8 @@
 //! A queue of numbered tasks that CPU threads and work-groups take one by one.
 //!
 //! Source: the dynamic partitioning of Chai (Gómez-Luna et al., Chai: Collaborative Heterogeneous Applications for
-//! Integrated-architectures, ISPASS 2017): tasks are numbers, and whoever wants the next one adds 1 to a shared
-//! counter. One work-item of a work-group does so and hands the number to the others through local data.
+//! Integrated-architectures, ISPASS 2017). Tasks are numbers. Whoever wants the next task adds 1 to a shared counter.
+//! One work-item of a work-group does so and hands the number to the others through local data.
 //!
 //! Order: taking a task is a release and an acquire for the whole system, as operations on queues are.
 
@@ -16,16 +16,16 @@ pub(crate) struct TaskCounter {
 }
 
 impl TaskCounter {
-    /// Tasks from 0 on.
+    /// A queue whose first task is 0.
     pub(crate) fn new(memory: &mut HostMemory) -> TaskCounter {
         TaskCounter { next: memory.alloc(1) }
     }
 
-    /// The next task of a work-group, all of whose wavefronts ask. The word `slot` of its local data passes it on.
+    /// The next task of a work-group. All of its wavefronts must ask. The word `slot` of local data passes the task on.
     pub(crate) async fn take(&self, w: &Wave, slot: u32) -> u32 {
         let (one, slot) = (Mask::lane(0), Lanes::splat(slot));
         w.fence_release(Scope::System).await;
-        // Behind this everybody has read the last task out of the slot.
+        // Behind this barrier all wavefronts have read the last task out of the slot.
         w.barrier().await;
         if w.id().wave == 0 {
             let add = w.atomic_in(Scope::System, AtomicOp::Add, one, self.next, Lanes::splat(0), Lanes::splat(1));

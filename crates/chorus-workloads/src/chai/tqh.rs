@@ -1,43 +1,42 @@
 //! `tqh`: a histogram of frames that a CPU thread hands out through queues.
 //!
 //! Source: Spandex paper (Alsop, Sinclair and Adve, ISCA 2018), section IV-B and Table VII, `TQH` (80x133x176, 1 CPU
-//! thread, 32 thread blocks); TQH of Chai (Gómez-Luna et al., ISPASS 2017). A task is a frame of a video. The CPU thread
-//! goes round three queues: one whose tasks have all been taken is filled again from the pool of tasks. Work-groups go
-//! round the same queues and pop. Three counters per queue arbitrate, as in the original: tasks that were ever written,
-//! tasks that were ever taken, and tasks that are there. A work-group counts the pixels of its frame in local data and
-//! adds the 256 bins to the histogram in memory. When all frames have been taken the CPU hands out a task to stop for
-//! each work-group.
+//! thread, 32 thread blocks); TQH of Chai (Gómez-Luna et al., ISPASS 2017). A task is a frame of a video. The CPU
+//! thread goes round three queues. When all tasks of a queue have been taken, it fills the queue again from the pool of
+//! tasks. Work-groups go round the same queues and pop. Three counters per queue arbitrate, as in the original: the
+//! tasks ever written, the tasks ever taken, and the tasks that are there. A work-group counts the pixels of its frame
+//! in local data and adds the 256 bins to the histogram in memory. When all frames have been taken, the CPU hands out
+//! one task per work-group that tells it to stop.
 //!
-//! Sharing: every frame is read once, by one work-group, and makes nearly all accesses. The CPU hands over two words per
-//! task. Counters are shared by the CPU and all work-groups, the histogram by work-groups only, which add 16 adjacent
-//! bins per line to it with atomics (the paper: GPU cores use atomic accesses to update a histogram, with hierarchical
-//! sharing in atomic variables).
+//! Sharing: every frame is read once, by one work-group. These reads are nearly all accesses. The CPU hands over two
+//! words per task. The CPU and all work-groups share the counters. Only work-groups share the histogram: they add 16
+//! adjacent bins per line to it with atomics (the paper: GPU cores use atomic accesses to update a histogram, with
+//! hierarchical sharing in atomic variables).
 //!
 //! Order: the CPU's stores to the counters are releases; a work-group that has got a task by its atomic acquires before
 //! it reads it; the CPU acquires the counter of tasks taken before it writes the queue again. The histogram's atomics
 //! are relaxed.
 //!
-//! Left out, or different: the original has a histogram per frame and stores it; the paper's one is updated with
-//! atomics, so all frames share it. The CPU waits until all frames are taken before it hands out the stops, which in the
-//! original could overtake the last frames.
+//! Left out, or different: the original has a histogram per frame and stores it. The paper's histogram is updated with
+//! atomics, so all frames share it here. The CPU waits until all frames are taken before it hands out the tasks to
+//! stop; in the original these could overtake the last frames.
 //!
 //! As in Chai, which repeats its measurements, the kernel runs twice on the same frames, with queues and a histogram of
-//! its own each time; the second run finds the frames where the first one left them.
+//! its own each time. The second run finds the frames where the first run left them.
 //!
-//! Arithmetic, per 32 pixels: 2 instructions for the bin's number, a product and a shift, and what `local_histogram.rs`
-//! takes for an atomic on local data; for every four of them an address and 3 for the loop. Per frame and wavefront 4 to
-//! clear and 4 to add bins. A look at a queue takes 4 instructions, popping 6 more; the CPU spends 4 on a look and 4 on a
-//! task. Who has found no task in any queue pauses for 32.
+//! Arithmetic, per 32 pixels: 2 instructions for the bin's number, a product and a shift, and those that
+//! `local_histogram.rs` states for an atomic on local data; for every four times 32 pixels an address and 3 for the
+//! loop. Per frame and wavefront 4 to clear and 4 to add bins. A look at a queue takes 4 instructions, popping 6 more;
+//! the CPU spends 4 on a look and 4 on a task. A work-group that has found no task in any queue pauses for 32.
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave, Word};
-use chorus_system::Scale;
 
 use crate::chai::local_histogram::vote;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WORK_GROUPS: u32 = 32;
 /// Work-groups of 64 work-items, as in the original.
@@ -50,7 +49,7 @@ const LDS_BYTES: u32 = (BINS + TASK_WORDS) * 4;
 const QUEUES: u32 = 3;
 /// Tasks that a queue holds.
 const QUEUE_TASKS: u32 = 16;
-/// The frame, and what to do with it.
+/// Words of a task: the number of its frame, and the command `COUNT` or `STOP`.
 const TASK_WORDS: u32 = 2;
 const COUNT: u32 = 1;
 const STOP: u32 = 2;
@@ -60,29 +59,33 @@ const UNROLLED: u32 = 4;
 /// Instructions between two rounds of queues without a task.
 const PAUSE: u32 = 32;
 
-const FRAMES: u32 = 80;
-const LAUNCHES: u32 = 2;
-
 /// A histogram with task queues.
 pub struct Tqh;
 
-/// Pixels of a frame: 133 x 96, 133 x 144 and 133 x 176, in 4.1, 6.1 and 7.5 MB. Each line of 64 bytes is read once in
-/// a launch: 0.13 to 0.23 million accesses.
-fn frame_pixels(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 133 * 96,
-        Scale::Medium => 133 * 144,
-        Scale::Paper => 133 * 176,
-    }
-}
+/// All frames take 4.1 MB at quick, 6.1 MB at medium and 7.5 MB at paper scale. Each line of 64 bytes is read once in a
+/// launch: 0.13 to 0.23 million accesses. At all scales a frame begins at a line of 64 bytes.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("frames", "frames of the video", [80, 80, 80], "Spandex Table VII (TQH)").range(1, 512),
+    SizeSpec::new("width", "columns of a frame", [133, 133, 133], "Spandex Table VII (TQH)").range(1, 1024),
+    SizeSpec::new("height", "rows of a frame", [96, 144, 176], "Spandex Table VII (TQH)").range(1, 1024),
+    SizeSpec::new(
+        "launches",
+        "launches of the kernel on the same frames",
+        [2, 2, 2],
+        "chosen: Chai repeats its measurement, and Spandex does not say how often",
+    )
+    .range(1, 1000),
+];
 
+/// The buffers of one launch, and the numbers of frames and of pixels.
 #[derive(Clone, Copy)]
 struct Data {
+    frames: u32,
     frame_pixels: u32,
     pixels: Buf<u32>,
     pool: Buf<u32>,
     queues: Buf<u32>,
-    /// Per queue: tasks that are there; work-groups that come too late make it negative.
+    /// Per queue: tasks that are there. Work-groups that come too late make the number negative.
     there: Buf<i32>,
     /// Per queue: tasks ever written.
     written: Buf<u32>,
@@ -91,16 +94,16 @@ struct Data {
     histogram: Buf<u32>,
 }
 
-/// Where a task lies in its queue.
+/// The first word of a task of a queue.
 fn slot(queue: u32, task: u32) -> u32 {
     (queue * QUEUE_TASKS + task) * TASK_WORDS
 }
 
-/// The CPU thread: fills queues, frames first and stops when all of them are taken.
+/// The CPU thread: fills queues with frames, and with tasks to stop when all frames have been taken.
 async fn produce(cpu: Cpu, data: Data) {
     let mut written = [0; QUEUES as usize];
     let mut queue = 0;
-    for tasks in [0..FRAMES, FRAMES..FRAMES + WORK_GROUPS] {
+    for tasks in [0..data.frames, data.frames..data.frames + WORK_GROUPS] {
         let mut next = tasks.start;
         while next < tasks.end {
             let all = &mut written[queue as usize];
@@ -142,7 +145,7 @@ async fn fill(cpu: &Cpu, data: Data, queue: u32, first: u32, count: u32) {
     cpu.store_release(data.there, queue, count as i32).await;
 }
 
-/// Takes a task from any queue, from `queue` onwards, where the next search begins too.
+/// Takes a task from any queue. The search begins at `queue` and sets it to the queue where the next search begins.
 async fn pop(w: &Wave, data: Data, queue: &mut u32) -> [u32; TASK_WORDS as usize] {
     let mut looks = 0;
     loop {
@@ -169,18 +172,18 @@ async fn pop(w: &Wave, data: Data, queue: &mut u32) -> [u32; TASK_WORDS as usize
     }
 }
 
-/// A counter as it is for everybody.
+/// Reads a counter as the whole system sees it.
 async fn look<T: Word>(w: &Wave, counters: Buf<T>, queue: u32) -> T {
     w.load_relaxed(Scope::System, Mask::lane(0), counters, Lanes::splat(queue)).await[0]
 }
 
-/// Adds to a counter; gives the old value.
+/// Adds to a counter and returns its old value.
 async fn add<T: Word>(w: &Wave, counters: Buf<T>, queue: u32, value: T) -> T {
     let (one, at) = (Mask::lane(0), Lanes::splat(queue));
     w.atomic_in(Scope::System, AtomicOp::Add, one, counters, at, Lanes::splat(value)).await[0]
 }
 
-/// A work-group: takes tasks until one says stop.
+/// A work-group: takes tasks until one tells it to stop.
 async fn work(w: Wave, data: Data) {
     let words = Mask::first(TASK_WORDS as usize);
     let task_place = w.lane_ids() + BINS;
@@ -263,13 +266,18 @@ impl Workload for Tqh {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let frame_pixels = frame_pixels(sizes.scale());
+        let frames = sizes.get("frames");
+        let frame_pixels = sizes.get("width") * sizes.get("height");
         let mut generator = SplitMix64::new(seed);
         // The mean of two numbers, since the pixels of a picture are seldom quite black or white.
         let pixels: Vec<u32> =
-            (0..FRAMES * frame_pixels).map(|_| (generator.below(256) + generator.below(256)) / 2).collect();
-        let tasks: Vec<u32> = (0..FRAMES).flat_map(|frame| [frame, COUNT]).collect();
+            (0..frames * frame_pixels).map(|_| (generator.below(256) + generator.below(256)) / 2).collect();
+        let tasks: Vec<u32> = (0..frames).flat_map(|frame| [frame, COUNT]).collect();
         let pool: Vec<u32> = tasks.into_iter().chain((0..WORK_GROUPS).flat_map(|_| [0, STOP])).collect();
         let (pixel_words, pool) = (memory.alloc_from(&pixels), memory.alloc_from(&pool));
         memory.declare_read_only(pixel_words);
@@ -277,8 +285,9 @@ impl Workload for Tqh {
         let mut histogram = vec![0; BINS as usize];
         pixels.iter().for_each(|&pixel| histogram[bin(pixel) as usize] += 1);
         let (mut kernels, mut outputs) = (Vec::new(), Vec::new());
-        for _ in 0..LAUNCHES {
+        for _ in 0..sizes.get("launches") {
             let data = Data {
+                frames,
                 frame_pixels,
                 pixels: pixel_words,
                 pool,
@@ -302,6 +311,7 @@ impl Workload for Tqh {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::flat;
+    use chorus_system::Scale;
 
     use super::*;
 
@@ -316,18 +326,14 @@ mod tests {
             memory.words()[start..start + QUEUES as usize].iter().sum::<u32>()
         };
         let (taken, written) = (counters(2), counters(3));
-        assert_eq!((taken, written), (FRAMES + WORK_GROUPS, FRAMES + WORK_GROUPS));
-    }
-
-    #[test]
-    fn the_paper_scale_has_the_frames_of_the_paper() {
-        assert_eq!((FRAMES, frame_pixels(Scale::Paper)), (80, 133 * 176));
+        assert_eq!((taken, written), (80 + WORK_GROUPS, 80 + WORK_GROUPS));
     }
 
     #[test]
     fn a_frame_begins_at_a_line_of_64_bytes() {
         for scale in Scale::ALL {
-            assert_eq!(frame_pixels(scale) % 16, 0, "{scale}");
+            let sizes = Tqh.sizes_at(scale);
+            assert_eq!(sizes.get("width") * sizes.get("height") % 16, 0, "{scale}");
         }
     }
 }

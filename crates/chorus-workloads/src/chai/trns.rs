@@ -1,40 +1,40 @@
 //! `trns`: CPU threads and work-groups transpose a matrix in place, piece by piece along the cycles of the permutation.
 //!
-//! Source: Spandex paper (Alsop, Sinclair, Adve, ISCA 2018), section IV-B2 and Table VII: TRNS of Chai (Gómez-Luna et al.,
-//! ISPASS 2017), a matrix of 64 x 4,096, 8 CPU threads and 8 thread blocks of 256 work-items. Chai moves super-elements
-//! of 32 adjacent elements of a row, in double precision, 256 bytes at a time, and so does this: the matrix of
-//! super-elements is transposed. Whoever wants work takes the next super-element from a queue and follows its cycle: it
-//! saves what lies at the next place, claims that place by an exchange on its flag, puts there what it carries, and goes
-//! on with what it has saved, until a place has been claimed already.
+//! Source: Spandex paper (Alsop, Sinclair, Adve, ISCA 2018), section IV-B2 and Table VII: TRNS of Chai (Gómez-Luna et
+//! al., ISPASS 2017), a matrix of 64 x 4,096, 8 CPU threads and 8 thread blocks of 256 work-items. Chai moves
+//! super-elements of 32 adjacent elements of a row, in double precision, 256 bytes at a time. So does this program: it
+//! transposes the matrix of super-elements. Whoever wants work takes the next super-element from a queue and follows
+//! its cycle: it saves the super-element at the next place, claims that place by an exchange on its flag, puts the
+//! super-element that it carries there, and goes on with the saved one. It stops at a place that has been claimed
+//! already.
 //!
-//! Sharing: flags arbitrate between those who meet on a cycle. Cycles jump all over the matrix, so that flags have little
-//! spatial locality (section V-B), and neither have the super-elements, of which each is read and written once or twice. What
-//! is written nobody reads again in the same launch: an element is read before its place is claimed, by all who come
-//! there in time, and what they read is used only if the flag then says that nobody had written it. An old value is
-//! therefore the right one, and the only one that is used.
+//! Sharing: flags arbitrate between participants who meet on a cycle. Cycles jump all over the matrix, so that flags
+//! have little spatial locality (section V-B). Neither have the super-elements. Each of them is read and written once
+//! or twice. Nobody reads a written super-element again in the same launch: everybody reads a place before claiming it,
+//! and uses what was read only if the flag says that nobody had written the place. An old value is therefore the right
+//! one, and the only one that is used.
 //!
 //! Taking work and claiming a place are an acquire and a release.
 //!
 //! Chai measures again and again on a matrix that the host puts back. Here a second launch applies the same permutation
 //! to what the first has left, with flags and a queue of its own, and finds the matrix in the caches.
 //!
-//! A work-group follows one cycle at a time. Its first 32 work-items carry an element each; the others have none, as in
-//! Chai where a block is wider than a super-element, and take part in its barriers only. Elements are two words of which
-//! both are random.
+//! A work-group follows one cycle at a time. Its first 32 work-items carry an element each. The others have none, as in
+//! Chai where a block is wider than a super-element, and take part in the barriers only. An element is two random
+//! words.
 //!
 //! Arithmetic: 23 instructions for the next place of a cycle, 20 of them for the division. A CPU keeps elements on its
-//! stack: 2 instructions per element read, written or handed on, for the stack and the loop. A wavefront takes 4 for the
-//! addresses of a super-element, and 2 per step of a cycle.
+//! stack: 2 instructions per element read, written or handed on, for the stack and the loop. A wavefront takes 4 for
+//! the addresses of a super-element, and 2 per step of a cycle.
 
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::chai::task_counter::TaskCounter;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const CPU_THREADS: u32 = 8;
 const WORK_GROUPS: u32 = 8;
@@ -46,45 +46,55 @@ const SUPER_ELEMENT: u32 = 32;
 const ELEMENT_WORDS: u32 = 2;
 const SUPER_ELEMENT_WORDS: u32 = SUPER_ELEMENT * ELEMENT_WORDS;
 
-/// Words of local data: whether a place had been claimed, two that take turns, and the work taken.
+/// Two words of local data that take turns. They say whether a place had been claimed.
 const CLAIMED_SLOTS: [u32; 2] = [0, 1];
+/// The word of local data that holds the number of the super-element taken from the queue.
 const WORK_SLOT: u32 = 2;
 
-/// What a CPU thread carries.
+/// The super-element that a CPU thread carries.
 type Carried = [[u32; ELEMENT_WORDS as usize]; SUPER_ELEMENT as usize];
 
-/// In-place transposition.
+/// Transposes a matrix in place.
 pub struct Trns;
 
-/// The matrix in super-elements, and how often it is permuted.
+/// Cycles have 11 super-elements each at quick scale and 13 at the other scales. The matrix takes 0.5 MB at quick scale
+/// and 2 MB at the others. A CPU makes about 100 line accesses per super-element and a work-group 14.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("rows", "rows of the matrix", [64, 64, 64], "Spandex Table VII (TRNS)").range(2, 1 << 10),
+    SizeSpec::new("columns", "columns of the matrix", [1024, 4096, 4096], "Spandex Table VII (TRNS)")
+        .range(2 * SUPER_ELEMENT as u64, 1 << 15)
+        .multiple_of(SUPER_ELEMENT as u64),
+    SizeSpec::new(
+        "launches",
+        "launches, each of which applies the permutation to the matrix",
+        [2, 1, 2],
+        "chosen: Chai repeats its measurement, and Spandex does not say how often",
+    )
+    .range(1, 1000),
+];
+
+/// The rows and columns of the matrix of super-elements.
 #[derive(Clone, Copy)]
 struct Shape {
     rows: u32,
     columns: u32,
-    launches: u32,
-}
-
-/// Cycles have 11 super-elements each at quick scale and 13 at the others. The matrix takes 0.5 and 2 MB; a CPU makes
-/// about 100 line accesses per super-element and a work-group 14.
-fn shape(scale: Scale) -> Shape {
-    match scale {
-        Scale::Quick => Shape { rows: 64, columns: 1024 / SUPER_ELEMENT, launches: 2 },
-        Scale::Medium => Shape { rows: 64, columns: 4096 / SUPER_ELEMENT, launches: 1 },
-        Scale::Paper => Shape { rows: 64, columns: 4096 / SUPER_ELEMENT, launches: 2 },
-    }
 }
 
 impl Shape {
+    fn of(sizes: &Sizes) -> Shape {
+        Shape { rows: sizes.get("rows"), columns: sizes.get("columns") / SUPER_ELEMENT }
+    }
+
     fn super_elements(self) -> u32 {
         self.rows * self.columns
     }
 
-    /// The last place, which stays as it is.
+    /// The last place. Its super-element stays where it is.
     fn last(self) -> u32 {
         self.super_elements() - 1
     }
 
-    /// Where what lies at a place belongs: the remainder of `place * rows` by the last place.
+    /// The place that a super-element goes to: the remainder of `place * rows` by the last place.
     fn next(self, place: u32) -> u32 {
         place * self.rows - self.last() * (place / self.columns)
     }
@@ -114,7 +124,7 @@ impl Launch {
         }
     }
 
-    /// Follows a cycle until a place has been claimed already. `steps` are counted, since two slots take turns.
+    /// Follows a cycle until a place has been claimed already. `steps` counts on, since two slots take turns.
     async fn follow(&self, w: &Wave, start: u32, steps: &mut usize) {
         let mut carried = self.read(w, start).await;
         let mut place = self.shape.next(start);
@@ -134,7 +144,7 @@ impl Launch {
         }
     }
 
-    /// What lies at a place, two words per work-item that has an element.
+    /// Reads a super-element, two words per work-item that has an element.
     async fn read(&self, w: &Wave, place: u32) -> [Lanes<u32>; ELEMENT_WORDS as usize] {
         if w.id().wave > 0 {
             return [Lanes::splat(0); ELEMENT_WORDS as usize];
@@ -151,7 +161,7 @@ impl Launch {
         }
     }
 
-    /// Claims a place; gives what its flag was before.
+    /// Claims a place and returns its flag from before.
     async fn claim(&self, w: &Wave, place: u32) -> u32 {
         w.fence_release(Scope::System).await;
         let (one, at) = (Mask::lane(0), Lanes::splat(place));
@@ -184,7 +194,7 @@ impl Launch {
         }
     }
 
-    /// As wavefronts do.
+    /// Follows a cycle as wavefronts do in [`Launch::follow`].
     async fn follow_cpu(&self, cpu: &Cpu, start: u32) {
         let mut carried = self.read_cpu(cpu, start).await;
         let mut place = self.shape.next(start);
@@ -217,7 +227,7 @@ impl Launch {
     }
 }
 
-/// Words of a super-element that one access of a wavefront takes: half of it.
+/// The words of one access of a wavefront, which covers half of a super-element.
 fn words(w: &Wave, place: u32, row: usize) -> Lanes<u32> {
     w.lane_ids() + (place * SUPER_ELEMENT_WORDS + (row * LANES) as u32)
 }
@@ -261,8 +271,12 @@ impl Workload for Trns {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let shape = shape(sizes.scale());
+        let shape = Shape::of(sizes);
         let mut generator = SplitMix64::new(seed);
         let words = shape.super_elements() * SUPER_ELEMENT_WORDS;
         let mut expected: Vec<u32> = (0..words).map(|_| generator.next_u64() as u32).collect();
@@ -271,7 +285,7 @@ impl Workload for Trns {
             (0..=shape.last()).map(|place| u32::from(place < shape.last() && shape.next(place) != place)).collect();
 
         let (mut kernels, mut outputs) = (Vec::new(), Vec::new());
-        for _ in 0..shape.launches {
+        for _ in 0..sizes.get("launches") {
             let (claimed, queue) = (memory.alloc(flags.len()), TaskCounter::new(memory));
             let launch = Launch { shape, matrix, claimed, queue };
             kernels.push(
@@ -289,11 +303,13 @@ impl Workload for Trns {
 
 #[cfg(test)]
 mod tests {
+    use chorus_system::Scale;
+
     use super::*;
 
     #[test]
     fn the_paper_scale_has_the_sizes_of_table_vii() {
-        let shape = shape(Scale::Paper);
+        let shape = Shape::of(&Trns.sizes_at(Scale::Paper));
         assert_eq!((shape.rows, shape.columns * SUPER_ELEMENT), (64, 4096));
         assert_eq!((CPU_THREADS, WORK_GROUPS), (8, 8));
     }
@@ -301,7 +317,7 @@ mod tests {
     #[test]
     fn a_super_element_goes_to_its_place_in_the_transposed_matrix() {
         for scale in Scale::ALL {
-            let shape = shape(scale);
+            let shape = Shape::of(&Trns.sizes_at(scale));
             for place in 0..shape.last() {
                 let (row, column) = (place / shape.columns, place % shape.columns);
                 assert_eq!(shape.next(place), column * shape.rows + row, "{scale}");
@@ -312,7 +328,7 @@ mod tests {
     #[test]
     fn cycles_are_longer_than_exchanges_of_two_places() {
         for scale in Scale::ALL {
-            let shape = shape(scale);
+            let shape = Shape::of(&Trns.sizes_at(scale));
             let length = 1 + std::iter::successors(Some(shape.next(1)), |&place| Some(shape.next(place)))
                 .take_while(|&place| place != 1)
                 .count();

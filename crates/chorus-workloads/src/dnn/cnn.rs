@@ -4,14 +4,11 @@
 //! of 4); DNNMark (Dong, Kaeli: DNNMark: A Deep Neural Network Benchmark Suite for GPUs, GPGPU 2017). Table II does
 //! not say more of the layers; here 32 filters of 5 x 5, the maximum of 2 x 2, and 32 classes.
 //!
-//! Four kernels: the convolution with bias and rectification (`conv.rs`), the pooling (`pooling.rs`), the product of
-//! the classes' weights with the pooled images, whose depth is shared by many work-groups (`recurrent.rs`), and the
-//! sum of their parts with the bias. The filters are read by everybody, a work-group computes all filters for some
-//! pixels of one image, and pools a plane. Most of the memory are weights of the classes, which are read once. The
-//! convolution takes most of the arithmetic: 75 multiply-adds per pixel and filter.
-//!
-//! Sizes: 28 MB at paper scale, with 1.0 million line accesses; at quick scale a quarter of the rows and columns, thus
-//! a sixteenth of the memory, 1.7 MB and 0.07 million; half of the rows and columns at medium scale.
+//! There are four kernels: the convolution with bias and rectification (`conv.rs`), the pooling (`pooling.rs`), the
+//! product of the classes' weights with the pooled images (`recurrent.rs`), and the sum of the product's parts with the
+//! bias. Many work-groups share the depth of the product. Everybody reads the filters. A work-group computes all
+//! filters for some pixels of one image, and pools a plane. The weights of the classes take most of the memory, and are
+//! read once. The convolution takes most of the arithmetic: 75 multiply-adds per pixel and filter.
 //!
 //! Arithmetic of the last kernel: 4 instructions for index and address, 2 per partial sum, 1 for the bias.
 
@@ -19,9 +16,9 @@ use std::ops::Range;
 
 use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Share, Wave};
-use chorus_system::Scale;
 
 use crate::dnn::conv::{self, Layer, LayerBuffers};
+use crate::dnn::network_sizes::POOLED_SIDE_MAX;
 use crate::dnn::pooling::{self, Pooling};
 use crate::dnn::recurrent::{Packing, Partials, Step, elementwise};
 use crate::gemm::Tile;
@@ -29,27 +26,32 @@ use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::shares::scaled;
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// Images of a minibatch.
-const IMAGES: u32 = 4;
 const FILTERS: u32 = 32;
 const CLASSES: u32 = 32;
-/// All filters and 64 pixels.
+/// A tile of all filters and 64 pixels.
 const TILE: Tile = Tile::Medium;
 const TILE_PIXELS: u32 = 64;
 
-/// The network.
+/// A small convolutional network.
 pub struct Cnn;
 
-/// Rows and columns of an image, and work-groups that share the depth of the last product.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (32, 16),
-        Scale::Medium => (64, 32),
-        Scale::Paper => (128, 64),
-    }
-}
+/// The program takes 28 MB and 1.0 million line accesses at paper scale. Quick scale has a quarter of the rows and
+/// columns, thus a sixteenth of the memory, 1.7 MB, and 0.07 million line accesses. Medium scale has half of the rows
+/// and columns.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("side", "rows and columns of an image", [32, 64, 128], "CPElide Table II (CNN)")
+        .range(2, POOLED_SIDE_MAX as u64),
+    SizeSpec::new("images", "images of the minibatch", [4, 4, 4], "CPElide Table II (CNN)").range(4, 64).multiple_of(4),
+    SizeSpec::new(
+        "splits",
+        "work-groups that share the depth of the product with the classes' weights",
+        [16, 32, 64],
+        "chosen: enough work-groups for all compute units",
+    )
+    .range(1, 256),
+];
 
 /// Weights and biases, in memory and on the host.
 struct Weights {
@@ -59,8 +61,9 @@ struct Weights {
     class_bias: (Buf<f32>, Vec<f32>),
 }
 
-/// The layers, and what lies between them.
+/// The layers, and the buffers between them.
 struct Network {
+    images: u32,
     layer: Layer,
     shape: Pooling,
     step: Step,
@@ -75,12 +78,12 @@ fn draw(len: u32, limit: f32, generator: &mut SplitMix64) -> Vec<f32> {
 }
 
 impl Network {
-    fn new(scale: Scale, seed: u64, memory: &mut HostMemory) -> Network {
-        let (size, splits) = size(scale);
+    fn new(sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> Network {
+        let [size, images, splits] = ["side", "images", "splits"].map(|key| sizes.get(key));
         let layer = Layer { channels: 3, filters: FILTERS, groups: 1, size, window: 5, stride: 1, padding: 2 };
         let shape = Pooling { size, window: 2, stride: 2 };
         let pooled_len = FILTERS * shape.output_size() * shape.output_size();
-        let step = Step { rows: CLASSES, batch: IMAGES, depth: pooled_len, splits, packing: Packing::Panels };
+        let step = Step { rows: CLASSES, batch: images, depth: pooled_len, splits, packing: Packing::Panels };
         let mut generator = SplitMix64::new(seed);
         let mut place = |len: u32, limit: f32| {
             let values = draw(len, limit, &mut generator);
@@ -93,10 +96,10 @@ impl Network {
             classes: place(CLASSES * step.depth, limit),
             class_bias: place(CLASSES, limit),
         };
-        let maps = memory.alloc((IMAGES * FILTERS * layer.output_pixels()) as usize);
-        let pooled = memory.alloc((IMAGES * pooled_len) as usize);
-        let partials = Partials { buf: memory.alloc(step.partial_len()), splits, len: CLASSES * IMAGES };
-        Network { layer, shape, step, weights, maps, pooled, partials }
+        let maps = memory.alloc((images * FILTERS * layer.output_pixels()) as usize);
+        let pooled = memory.alloc((images * pooled_len) as usize);
+        let partials = Partials { buf: memory.alloc(step.partial_len()), splits, len: CLASSES * images };
+        Network { images, layer, shape, step, weights, maps, pooled, partials }
     }
 
     /// The launches that give the scores of a minibatch.
@@ -110,29 +113,30 @@ impl Network {
             .access(self.pooled, Read)
             .access_parts(partials.buf, ReadWrite, move |share| step.partials_of(share));
         let bias = class_bias.0;
-        let sums = elementwise("scores", CLASSES * IMAGES, move |w| classify(w, partials, bias, scores))
+        let sums = elementwise("scores", CLASSES * self.images, move |w| classify(w, partials, bias, scores))
             .access(partials.buf, Read)
             .access(bias, Read)
             .access(scores, ReadWrite);
-        [convolution(self.layer, buffers), pooling(self.shape, self.maps, self.pooled), product, sums]
+        let convolved = convolution(self.layer, self.images, buffers);
+        [convolved, pooling(self.shape, self.images * FILTERS, self.maps, self.pooled), product, sums]
     }
 
-    /// Maps, pooled maps and scores of a minibatch.
+    /// Maps, pooled maps and scores of a minibatch, computed on the host.
     fn reference(&self, images: &[f32]) -> [Vec<f32>; 3] {
         let Weights { filters, filter_bias, classes, class_bias } = &self.weights;
         let maps = conv::reference(&self.layer, images, &filters.1, &filter_bias.1, true);
         let pooled = pooling::reference(&self.shape, &maps);
-        let sums = Partials::reference(&self.step.reference(&classes.1, &pooled), (CLASSES * IMAGES) as usize);
+        let sums = Partials::reference(&self.step.reference(&classes.1, &pooled), (CLASSES * self.images) as usize);
         let scores = sums.iter().zip(class_bias.1.iter().cycle()).map(|(sum, bias)| sum + bias).collect();
         [maps, pooled, scores]
     }
 }
 
-/// The images that a chiplet convolves some pixels of, and the parts of the result that it computes.
-fn convolved(layer: Layer, share: Share) -> (Range<u32>, Vec<Range<usize>>) {
+/// The images of which a chiplet convolves some pixels, and the parts of the result that it computes.
+fn convolved(layer: Layer, images: u32, share: Share) -> (Range<u32>, Vec<Range<usize>>) {
     let area = layer.output_pixels();
     let Range { start, end } = share.groups();
-    let pixels = start * TILE_PIXELS..(end * TILE_PIXELS).min(IMAGES * area);
+    let pixels = start * TILE_PIXELS..(end * TILE_PIXELS).min(images * area);
     if pixels.is_empty() {
         return (0..0, Vec::new());
     }
@@ -150,18 +154,18 @@ fn convolved(layer: Layer, share: Share) -> (Range<u32>, Vec<Range<usize>>) {
     (images, parts)
 }
 
-fn convolution(layer: Layer, buffers: LayerBuffers) -> Kernel {
+fn convolution(layer: Layer, images: u32, buffers: LayerBuffers) -> Kernel {
     let image = layer.channels * layer.size * layer.size;
-    conv::kernel("convolution", layer, IMAGES, buffers, true, TILE)
-        .access_parts(buffers.input, Read, move |share| vec![scaled(convolved(layer, share).0, image)])
+    conv::kernel("convolution", layer, images, buffers, true, TILE)
+        .access_parts(buffers.input, Read, move |share| vec![scaled(convolved(layer, images, share).0, image)])
         .access(buffers.weights, Read)
         .access(buffers.bias, Read)
-        .access_parts(buffers.output, ReadWrite, move |share| convolved(layer, share).1)
+        .access_parts(buffers.output, ReadWrite, move |share| convolved(layer, images, share).1)
 }
 
-fn pooling(shape: Pooling, input: Buf<f32>, output: Buf<f32>) -> Kernel {
+fn pooling(shape: Pooling, planes: u32, input: Buf<f32>, output: Buf<f32>) -> Kernel {
     let [seen, left] = [shape.size * shape.size, shape.output_size() * shape.output_size()];
-    pooling::kernel("pooling", shape, IMAGES * FILTERS, input, output)
+    pooling::kernel("pooling", shape, planes, input, output)
         .access_parts(input, Read, move |share| vec![scaled(share.groups(), seen)])
         .access_parts(output, ReadWrite, move |share| vec![scaled(share.groups(), left)])
 }
@@ -203,9 +207,13 @@ impl Workload for Cnn {
          Dong and Kaeli, DNNMark: A Deep Neural Network Benchmark Suite for GPUs, GPGPU 2017"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let network = Network::new(sizes.scale(), seed, memory);
-        let len = IMAGES * network.layer.channels * network.layer.size * network.layer.size;
+        let network = Network::new(sizes, seed, memory);
+        let len = network.images * network.layer.channels * network.layer.size * network.layer.size;
         let values = draw(len, 1.0, &mut SplitMix64::new(seed ^ (1 << 32)));
         let [maps, pooled, expected] = network.reference(&values);
         let (images, scores) = (memory.alloc_from(&values), memory.alloc(expected.len()));
@@ -226,11 +234,11 @@ mod tests {
     fn chiplets_convolve_every_pixel_once() {
         let layer = Layer { channels: 3, filters: FILTERS, groups: 1, size: 32, window: 5, stride: 1, padding: 2 };
         for count in [1, 2, 4, 7, 16] {
-            let shares = (0..count).map(|index| Share { index, count, work_groups: IMAGES * 1024 / TILE_PIXELS });
-            let elements: usize = shares.flat_map(|share| convolved(layer, share).1).map(|part| part.len()).sum();
-            assert_eq!(elements, (IMAGES * FILTERS * 1024) as usize, "{count}");
+            let shares = (0..count).map(|index| Share { index, count, work_groups: 4 * 1024 / TILE_PIXELS });
+            let elements: usize = shares.flat_map(|share| convolved(layer, 4, share).1).map(|part| part.len()).sum();
+            assert_eq!(elements, (4 * FILTERS * 1024) as usize, "{count}");
         }
-        let (images, parts) = convolved(layer, Share { index: 1, count: 4, work_groups: 64 });
+        let (images, parts) = convolved(layer, 4, Share { index: 1, count: 4, work_groups: 64 });
         assert_eq!((images, parts.len(), parts[0].clone()), (1..2, 1, 32768..65536));
     }
 }

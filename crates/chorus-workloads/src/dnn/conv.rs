@@ -8,8 +8,8 @@
 //!
 //! Sharing: filters are read by the work-groups of all pixels, and only read. Windows of adjacent pixels overlap, so a
 //! tile finds most of its gathers in lines that it has read before, and adjacent tiles share the rows between them. All
-//! tiles of filters read the same images: with work-groups numbered pixels first, they are far apart in the grid. Each
-//! pixel of the output is written once.
+//! tiles of filters read the same images. Work-groups are numbered pixels first, so these tiles are far apart in the
+//! grid. Each pixel of the output is written once.
 //!
 //! Arithmetic: a gather takes 8 instructions: 2 look up the offsets of its channel and place of the window, 2 add them,
 //! 4 test the edges of the image.
@@ -25,7 +25,7 @@ pub struct Layer {
     pub channels: u32,
     /// Channels of the output.
     pub filters: u32,
-    /// Parts into which channels and filters are divided; filters see the channels of their own part.
+    /// Groups into which channels and filters are divided. Filters see the channels of their own group.
     pub groups: u32,
     /// Rows and columns of the input.
     pub size: u32,
@@ -57,14 +57,14 @@ impl Layer {
         self.output_size() * self.output_size()
     }
 
-    /// Where the weight of a filter at a depth lies.
+    /// The place of the weight of a filter at a depth.
     pub fn weight(&self, filter: u32, depth: u32) -> u32 {
         let filters = self.filters_of_group();
         (filter / filters * self.depth() + depth) * filters + filter % filters
     }
 
-    /// Where the input of a pixel of the output lies that filters of a group see at a depth, or nothing outside the
-    /// image. Pixels are numbered through all images.
+    /// The place of the input that filters of a group see at a depth, for a pixel of the output. There is none outside
+    /// the image. Pixels are numbered through all images.
     pub fn input(&self, group: u32, pixel: u32, depth: u32) -> Option<u32> {
         let (output, area) = (self.output_size(), self.window * self.window);
         let (image, pixel) = (pixel / self.output_pixels(), pixel % self.output_pixels());
@@ -83,12 +83,12 @@ impl Layer {
     }
 }
 
-/// What a layer works on.
+/// The buffers of a layer.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerBuffers {
-    /// The images.
+    /// The images that the layer is applied to.
     pub input: Buf<f32>,
-    /// The filters.
+    /// The weights of all filters.
     pub weights: Buf<f32>,
     /// A number per filter.
     pub bias: Buf<f32>,
@@ -170,7 +170,7 @@ impl Target for Planes {
     }
 }
 
-/// The launch that applies a layer to some images, adds the bias, and rectifies the result if asked to.
+/// The launch that applies a layer to images, adds the bias, and rectifies the result if `rectified`.
 pub fn kernel(
     name: &'static str,
     layer: Layer,

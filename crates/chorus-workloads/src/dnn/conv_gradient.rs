@@ -4,12 +4,12 @@
 //! section 3), over images and filters in the same order in memory. The gradient of the input is the product of the
 //! filters, one row per channel, and of a matrix that gathers for each pixel of the input the gradients of all outputs
 //! whose windows see it. The gradient of the weights is the product of the windows, one row for each channel and place,
-//! and of the gradients of the outputs, one column per filter; it sums over all pixels of all images, so the images are
-//! cut into slices, each of which gives a gradient of its own, and who uses them adds them up.
+//! and of the gradients of the outputs, one column per filter. It sums over all pixels of all images. The images are
+//! therefore cut into slices, each of which gives a gradient of its own, and the kernel that uses them adds them up.
 //!
 //! Sharing: the gradient of the input reads the filters in all tiles of pixels, and the gradients of the outputs in all
-//! tiles of channels. The gradient of the weights reads what the forward pass has read and what the backward pass has
-//! just written, each in many tiles. Layers without groups only.
+//! tiles of channels. The gradient of the weights reads the input of the forward pass and the gradients that the
+//! backward pass has just written, each in many tiles. Only layers without groups have gradients here.
 //!
 //! Arithmetic: 4 instructions for the address of a weight, 8 for a gather, 2 for a gradient in order.
 
@@ -101,16 +101,16 @@ impl Target for InputPlanes {
 /// The gradients that a layer passes back to its input.
 #[derive(Clone, Copy, Debug)]
 pub struct DataGradient {
-    /// The layer.
+    /// The layer, without groups.
     pub layer: Layer,
-    /// How many images.
+    /// Images of the minibatch.
     pub images: u32,
-    /// Whether the gradient is added to what is there.
+    /// Whether the gradient is added to the values in the buffer.
     pub accumulates: bool,
 }
 
 impl DataGradient {
-    /// The launch that computes the gradient of the input from that of the output.
+    /// The launch that computes the gradient of the input from the gradient of the output.
     pub fn kernel(
         self,
         name: &'static str,
@@ -135,7 +135,7 @@ impl DataGradient {
         product.kernel(name, tile)
     }
 
-    /// The same on the host, in place.
+    /// The gradient of the input, computed on the host, in place.
     pub fn reference(&self, weights: &[f32], output: &[f32], input: &mut [f32]) {
         let layer = &self.layer;
         let (size, pixels) = (layer.size as usize, layer.output_pixels() as usize);
@@ -234,9 +234,9 @@ impl Operand for OutputColumns {
 /// The gradients of the weights of a layer, one for each slice of the images.
 #[derive(Clone, Copy, Debug)]
 pub struct WeightGradient {
-    /// The layer.
+    /// The layer, without groups.
     pub layer: Layer,
-    /// Into how many slices the images are cut.
+    /// Number of slices that the images are cut into.
     pub slices: u32,
     /// Images of each slice.
     pub images_of_slice: u32,
@@ -250,7 +250,7 @@ impl WeightGradient {
         self.layer.depth().next_multiple_of(self.tile.rows())
     }
 
-    /// Elements of the gradient of a slice. It begins with the weights in their order; zeros fill it up.
+    /// Elements of the gradient of a slice. The elements of the weights come first, in their order. Zeros fill it up.
     pub fn slice_len(&self) -> u32 {
         self.rows() * self.layer.filters
     }
@@ -272,7 +272,7 @@ impl WeightGradient {
         product.kernel(name, self.tile)
     }
 
-    /// The same on the host.
+    /// The gradients of all slices, computed on the host.
     pub fn reference(&self, input: &[f32], output: &[f32]) -> Vec<f32> {
         let layer = &self.layer;
         let mut gradients = vec![0.0; (self.slices * self.slice_len()) as usize];
@@ -286,7 +286,7 @@ impl WeightGradient {
         gradients
     }
 
-    /// Adds what one image contributes to the gradient of one weight.
+    /// Adds the terms of one image to the gradient of one weight.
     fn add_image(&self, mut sum: f32, input: &[f32], output: &[f32], [image, depth, filter]: [u32; 3]) -> f32 {
         let layer = &self.layer;
         let [stride, size, outputs] = [layer.stride, layer.size, layer.output_size()].map(|length| length as usize);

@@ -3,15 +3,16 @@
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (lstm layer 2); long short-term memory (Hochreiter,
 //! Schmidhuber, Neural Computation 1997) with forget gates (Gers, Schmidhuber, Cummins, Neural Computation 2000), as
 //! cuDNN runs it (Appleyard, Kocisky, Blunsom: Optimizing Performance of Recurrent Neural Networks on GPUs, 2016). The
-//! states of the layer below are multiplied with the input weights of all four gates, for all time steps at once; each
+//! states of the layer below are multiplied with the input weights of all four gates, for all time steps at once. Each
 //! time step then adds the product of the recurrent weights and the last state, and lets the gates change cell and
 //! state.
 //!
-//! One kernel for the input (`gemm.rs`), and two per time step: the product (`recurrent.rs`) and the gates. Sharing:
-//! the weights, by far most of the memory, are never written, and each is read by one module, as work-groups that need
-//! the same are adjacent; the recurrent ones are read again in each step. The sums of the gates are written by all
-//! work-groups, row by row, and read by the gates, where each work-item needs four of different rows; the state of a
-//! step is written by all and read whole by all work-groups of the next product. Cells stay with their work-item.
+//! There is one kernel for the input (`gemm.rs`), and two per time step: the product (`recurrent.rs`) and the gates.
+//! Sharing: the weights take by far most of the memory, and nobody writes them. One module reads each weight, since
+//! work-groups that need the same weights are adjacent. It reads the recurrent weights again in each step. All
+//! work-groups write the sums of the gates, row by row. The kernel of the gates reads them, and each of its work-items
+//! needs four sums of different rows. All work-groups write the state of a step, and all work-groups of the next
+//! product read the whole state. Cells stay with their work-item.
 //!
 //! Left out: the layer below, whose states are random numbers, and the layer above.
 //!
@@ -19,14 +20,14 @@
 //! and for its address, and its function; 3 for the new cell, and a hyperbolic tangent and a product for the state.
 
 use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Wave};
-use chorus_system::Scale;
 
+use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps, tile, tile_misfit, tile_rows};
 use crate::dnn::recurrent::{Packing, Partials, SIGMOID_ALU, Step, TANH_ALU, elementwise, sigmoid, tanh};
-use crate::gemm::{Addend, Order, Panels, Product, Strided, Tile, add_weighted_rows};
+use crate::gemm::{Addend, Order, Panels, Product, Strided, add_weighted_rows};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Input gate, forget gate, candidate and output gate.
 const GATES: u32 = 4;
@@ -34,7 +35,22 @@ const GATES: u32 = 4;
 /// A layer of long short-term memory.
 pub struct Lstm;
 
-/// How large the layer is, and how far it is followed.
+const SOURCE: &str = "chosen: the 710 MB of HMG Table III (lstm layer 2) in 36 million line accesses";
+
+/// Paper scale takes Table III's 710 MB in a way that few line accesses cover: large weights, 349 MB for the input and
+/// as many for the states, and five time steps of a small minibatch. That takes 36 million line accesses. Quick scale
+/// takes 9 MB, three times all second-level caches together, and 0.38 million line accesses. It has few units for its
+/// minibatch of 16, so that a ten times larger part of the traffic is state instead of weights. Medium scale has four
+/// times the weights of quick.
+static SIZES: [SizeSpec; 5] = [
+    hidden([512, 1024, 4672], SOURCE),
+    batch([16, 16, 16], SOURCE),
+    steps([3, 3, 5], SOURCE),
+    splits([4, 4, 2]),
+    tile_rows([16, 16, 32]),
+];
+
+/// The size of the layer, and the number of its time steps.
 #[derive(Clone, Copy)]
 struct Size {
     hidden: u32,
@@ -42,23 +58,23 @@ struct Size {
     times: u32,
     /// Work-groups that share the depth of a tile of the recurrent product.
     splits: u32,
-    tile: Tile,
-}
-
-/// The paper scale takes Table III's 710 MB in a way that few line accesses cover: large weights, 349 MB for the input
-/// and as many for the states, and five time steps of a small minibatch; 36 million line accesses. The quick scale
-/// takes 9 MB, three times all second-level caches together, and 0.38 million line accesses. Its units are too few for
-/// its minibatch, the least that tiles allow: ten times as much of the traffic is state instead of weights. The medium
-/// scale has four times the weights of quick.
-fn size(scale: Scale) -> Size {
-    match scale {
-        Scale::Quick => Size { hidden: 512, batch: 16, times: 3, splits: 4, tile: Tile::Small },
-        Scale::Medium => Size { hidden: 1024, batch: 16, times: 3, splits: 4, tile: Tile::Small },
-        Scale::Paper => Size { hidden: 4672, batch: 16, times: 5, splits: 2, tile: Tile::Medium },
-    }
 }
 
 impl Size {
+    fn of(sizes: &Sizes) -> Size {
+        let [hidden, batch, times, splits] = ["hidden", "batch", "steps", "splits"].map(|key| sizes.get(key));
+        Size { hidden, batch, times, splits }
+    }
+
+    /// Words of all buffers.
+    fn words(&self) -> u64 {
+        let [hidden, batch, times, splits] = [self.hidden, self.batch, self.times, self.splits].map(u64::from);
+        let (gates, state) = (u64::from(GATES) * hidden, batch * hidden);
+        let weights = 2 * gates * hidden + gates;
+        let sums = (times + splits) * u64::from(GATES) * state;
+        weights + sums + (3 * times + 2) * state
+    }
+
     /// The recurrent product of a time step.
     fn step(&self) -> Step {
         Step {
@@ -81,13 +97,13 @@ impl Size {
     }
 }
 
-/// What a time step works on.
+/// The buffers of a time step.
 #[derive(Clone, Copy)]
 struct TimeStep {
     hidden: u32,
-    /// The input's share of the gates.
+    /// The part of the gates' sums that comes from the input.
     input: Buf<f32>,
-    /// The state's share of the gates.
+    /// The part of the gates' sums that comes from the state.
     partials: Partials,
     cell_before: Buf<f32>,
     cell: Buf<f32>,
@@ -131,12 +147,12 @@ struct Layer {
     input_weights: Vec<f32>,
     bias: Vec<f32>,
     recurrent_weights: Vec<f32>,
-    /// Before the first time step.
+    /// Cells and states before the first time step.
     cell: Vec<f32>,
     state: Vec<f32>,
 }
 
-/// What the host expects of all time steps.
+/// The results of all time steps, computed on the host.
 #[derive(Default)]
 struct Expected {
     inputs: Vec<f32>,
@@ -161,7 +177,7 @@ impl Layer {
         }
     }
 
-    /// Each sum in the order in which the kernels add.
+    /// Computes all results. Each sum takes its terms in the order in which the kernels add.
     fn reference(&self) -> Expected {
         let (hidden, gates) = (self.size.hidden as usize, (GATES * self.size.hidden) as usize);
         let mut expected = Expected::default();
@@ -214,8 +230,16 @@ impl Workload for Lstm {
          section VI (lstm layer 2); Hochreiter and Schmidhuber, Long Short-Term Memory, Neural Computation 1997"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        tile_misfit(sizes).or_else(|| memory_misfit(sizes, Size::of(sizes).words()))
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let size = size(sizes.scale());
+        let size = Size::of(sizes);
         let layer = Layer::draw(size, seed);
         let (step, len, gates) = (size.step(), size.state_len(), GATES * size.hidden);
         let [below, input_weights, bias, recurrent_weights, first_cell, first_state] =
@@ -235,7 +259,7 @@ impl Workload for Lstm {
             rectify: false,
             order: Order::RowsFirst,
         };
-        let mut kernels = vec![product.kernel("input product", size.tile)];
+        let mut kernels = vec![product.kernel("input product", tile(sizes))];
         let at = |buf: Buf<f32>, time: u32, len: u32| buf.slice((time * len) as usize, len as usize);
         for time in 0..size.times {
             let [cell_before, state_before] = match time {

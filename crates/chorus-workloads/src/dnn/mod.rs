@@ -7,6 +7,7 @@ pub(crate) mod conv_gradient;
 mod googlenet;
 mod lstm;
 pub(crate) mod network;
+pub(crate) mod network_sizes;
 mod overfeat;
 pub(crate) mod pooling;
 pub(crate) mod recurrent;

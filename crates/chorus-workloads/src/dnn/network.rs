@@ -1,7 +1,7 @@
-//! Networks of layers over images: from the shapes of layers to launches, and what they must compute.
+//! Networks of layers over images: the launches of the layers, and their results on the host.
 //!
-//! A network is written down as it runs, layer by layer. Each layer becomes one launch, and its result on the host is
-//! computed at once: it is what memory must hold in the end, and what the next layer is applied to.
+//! A network is written down as it runs, layer by layer. Each layer becomes one launch, and its result is computed on
+//! the host at once. Memory must hold this result in the end, and the next layer is applied to it.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
 
@@ -12,7 +12,7 @@ use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 
 const ADD_WAVES: u32 = 4;
-/// Wavefronts of elements that a wavefront adds.
+/// Times 32 elements that a wavefront adds.
 const ADD_ROWS: u32 = 4;
 
 /// Images of some channels, in memory and as the host computes them.
@@ -64,7 +64,7 @@ impl Network<'_> {
         Filters { layer, weights, bias, weight_values, bias_values }
     }
 
-    /// Applies a convolution layer, and rectifies the result if asked to.
+    /// Applies a convolution layer, and rectifies the result if `rectified`.
     pub fn convolve(&mut self, name: &'static str, input: &Maps, filters: &Filters, rectified: bool) -> Maps {
         let layer = filters.layer;
         assert_eq!([input.channels, input.size], [layer.channels, layer.size], "{name} fits its input");

@@ -2,7 +2,8 @@
 //!
 //! A work-group reads the plane of one image and channel, line by line, and then takes the greatest value of each
 //! window. Windows at the lower and right edge may reach beyond the plane and see less of it, so that every pixel is in
-//! some window. Planes were written by the layer before, each by the work-groups of several tiles.
+//! some window. The layer before has written the planes, and each plane was written by the work-groups of several
+//! tiles.
 //!
 //! Arithmetic: 3 instructions per fetch for its address, the edge and the loop; 12 per output for its coordinates,
 //! address and loop; per place of the window 2 for the edges and 1 for the greater value.
@@ -73,14 +74,14 @@ async fn greatest_of_windows(w: &Wave, pooling: &Pooling, inside: Mask, at: Lane
     greatest
 }
 
-/// The launch that pools some planes.
+/// The launch that pools planes, a work-group each.
 pub fn kernel(name: &'static str, pooling: Pooling, planes: u32, input: Buf<f32>, output: Buf<f32>) -> Kernel {
     Kernel::new(name, planes, WAVES_PER_GROUP, move |w| pool_plane(w, pooling, input, output))
         .registers(24)
         .lds(pooling.size * pooling.size * 4)
 }
 
-/// The layer on the host.
+/// The result of the pooling, computed on the host.
 pub fn reference(pooling: &Pooling, input: &[f32]) -> Vec<f32> {
     let (size, outputs) = (pooling.size as usize, pooling.output_size());
     let mut output = Vec::new();

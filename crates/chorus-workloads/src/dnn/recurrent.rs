@@ -1,15 +1,16 @@
-//! The steps of recurrent networks: products of a weight matrix with the state of a minibatch, and what follows them.
+//! The steps of recurrent networks: products of a weight matrix with the state of a minibatch, and elementwise kernels
+//! that follow them.
 //!
-//! A minibatch gives a product few columns, so tiles alone would leave most of the machine idle. As libraries do with
-//! such products, the depth is cut into slices: each wavefront of a work-group sums its own, the work-group adds them
-//! up in local data, and several work-groups may share the depth of one tile, whose partial sums the kernel behind
-//! adds. A work-group computes 32 rows, one per lane, of 16 columns, or of 4 if there are not 16. Weights go straight
-//! from memory into registers, a line for 32 rows at one depth; the state goes through local data, from where a
-//! wavefront broadcasts it.
+//! A minibatch gives a product few columns, so tiles alone would leave most of the machine idle. Libraries cut the
+//! depth of such products into slices, and so does this product. Each wavefront of a work-group sums its own slice, and
+//! the work-group adds the slices up in local data. Several work-groups may share the depth of one tile, and the kernel
+//! behind adds their partial sums. A work-group computes 32 rows, one per lane, of 16 columns, or of 4 columns where 16
+//! do not divide the minibatch. Weights go straight from memory into registers, a line for 32 rows at one depth. The
+//! state goes through local data, from where a wavefront broadcasts it.
 //!
 //! Sharing: work-groups are numbered by rows, so that each module keeps to its part of the weights and reads it again
-//! in every step. The state, which all work-groups wrote in the kernel before, is read by all of them, and so are,
-//! element by element, the partial sums.
+//! in every step. All work-groups wrote the state in the kernel before, and all of them read it. So they do, element by
+//! element, with the partial sums.
 //!
 //! States are stored column by column: all rows of the first element of the minibatch, then those of the next.
 //!
@@ -27,9 +28,9 @@ use crate::shares::{few, rows_of, scaled};
 const LANES_U32: u32 = LANES as u32;
 /// Rows of a work-group, one per lane.
 pub const TILE_ROWS: u32 = LANES_U32;
-/// Columns of a work-group where the minibatch has that many.
+/// Columns of a work-group where they divide the minibatch.
 const TILE_COLUMNS: u32 = 16;
-/// Columns of a work-group of smaller minibatches.
+/// Columns of a work-group of other minibatches.
 const FEW_COLUMNS: u32 = 4;
 /// Depth that a wavefront takes at a time: the words of a state that one load fetches.
 const CHUNK: u32 = LANES_U32;
@@ -38,9 +39,9 @@ const WAVES_PER_GROUP: u32 = 4;
 /// Lines of weights that are fetched together.
 const FETCH: usize = 4;
 
-/// Instructions of a hyperbolic tangent, and of a logistic function.
+/// Instructions of a hyperbolic tangent.
 pub const TANH_ALU: u32 = 18;
-/// As [`TANH_ALU`], scaled before and behind.
+/// Instructions of a logistic function: a hyperbolic tangent that is scaled before and behind.
 pub const SIGMOID_ALU: u32 = TANH_ALU + 2;
 
 /// The order of a weight matrix in memory.
@@ -57,7 +58,7 @@ pub enum Packing {
 pub struct Step {
     /// Rows of the weights and of the result.
     pub rows: u32,
-    /// Columns: the minibatch.
+    /// Columns of the state and of the result, one per element of the minibatch.
     pub batch: u32,
     /// Terms of a sum: rows of the state.
     pub depth: u32,
@@ -171,7 +172,7 @@ impl Step {
     }
 }
 
-/// Where a work-group stands in the product.
+/// The part of the product that a work-group computes.
 struct Place {
     row: u32,
     column: u32,
@@ -251,9 +252,9 @@ async fn add_chunk<const N: usize>(
 /// The partial sums of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Partials {
-    /// Where they are.
+    /// The buffer that holds the partial sums, split by split.
     pub buf: Buf<f32>,
-    /// Work-groups that share a sum; none if nothing was multiplied.
+    /// Work-groups that share a sum; 0 if nothing was multiplied.
     pub splits: u32,
     /// Elements of a whole result.
     pub len: u32,
@@ -271,7 +272,7 @@ impl Partials {
         sum
     }
 
-    /// The same of all elements on the host.
+    /// The sums of all elements, computed on the host.
     pub fn reference(partial: &[f32], len: usize) -> Vec<f32> {
         let mut sums = vec![0.0; len];
         for part in partial.chunks_exact(len) {
@@ -292,7 +293,7 @@ pub fn elementwise<F: Future<Output = ()> + 'static>(
     Kernel::new(name, len / items, WAVES_PER_GROUP, body)
 }
 
-/// The elements of a chiplet in such a launch.
+/// The elements of a chiplet in a launch of [`elementwise`].
 pub fn elements_of(share: Share) -> Range<usize> {
     scaled(share.groups(), WAVES_PER_GROUP * LANES_U32)
 }
@@ -307,7 +308,7 @@ pub fn tanh(x: f32) -> f32 {
     x * over / under
 }
 
-/// The logistic function.
+/// The logistic function, computed with [`tanh`].
 pub fn sigmoid(x: f32) -> f32 {
     0.5 * tanh(0.5 * x) + 0.5
 }

@@ -8,50 +8,45 @@
 //! layers forward, the loss, and all layers backward, and then updates all parameters by gradient descent
 //! (`training/`).
 //!
-//! Sharing: as in `vgg16`, and besides, the input of a block is read again by the addition two kernels later and by the
-//! gradients of the first convolution and of the shortcut in the backward pass; where the shortcut is the input itself,
-//! the gradient of the first convolution is added in place to the gradient of the block's output, which the second
-//! convolution's have read.
+//! Sharing: the patterns of `vgg16`, and one more. The input of a block is read again, by the addition two kernels
+//! later and, in the backward pass, by the gradients of the first convolution and of the shortcut. Where the shortcut
+//! is the input itself, the gradient of the first convolution is added in place to the gradient of the block's output,
+//! after the gradients of the second convolution have read it.
 //!
-//! Left out: normalisation of batches, and what else `training/` leaves out. The pooling behind the first convolution
-//! has windows of 2 x 2, where ResNet's are of 3 x 3 and overlap.
+//! Left out: normalisation of batches, and everything that `training/` leaves out. The pooling behind the first
+//! convolution has windows of 2 x 2. Those of ResNet are 3 x 3 and overlap.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
+use crate::dnn::network_sizes::{POOLED_SIDE_MAX, tile_misfit, tile_rows};
 use crate::dnn::training::{CLASSES, COLOURS, Maps, Minibatch, Parameters, Training, convolution, fully_connected};
-use crate::gemm::Tile;
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const STAGES: u32 = 4;
 const BLOCKS_OF_STAGE: u32 = 2;
 
-/// ResNet18.
+/// A training step of ResNet18.
 pub struct ResNet18;
 
-/// The network, and what it is trained on.
-struct Size {
-    /// Channels of the first stage.
-    channels: u32,
-    batch: Minibatch,
-}
-
-impl Size {
-    /// Quick: 10 channels for 64, and images of half of Tiny-ImageNet's 64 rows and columns: 2.8 MB and 0.34 million
-    /// line accesses of 64 bytes. Medium: 20 channels, so four times the weights and products, but twice the
-    /// activations: 1.1 million. Paper: all channels and images of 64 x 64, 8 of them in 113 MB, with less than half of
-    /// the multiplications of `vgg16` at that scale. The paper says neither how large its minibatch nor how large the
-    /// footprint is.
-    fn of(scale: Scale) -> Size {
-        match scale {
-            Scale::Quick => Size { channels: 10, batch: Minibatch { images: 4, size: 32, tile: Tile::Small } },
-            Scale::Medium => Size { channels: 20, batch: Minibatch { images: 4, size: 32, tile: Tile::Small } },
-            Scale::Paper => Size { channels: 64, batch: Minibatch { images: 8, size: 64, tile: Tile::Large } },
-        }
-    }
-}
+/// Quick: 10 channels instead of 64, and images of half of Tiny-ImageNet's 64 rows and columns. They take 2.8 MB and
+/// 0.34 million line accesses of 64 bytes. Medium: 20 channels, so four times the weights and products, but twice the
+/// activations, in 1.1 million line accesses. Paper: all channels and images of 64 x 64, 8 of them in 113 MB, with less
+/// than half of the multiplications of `vgg16` at that scale. The paper says neither how large its minibatch nor how
+/// large the footprint is.
+///
+/// The largest sizes together take less than 2^30 words.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("channels", "channels of the first stage", [10, 20, 64], "ResNet18 (He et al., Table 1)")
+        .range(1, 64),
+    SizeSpec::new("side", "rows and columns of an image", [32, 32, 64], "REC, section 5.5: Tiny-ImageNet-200")
+        .range(4, 2 * POOLED_SIDE_MAX as u64)
+        .multiple_of(4),
+    SizeSpec::new("images", "images of the minibatch", [4, 4, 8], "chosen: 113 MB; REC names no minibatch")
+        .range(1, 32),
+    tile_rows([16, 16, 64]),
+];
 
 /// The parameters of a basic block.
 struct Block {
@@ -61,7 +56,7 @@ struct Block {
     projection: Option<Parameters>,
 }
 
-/// What a block was given and what it computed.
+/// The input of a block, and its results.
 struct Passed {
     input: Maps,
     inner: Maps,
@@ -69,7 +64,7 @@ struct Passed {
 }
 
 impl Block {
-    /// A block for images of so many rows and columns. One that doubles the channels halves these.
+    /// A block for images of `size` rows and columns. A block that doubles the channels halves rows and columns.
     fn new(training: &mut Training, [channels, filters]: [u32; 2], size: u32) -> Block {
         let stride = if channels == filters { 1 } else { 2 };
         let first = training.parameters(convolution([channels, filters], size, 3, stride));
@@ -115,12 +110,13 @@ struct Network {
 }
 
 impl Network {
-    fn new(training: &mut Training, size: &Size) -> Network {
-        let stem = training.parameters(convolution([COLOURS, size.channels], size.batch.size, 7, 2));
-        let (mut channels, mut pixels) = (size.channels, size.batch.size / 4);
+    fn new(training: &mut Training, sizes: &Sizes) -> Network {
+        let [first_channels, side] = ["channels", "side"].map(|key| sizes.get(key));
+        let stem = training.parameters(convolution([COLOURS, first_channels], side, 7, 2));
+        let (mut channels, mut pixels) = (first_channels, side / 4);
         let mut blocks = Vec::new();
         for stage in 0..STAGES {
-            let filters = size.channels << stage;
+            let filters = first_channels << stage;
             for _ in 0..BLOCKS_OF_STAGE {
                 blocks.push(Block::new(training, [channels, filters], pixels));
                 if channels != filters {
@@ -184,28 +180,36 @@ impl Workload for ResNet18 {
 
     fn source(&self) -> &'static str {
         "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
-         section 5.5 (ResNet18); He et \
-         al., Deep Residual Learning for Image Recognition, CVPR 2016"
+         section 5.5 (ResNet18); He et al., Deep Residual Learning for Image Recognition, CVPR 2016"
+    }
+
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        tile_misfit(sizes)
     }
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let size = Size::of(sizes.scale());
-        let mut training = Training::new(memory, seed, size.batch);
-        Network::new(&mut training, &size).train(&mut training);
+        let mut training = Training::new(memory, seed, Minibatch::of(sizes));
+        Network::new(&mut training, sizes).train(&mut training);
         training.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chorus_system::Scale;
+
     use super::*;
 
     #[test]
     fn eighteen_layers_have_weights_besides_the_shortcuts() {
         let mut memory = HostMemory::default();
-        let size = Size::of(Scale::Quick);
-        let mut training = Training::new(&mut memory, 1, size.batch);
-        let network = Network::new(&mut training, &size);
+        let sizes = ResNet18.sizes_at(Scale::Quick);
+        let mut training = Training::new(&mut memory, 1, Minibatch::of(&sizes));
+        let network = Network::new(&mut training, &sizes);
         assert_eq!(1 + 2 * network.blocks.len() + 1, 18);
         assert_eq!(network.blocks.iter().filter(|block| block.projection.is_some()).count(), 3);
     }

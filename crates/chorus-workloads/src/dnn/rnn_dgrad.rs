@@ -5,13 +5,13 @@
 //! product of the transposed recurrent weights and the gradient of the step behind is added to the gradient that comes
 //! from above, and multiplied with the derivative of the hyperbolic tangent.
 //!
-//! Two kernels per time step: the product (`recurrent.rs`) and the derivative, which replaces the gradient from above
-//! by its result. Sharing: as in `rnn-fw`, the gradient of a step is written by all and read whole by all. But weights
-//! that are stored by rows are read by columns: each of their pages holds something for every work-group, so that most
-//! modules read most of their weights from another one, again in each step.
+//! There are two kernels per time step: the product (`recurrent.rs`) and the derivative, which replaces the gradient
+//! from above by its result. Sharing: as in `rnn-fw`, all work-groups write the gradient of a step, and all read the
+//! whole gradient. But weights that are stored by rows are read by columns. Each page of the weights holds something
+//! for every work-group, so that most modules read most of their weights from another module, again in each step.
 //!
 //! A first kernel fills the weights with random numbers in the order of memory, as DeepBench's benchmark of this layer
-//! does, and so leaves some of them in every module. Without it all modules would race for every page.
+//! does. So every module has some of the weights. Without this kernel all modules would race for every page.
 //!
 //! Left out: the products with the transposed weights of the input, which follow for all time steps at once.
 //!
@@ -19,30 +19,40 @@
 //! above, 2 for the derivative.
 
 use chorus_sim::frontend::{Buf, HostMemory, Wave};
-use chorus_system::Scale;
 
+use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, elementwise, tanh_gradient};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Instructions of a random number: 15 for the additions, products and shifts of 64 bits, 5 to convert and scale.
 const FILL_ALU: u32 = 20;
 
-/// The data gradient.
+/// The data gradient of a recurrent layer.
 pub struct RnnDataGradient;
 
-/// The product of a time step, and the time steps. Sizes are those of `rnn-fw`, with as many time steps as fill Table
-/// III's 29 MB at the paper scale; 9 million line accesses. The quick scale takes 2.4 MB and 0.24 million line
-/// accesses, the medium scale about four times as many.
-fn size(scale: Scale) -> (Step, u32) {
-    let step = |hidden, batch| Step { rows: hidden, batch, depth: hidden, splits: 4, packing: Packing::Transposed };
-    match scale {
-        Scale::Quick => (step(512, 16), 16),
-        Scale::Medium => (step(1024, 32), 8),
-        Scale::Paper => (step(1760, 64), 16),
-    }
+/// The layer has the same size as the layer of `rnn-fw`. At paper scale the time steps fill Table III's 29 MB, and take
+/// 9 million line accesses. Quick scale takes 2.4 MB and 0.24 million line accesses, medium scale about four times as
+/// many.
+static SIZES: [SizeSpec; 4] = [
+    hidden([512, 1024, 1760], "DeepBench: units of its simple recurrent layers"),
+    batch([16, 32, 64], "DeepBench: one of its minibatches"),
+    steps([16, 8, 16], "chosen: the 29 MB of HMG Table III (RNN layer 4, DGRAD)"),
+    splits([4, 4, 4]),
+];
+
+/// The product of a time step.
+fn step(sizes: &Sizes) -> Step {
+    let [hidden, batch, splits] = ["hidden", "batch", "splits"].map(|key| sizes.get(key));
+    Step { rows: hidden, batch, depth: hidden, splits, packing: Packing::Transposed }
+}
+
+/// Words of all buffers.
+fn words(sizes: &Sizes) -> u64 {
+    let [hidden, batch, steps, splits] = ["hidden", "batch", "steps", "splits"].map(|key| u64::from(sizes.get(key)));
+    hidden * hidden + (2 * steps + splits) * batch * hidden
 }
 
 /// Draws one weight per work-item.
@@ -93,8 +103,16 @@ impl Workload for RnnDataGradient {
          section VI (RNN layer 4, DGRAD); Werbos, Backpropagation Through Time, Proceedings of the IEEE 1990"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        memory_misfit(sizes, words(sizes))
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (step, times) = size(sizes.scale());
+        let (step, times) = (step(sizes), sizes.get("steps"));
         let len = step.batch * step.rows;
         let (weights_len, limit) = (step.rows * step.depth, 2.0 / (step.depth as f32).sqrt());
         let weights: Vec<f32> = (0..weights_len).map(|element| draw_weight(seed, limit, element)).collect();

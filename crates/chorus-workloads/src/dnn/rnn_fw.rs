@@ -2,13 +2,13 @@
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III (RNN layer 4, FW); the simple recurrent layer of
 //! Elman (Cognitive Science 1990), as cuDNN runs it (Appleyard, Kocisky, Blunsom: Optimizing Performance of Recurrent
-//! Neural Networks on GPUs, 2016): the products of the input with its weights are made for all time steps at once
-//! before, and each step adds the product of the recurrent weights and the last state and takes the hyperbolic tangent.
+//! Neural Networks on GPUs, 2016). The products of the input with its weights are made beforehand, for all time steps
+//! at once. Each step adds the product of the recurrent weights and the last state and takes the hyperbolic tangent.
 //!
-//! Two kernels per time step: the product (`recurrent.rs`) and the activation. Sharing: the weights are read again in
-//! each step, each row by one module, and never written. The state of a step is written by all work-groups of the
-//! activation, element by element, and read whole by all work-groups of the next product; the partial sums go the
-//! opposite way. Nothing is used for long but the weights.
+//! There are two kernels per time step: the product (`recurrent.rs`) and the activation. Sharing: one module reads each
+//! row of the weights, again in each step, and nobody writes them. All work-groups of the activation write the state of
+//! a step, element by element, and all work-groups of the next product read the whole state. The partial sums go the
+//! opposite way. Only the weights are used for long.
 //!
 //! Left out: the input's products, which are the same kind of product without dependences (`lstm` has them).
 //!
@@ -16,29 +16,39 @@
 //! hyperbolic tangent.
 
 use chorus_sim::frontend::{Buf, HostMemory, Wave};
-use chorus_system::Scale;
 
+use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, TANH_ALU, elementwise, tanh};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// The forward pass.
+/// The forward pass of a recurrent layer.
 pub struct RnnForward;
 
-/// The product of a time step, and the time steps. The paper scale takes Table III's 40 MB: 1760 units are the size of
-/// DeepBench's simple recurrent layers, 64 one of its minibatches, and 28 time steps fill the rest; 17 million line
-/// accesses. Weights and states almost fit all second-level caches together, on both machines: the quick scale takes
-/// 2.4 MB and 0.24 million line accesses, with as many elements of the minibatch for each unit as the paper scale. The
-/// medium scale doubles both and halves the time steps.
-fn size(scale: Scale) -> (Step, u32) {
-    let step = |hidden, batch| Step { rows: hidden, batch, depth: hidden, splits: 4, packing: Packing::Panels };
-    match scale {
-        Scale::Quick => (step(512, 16), 16),
-        Scale::Medium => (step(1024, 32), 8),
-        Scale::Paper => (step(1760, 64), 28),
-    }
+/// Paper scale takes Table III's 40 MB: 1760 units are the size of DeepBench's simple recurrent layers, 64 is one of
+/// its minibatches, and 28 time steps fill the rest. That takes 17 million line accesses. Weights and states almost fit
+/// all second-level caches together, on both machines. Quick scale takes 2.4 MB and 0.24 million line accesses, and has
+/// about as many elements of the minibatch for each unit as paper scale. Medium scale doubles both and halves the time
+/// steps.
+static SIZES: [SizeSpec; 4] = [
+    hidden([512, 1024, 1760], "DeepBench: units of its simple recurrent layers"),
+    batch([16, 32, 64], "DeepBench: one of its minibatches"),
+    steps([16, 8, 28], "chosen: the 40 MB of HMG Table III (RNN layer 4, FW)"),
+    splits([4, 4, 4]),
+];
+
+/// The product of a time step.
+fn step(sizes: &Sizes) -> Step {
+    let [hidden, batch, splits] = ["hidden", "batch", "splits"].map(|key| sizes.get(key));
+    Step { rows: hidden, batch, depth: hidden, splits, packing: Packing::Panels }
+}
+
+/// Words of all buffers.
+fn words(sizes: &Sizes) -> u64 {
+    let [hidden, batch, steps, splits] = ["hidden", "batch", "steps", "splits"].map(|key| u64::from(sizes.get(key)));
+    hidden * hidden + (2 * steps + 1 + splits) * batch * hidden
 }
 
 /// Adds input and partial sums and takes the hyperbolic tangent.
@@ -78,8 +88,16 @@ impl Workload for RnnForward {
          section VI (RNN layer 4, FW); Elman, Finding Structure in Time, Cognitive Science 1990"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        memory_misfit(sizes, words(sizes))
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (step, times) = size(sizes.scale());
+        let (step, times) = (step(sizes), sizes.get("steps"));
         let len = step.batch * step.rows;
         let mut generator = SplitMix64::new(seed);
         let limit = 2.0 / (step.depth as f32).sqrt();

@@ -1,13 +1,13 @@
 //! `rnn-gru` and `rnn-gru-small`: inference with a layer of gated recurrent units.
 //!
-//! Source: CPElide paper (Dalmia, Kumar, Sinclair), Table II (RNN-GRU, both sizes); DeepBench; the unit is that of Cho
-//! et al. (Learning Phrase Representations using RNN Encoder-Decoder, EMNLP 2014) with the reset gate applied behind
-//! the recurrent product, as libraries do. Structure, reuse and sizes are described in `rnn_inference.rs`; behind the
-//! recurrent product of a time step there are three kernels: update and reset gate, candidate, and state.
+//! Source: CPElide paper (Dalmia, Kumar, Sinclair), Table II (RNN-GRU, both sizes); DeepBench. The unit comes from Cho
+//! et al. (Learning Phrase Representations using RNN Encoder-Decoder, EMNLP 2014). The reset gate is applied behind the
+//! recurrent product, as libraries do. `rnn_inference.rs` describes structure, reuse and sizes. Behind the recurrent
+//! product of a time step there are three kernels: update and reset gate, candidate, and state.
 //!
 //! Weights take 0.4 MB at quick, 1.6 MB at medium and 6.3 MB at paper scale, a quarter of that for the small input.
-//! The quick scale has 0.14 million line accesses, and 0.01 million for the small input: like the original's, its
-//! kernels are short.
+//! Quick scale has 0.14 million line accesses, and 0.01 million for the small input. Its kernels are short, as those of
+//! the original are.
 //!
 //! Arithmetic, per element: 6 instructions for indices and addresses; 2 per partial sum and 2 to add the input and for
 //! its address; the functions of the gates; a product and an addition for the candidate, 3 for the state.
@@ -19,15 +19,15 @@ use crate::dnn::recurrent::{SIGMOID_ALU, TANH_ALU, elements_of, elementwise, sig
 use crate::dnn::rnn_inference::{Inference, Input, Moment, Shape, Sums, elements_behind};
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Update gate, reset gate and candidate.
 const GATES: u32 = 3;
 
-/// Gated recurrent units, of one of Table II's sizes.
+/// Gated recurrent units with one of Table II's inputs.
 pub struct RnnGru(pub Input);
 
-/// The new state: the old one as far as the update gate keeps it, and the candidate.
+/// The new state, a mixture of the old state and the candidate. The update gate is the weight of the old state.
 fn mix(update: f32, candidate: f32, state: f32) -> f32 {
     candidate + update * (state - candidate)
 }
@@ -121,8 +121,16 @@ impl Workload for RnnGru {
          Baidu Research, DeepBench, 2016"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        self.0.sizes()
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        Shape::of(GATES, sizes).misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let layer = Inference::draw(Shape::new(GATES, self.0, sizes.scale()), seed, memory);
+        let layer = Inference::draw(Shape::of(GATES, sizes), seed, memory);
         let gates = memory.alloc(layer.shape.gates_len() as usize);
         let mut kernels = Vec::new();
         for moment in layer.moments() {

@@ -1,39 +1,64 @@
-//! Inference with a layer of gated cells over the time steps of a minibatch: what `rnn-gru` and `rnn-lstm` have in
-//! common.
+//! Inference with a layer of gated cells over the time steps of a minibatch: the common part of `rnn-gru` and
+//! `rnn-lstm`.
 //!
 //! Source: DeepBench (Baidu Research: recurrent layers, forward), which CPElide takes at two sizes (Table II:
 //! minibatch, time steps and hidden units are 4, 2 and 256, or 16, 4 and 512), with as many inputs as units. A pass is
 //! run as MIOpen and cuDNN run it (Appleyard, Kocisky, Blunsom: Optimizing Performance of Recurrent Neural Networks on
-//! GPUs, 2016): the inputs of all time steps are multiplied with the input weights of all gates at once (`gemm.rs`);
-//! each time step then multiplies the recurrent weights with the last state (`recurrent.rs`), and element by element
-//! the gates, the candidates and the state follow in kernels of their own.
+//! GPUs, 2016). The inputs of all time steps are multiplied with the input weights of all gates at once (`gemm.rs`).
+//! Each time step then multiplies the recurrent weights with the last state (`recurrent.rs`). The gates, the candidates
+//! and the state follow element by element, in kernels of their own.
 //!
-//! Like DeepBench, which times repeated passes with the same weights, the program runs several passes, here with a
-//! minibatch of its own each.
+//! DeepBench times repeated passes with the same weights. This program also runs several passes, and each has a
+//! minibatch of its own.
 //!
-//! Reuse and sharing: the recurrent weights are read again in each time step and all weights in each pass, each by one
-//! chiplet, since work-groups that need the same are adjacent. Sums go from the chiplets that have their row to those
-//! that have their column, and the state of a step back to all of them. What the kernels behind a product hand on
-//! stays with its chiplet.
-//!
-//! Sizes: the paper scale is Table II's. The quick scale has a quarter of the units, thus a sixteenth of the weights,
-//! with the same minibatch and time steps; the medium scale has half of the units.
+//! Reuse and sharing: the recurrent weights are read again in each time step, and all weights in each pass. One chiplet
+//! reads each weight, since work-groups that need the same weights are adjacent. Sums go from the chiplets that have
+//! their row to the chiplets that have their column, and the state of a step goes back to all chiplets. Values that
+//! the kernels behind a product hand on stay with their chiplet.
 
 use std::ops::Range;
 
 use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Share};
-use chorus_system::Scale;
 
+use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, elements_of};
 use crate::gemm::{Addend, Order, Panels, Product, Strided, Tile, add_weighted_rows};
 use crate::generator::SplitMix64;
 use crate::shares::{few, rows_of, scaled};
+use crate::size::{SizeSpec, Sizes};
 
-/// Passes with the same weights.
-pub const PASSES: u32 = 3;
+const SMALL_SOURCE: &str = "CPElide Table II: minibatch, time steps and units are 4, 2 and 256";
+const LARGE_SOURCE: &str = "CPElide Table II: minibatch, time steps and units are 16, 4 and 512";
 
-/// Which of Table II's sizes.
+const PASSES: SizeSpec = SizeSpec::new(
+    "passes",
+    "passes with the same weights",
+    [3, 3, 3],
+    "chosen: DeepBench repeats passes, and CPElide does not say how often",
+)
+.range(1, 1 << 10);
+
+/// Paper scale is Table II's small input. Quick scale has a quarter of the units, thus a sixteenth of the weights, with
+/// the same minibatch and time steps. Medium scale has half of the units.
+static SMALL: [SizeSpec; 5] = [
+    hidden([64, 128, 256], SMALL_SOURCE),
+    batch([4, 4, 4], SMALL_SOURCE),
+    steps([2, 2, 2], SMALL_SOURCE),
+    splits([1, 1, 2]),
+    PASSES,
+];
+
+/// Paper scale is Table II's large input. Quick scale has a quarter and medium scale half of the units.
+static LARGE: [SizeSpec; 5] = [
+    hidden([128, 256, 512], LARGE_SOURCE),
+    batch([16, 16, 16], LARGE_SOURCE),
+    steps([4, 4, 4], LARGE_SOURCE),
+    splits([1, 2, 4]),
+    PASSES,
+];
+
+/// One of the two inputs of Table II.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A minibatch of 4, 2 time steps, 256 units.
@@ -42,34 +67,46 @@ pub enum Input {
     Large,
 }
 
-/// How large the layer is, and how far it is followed.
+impl Input {
+    /// The sizes that a workload with this input declares.
+    pub fn sizes(self) -> &'static [SizeSpec] {
+        match self {
+            Input::Small => &SMALL,
+            Input::Large => &LARGE,
+        }
+    }
+}
+
+/// The size of the layer, and the number of its passes and time steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Gates of a cell, its candidate included.
     pub gates: u32,
-    /// Cells, and inputs.
+    /// Number of cells, and of inputs.
     pub hidden: u32,
-    /// The minibatch.
-    pub batch: u32,
+    batch: u32,
     /// Time steps of a pass.
-    pub times: u32,
+    times: u32,
+    passes: u32,
     /// Work-groups that share the depth of a tile of the recurrent product.
     splits: u32,
 }
 
 impl Shape {
-    /// A layer of one of Table II's sizes.
-    pub fn new(gates: u32, input: Input, scale: Scale) -> Shape {
-        let (hidden, batch, times, splits) = match input {
-            Input::Small => (256, 4, 2, 2),
-            Input::Large => (512, 16, 4, 4),
-        };
-        let divisor = match scale {
-            Scale::Quick => 4,
-            Scale::Medium => 2,
-            Scale::Paper => 1,
-        };
-        Shape { gates, hidden: hidden / divisor, batch, times, splits: (splits / divisor).max(1) }
+    /// The shape of a layer whose cells have `gates` gates.
+    pub fn of(gates: u32, sizes: &Sizes) -> Shape {
+        let [hidden, batch, times, passes, splits] =
+            ["hidden", "batch", "steps", "passes", "splits"].map(|key| sizes.get(key));
+        Shape { gates, hidden, batch, times, passes, splits }
+    }
+
+    /// Refuses sizes that take too much memory. The two buffers of cells that only `rnn-lstm` has always count.
+    pub fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let [gates, hidden, batch, times, passes, splits] =
+            [self.gates, self.hidden, self.batch, self.times, self.passes, self.splits].map(u64::from);
+        let sums = (times + splits + 1) * gates * batch * hidden;
+        let states = (2 * passes * times + 3) * batch * hidden;
+        memory_misfit(sizes, 2 * gates * hidden * hidden + gates * hidden + sums + states)
     }
 
     /// Elements of a state.
@@ -82,7 +119,8 @@ impl Shape {
         self.gates * self.state_len()
     }
 
-    /// The sum of the first gate of an element of the state; those of the others follow at the distance of `hidden`.
+    /// The place of the first gate's sum of an element of the state. The other gates follow at the distance of
+    /// `hidden`.
     pub fn first_gate(&self, element: u32) -> u32 {
         element / self.hidden * self.gates * self.hidden + element % self.hidden
     }
@@ -113,18 +151,17 @@ impl Shape {
     }
 }
 
-/// A place in time: which pass, and which of its time steps.
+/// A place in time: a time step of a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Of all passes.
-    pub pass: u32,
-    /// Of the time steps of a pass.
+    pass: u32,
+    /// The number of the time step in its pass.
     pub time: u32,
 }
 
 /// A layer in memory and on the host.
 pub struct Inference {
-    /// Its shape.
+    /// The shape of the layer.
     pub shape: Shape,
     /// States of the layer below, pass by pass, time by time and column by column.
     below: (Buf<f32>, Vec<f32>),
@@ -132,31 +169,31 @@ pub struct Inference {
     input_weights: (Buf<f32>, Vec<f32>),
     bias: (Buf<f32>, Vec<f32>),
     recurrent_weights: (Buf<f32>, Vec<f32>),
-    /// Before the first time step of each pass.
+    /// The state before the first time step of each pass.
     first_state: (Buf<f32>, Vec<f32>),
-    /// The input's share of the gates of all time steps of a pass.
+    /// The part of the gates' sums that comes from the input, for all time steps of a pass.
     inputs: Buf<f32>,
-    /// The state's share of the gates of a time step.
+    /// The part of the gates' sums that comes from the state, for one time step.
     partials: Partials,
     /// The states of all passes and time steps.
     pub states: Buf<f32>,
 }
 
-/// What a kernel of one time step reads of the sums.
+/// The sums of the gates that a kernel of one time step reads, in two parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Sums {
-    /// The input's share.
+    /// The part that comes from the input.
     pub inputs: Buf<f32>,
-    /// The state's share.
+    /// The part that comes from the state.
     pub partials: Partials,
 }
 
-/// The shares of a sum on the host.
+/// A sum of a gate on the host, in two parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
-    /// The input's, bias included.
+    /// The part that comes from the input, with the bias.
     pub input: f32,
-    /// The state's.
+    /// The part that comes from the state.
     pub recurrent: f32,
 }
 
@@ -169,7 +206,7 @@ impl Inference {
             (memory.alloc_from(&values), values)
         };
         let (gates, limit) = (shape.gates * shape.hidden, 2.0 / (shape.hidden as f32).sqrt());
-        let below = draw(PASSES * shape.times * shape.state_len(), 1.0);
+        let below = draw(shape.passes * shape.times * shape.state_len(), 1.0);
         let input_weights = draw(shape.hidden * gates, limit);
         let bias = draw(gates, limit);
         let recurrent_weights = draw(shape.hidden * gates, limit);
@@ -177,14 +214,14 @@ impl Inference {
         let inputs = memory.alloc((shape.times * shape.gates_len()) as usize);
         let partial = memory.alloc(shape.step().partial_len());
         let partials = Partials { buf: partial, splits: shape.splits, len: shape.gates_len() };
-        let states = memory.alloc((PASSES * shape.times * shape.state_len()) as usize);
+        let states = memory.alloc((shape.passes * shape.times * shape.state_len()) as usize);
         Inference { shape, below, input_weights, bias, recurrent_weights, first_state, inputs, partials, states }
     }
 
     /// All moments in their order.
     pub fn moments(&self) -> impl Iterator<Item = Moment> + use<> {
-        let times = self.shape.times;
-        (0..PASSES).flat_map(move |pass| (0..times).map(move |time| Moment { pass, time }))
+        let Shape { passes, times, .. } = self.shape;
+        (0..passes).flat_map(move |pass| (0..times).map(move |time| Moment { pass, time }))
     }
 
     /// The products that come before the gates of a moment.
@@ -237,13 +274,13 @@ impl Inference {
             })
     }
 
-    /// The sums of a moment, for its kernels.
+    /// The sums that the kernels of a moment read.
     pub fn sums(&self, moment: Moment) -> Sums {
         let len = self.shape.gates_len() as usize;
         Sums { inputs: self.inputs.slice(moment.time as usize * len, len), partials: self.partials }
     }
 
-    /// What holds the state before a moment, and its first element there.
+    /// The buffer that holds the state before a moment, and the place of the state's first element in it.
     pub fn state_before(&self, moment: Moment) -> (Buf<f32>, usize) {
         match moment.time {
             0 => (self.first_state.0, 0),
@@ -256,7 +293,7 @@ impl Inference {
         ((pass * self.shape.times + time) * self.shape.state_len()) as usize
     }
 
-    /// Says what an element by element kernel reads of the sums of a moment.
+    /// Declares the sums of a moment that an elementwise kernel reads.
     pub fn reads_sums(&self, kernel: Kernel, moment: Moment) -> Kernel {
         let (shape, splits) = (self.shape, self.partials.splits as usize);
         let parts = move |share: Share, first: usize| {
@@ -271,8 +308,8 @@ impl Inference {
         )
     }
 
-    /// The states of all moments on the host; `next` gives the one of an element from the time step, the element, the
-    /// sums of its gates and the state before.
+    /// The states of all moments, computed on the host. `next` gives the new state of an element from the time step,
+    /// the element, the sums of its gates and its state before.
     pub fn reference(&self, mut next: impl FnMut(u32, usize, &[Sum], f32) -> f32) -> Vec<f32> {
         let (shape, step) = (self.shape, self.shape.step());
         let (hidden, gates_len) = (shape.hidden as usize, shape.gates_len() as usize);
@@ -294,7 +331,8 @@ impl Inference {
         states
     }
 
-    /// The input's share of the gates of all moments, each sum in the order in which the kernel adds.
+    /// The part of the gates' sums that comes from the input, for all moments. Each sum takes its terms in the order in
+    /// which the kernel adds.
     fn input_reference(&self) -> Vec<f32> {
         let hidden = self.shape.hidden as usize;
         let mut inputs = Vec::new();
@@ -310,7 +348,7 @@ impl Inference {
     }
 }
 
-/// The elements of a state that a chiplet has in a launch element by element, behind the first one.
+/// The elements that a chiplet has in an elementwise launch on a state that begins at the element `first` of a buffer.
 pub fn elements_behind(first: usize) -> impl Fn(Share) -> Vec<Range<usize>> {
     move |share| {
         let own = elements_of(share);
@@ -325,7 +363,7 @@ mod tests {
 
     #[test]
     fn gates_of_whole_columns_are_one_range_and_those_of_parts_one_per_gate() {
-        let shape = Shape { gates: 3, hidden: 64, batch: 4, times: 1, splits: 1 };
+        let shape = Shape { gates: 3, hidden: 64, batch: 4, times: 1, passes: 1, splits: 1 };
         assert_eq!(shape.gates_of(64..192).first(), Some(&(192..576)));
         assert_eq!(shape.gates_of(64..192).len(), 1);
         assert_eq!(shape.gates_of(32..64), [32..64, 96..128, 160..192]);

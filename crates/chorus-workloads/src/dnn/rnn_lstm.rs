@@ -1,13 +1,12 @@
 //! `rnn-lstm` and `rnn-lstm-small`: inference with a layer of long short-term memory.
 //!
 //! Source: CPElide paper (Dalmia, Kumar, Sinclair), Table II (RNN-LSTM, both sizes); DeepBench; long short-term memory
-//! (Hochreiter, Schmidhuber, Neural Computation 1997) with forget gates. Structure, reuse and sizes are described in
-//! `rnn_inference.rs`; behind the recurrent product of a time step there are three kernels: the functions of the four
-//! gates, the cells, and the state. The workload `lstm` is the same mathematics at another size, with one kernel for
-//! all three.
+//! (Hochreiter, Schmidhuber, Neural Computation 1997) with forget gates. `rnn_inference.rs` describes structure, reuse
+//! and sizes. Behind the recurrent product of a time step there are three kernels: the functions of the four gates, the
+//! cells, and the state. The workload `lstm` has the same mathematics at another size, and one kernel for all three.
 //!
 //! Weights take 0.5 MB at quick, 2.1 MB at medium and 8.4 MB at paper scale, a quarter of that for the small input.
-//! The quick scale has 0.19 million line accesses, and 0.01 million for the small input.
+//! Quick scale has 0.19 million line accesses, and 0.01 million for the small input.
 //!
 //! Arithmetic, per element: 6 instructions for indices and addresses; per gate 2 per partial sum, 2 to add the input
 //! and for its address, and its function; 2 for the cell; a hyperbolic tangent and a product for the state.
@@ -20,23 +19,23 @@ use crate::dnn::rnn_inference::{Inference, Input, Moment, Shape, Sums, elements_
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Input gate, forget gate, output gate and candidate.
 const GATES: u32 = 4;
 const CANDIDATE: u32 = 3;
 
-/// Long short-term memory, of one of Table II's sizes.
+/// Long short-term memory with one of Table II's inputs.
 pub struct RnnLstm(pub Input);
 
-/// The cells: before a pass, and at any time in it.
+/// The buffers of the cells before a pass, and during the pass.
 #[derive(Clone, Copy)]
 struct Cells {
     first: Buf<f32>,
     now: Buf<f32>,
 }
 
-/// What a gate lets through, or the candidate.
+/// The function of a gate, or of the candidate, applied to its sum.
 fn activate(gate: u32, sum: f32) -> f32 {
     if gate == CANDIDATE { tanh(sum) } else { sigmoid(sum) }
 }
@@ -66,7 +65,7 @@ async fn change_cell(w: Wave, shape: Shape, gates: Buf<f32>, before: Buf<f32>, a
     w.store(after, element, forget * cell + input * candidate);
 }
 
-/// What the output gate lets out of one cell per work-item.
+/// The new state of one cell per work-item: the part of the cell that the output gate lets out.
 async fn let_out(w: Wave, shape: Shape, gates: Buf<f32>, cells: Buf<f32>, state: Buf<f32>) {
     let element = w.global_ids();
     let output = element.map(|element| shape.first_gate(element) + 2 * shape.hidden);
@@ -130,8 +129,16 @@ impl Workload for RnnLstm {
          Computation 1997"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        self.0.sizes()
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        Shape::of(GATES, sizes).misfit(sizes)
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let shape = Shape::new(GATES, self.0, sizes.scale());
+        let shape = Shape::of(GATES, sizes);
         let layer = Inference::draw(shape, seed, memory);
         let gates = memory.alloc(shape.gates_len() as usize);
         let mut generator = SplitMix64::new(!seed);

@@ -5,46 +5,42 @@
 //! tangent, and adds the outer products of its gradient and of the state before, over the minibatch, to the gradient of
 //! the weights.
 //!
-//! Two kernels per time step: the derivative, and a tiled product (`gemm.rs`) that accumulates. Sharing: the gradient
-//! of a step is written by all work-groups, always in the same buffer, and then read by the tiles of its rows, which
-//! lie side by side, and the state before by the tiles of its columns, which lie in all modules. Each tile of the
-//! weights' gradient stays with one work-group, which reads and writes it again in each step.
+//! There are two kernels per time step: the derivative, and a tiled product (`gemm.rs`) that accumulates. Sharing: all
+//! work-groups write the gradient of a step, always in the same buffer. Then the tiles of its rows read it, which lie
+//! side by side. The tiles of its columns, which lie in all modules, read the state before. Each tile of the weights'
+//! gradient stays with one work-group, which reads and writes it again in each step.
 //!
 //! Left out: the gradients of bias and input weights.
 //!
 //! Arithmetic of the derivative: 4 instructions for index and addresses, 2 for the derivative.
 
 use chorus_sim::frontend::{Buf, HostMemory, Wave};
-use chorus_system::Scale;
 
+use crate::dnn::network_sizes::{batch, hidden, memory_misfit, steps, tile, tile_misfit, tile_rows};
 use crate::dnn::recurrent::{elementwise, tanh_gradient};
-use crate::gemm::{Addend, Order, Product, Strided, Tile, add_weighted_rows};
+use crate::gemm::{Addend, Order, Product, Strided, add_weighted_rows};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// The weight gradient.
+/// The weight gradient of a recurrent layer.
 pub struct RnnWeightGradient;
 
-/// How large the layer is, and how far it is followed.
-#[derive(Clone, Copy)]
-struct Size {
-    hidden: u32,
-    batch: u32,
-    times: u32,
-    tile: Tile,
-}
+/// The layer has the same size as the layer of `rnn-fw`. Paper scale takes 38.5 MB, as in Table III, and 11 million
+/// line accesses. Quick scale has fewer time steps than `rnn-fw`, and takes 1.7 MB and 0.23 million line accesses.
+/// Medium scale takes about four times as many.
+static SIZES: [SizeSpec; 4] = [
+    hidden([512, 1024, 1760], "DeepBench: units of its simple recurrent layers"),
+    batch([16, 32, 64], "DeepBench: one of its minibatches"),
+    steps([10, 5, 28], "chosen: the 38.5 MB of HMG Table III (RNN layer 4, WGRAD)"),
+    tile_rows([32, 32, 64]),
+];
 
-/// Sizes are those of `rnn-fw`: 38.5 MB, as in Table III, and 11 million line accesses at the paper scale, 1.7 MB and
-/// 0.23 million line accesses at the quick one, which takes fewer time steps, and about four times as
-/// many at the medium one.
-fn size(scale: Scale) -> Size {
-    match scale {
-        Scale::Quick => Size { hidden: 512, batch: 16, times: 10, tile: Tile::Medium },
-        Scale::Medium => Size { hidden: 1024, batch: 32, times: 5, tile: Tile::Medium },
-        Scale::Paper => Size { hidden: 1760, batch: 64, times: 28, tile: Tile::Large },
-    }
+/// Words of all buffers.
+fn words(sizes: &Sizes) -> u64 {
+    let [hidden, batch, steps] = ["hidden", "batch", "steps"].map(|key| u64::from(sizes.get(key)));
+    hidden * hidden + (2 * steps + 2) * batch * hidden
 }
 
 /// Goes back through the hyperbolic tangent of one time step.
@@ -57,8 +53,7 @@ async fn differentiate(w: Wave, above: Buf<f32>, state: Buf<f32>, gradient: Buf<
 }
 
 /// The sums of one time step on the host, added to the gradient of the weights.
-fn accumulate(size: Size, gradient: &[f32], state: &[f32], weights: &mut [f32]) {
-    let hidden = size.hidden as usize;
+fn accumulate(hidden: usize, gradient: &[f32], state: &[f32], weights: &mut [f32]) {
     for (row, weights) in weights.chunks_exact_mut(hidden).enumerate() {
         let factors: Vec<f32> = gradient.iter().skip(row).step_by(hidden).copied().collect();
         let mut sums = vec![0.0; hidden];
@@ -93,9 +88,16 @@ impl Workload for RnnWeightGradient {
          section VI (RNN layer 4, WGRAD); Werbos, Backpropagation Through Time, Proceedings of the IEEE 1990"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        tile_misfit(sizes).or_else(|| memory_misfit(sizes, words(sizes)))
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let size = size(sizes.scale());
-        let Size { hidden, batch, times, tile } = size;
+        let [hidden, batch, times] = ["hidden", "batch", "steps"].map(|key| sizes.get(key));
         let len = batch * hidden;
         let mut generator = SplitMix64::new(seed);
         let mut draw = |len: u32| -> Vec<f32> { (0..len).map(|_| generator.between_f32(-1.0, 1.0)).collect() };
@@ -122,12 +124,12 @@ impl Workload for RnnWeightGradient {
                 rectify: false,
                 order: Order::ColumnsFirst,
             };
-            kernels.push(product.kernel("outer products", tile));
+            kernels.push(product.kernel("outer products", tile(sizes)));
             let from = |values: &[f32], time: u32| values[(time * len) as usize..][..len as usize].to_vec();
             let after = from(&states, time + 1);
             gradient =
                 from(&above, time).iter().zip(after).map(|(&above, state)| tanh_gradient(above, state)).collect();
-            accumulate(size, &gradient, &from(&states, time), &mut weights);
+            accumulate(hidden as usize, &gradient, &from(&states, time), &mut weights);
         }
         let outputs = vec![
             Output::new("weight gradient", weight_buf, &weights),

@@ -6,66 +6,61 @@
 //! each of 200 classes. A step runs all layers forward, the loss, and all layers backward, as the networks that come
 //! with MGPUSim do, and then updates all parameters by gradient descent (`training/`).
 //!
-//! Sharing: activations of early stages are many and weights few, in late ones it is the other way round; so first the
-//! images and then the filters are what all GPUs read: filters in the forward pass and again for the gradient of the
-//! input, images in the forward pass and again for the gradient of the weights. The update writes all that GPUs have
-//! read of the weights.
+//! Sharing: early stages have many activations and few weights, late stages few activations and many weights. So all
+//! GPUs read mainly images in early and filters in late stages. They read filters in the forward pass and again for the
+//! gradient of the input, and images in the forward pass and again for the gradient of the weights. The update writes
+//! all weights, which all GPUs have read.
 //!
-//! Left out: dropout between the fully connected layers, and what `training/` leaves out. Bias and rectification are
-//! part of the kernel of a convolution, where MGPUSim has kernels of their own; and its matrix products gather windows
-//! themselves instead of from a matrix that another kernel writes.
+//! Left out: dropout between the fully connected layers, and everything that `training/` leaves out. Bias and
+//! rectification are part of the kernel of a convolution, where MGPUSim has kernels of their own. Matrix products
+//! gather windows themselves; those of MGPUSim read them from a matrix that another kernel writes.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
+use crate::dnn::network_sizes::{POOLED_SIDE_MAX, tile_misfit, tile_rows};
 use crate::dnn::training::{CLASSES, COLOURS, Maps, Minibatch, Parameters, Training, convolution, fully_connected};
-use crate::gemm::Tile;
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Convolutions of each stage.
 const CONVOLUTIONS: [u32; 5] = [2, 2, 3, 3, 3];
+/// Channels of each stage, as multiples of those of the first.
+const CHANNELS: [u32; 5] = [1, 2, 4, 8, 8];
 
-/// VGG16.
+/// A training step of VGG16.
 pub struct Vgg16;
 
-/// The network, and what it is trained on.
-struct Size {
-    /// Channels of each stage.
-    channels: [u32; 5],
-    /// Outputs of the first two fully connected layers.
-    neurons: u32,
-    batch: Minibatch,
-}
-
-impl Size {
-    /// Quick: a sixteenth of the channels and neurons, and images of half of Tiny-ImageNet's 64 rows and columns: 2.2
-    /// MB and 0.36 million line accesses of 64 bytes. Medium: twice the channels and neurons of quick, so four times
-    /// the weights and products, but twice the activations: 1.0 million. Paper: images of 64 x 64, half of the channels
-    /// and a quarter of the neurons, so that a minibatch of 8 takes 111 MB and 21 million. The paper says neither how
-    /// large its minibatch nor how large the footprint is.
-    fn of(scale: Scale) -> Size {
-        let channels = |first: u32| [1, 2, 4, 8, 8].map(|times| times * first);
-        match scale {
-            Scale::Quick => Size {
-                channels: channels(4),
-                neurons: 256,
-                batch: Minibatch { images: 4, size: 32, tile: Tile::Small },
-            },
-            Scale::Medium => Size {
-                channels: channels(8),
-                neurons: 512,
-                batch: Minibatch { images: 4, size: 32, tile: Tile::Small },
-            },
-            Scale::Paper => Size {
-                channels: channels(32),
-                neurons: 1024,
-                batch: Minibatch { images: 8, size: 64, tile: Tile::Large },
-            },
-        }
-    }
-}
+/// Quick: a sixteenth of the channels and neurons, and images of half of Tiny-ImageNet's 64 rows and columns. They take
+/// 2.2 MB and 0.36 million line accesses of 64 bytes. Medium: twice the channels and neurons of quick, so four times
+/// the weights and products, but twice the activations, in 1.0 million line accesses. Paper: images of 64 x 64, half of
+/// the channels and a quarter of the neurons, so that a minibatch of 8 takes 111 MB and 21 million line accesses. The
+/// paper says neither how large its minibatch nor how large the footprint is.
+///
+/// Five poolings halve the images, so that their rows and columns are multiples of 32. The largest sizes together take
+/// less than 2^30 words.
+static SIZES: [SizeSpec; 5] = [
+    SizeSpec::new(
+        "channels",
+        "channels of the first stage",
+        [4, 8, 32],
+        "chosen: half of those of VGG16 (Simonyan, Zisserman, Table 1), for 21 million line accesses",
+    )
+    .range(1, 64),
+    SizeSpec::new(
+        "neurons",
+        "outputs of the first two fully connected layers",
+        [256, 512, 1024],
+        "chosen: a quarter of those of VGG16 (Simonyan, Zisserman, Table 1), for 21 million line accesses",
+    )
+    .range(1, 4096),
+    SizeSpec::new("side", "rows and columns of an image", [32, 32, 64], "REC, section 5.5: Tiny-ImageNet-200")
+        .range(32, POOLED_SIDE_MAX as u64)
+        .multiple_of(32),
+    SizeSpec::new("images", "images of the minibatch", [4, 4, 8], "chosen: 111 MB; REC names no minibatch")
+        .range(1, 32),
+    tile_rows([16, 16, 64]),
+];
 
 /// The parameters of all layers.
 struct Network {
@@ -74,10 +69,11 @@ struct Network {
 }
 
 impl Network {
-    fn new(training: &mut Training, size: &Size) -> Network {
-        let (mut channels, mut pixels) = (COLOURS, size.batch.size);
+    fn new(training: &mut Training, sizes: &Sizes) -> Network {
+        let (mut channels, mut pixels) = (COLOURS, sizes.get("side"));
         let mut stages = Vec::new();
-        for (filters, convolutions) in size.channels.into_iter().zip(CONVOLUTIONS) {
+        for (times, convolutions) in CHANNELS.into_iter().zip(CONVOLUTIONS) {
+            let filters = times * sizes.get("channels");
             let mut stage = Vec::new();
             for _ in 0..convolutions {
                 stage.push(training.parameters(convolution([channels, filters], pixels, 3, 1)));
@@ -86,7 +82,7 @@ impl Network {
             stages.push(stage);
             pixels /= 2;
         }
-        let neurons = size.neurons;
+        let neurons = sizes.get("neurons");
         let fully_connected = [
             fully_connected([channels, neurons], pixels),
             fully_connected([neurons, neurons], 1),
@@ -125,7 +121,7 @@ impl Network {
     }
 }
 
-/// What an image went through.
+/// A layer or pooling that the images went through, with its input and output.
 enum Passed {
     Layer { input: Maps, parameters: Parameters, output: Maps },
     Pooling { input: Maps, output: Maps },
@@ -171,14 +167,20 @@ impl Workload for Vgg16 {
 
     fn source(&self) -> &'static str {
         "Ko et al., REC: Enhancing fine-grained cache coherence protocol in multi-GPU systems, \
-         section 5.5 (VGG16); Simonyan, \
-         Zisserman, Very Deep Convolutional Networks for Large-Scale Image Recognition, ICLR 2015"
+         section 5.5 (VGG16); Simonyan, Zisserman, Very Deep Convolutional Networks for Large-Scale Image Recognition, ICLR 2015"
+    }
+
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        tile_misfit(sizes)
     }
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let size = Size::of(sizes.scale());
-        let mut training = Training::new(memory, seed, size.batch);
-        let network = Network::new(&mut training, &size);
+        let mut training = Training::new(memory, seed, Minibatch::of(sizes));
+        let network = Network::new(&mut training, sizes);
         network.train(&mut training);
         training.finish()
     }
@@ -187,13 +189,6 @@ impl Workload for Vgg16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn five_poolings_leave_whole_pixels() {
-        for scale in Scale::ALL {
-            assert_eq!(Size::of(scale).batch.size % 32, 0, "{scale}");
-        }
-    }
 
     #[test]
     fn sixteen_layers_have_weights() {

@@ -1,16 +1,16 @@
 //! `indirection`: the CPU and the GPU take turns transposing a matrix.
 //!
 //! Source: Spandex paper (Alsop, Sinclair, Adve: Spandex: A Flexible Interface for Efficient Heterogeneous Coherence,
-//! ISCA 2018), section IV-B1, Indirection. CPU threads read tiles of the matrix A and write tiles of the matrix B; work-groups then read tiles of B
-//! and write tiles of A; and again. The microbenchmark itself is not published: sizes, numbers of threads and the order
-//! of accesses are chosen here, after its description.
+//! ISCA 2018), section IV-B1, Indirection. CPU threads read tiles of the matrix A and write tiles of the matrix B.
+//! Work-groups then read tiles of B and write tiles of A. This repeats. The microbenchmark itself is not published:
+//! sizes, numbers of threads and the order of accesses are chosen here, after its description.
 //!
 //! Sharing: everything that one side writes the other side reads in the next turn, and nothing else is read. Accesses
 //! are strided, so that there is no spatial locality: elements lie a line of 64 bytes apart, and each access of a turn
-//! fetches a line for one word, which the other side has written. Tiles are larger than a private cache (the table
-//! below), so nothing is found there again, and the matrix is many times what the private caches of a side hold together,
-//! so that most of what was written has left them when the other side reads it. Rows are an element longer than the matrix, so that columns do not lie in
-//! one bank of a cache.
+//! fetches a line for one word, which the other side has written. Tiles are larger than a private cache (see the
+//! table), so nothing is found there again. The matrix is many times larger than the private caches of a side together,
+//! so that most written words have left them when the other side reads them. Rows in memory have one element more than
+//! the matrix has columns, so that columns do not lie in one bank of a cache.
 //!
 //! | scale | matrix | tiles of a CPU thread | tiles of a work-group | rounds |
 //! |---|---|---|---|---|
@@ -18,19 +18,19 @@
 //! | medium | 192 x 192, 2.3 MB | 2 x 288 KB | 2 x 144 KB | 6 |
 //! | paper | 256 x 192, 3 MB | 2 x 384 KB | 2 x 192 KB | 24 |
 //!
-//! A turned element is multiplied by 5 and 1 is added, so that each turn leaves other values behind and a reader sees
-//! whose it has read. The words between elements are random, and nobody may lose them. Turns end at the barrier of `collaborative_barrier.rs`, where the other side waits meanwhile.
+//! A turned element is multiplied by 5 and 1 is added. Each turn therefore leaves other values behind, and a reader
+//! sees which turn wrote a value. The words between elements are random, and nobody may lose them. Turns end at the
+//! barrier of `collaborative_barrier.rs`, where the other side waits meanwhile.
 //!
 //! Arithmetic, per element: 4 instructions for both addresses and the loop, 1 multiply-add.
 
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Wave};
-use chorus_system::Scale;
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 8;
 
@@ -41,10 +41,39 @@ const GPU_TILES: [u32; 2] = [4, 4];
 /// Words from an element to the next: a line of 64 bytes.
 const STRIDE: u32 = 16;
 
-/// Transposition in turns.
+/// Transposes a matrix in turns of the CPU and the GPU.
 pub struct Indirection;
 
-/// The matrix A, and how often both sides take their turn.
+/// An element takes 2 line accesses in a turn: 0.5 million in all at quick scale, 0.9 million at medium and 4.7 million
+/// at paper scale. The wavefronts of a work-group fill all lanes, since rows are a multiple of 32 and columns of 16: a
+/// work-group's tile has a quarter of both.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new(
+        "rows",
+        "rows of the matrix A, and columns of B",
+        [192, 192, 256],
+        "chosen: tiles larger than a private cache (Spandex, section IV-B1, names no size)",
+    )
+    .range(32, 1 << 12)
+    .multiple_of(32),
+    SizeSpec::new(
+        "columns",
+        "columns of the matrix A, and rows of B",
+        [160, 192, 192],
+        "chosen: tiles larger than a private cache (Spandex, section IV-B1, names no size)",
+    )
+    .range(16, 1 << 12)
+    .multiple_of(16),
+    SizeSpec::new(
+        "rounds",
+        "turns of the CPU, each followed by a turn of the GPU",
+        [4, 6, 24],
+        "chosen: 4.7 million line accesses (Spandex, section IV-B1, names no number)",
+    )
+    .range(1, 1_000_000),
+];
+
+/// The matrix A, and the number of turns of each side.
 #[derive(Clone, Copy)]
 struct Shape {
     rows: u32,
@@ -52,17 +81,12 @@ struct Shape {
     rounds: u32,
 }
 
-/// An element and a turn take 2 line accesses: 0.5, 0.9 and 4.7 million in all.
-fn shape(scale: Scale) -> Shape {
-    match scale {
-        Scale::Quick => Shape { rows: 192, columns: 160, rounds: 4 },
-        Scale::Medium => Shape { rows: 192, columns: 192, rounds: 6 },
-        Scale::Paper => Shape { rows: 256, columns: 192, rounds: 24 },
-    }
-}
-
 impl Shape {
-    /// As B lies.
+    fn of(sizes: &Sizes) -> Shape {
+        Shape { rows: sizes.get("rows"), columns: sizes.get("columns"), rounds: sizes.get("rounds") }
+    }
+
+    /// The shape of the matrix B.
     fn transposed(self) -> Shape {
         Shape { rows: self.columns, columns: self.rows, ..self }
     }
@@ -77,7 +101,7 @@ impl Shape {
     }
 }
 
-/// A tile of the matrix that is read, and through its transposition one of the matrix that is written.
+/// A tile of the matrix that is read. Its transpose is a tile of the matrix that is written.
 #[derive(Clone, Copy)]
 struct Tile {
     of: Shape,
@@ -88,7 +112,7 @@ struct Tile {
 }
 
 impl Tile {
-    /// Tile `number` of so many down and across.
+    /// Tile `number` of a matrix with `down` times `across` tiles.
     fn new(of: Shape, [down, across]: [u32; 2], number: u32) -> Tile {
         let (rows, columns) = (of.rows / down, of.columns / across);
         Tile { of, row: number / across * rows, column: number % across * columns, rows, columns }
@@ -98,14 +122,14 @@ impl Tile {
         self.rows * self.columns
     }
 
-    /// Where an element of the tile lies: in the matrix that is read, and in the one that is written.
+    /// The places of an element of the tile, in the matrix that is read and in the matrix that is written.
     fn places(&self, element: u32) -> (u32, u32) {
         let (row, column) = (self.row + element / self.columns, self.column + element % self.columns);
         (row * self.of.pitch() + column * STRIDE, column * self.of.transposed().pitch() + row * STRIDE)
     }
 }
 
-/// What becomes of an element when it is moved.
+/// The value of an element after a turn has moved it.
 fn moved(value: u32) -> u32 {
     value.wrapping_mul(5).wrapping_add(1)
 }
@@ -159,7 +183,7 @@ impl Workload for Indirection {
     }
 
     fn summary(&self) -> &'static str {
-        "CPU threads and work-groups take turns transposing a matrix, with strided accesses that no private cache serves twice."
+        "CPU threads and work-groups take turns transposing a matrix; no private cache serves the strided accesses twice."
     }
 
     fn suite(&self) -> Suite {
@@ -178,8 +202,12 @@ impl Workload for Indirection {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let shape = shape(sizes.scale());
+        let shape = Shape::of(sizes);
         let mut generator = SplitMix64::new(seed);
         let [mut a, mut b] = [shape, shape.transposed()]
             .map(|shape| (0..shape.words()).map(|_| generator.next_u64() as u32).collect::<Vec<u32>>());
@@ -204,10 +232,16 @@ impl Workload for Indirection {
 mod tests {
     use std::collections::HashSet;
 
+    use chorus_system::Scale;
+
     use super::*;
 
     /// Lines of 64 bytes of an L1.
     const L1_LINES: u32 = 512;
+
+    fn shape(scale: Scale) -> Shape {
+        Shape::of(&Indirection.sizes_at(scale))
+    }
 
     fn tiles(scale: Scale) -> impl Iterator<Item = Tile> {
         let shape = shape(scale);

@@ -1,15 +1,16 @@
 //! `reuse-o`: CPU threads and work-groups keep updating tiles of their own, and look at a little of each other's.
 //!
-//! Source: Spandex paper (Alsop, Sinclair, Adve, ISCA 2018), section IV-B1, ReuseO. CPU threads sparsely read the matrix
-//! A and densely read and write the matrix B; work-groups sparsely read B and densely read and write A; again and again.
-//! The microbenchmark itself is not published: sizes, numbers of threads and what sparse means are chosen here.
+//! Source: Spandex paper (Alsop, Sinclair, Adve, ISCA 2018), section IV-B1, ReuseO. CPU threads sparsely read the
+//! matrix A and densely read and write the matrix B; work-groups sparsely read B and densely read and write A; again
+//! and again. The microbenchmark itself is not published: sizes, numbers of threads and what sparse means are chosen
+//! here.
 //!
-//! Sharing: a tile of B belongs to one CPU thread and a tile of A to one work-group, and fits the private cache beside
-//! what is read of the other matrix. What a core has written in one iteration it reads and writes in the next, so
-//! ownership of written data pays; a cache that writes through and forgets at barriers fetches its tile each time. For
-//! every four rows of its tile, a band, a thread reads one word of the other matrix, one in 256. A CPU thread faces the
-//! tiles of two work-groups and looks at them by turns, band by band; two work-groups look at different columns of the
-//! tile of the same CPU thread.
+//! Sharing: a tile of B belongs to one CPU thread and a tile of A to one work-group. A tile fits the private cache,
+//! together with the words that are read of the other matrix. A core reads and writes in each iteration what it wrote
+//! in the last, so ownership of written data pays. A cache that writes through and forgets at barriers fetches its tile
+//! each time. Four rows of a tile are a band. For every band a thread reads one word of the other matrix, one in 256. A
+//! CPU thread faces the tiles of two work-groups and looks at them by turns, band by band. Two work-groups look at
+//! different columns of the tile of the same CPU thread.
 //!
 //! | scale | tile | iterations |
 //! |---|---|---|
@@ -17,56 +18,74 @@
 //! | medium | 96 x 64, 24 KB | 10 |
 //! | paper | 96 x 64, 24 KB | 60 |
 //!
-//! CPU threads and work-groups take turns, as in the other microbenchmarks: while one side updates its matrix it reads the
-//! other one, which nobody may write meanwhile. A turn ends at the barrier of `collaborative_barrier.rs`. An element is
-//! multiplied by 5 and the word read for its band is added, so that an old word spoils whole rows in all later iterations.
+//! CPU threads and work-groups take turns, as in the other microbenchmarks: while one side updates its matrix it reads
+//! the other one, which nobody may write meanwhile. A turn ends at the barrier of `collaborative_barrier.rs`. An
+//! element is multiplied by 5 and the word read for its band is added, so that an old word spoils whole rows in all
+//! later iterations.
 //!
 //! Arithmetic: per sparse word of a CPU thread 3 instructions for its address and the loop; per 4 adjacent elements,
-//! which a CPU takes in one vector instruction, 2 for the update and 2 for address and loop. A wavefront takes 4 to find
-//! its sparse words, one per lane, and 1 to hand one to all lanes; per row of 64 elements it spends 2 for address and loop,
-//! and 2 multiply-adds.
+//! which a CPU takes in one vector instruction, 2 for the update and 2 for address and loop. A wavefront takes 4 to
+//! find its sparse words, one per lane, and 1 to hand one to all lanes; per row of 64 elements it spends 2 for address
+//! and loop, and 2 multiply-adds.
 
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const CPU_THREADS: u32 = 8;
-/// Two per CPU thread.
+/// Work-groups: two per CPU thread.
 const WORK_GROUPS: u32 = 16;
 const WAVES_PER_GROUP: u32 = 8;
 
-/// Elements of a row of a tile, and of four rows, a band.
+/// Elements of a row of a tile.
 const COLUMNS: u32 = 64;
-const BAND: u32 = 4 * COLUMNS;
+/// Rows and elements of a band.
+const BAND_ROWS: u32 = 4;
+const BAND: u32 = BAND_ROWS * COLUMNS;
 /// Elements of a CPU's vector of 16 bytes.
 const VECTOR: u32 = 4;
 
-/// Reuse of written data.
+/// Reuses data that its owner has written.
 pub struct ReuseO;
 
-/// Bands of every tile, and how often tiles are updated.
+/// In an iteration the CPU threads make 1032 line accesses per band of a tile, and the work-groups 528 where a line has
+/// 64 bytes: 0.25 million in all at quick scale, 0.4 million at medium and 2.2 million at paper scale. A cache that
+/// owns its tile serves most of them. A tile has at least a band for each of the 8 wavefronts of its work-group, and at
+/// most a band for each of their lanes.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "rows",
+        "rows of a tile of 64 columns",
+        [64, 96, 96],
+        "chosen: a tile that fits a private cache (Spandex, section IV-B1, names no size)",
+    )
+    .range((WAVES_PER_GROUP * BAND_ROWS) as u64, (WAVES_PER_GROUP * BAND_ROWS) as u64 * LANES as u64)
+    .multiple_of(BAND_ROWS as u64),
+    SizeSpec::new(
+        "iterations",
+        "updates of every tile",
+        [10, 10, 60],
+        "chosen: 2.2 million line accesses (Spandex, section IV-B1, names no number)",
+    )
+    .range(1, 1_000_000),
+];
+
+/// The number of bands of a tile, and of updates of every tile.
 #[derive(Clone, Copy)]
 struct Shape {
     bands: u32,
     iterations: u32,
 }
 
-/// In an iteration the CPU threads make 1032 line accesses per band of a tile, and the work-groups 528 where a line has 64
-/// bytes: 0.25, 0.4 and 2.2 million in all, most of which a cache that owns its tile serves.
-fn shape(scale: Scale) -> Shape {
-    match scale {
-        Scale::Quick => Shape { bands: 16, iterations: 10 },
-        Scale::Medium => Shape { bands: 24, iterations: 10 },
-        Scale::Paper => Shape { bands: 24, iterations: 60 },
-    }
-}
-
 impl Shape {
+    fn of(sizes: &Sizes) -> Shape {
+        Shape { bands: sizes.get("rows") / BAND_ROWS, iterations: sizes.get("iterations") }
+    }
+
     fn tile_elements(self) -> u32 {
         self.bands * BAND
     }
@@ -83,12 +102,12 @@ impl Shape {
     }
 }
 
-/// Which word of a band of the other matrix is looked at.
+/// The word of a band of the other matrix that is read.
 fn sparse_word(band: u32) -> u32 {
     band * 93 % BAND
 }
 
-/// An element in the next iteration.
+/// The value of an element after an update with the word `seen`.
 fn updated(value: u32, seen: u32) -> u32 {
     value.wrapping_mul(5).wrapping_add(seen)
 }
@@ -181,8 +200,12 @@ impl Workload for ReuseO {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let shape = shape(sizes.scale());
+        let shape = Shape::of(sizes);
         let mut generator = SplitMix64::new(seed);
         let initial = [WORK_GROUPS, CPU_THREADS].map(|tiles| {
             let elements = 0..tiles * shape.tile_elements();
@@ -203,12 +226,14 @@ impl Workload for ReuseO {
 mod tests {
     use std::collections::HashSet;
 
+    use chorus_system::Scale;
+
     use super::*;
 
     #[test]
     fn nobody_reads_a_word_of_the_other_matrix_twice_in_an_iteration() {
         for scale in Scale::ALL {
-            let shape = shape(scale);
+            let shape = Shape::of(&ReuseO.sizes_at(scale));
             let all = |tiles: u32, seen: fn(Shape, u32, u32) -> u32| {
                 let words = (0..tiles).flat_map(|tile| (0..shape.bands).map(move |band| seen(shape, tile, band)));
                 words.collect::<HashSet<u32>>()
@@ -221,7 +246,7 @@ mod tests {
     #[test]
     fn a_tile_and_what_is_read_beside_it_fit_a_private_cache() {
         for scale in Scale::ALL {
-            let shape = shape(scale);
+            let shape = Shape::of(&ReuseO.sizes_at(scale));
             let (tile_bytes, sparse_bytes) = (shape.tile_elements() * 4, shape.bands * 64);
             assert!(tile_bytes + sparse_bytes < 32 * 1024, "{scale}");
         }

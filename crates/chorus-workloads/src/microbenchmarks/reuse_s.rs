@@ -4,10 +4,10 @@
 //! reading and sparsely writing a shared matrix. The microbenchmark itself is not published: sizes, numbers of threads
 //! and what sparse means are chosen here.
 //!
-//! Sharing: every CPU thread and every work-group reads every element, and the matrix fits each private cache. In a turn
-//! one word in 256 is written, the same one each time, so that a cache which hears of writes keeps almost all lines from
-//! turn to turn (shared state), while one that forgets at synchronisation fetches the matrix anew. Other words each time
-//! would leave the matrix, turn by turn, in the hands of ever more owners, which is not what the paper describes.
+//! Sharing: every CPU thread and every work-group reads every element, and the matrix fits each private cache. In a
+//! turn one word in 256 is written, the same one each time. A cache that is told of writes therefore keeps almost all
+//! lines from turn to turn (shared state), while a cache that forgets at synchronisation fetches the matrix anew. If
+//! each turn wrote other words, more and more lines would have an owner, which differs from the paper's description.
 //!
 //! | scale | matrix | iterations |
 //! |---|---|---|
@@ -15,21 +15,22 @@
 //! | medium | 96 x 64, 24 KB | 20 |
 //! | paper | 96 x 64, 24 KB | 100 |
 //!
-//! Within a turn those who take it meet at a barrier of their own between reading and writing, and at its end everybody
-//! does. What is written is made of the sum of all elements, so that one old element spoils everything after it.
+//! Within a turn the side that takes it meets at a barrier of its own between reading and writing. At the end of a turn
+//! both sides meet. The written values are made of the sum of all elements, so that one old element spoils everything
+//! after it.
 //!
-//! Arithmetic: a CPU thread adds 4 adjacent elements, a vector, with 1 instruction and spends 1 on address and loop (which
-//! a compiler unrolls), and 6 to add up the vector at the end. A wavefront adds 32 elements with 1 and spends 1 on
-//! address and loop, 10 to add up its lanes, and 8 for the sums of its work-group. A word to write takes 4 on both sides.
+//! Arithmetic: a CPU thread adds 4 adjacent elements, a vector, with 1 instruction and spends 1 on address and loop
+//! (which a compiler unrolls), and 6 to add up the vector at the end. A wavefront adds 32 elements with 1 and spends 1
+//! on address and loop, 10 to add up its lanes, and 8 for the sums of its work-group. A word to write takes 4 on both
+//! sides.
 
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const CPU_THREADS: u32 = 8;
 const WORK_GROUPS: u32 = 16;
@@ -37,38 +38,58 @@ const WAVES_PER_GROUP: u32 = 8;
 
 /// Elements of a CPU's vector of 16 bytes.
 const VECTOR: u32 = 4;
-/// Of so many elements a turn writes one.
-const SEGMENT: u32 = 256;
+/// Elements of a row of the matrix.
+const COLUMNS: u32 = 64;
+/// Rows and elements of a segment. A turn writes one element of each segment.
+const SEGMENT_ROWS: u32 = 4;
+const SEGMENT: u32 = SEGMENT_ROWS * COLUMNS;
 /// Loads that a wavefront has in flight.
 const LOADS: u32 = 4;
 
-/// Reuse of read data.
+/// Reuses data that all participants read.
 pub struct ReuseS;
 
-/// Elements of the matrix, and how often both sides take their turn.
+/// In an iteration the CPU threads make 2 line accesses per element of the matrix and the work-groups 1, where a line
+/// has 64 bytes: 0.25 million in all at quick scale, 0.4 million at medium and 1.8 million at paper scale.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "rows",
+        "rows of the matrix of 64 columns",
+        [64, 96, 96],
+        "chosen: a matrix that fits a private cache (Spandex, section IV-B1, names no size)",
+    )
+    .range(SEGMENT_ROWS as u64, 1 << 16)
+    .multiple_of(SEGMENT_ROWS as u64),
+    SizeSpec::new(
+        "iterations",
+        "turns of the CPU, each followed by a turn of the GPU",
+        [20, 20, 100],
+        "chosen: 1.8 million line accesses (Spandex, section IV-B1, names no number)",
+    )
+    .range(1, 1_000_000),
+];
+
+/// The number of elements of the matrix, and of turns of each side.
 #[derive(Clone, Copy)]
 struct Shape {
     elements: u32,
     iterations: u32,
 }
 
-/// In an iteration the CPU threads make 2 line accesses per element of the matrix and the work-groups 1, where a line
-/// has 64 bytes: 0.25, 0.4 and 1.8 million in all.
-fn shape(scale: Scale) -> Shape {
-    match scale {
-        Scale::Quick => Shape { elements: 64 * 64, iterations: 20 },
-        Scale::Medium => Shape { elements: 96 * 64, iterations: 20 },
-        Scale::Paper => Shape { elements: 96 * 64, iterations: 100 },
+impl Shape {
+    fn of(sizes: &Sizes) -> Shape {
+        Shape { elements: sizes.get("rows") * COLUMNS, iterations: sizes.get("iterations") }
     }
 }
 
-/// The words that participant `number` of `count` writes in a turn. Turns are numbered through both sides, whose words differ.
+/// The words that participant `number` of `count` writes in a turn. CPU and GPU have even and odd turns, and write
+/// different words.
 fn written(shape: Shape, turn: u32, number: u32, count: u32) -> impl Iterator<Item = u32> {
     let segments = (number..shape.elements / SEGMENT).step_by(count as usize);
     segments.map(move |segment| segment * SEGMENT + (turn % 2 * 37 + segment * 101) % SEGMENT)
 }
 
-/// What is written to a word.
+/// The value that a turn writes to a word.
 fn value(sum: u32, word: u32) -> u32 {
     sum.wrapping_mul(5).wrapping_add(word)
 }
@@ -76,11 +97,11 @@ fn value(sum: u32, word: u32) -> u32 {
 /// The barriers of a turn.
 #[derive(Clone, Copy)]
 struct Barriers {
-    /// Of the CPU threads, between reading and writing.
+    /// The CPU threads meet here between reading and writing.
     cpu: CollaborativeBarrier,
-    /// Of the work-groups, between reading and writing.
+    /// The work-groups meet here between reading and writing.
     gpu: CollaborativeBarrier,
-    /// Of all, at the end.
+    /// All participants meet here at the end of a turn.
     all: CollaborativeBarrier,
 }
 
@@ -97,7 +118,7 @@ async fn sum_of_group(w: &Wave, shape: Shape, matrix: Buf<u32>) -> u32 {
     }
     w.alu(10).await;
     let sum = sums.0.into_iter().fold(0, u32::wrapping_add);
-    // All have read the sums of the turn before, since barriers lie between.
+    // All wavefronts have read the sums of the turn before, since barriers lie between.
     w.lds_write(Mask::lane(0), Lanes::splat(w.id().wave), Lanes::splat(sum));
     w.barrier().await;
     let parts: Lanes<u32> = w.lds_read(Mask::first(WAVES_PER_GROUP as usize), w.lane_ids());
@@ -162,7 +183,7 @@ impl Workload for ReuseS {
     }
 
     fn summary(&self) -> &'static str {
-        "CPU threads and work-groups take turns reading a whole matrix and writing little of it, which reuses shared data."
+        "CPU threads and work-groups take turns reading a whole matrix and writing a little; shared data is reused."
     }
 
     fn suite(&self) -> Suite {
@@ -181,8 +202,12 @@ impl Workload for ReuseS {
         true
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let shape = shape(sizes.scale());
+        let shape = Shape::of(sizes);
         let mut generator = SplitMix64::new(seed);
         let initial: Vec<u32> = (0..shape.elements).map(|_| generator.next_u64() as u32).collect();
         let matrix = memory.alloc_from(&initial);
@@ -202,12 +227,14 @@ impl Workload for ReuseS {
 
 #[cfg(test)]
 mod tests {
+    use chorus_system::Scale;
+
     use super::*;
 
     #[test]
     fn together_the_participants_of_a_turn_write_one_word_of_every_segment() {
         for scale in Scale::ALL {
-            let shape = shape(scale);
+            let shape = Shape::of(&ReuseS.sizes_at(scale));
             for (turn, count) in [(0, CPU_THREADS), (1, WORK_GROUPS), (2, CPU_THREADS)] {
                 let mut words: Vec<u32> = (0..count).flat_map(|number| written(shape, turn, number, count)).collect();
                 words.sort_unstable();
@@ -220,7 +247,7 @@ mod tests {
     #[test]
     fn wavefronts_divide_the_matrix_evenly_and_it_fits_a_private_cache() {
         for scale in Scale::ALL {
-            let elements = shape(scale).elements;
+            let elements = Shape::of(&ReuseS.sizes_at(scale)).elements;
             assert_eq!(elements % (LANES as u32 * LOADS), 0, "{scale}");
             assert!(elements * 4 <= 24 * 1024, "{scale}");
         }

@@ -2,46 +2,52 @@
 //!
 //! Source: REC paper (Ko et al.), section 5.1, Table 3 (ATAX, 128 MB); ATAX of PolyBench/GPU (Grauer-Gray et al.,
 //! InPar 2012) and of MGPUSim: tmp = A x with a work-item per row, then y = transposed A times tmp with a work-item
-//! per column. The kernels are those of `matrix_vector.rs`, which says what of the original they keep and leave out.
+//! per column. Both kernels come from `matrix_vector.rs`, which says how they differ from the original.
 //!
-//! Sharing, where buffers are cut into blocks: the first kernel reads rows of A where they lie, and all of x. The
-//! second one reads A again, by columns, three quarters of it from other GPUs: every line once, by one wavefront, two
-//! lines at a time in each row. Between them it reads all of tmp, which every wavefront goes through at its own pace.
+//! Sharing, where buffers are cut into blocks: the first kernel reads rows of A from the GPU's own memory, and all of
+//! x. The second kernel reads A again, by columns, three quarters of it from other GPUs. One wavefront reads every
+//! line once, two lines at a time in each row. In between it reads all of tmp. Every wavefront walks through tmp at
+//! its own pace.
 //!
-//! Work-groups have 256 work-items, as in the original, and 32 at quick scale, where a GPU would have but one
-//! otherwise.
+//! Work-groups have 256 work-items, as in the original. At quick and medium scale they have 32, since a GPU would
+//! otherwise have only one work-group at quick scale.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::polybench::matrix_vector::MatrixVector;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// A matrix and its transpose.
+/// Multiplies a matrix, and then its transpose, by a vector.
 pub struct Atax;
 
-struct Size {
-    rows: u32,
-    columns: u32,
-    waves_per_group: u32,
-}
-
-impl Size {
-    /// A takes 4.3 MB and the paper's 128 MB. An element takes a quarter of a line access in the first kernel and a
-    /// sixteenth in the second: 0.34 and 11 million in all. At quick scale rows are fewer and longer, so that ranges that
-    /// are being walked along at a time take about as much of a directory as at paper scale. An odd number of lines per
-    /// row spreads the rows over the sets of a cache. Medium has four times the rows of quick.
-    fn of(scale: Scale) -> Size {
-        match scale {
-            Scale::Quick => Size { rows: 512, columns: 2096, waves_per_group: 1 },
-            Scale::Medium => Size { rows: 2048, columns: 2096, waves_per_group: 1 },
-            Scale::Paper => Size { rows: 5792, columns: 5776, waves_per_group: 8 },
-        }
-    }
-}
+/// A takes 4.3 MB at quick scale and the paper's 128 MB at paper scale. An element takes a quarter of a line access in
+/// the first kernel and a sixteenth in the second: 0.34 million line accesses at quick scale, 11 million at paper
+/// scale. Quick scale has fewer and longer rows, so that the ranges that wavefronts walk along at one time take about
+/// the same share of a directory as at paper scale. An odd number of lines per row spreads the rows over the sets of a
+/// cache. Medium has four times the rows of quick.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("rows", "rows of the matrix", [512, 2048, 5792], "chosen: 128 MB of matrix, REC Table 3 (ATAX)")
+        .range(16, 1 << 14)
+        .multiple_of(16),
+    SizeSpec::new(
+        "columns",
+        "columns of the matrix",
+        [2096, 2096, 5776],
+        "chosen: 128 MB of matrix, REC Table 3 (ATAX), with an odd number of lines per row",
+    )
+    .range(16, 1 << 14)
+    .multiple_of(16),
+    SizeSpec::new(
+        "waves_per_group",
+        "wavefronts of a work-group",
+        [1, 1, 8],
+        "PolyBench/GPU ATAX: 256 work-items per work-group",
+    )
+    .range(1, 32),
+];
 
 impl Workload for Atax {
     fn name(&self) -> &'static str {
@@ -68,8 +74,12 @@ impl Workload for Atax {
         "Ko et al., REC, section 5.1, Table 3 (ATAX); PolyBench/GPU ATAX (Grauer-Gray et al., InPar 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let Size { rows, columns, waves_per_group } = Size::of(sizes.scale());
+        let [rows, columns, waves_per_group] = ["rows", "columns", "waves_per_group"].map(|key| sizes.get(key));
         let mut generator = SplitMix64::new(seed);
         let mut draw = |len: u32| (0..len).map(|_| generator.between_f32(-1.0, 1.0)).collect::<Vec<f32>>();
         let (elements, values) = (draw(rows * columns), draw(columns));

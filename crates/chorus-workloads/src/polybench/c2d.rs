@@ -5,10 +5,10 @@
 //! first; a work-item reads the nine elements around its own straight from memory and writes one. The border of the
 //! result stays as it is.
 //!
-//! Sharing, where buffers are cut into blocks: the matrix is read by rows of work-groups in the order in which it lies,
-//! so where both are cut into contiguous parts, a GPU reads its own part and the rows next to it. What comes again is
-//! what windows of adjacent elements have in common: an element is read nine times within its work-group, but for the
-//! rows at the edges of work-groups, which are read by the next row of work-groups again, after a whole row of them.
+//! Sharing, where buffers are cut into blocks: rows of work-groups read the matrix in the order in which it lies in
+//! memory. Where matrix and work-groups are both cut into contiguous parts, a GPU reads its own part and the rows next
+//! to it. Reuse comes from the overlap of adjacent windows: an element is read nine times within its work-group. Rows
+//! at the edge of a work-group are read once more by the next row of work-groups, after a whole row of work-groups.
 //!
 //! Left out: nothing of the kernel; the matrix is smaller than the paper's.
 //!
@@ -16,12 +16,11 @@
 //! address and a fused multiply-add.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Rows of a work-group: one for each wavefront, which takes 32 columns.
 const GROUP_ROWS: u32 = 8;
@@ -30,19 +29,19 @@ const GROUP_COLUMNS: u32 = LANES as u32;
 /// PolyBench's coefficients, row by row.
 const WINDOW: [f32; 9] = [0.2, 0.5, -0.8, -0.3, 0.6, -0.9, 0.4, 0.7, 0.1];
 
-/// 2-D convolution.
+/// Convolves a matrix with a window of 3 x 3.
 pub struct C2d;
 
-/// Rows and columns of the matrix. A wavefront takes 26 line accesses of 64 bytes, 24 of them for its nine reads. So
-/// 0.40 million cover 4.0 MB, an eighth of a sixteenth of Table 3's 512 MB, 1.6 million at medium scale four times as
-/// much, and 29 million cover 290 MB, a little more than half of them.
-fn side(scale: Scale) -> u32 {
-    match scale {
-        Scale::Quick => 704,
-        Scale::Medium => 1408,
-        Scale::Paper => 6016,
-    }
-}
+/// A wavefront takes 26 line accesses of 64 bytes, 24 of them for its nine reads. Quick: 0.40 million line accesses
+/// cover 4.0 MB, an eighth of a sixteenth of Table 3's 512 MB. Medium: 1.6 million cover four times as much. Paper: 29
+/// million cover 290 MB, a little more than half of the 512 MB.
+static SIZES: [SizeSpec; 1] = [SizeSpec::new(
+    "side",
+    "rows and columns of the matrix",
+    [704, 1408, 6016],
+    "chosen: 290 MB in 29 million line accesses; REC Table 3 (C2D) has 512 MB",
+)
+.range(3, 1 << 14)];
 
 /// The sum of the window's elements, times their coefficients, in the order of the source.
 fn weigh(window: [f32; 9]) -> f32 {
@@ -73,7 +72,7 @@ async fn convolve(w: Wave, side: u32, from: Buf<f32>, to: Buf<f32>) {
     w.store_where(inside, to, element, Lanes::from_fn(|lane| weigh(window.map(|values| values[lane]))));
 }
 
-/// The convolution on the host; what has no window stays zero.
+/// The convolution on the host. Elements of the border have no window and stay zero.
 fn reference(side: usize, from: &[f32]) -> Vec<f32> {
     let mut to = vec![0.0; from.len()];
     for row in 1..side - 1 {
@@ -112,8 +111,12 @@ impl Workload for C2d {
          PolyBench-GPU 2DCONV (Grauer-Gray et al., InPar 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let side = side(sizes.scale());
+        let side = sizes.get("side");
         let mut generator = SplitMix64::new(seed);
         let matrix: Vec<f32> = (0..side * side).map(|_| generator.unit_f32()).collect();
         let (from, to) = (memory.alloc_from(&matrix), memory.alloc(matrix.len()));

@@ -1,12 +1,12 @@
 //! A work-item per element of a matrix, in work-groups of 32 x 8.
 //!
-//! So PolyBench/GPU launches what computes every element of a matrix by itself (Grauer-Gray et al., Auto-tuning a
-//! High-Level Language Targeted to GPU Codes, InPar 2012). Work-groups are counted along rows first, so that a
-//! contiguous range of them covers contiguous rows.
+//! PolyBench/GPU launches kernels in this way where every element of a matrix is computed by itself (Grauer-Gray et
+//! al., Auto-tuning a High-Level Language Targeted to GPU Codes, InPar 2012). Work-groups are counted along rows first,
+//! so that a contiguous range of work-groups covers contiguous rows.
 //!
-//! A wavefront of 64 work-items, as on the machines of MGPUSim, covers 2 rows of 32 columns. The two wavefronts of 32
-//! that it is here get half of the columns each, 2 rows of 16, so that together they touch the same lines as often as
-//! it does: one line of 64 bytes per row.
+//! A wavefront of 64 work-items, as on the machines of MGPUSim, covers 2 rows of 32 columns. Here it becomes two
+//! wavefronts of 32 work-items, each with half of the columns: 2 rows of 16. Together they touch the same lines as
+//! often as the wavefront of 64 does: one line of 64 bytes per row.
 
 use std::future::Future;
 
@@ -14,12 +14,12 @@ use chorus_sim::frontend::{Kernel, LANES, Lanes, Mask, Wave};
 
 const GROUP_COLUMNS: u32 = 32;
 const GROUP_ROWS: u32 = 8;
-/// Columns of a wavefront, which make up one line of 64 bytes.
+/// Columns of a wavefront. They make up one line of 64 bytes.
 pub const WAVE_COLUMNS: u32 = 16;
 const WAVE_ROWS: u32 = LANES as u32 / WAVE_COLUMNS;
 const WAVES_PER_GROUP: u32 = GROUP_COLUMNS * GROUP_ROWS / LANES as u32;
 
-/// The elements of a matrix of so many rows and columns.
+/// The shape of a matrix whose elements are computed one per work-item.
 #[derive(Clone, Copy, Debug)]
 pub struct ElementGrid {
     /// Rows of the matrix.
@@ -28,7 +28,7 @@ pub struct ElementGrid {
     pub columns: u32,
 }
 
-/// The elements of a wavefront. Lanes outside the matrix have the place of an element inside, so that they may load.
+/// The elements of a wavefront. A lane outside the matrix gets the place of an element inside, so that it may load.
 pub struct Elements {
     /// The row of each lane.
     pub rows: Lanes<u32>,
@@ -51,7 +51,7 @@ impl ElementGrid {
         Kernel::new(name, work_groups, WAVES_PER_GROUP, body)
     }
 
-    /// The elements of a wavefront of that launch; 8 instructions.
+    /// The elements of a wavefront of the launch of [`ElementGrid::kernel`]; takes 8 instructions.
     pub async fn elements(self, w: &Wave) -> Elements {
         w.alu(8).await;
         let groups_per_row = self.columns.div_ceil(GROUP_COLUMNS);

@@ -1,58 +1,61 @@
 //! `gemv`: matrix addition, and multiplication by vectors.
 //!
 //! Source: REC paper (Ko et al.), section 5.1, Table 3 (GEMV, 256 MB), "vector multiplication and matrix addition",
-//! which is what PolyBench calls its GEMVER; GEMVER of PolyBench/GPU (Grauer-Gray et al., InPar 2012). Three kernels:
-//! A += u1 v1 + u2 v2 with a work-item per element in work-groups of 32 x 8 (see `element_grid.rs`), x += beta times
-//! transposed A times y + z with a work-item per column, and w += alpha A x with a work-item per row (see
-//! `matrix_vector.rs`, which says what of the original these two keep and leave out).
+//! PolyBench's words for its GEMVER; GEMVER of PolyBench/GPU (Grauer-Gray et al., InPar 2012). There are three kernels.
+//! The first computes A += u1 v1 + u2 v2 with a work-item per element in work-groups of 32 x 8 (see `element_grid.rs`).
+//! The second computes x += beta times transposed A times y + z with a work-item per column, the third w += alpha A x
+//! with a work-item per row. `matrix_vector.rs` has these two, and says how they differ from the original.
 //!
-//! Sharing, where buffers are cut into blocks: the first kernel reads and writes A where it lies, and parts of all
-//! vectors. The second one reads it by columns, three quarters of it from other GPUs that have just written it: every
-//! line once, by one wavefront, with all of y in between. The third one reads rows where they lie, and all of x, parts
-//! of which other GPUs have just written.
+//! Sharing, where buffers are cut into blocks: the first kernel reads and writes A in the GPU's own memory, and reads
+//! parts of all vectors. The second kernel reads A by columns, three quarters of it from other GPUs that have just
+//! written it. One wavefront reads every line once, and all of y in between. The third kernel reads rows of A from the
+//! GPU's own memory, and all of x, parts of which other GPUs have just written.
 //!
-//! Work-groups of the last two kernels have 256 work-items, as in the original, and 32 at quick scale, where a GPU
-//! would have but one otherwise.
+//! Work-groups of the last two kernels have 256 work-items, as in the original. At quick and medium scale they have 32,
+//! since a GPU would otherwise have only one work-group at quick scale.
 //!
 //! Arithmetic of the first kernel: 8 instructions for the coordinates, 5 for addresses, 3 multiply-adds.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::polybench::element_grid::ElementGrid;
 use crate::polybench::matrix_vector::MatrixVector;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const ALPHA: f32 = 1.5;
 const BETA: f32 = 1.25;
 
-/// GEMVER of PolyBench.
+/// GEMVER of PolyBench: matrix addition and two products with vectors.
 pub struct Gemv;
 
-struct Size {
-    rows: u32,
-    waves_per_group: u32,
-}
+/// A takes 1.4 MB at quick and 205 MB at paper scale; the paper's 256 MB would take 38 million line accesses. An
+/// element takes a quarter of a line access in the first kernel, a sixteenth in the second and a quarter in the third:
+/// 0.20 million in all at quick scale, 29 million at paper scale. Rows at quick scale are few enough that a directory
+/// has an entry for the range of each row that a work-item walks along, as at paper scale. An odd number of lines per
+/// row spreads the rows over the sets of a cache. Medium has four times the elements and line accesses of quick, but
+/// twice the rows and columns.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "rows and columns of the matrix",
+        [592, 1200, 7152],
+        "chosen: 205 MB in 29 million line accesses; REC Table 3 (GEMV) has 256 MB",
+    )
+    .range(16, 1 << 14)
+    .multiple_of(16),
+    SizeSpec::new(
+        "waves_per_group",
+        "wavefronts of a work-group of the second and third kernel",
+        [1, 1, 8],
+        "PolyBench/GPU GEMVER: 256 work-items per work-group",
+    )
+    .range(1, 32),
+];
 
-impl Size {
-    /// A takes 1.4 and 205 MB; the paper's 256 MB would take 38 million line accesses. An element takes a quarter of a
-    /// line access in the first kernel, a sixteenth in the second and a quarter in the third: 0.20 and 29 million in
-    /// all. Rows at quick scale are few enough that a directory has an entry for the range that each is being walked
-    /// along, as at paper scale. An odd number of lines per row spreads them over the sets of a cache. Medium has four
-    /// times the elements and line accesses of quick, but twice the rows and columns.
-    fn of(scale: Scale) -> Size {
-        match scale {
-            Scale::Quick => Size { rows: 592, waves_per_group: 1 },
-            Scale::Medium => Size { rows: 1200, waves_per_group: 1 },
-            Scale::Paper => Size { rows: 7152, waves_per_group: 8 },
-        }
-    }
-}
-
-/// What is added to A: `u[0] v[0] + u[1] v[1]`.
+/// The sum that is added to A: `u[0] v[0] + u[1] v[1]`.
 #[derive(Clone, Copy)]
 struct Update {
     matrix: Buf<f32>,
@@ -111,8 +114,12 @@ impl Workload for Gemv {
         "Ko et al., REC, section 5.1, Table 3 (GEMV); PolyBench/GPU GEMVER (Grauer-Gray et al., InPar 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let Size { rows, waves_per_group } = Size::of(sizes.scale());
+        let (rows, waves_per_group) = (sizes.get("side"), sizes.get("waves_per_group"));
         let mut generator = SplitMix64::new(seed);
         let mut draw = |len: u32| (0..len).map(|_| generator.between_f32(-1.0, 1.0)).collect::<Vec<f32>>();
         let mut elements = draw(rows * rows);

@@ -4,10 +4,10 @@
 //! al., InPar 2012). The first kernel gives every point the mean of itself and its four neighbours in a second grid,
 //! the next copies that grid back. Work-groups of 32 columns and 8 rows, a work-item per point, no local data.
 //!
-//! Sharing, where buffers are cut into blocks: both kernels cut both grids in the same way, so a GPU copies what it has
-//! computed, and what it gets from others in each time step is the row above and below its part, just written there by
-//! the copy. Both grids are read and written in every step; their own part is far larger than a cache, so nothing but
-//! the rows around a wavefront is found again.
+//! Sharing, where buffers are cut into blocks: both kernels cut both grids in the same way, so a GPU copies the points
+//! that it has computed. In each time step it gets two rows from others, the row above and the row below its part,
+//! which the copy has just written there. Both grids are read and written in every step. A GPU's part is far larger
+//! than a cache, so a wavefront finds only the rows around it again.
 //!
 //! Left out: most of the time steps (PolyBench makes 20).
 //!
@@ -15,44 +15,44 @@
 //! multiplication for the mean; 2 addresses for the copy.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 const WAVES_PER_GROUP: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 16;
 
-/// Jacobi relaxation.
+/// Relaxes a square grid by Jacobi's method.
 pub struct J2d;
 
-/// The grid and how long it is relaxed.
-struct Size {
-    points: u32,
-    steps: u32,
-}
-
-impl Size {
-    /// A wavefront takes 18 line accesses of 64 bytes in a time step, 14 for the mean and 4 for the copy. Quick: 2.7
-    /// MB, a third of a sixteenth of Table 3's 128 MB, so that two time steps fit 0.37 million. Medium: four times as
-    /// much of both. Paper: 134 MB and 28 million.
-    fn of(scale: Scale) -> Size {
-        match scale {
-            Scale::Quick => Size { points: 576, steps: 2 },
-            Scale::Medium => Size { points: 1152, steps: 2 },
-            Scale::Paper => Size { points: 4096, steps: 3 },
-        }
-    }
-}
+/// A wavefront takes 18 line accesses of 64 bytes in a time step, 14 for the mean and 4 for the copy. Quick: 2.7 MB, a
+/// third of a sixteenth of Table 3's 128 MB, so that two time steps fit 0.37 million line accesses. Medium: four times
+/// as much memory and line accesses. Paper: 134 MB and 28 million.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "rows and columns of the grid",
+        [576, 1152, 4096],
+        "chosen: two grids of 134 MB in all, for the 128 MB of REC Table 3 (J2D)",
+    )
+    .range(3, 1 << 14),
+    SizeSpec::new(
+        "steps",
+        "time steps, of two kernels each",
+        [2, 2, 3],
+        "chosen: 28 million line accesses; PolyBench-GPU jacobi2D has 20",
+    )
+    .range(1, 1000),
+];
 
 /// The mean of a point and its neighbours west, east, south and north, in the order of the source.
 fn mean([centre, west, east, south, north]: [f32; 5]) -> f32 {
     0.2 * (centre + west + east + south + north)
 }
 
-/// The points of a wavefront, and which of them have all neighbours.
+/// The points of a wavefront, and a mask of the points that have all neighbours.
 async fn points_of(w: &Wave, points: u32) -> (Lanes<u32>, Mask) {
     let groups_across = points.div_ceil(LANES as u32);
     let (x, y) = (w.work_group() % groups_across, w.work_group() / groups_across);
@@ -124,8 +124,12 @@ impl Workload for J2d {
          PolyBench-GPU jacobi2D (Grauer-Gray et al., InPar 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let Size { points, steps } = Size::of(sizes.scale());
+        let (points, steps) = (sizes.get("side"), sizes.get("steps"));
         let mut generator = SplitMix64::new(seed);
         let mut grid = || (0..points * points).map(|_| generator.between_f32(0.0, 10.0)).collect::<Vec<f32>>();
         let (mut a_values, mut b_values) = (grid(), grid());

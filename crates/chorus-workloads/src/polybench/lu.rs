@@ -1,16 +1,17 @@
 //! `lu`: the first steps of the LU decomposition of a matrix.
 //!
 //! Source: REC paper (Ko et al.), section 5.1, Table 3 (LU, 128 MB); LU of PolyBench/ACC, the GPU version of PolyBench
-//! (Grauer-Gray et al., InPar 2012). Step k has two kernels: one divides what is right of the diagonal in row k by the
-//! diagonal's element, with a work-item per element; the other subtracts from every element right of and below the
-//! diagonal what its row has in column k times what its column has in row k, with a work-item per element in
-//! work-groups of 32 x 8. No pivots are looked for. (`cusolver.rs` is the blocked decomposition of libraries.)
+//! (Grauer-Gray et al., InPar 2012). Step k has two kernels, with a work-item per element. The first divides the
+//! elements of row k right of the diagonal by the diagonal's element. The second updates every element right of and
+//! below the diagonal's: it subtracts the product of the element of its row in column k and the element of its column
+//! in row k. Its work-groups have 32 x 8 work-items. There is no search for pivots. (`cusolver.rs` is the blocked
+//! decomposition of libraries.)
 //!
-//! Sharing, where buffers are cut into blocks: a launch covers what is left of the matrix, so with every step
-//! work-groups begin a row further down, a column further to the right, and are fewer, while the matrix stays where it
-//! lies: a GPU computes more and more rows that lie in the memory of the next one, and a line is written by two
-//! wavefronts, maybe of two GPUs. Row k is divided by all GPUs together, wherever it lies, and then read by every
-//! work-group of all of them.
+//! Sharing, where buffers are cut into blocks: a launch covers the part of the matrix that is left. With every step the
+//! work-groups are fewer, and begin a row further down and a column further to the right, while the matrix stays where
+//! it lies. A GPU therefore computes more and more rows that lie in the memory of the next GPU, and two wavefronts,
+//! maybe of two GPUs, write one line. All GPUs together divide row k, wherever it lies, and then every work-group of
+//! all GPUs reads it.
 //!
 //! Left out: all steps but the first few.
 //!
@@ -19,48 +20,56 @@
 
 use chorus_sim::frontend::wave::Load;
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// Columns of a work-group of the second kernel: those of a wavefront.
+/// Columns of a work-group of the second kernel, one per lane of a wavefront.
 const GROUP_COLUMNS: u32 = LANES as u32;
 /// Rows of a work-group of the second kernel, one per wavefront.
 const GROUP_ROWS: u32 = 8;
 
-/// LU decomposition.
+/// Makes the first steps of an LU decomposition.
 pub struct Lu;
 
-struct Size {
-    rows: u32,
-    steps: u32,
-    /// Of the first kernel: 256 work-items as in the original, and 64 where rows are short.
-    waves_per_group: u32,
-}
+/// The matrix takes 1.2 MB at quick scale and the paper's 128 MB at paper scale. Work-groups begin anywhere in a line,
+/// so a wavefront takes about 10 line accesses in each step: 0.36 million in all at quick scale, 31 million at paper
+/// scale. Medium has four times the matrix and line accesses of quick. The first kernel covers a row, and has twice the
+/// work-items of quick. Its work-groups have 64 work-items where rows are short.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new(
+        "side",
+        "rows and columns of the matrix",
+        [544, 1088, 5792],
+        "chosen: 128 MB of matrix, REC Table 3 (LU)",
+    )
+    .range(2, 1 << 14),
+    SizeSpec::new(
+        "steps",
+        "steps of the decomposition, of two kernels each",
+        [4, 4, 3],
+        "chosen: 31 million line accesses",
+    )
+    .range(1, (1 << 14) - 1),
+    SizeSpec::new(
+        "waves_per_group",
+        "wavefronts of a work-group of the first kernel",
+        [2, 2, 8],
+        "PolyBench/ACC LU: 256 work-items per work-group",
+    )
+    .range(1, 32),
+];
 
-impl Size {
-    /// The matrix takes 1.2 MB and the paper's 128 MB. Since work-groups begin anywhere in a line, an element and step
-    /// takes about 10 line accesses per wavefront: 0.36 and 31 million in all. Medium has four times the matrix and
-    /// line accesses of quick; the first kernel, which covers a row, has twice the work-items.
-    fn of(scale: Scale) -> Size {
-        match scale {
-            Scale::Quick => Size { rows: 544, steps: 4, waves_per_group: 2 },
-            Scale::Medium => Size { rows: 1088, steps: 4, waves_per_group: 2 },
-            Scale::Paper => Size { rows: 5792, steps: 3, waves_per_group: 8 },
-        }
-    }
-}
-
+/// A square matrix that lies row by row.
 #[derive(Clone, Copy)]
 struct Matrix {
     rows: u32,
     elements: Buf<f32>,
 }
 
-/// Divides row `step` behind the diagonal.
+/// Divides the elements of row `step` right of the diagonal.
 async fn divide_row(w: Wave, Matrix { rows, elements }: Matrix, step: u32) {
     let columns = w.global_ids() + (step + 1);
     let inside = columns.below(rows);
@@ -76,7 +85,7 @@ async fn divide_row(w: Wave, Matrix { rows, elements }: Matrix, step: u32) {
     w.store_where(inside, elements, places, old / pivot[0]);
 }
 
-/// Subtracts the product of column `step` and row `step` from what is behind both.
+/// Subtracts the product of column `step` and row `step` from all elements below and right of both.
 async fn update(w: Wave, Matrix { rows, elements }: Matrix, step: u32) {
     let groups_per_row = (rows - step - 1).div_ceil(GROUP_COLUMNS);
     let row = step + 1 + w.work_group() / groups_per_row * GROUP_ROWS + w.id().wave;
@@ -151,8 +160,19 @@ impl Workload for Lu {
         "Ko et al., REC, section 5.1, Table 3 (LU); PolyBench/ACC LU (Grauer-Gray et al., InPar 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let (side, steps) = (sizes.get("side"), sizes.get("steps"));
+        (steps >= side).then(|| {
+            format!("the decomposition of a matrix of side {side} has {} steps; steps = {steps} is more", side - 1)
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let Size { rows, steps, waves_per_group } = Size::of(sizes.scale());
+        let [rows, steps, waves_per_group] = ["side", "steps", "waves_per_group"].map(|key| sizes.get(key));
         let mut generator = SplitMix64::new(seed);
         let mut expected: Vec<f32> = (0..rows * rows).map(|_| generator.between_f32(-1.0, 1.0)).collect();
         // A heavy diagonal makes pivots unnecessary.

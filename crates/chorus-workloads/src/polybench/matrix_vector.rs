@@ -1,24 +1,24 @@
 //! Products of a matrix and a vector, with a work-item per row or per column of the matrix.
 //!
 //! The kernels of ATAX and GEMVER of PolyBench/GPU (Grauer-Gray et al., Auto-tuning a High-Level Language Targeted to
-//! GPU Codes, InPar 2012). A work-item per row walks along its row, so that the lanes of a wavefront read as many
-//! lines at a time, one in each row, and come back to each of them until they have passed it. A work-item per column
-//! walks down its column, and a wavefront reads adjacent elements of one row at a time.
+//! GPU Codes, InPar 2012). Where there is a work-item per row, it walks along its row. The lanes of a wavefront then
+//! read one line in each of their rows at a time, and come back to each line until they have passed it. Where there is
+//! a work-item per column, it walks down its column, and a wavefront reads adjacent elements of one row at a time.
 //!
-//! Sharing, where buffers are cut into blocks: rows are read by the GPU in whose memory they lie, but a column goes
-//! through the memory of all GPUs: walking down, every GPU reads its columns of every row, most of which are elsewhere,
-//! and all of them read the same vector.
+//! Sharing, where buffers are cut into blocks: a GPU reads rows from its own memory, but a column goes through the
+//! memory of all GPUs. Walking down, every GPU reads its columns of every row, and most rows lie elsewhere. All GPUs
+//! read the same vector.
 //!
 //! Left out: sums are written when they are complete. The original names the element in every step, and a compiler
 //! that cannot tell the pointers apart stores it every time, to memory of the same GPU. A work-item reads four
-//! elements of its row at a time, the widest load there is, instead of one: the lines and their order are the same,
-//! and the loads that find a line in the L1 are fewer. The elements of a line of the vector, which all work-items read
-//! at the same address one by one, are read at once.
+//! elements of its row at a time, the widest load there is, instead of one. The lines and their order are the same, and
+//! fewer loads find a line in the L1. In the original all work-items read the elements of a line of the vector one by
+//! one, at the same address. Here the elements of a line are read at once.
 //!
-//! A sum begins with what the target holds and takes its terms in ascending order, each rounded before it is added.
+//! A sum begins with the value in the target and takes its terms in ascending order, each rounded before it is added.
 //!
-//! A step waits for its operands before the next one begins, as the loop is written; by rows that is four steps, since
-//! they come in one load.
+//! A step waits for its operands before the next one begins, as the loop is written. By rows, four steps wait together,
+//! since their operands come in one load.
 //!
 //! Arithmetic: 4 instructions for the number of the row or column, its test and addresses; for a step a multiply-add, 2
 //! addresses, 2 for the loop, and 1 more with a factor; 2 at the end.
@@ -27,14 +27,15 @@ use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
 /// Elements of a line of 64 bytes.
 const LINE: usize = 16;
-/// Elements of a row that a work-item loads at a time, and rows whose elements of that kind are as many as lanes.
+/// Elements of a row that a work-item loads at a time.
 const WIDE: usize = 4;
 const WIDE_U32: u32 = WIDE as u32;
+/// Rows that one load covers, with `WIDE` elements of each.
 const ROWS_PER_LOAD: u32 = (LANES / WIDE) as u32;
-/// What the loops take.
+/// Registers that the loops need.
 const REGISTERS_PER_ITEM: u32 = 24;
 
-/// `target += factor matrix vector + addend`, or the same with the matrix transposed.
+/// A product `target += factor matrix vector + addend`, with the matrix as it lies or transposed.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixVector {
     /// Rows of the matrix.
@@ -43,13 +44,13 @@ pub struct MatrixVector {
     pub columns: u32,
     /// The matrix, row by row.
     pub matrix: Buf<f32>,
-    /// What it is multiplied by: an element per column, or per row of a transposed one.
+    /// The vector: an element per column of the matrix, or per row where the matrix is transposed.
     pub vector: Buf<f32>,
-    /// What elements of the matrix are multiplied by.
+    /// The factor of every element of the matrix.
     pub factor: f32,
-    /// What is added in the end.
+    /// A vector that is added to the complete sums.
     pub addend: Option<Buf<f32>>,
-    /// The result: an element per row, or per column of a transposed one.
+    /// The result: an element per row of the matrix, or per column where the matrix is transposed.
     pub target: Buf<f32>,
 }
 
@@ -68,7 +69,7 @@ impl MatrixVector {
         Kernel::new(name, work_groups, waves_per_group, move |w| by_columns(w, self)).registers(REGISTERS_PER_ITEM)
     }
 
-    /// [`MatrixVector::by_rows`] on the host: what is in the target, given what is in the rest.
+    /// The target after [`MatrixVector::by_rows`], computed on the host from the values of the other buffers.
     pub fn reference_by_rows(&self, matrix: &[f32], vector: &[f32], addend: &[f32], old: &[f32]) -> Vec<f32> {
         let rows = matrix.chunks_exact(self.columns as usize);
         let sum = |(row, &old): (&[f32], &f32)| {
@@ -77,7 +78,7 @@ impl MatrixVector {
         self.finish(rows.zip(old).map(sum).collect(), addend)
     }
 
-    /// [`MatrixVector::by_columns`] on the host.
+    /// The target after [`MatrixVector::by_columns`], computed on the host.
     pub fn reference_by_columns(&self, matrix: &[f32], vector: &[f32], addend: &[f32], old: &[f32]) -> Vec<f32> {
         let mut sums = old.to_vec();
         for (row, value) in matrix.chunks_exact(self.columns as usize).zip(vector) {

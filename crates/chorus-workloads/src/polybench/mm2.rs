@@ -1,36 +1,41 @@
-//! `mm2`: two matrix products, one of the other.
+//! `mm2`: two matrix products, of which the second uses the result of the first.
 //!
 //! Source: REC paper (Ko et al.), section 5.1, Table 3 (MM2, 128 MB); 2MM of PolyBench/GPU (Grauer-Gray et al., InPar
-//! 2012): tmp = alpha A B, then D = tmp C + beta D, a kernel each, with a work-item per element. The kernels are that
-//! of `naive_product.rs`, which says what of the original it keeps and leaves out.
+//! 2012): tmp = alpha A B, then D = tmp C + beta D, a kernel each, with a work-item per element. Both kernels come from
+//! `naive_product.rs`, which says how they differ from the original.
 //!
 //! Sharing, where buffers are cut into blocks: every GPU reads all of B in the first and all of C in the second kernel,
-//! mostly from other GPUs. It writes rows of tmp in the first kernel and reads the same ones in the second; where parts
-//! of tmp in memory and of the work-groups do not end at the same row, neighbours meet.
+//! mostly from other GPUs. It writes rows of tmp in the first kernel and reads the same rows in the second. The parts
+//! of tmp that lie with a GPU and the rows that it computes may end at different rows. Neighbours then share rows
+//! there.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::polybench::naive_product::{Matrix, NaiveProduct};
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// Two matrix products.
+/// Computes two matrix products, a kernel each.
 pub struct Mm2;
 
-/// Rows of the result, columns of A, of B and of C. B and C take 0.8 MB each of 2.0 MB in all, and 6 of 15 MB. A
-/// wavefront and step takes 1.1 line accesses: 0.87 and 28 million in all. Square matrices of the paper's 128 MB, of
-/// 2590 rows, would take 1.2 billion, so rows are fewest, and every GPU of four goes through B and C only 2 and 8
-/// times. Medium has twice of everything but rows: four times B, C and line accesses, and twice the work-items.
-fn size(scale: Scale) -> [u32; 4] {
-    match scale {
-        Scale::Quick => [64, 384, 512, 384],
-        Scale::Medium => [64, 768, 1024, 768],
-        Scale::Paper => [256, 1024, 1536, 1024],
-    }
-}
+const SOURCE: &str =
+    "chosen: 28 million line accesses; the square matrices of REC Table 3 (MM2, 128 MB) take 1.2 billion";
+
+/// B and C take 0.8 MB each of 2.0 MB in all at quick scale, and 6 MB each of 15 MB at paper scale. A wavefront takes
+/// 1.1 line accesses in each step: 0.87 million in all at quick scale, 28 million at paper scale. Square matrices of
+/// the paper's 128 MB, of 2590 rows, would take 1.2 billion. Rows are therefore fewest, and each of four GPUs goes
+/// through B and C only 2 times at quick and 8 times at paper scale. Medium has twice the size of quick in all
+/// dimensions except the rows: four times B, C and line accesses, and twice the work-items.
+static SIZES: [SizeSpec; 4] = [
+    SizeSpec::new("ni", "rows of A, of tmp and of D", [64, 64, 256], SOURCE).range(1, 1 << 13),
+    SizeSpec::new("nj", "columns of B and of tmp, rows of C", [512, 1024, 1536], SOURCE)
+        .range(16, 1 << 13)
+        .multiple_of(16),
+    SizeSpec::new("nk", "columns of A, rows of B", [384, 768, 1024], SOURCE).range(16, 1 << 13).multiple_of(16),
+    SizeSpec::new("nl", "columns of C and of D", [384, 768, 1024], SOURCE).range(1, 1 << 13),
+];
 
 impl Workload for Mm2 {
     fn name(&self) -> &'static str {
@@ -57,8 +62,12 @@ impl Workload for Mm2 {
         "Ko et al., REC, section 5.1, Table 3 (MM2); PolyBench/GPU 2MM (Grauer-Gray et al., InPar 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let [ni, nk, nj, nl] = size(sizes.scale());
+        let [ni, nj, nk, nl] = ["ni", "nj", "nk", "nl"].map(|key| sizes.get(key));
         let mut generator = SplitMix64::new(seed);
         let mut drawn = |rows, columns| Matrix::drawn(memory, rows, columns, || generator.between_f32(-1.0, 1.0));
         let [a, b, c, d] = [drawn(ni, nk), drawn(nk, nj), drawn(nj, nl), drawn(ni, nl)];

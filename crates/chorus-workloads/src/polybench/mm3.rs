@@ -1,36 +1,41 @@
-//! `mm3`: three matrix products, the last of the other two.
+//! `mm3`: three matrix products, of which the last multiplies the results of the other two.
 //!
 //! Source: REC paper (Ko et al.), section 5.1, Table 3 (MM3, 64 MB); 3MM of PolyBench/GPU (Grauer-Gray et al., InPar
-//! 2012): E = A B, F = C D and G = E F, a kernel each, with a work-item per element. The kernels are that of
-//! `naive_product.rs`, which says what of the original it keeps and leaves out.
+//! 2012): E = A B, F = C D and G = E F, a kernel each, with a work-item per element. The kernels come from
+//! `naive_product.rs`, which says how they differ from the original.
 //!
 //! Sharing, where buffers are cut into blocks: every GPU reads all of B, of D and of F, a kernel each, mostly from
-//! other GPUs. It has itself written its part of F in the kernel before, and so have the others: what one kernel
-//! computes everywhere is read everywhere by the next.
+//! other GPUs. All GPUs have written their parts of F in the kernel before: one kernel computes F everywhere, and the
+//! next reads it everywhere.
 
 use chorus_sim::frontend::HostMemory;
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::polybench::naive_product::{Matrix, NaiveProduct};
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// Three matrix products.
+/// Computes three matrix products, a kernel each.
 pub struct Mm3;
 
-/// Rows of A, columns of A and of B (as many as rows of C), columns of C and of D. B and F take 0.6 and 4 MB,
-/// everything 1.7 and 13 MB. A wavefront and step takes 1.1 line accesses, and all products have as many steps: 0.97
-/// and 28 million in all. Square matrices of the paper's 64 MB, of 1546 rows, would take 0.4 billion. Medium has four
-/// times B, F and line accesses of quick; F has four times the work-items, the other products twice as many.
-fn size(scale: Scale) -> [u32; 5] {
-    match scale {
-        Scale::Quick => [64, 384, 384, 64, 384],
-        Scale::Medium => [64, 768, 768, 64, 768],
-        Scale::Paper => [256, 1024, 1024, 256, 1024],
-    }
-}
+const SOURCE: &str =
+    "chosen: 28 million line accesses; the square matrices of REC Table 3 (MM3, 64 MB) take 0.4 billion";
+
+/// B and F take 0.6 MB each at quick and 4 MB each at paper scale, all matrices together 1.7 MB and 13 MB. A wavefront
+/// takes 1.1 line accesses in each step, and all products have the same number of steps: 0.97 million line accesses in
+/// all at quick scale, 28 million at paper scale. Square matrices of the paper's 64 MB, of 1546 rows, would take 0.4
+/// billion. Medium has four times B, F and line accesses of quick. F has four times the work-items, the other products
+/// have twice as many.
+static SIZES: [SizeSpec; 5] = [
+    SizeSpec::new("ni", "rows of A, of E and of G", [64, 64, 256], SOURCE).range(1, 1 << 13),
+    SizeSpec::new("nj", "columns of B and of E, rows of C and of F", [384, 768, 1024], SOURCE)
+        .range(16, 1 << 13)
+        .multiple_of(16),
+    SizeSpec::new("nk", "columns of A, rows of B", [384, 768, 1024], SOURCE).range(16, 1 << 13).multiple_of(16),
+    SizeSpec::new("nl", "columns of D, of F and of G", [384, 768, 1024], SOURCE).range(1, 1 << 13),
+    SizeSpec::new("nm", "columns of C, rows of D", [64, 64, 256], SOURCE).range(16, 1 << 13).multiple_of(16),
+];
 
 impl Workload for Mm3 {
     fn name(&self) -> &'static str {
@@ -57,8 +62,12 @@ impl Workload for Mm3 {
         "Ko et al., REC, section 5.1, Table 3 (MM3); PolyBench/GPU 3MM (Grauer-Gray et al., InPar 2012)"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let [ni, nk, nj, nm, nl] = size(sizes.scale());
+        let [ni, nj, nk, nl, nm] = ["ni", "nj", "nk", "nl", "nm"].map(|key| sizes.get(key));
         let mut generator = SplitMix64::new(seed);
         let mut drawn = |rows, columns| Matrix::drawn(memory, rows, columns, || generator.between_f32(-1.0, 1.0));
         let [a, b, c, d] = [drawn(ni, nk), drawn(nk, nj), drawn(nj, nm), drawn(nm, nl)];

@@ -3,7 +3,7 @@
 mod atax;
 mod c2d;
 pub(crate) mod element_grid;
-mod gemm_polybench;
+mod gemm;
 mod gemv;
 mod j2d;
 mod lu;
@@ -15,4 +15,4 @@ pub(crate) mod naive_product;
 use crate::registry::Workload;
 
 pub(crate) static WORKLOADS: &[&dyn Workload] =
-    &[&atax::Atax, &c2d::C2d, &gemm_polybench::Gemm, &gemv::Gemv, &j2d::J2d, &lu::Lu, &mm2::Mm2, &mm3::Mm3];
+    &[&atax::Atax, &c2d::C2d, &gemm::Gemm, &gemv::Gemv, &j2d::J2d, &lu::Lu, &mm2::Mm2, &mm3::Mm3];

@@ -5,16 +5,18 @@
 //! (`gemm.rs` has the product of libraries, which goes through tiles in local data.)
 //!
 //! Sharing, where buffers are cut into blocks: a GPU has its rows of the left operand and of the result in its own
-//! memory, and reads all of the right operand, most of which is elsewhere. All GPUs walk through it from its first to
-//! its last row at about the same time. Each line of it is read by every wavefront of the 16 columns it holds: those of
-//! one work-group meet in an L1, those of other rows of the same GPU in its L2.
+//! memory. It reads all of the right operand, most of which lies elsewhere. All GPUs walk through the right operand
+//! from its first to its last row at about the same time. Each line of it holds 16 columns, and every wavefront of
+//! these columns reads it. Wavefronts of one work-group find it in their L1, wavefronts of other rows of the GPU in its
+//! L2.
 //!
 //! Left out: the element of the result is written when the sum is complete. The original names it in every step, and a
-//! compiler that cannot tell the pointers apart stores it every time, to memory of the same GPU. The 16 elements of a
-//! line of the left operand, which work-items of a row read at the same address one by one, are read at once.
+//! compiler that cannot tell the pointers apart stores it every time, to memory of the same GPU. In the original the
+//! work-items of a row read the 16 elements of a line of the left operand one by one, at the same address. Here these
+//! elements are read at once.
 //!
-//! A sum begins with what the target holds, if `beta` is given, and takes its terms in ascending order, each rounded
-//! before it is added.
+//! If `beta` is given, a sum begins with the value in the target times `beta`. It takes its terms in ascending order,
+//! each rounded before it is added.
 //!
 //! A step waits for its operands before the next one begins, as the loop is written, so work-groups keep about the same
 //! pace.
@@ -28,17 +30,15 @@ use crate::polybench::element_grid::{ElementGrid, WAVE_COLUMNS};
 
 /// Elements of a line of 64 bytes.
 const LINE: usize = WAVE_COLUMNS as usize;
-/// What the loop takes.
+/// Registers that the loop needs.
 const REGISTERS_PER_ITEM: u32 = 24;
 
 /// A matrix that lies row by row.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix {
-    /// What it lies in.
+    /// The buffer that holds the elements.
     pub buf: Buf<f32>,
-    /// Number of rows.
     pub rows: u32,
-    /// Number of columns.
     pub columns: u32,
 }
 
@@ -48,25 +48,22 @@ impl Matrix {
         Matrix { buf: memory.alloc((rows * columns) as usize), rows, columns }
     }
 
-    /// A matrix of what `draw` gives.
+    /// A matrix whose elements come from `draw`.
     pub fn drawn(memory: &mut HostMemory, rows: u32, columns: u32, draw: impl FnMut() -> f32) -> Matrix {
         let values: Vec<f32> = std::iter::repeat_with(draw).take((rows * columns) as usize).collect();
         Matrix { buf: memory.alloc_from(&values), rows, columns }
     }
 }
 
-/// `target = beta target + alpha a b`, or without the first summand.
+/// A product `target = beta target + alpha a b`; without `beta` the first summand is left out.
 #[derive(Clone, Copy, Debug)]
 pub struct NaiveProduct {
-    /// The left operand.
     pub a: Matrix,
-    /// The right operand.
     pub b: Matrix,
-    /// The result.
     pub target: Matrix,
-    /// What products are multiplied by.
+    /// The factor of every product.
     pub alpha: f32,
-    /// What the old values are multiplied by; none if they do not matter.
+    /// The factor of the target's old values; none if they do not count.
     pub beta: Option<f32>,
 }
 
@@ -80,7 +77,7 @@ impl NaiveProduct {
         grid.kernel(name, move |w| multiply(w, self, grid)).registers(REGISTERS_PER_ITEM)
     }
 
-    /// The same on the host: the target's values, from those of the operands.
+    /// The values of the target, computed on the host from the operands and the target's old values.
     pub fn reference(&self, a: &[f32], b: &[f32], old: &[f32]) -> Vec<f32> {
         let (columns, depth) = (self.target.columns as usize, self.b.rows as usize);
         let mut target: Vec<f32> = match self.beta {

@@ -7,42 +7,69 @@
 //! opposite directions.
 //!
 //! Sharing, where buffers are cut into blocks: GPUs exchange keys in passes whose pairs are at least as far apart as a
-//! GPU has keys: the first two of the last stage with four GPUs. In the first one, work-items of a GPU read and write
-//! two stretches half as long as its own part that lie in the memory of two GPUs, often both of others; the next pass
-//! cuts the keys into other stretches, so that every line has just been written by somebody else. In all later passes
-//! every GPU keeps to itself. All keys are read and written in every pass.
+//! GPU has keys. With four GPUs these are the first two passes of the last stage. In the first pass, work-items of a
+//! GPU read and write two stretches half as long as its own part. They lie in the memory of two GPUs, often both of
+//! others. The next pass cuts the keys into other stretches, so that another GPU has just written every line. In all
+//! later passes every GPU keeps to itself. All keys are read and written in every pass.
 //!
-//! Left out: stages before the last, which sort within a GPU but for the one before; the input is what they leave. At
-//! quick scale also the last passes, whose pairs are less than a page of 4 KB apart, and four pages at medium scale.
+//! Left out: all stages before the last. They sort within a GPU, except for the stage just before the last. The input
+//! is in the order that they leave. Quick scale also leaves out the last passes, whose pairs are less than a page of 4
+//! KB apart, and medium scale those whose pairs are less than four pages apart.
 //!
 //! Arithmetic: 9 instructions for the two places, 4 for addresses, 3 for the direction, a minimum and a maximum.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// Wavefronts of a work-group: 256 work-items, as in the original.
 const WAVES_PER_GROUP: u32 = 8;
 
-/// Bitonic sort.
+/// Sorts keys by the last stages of a bitonic sort.
 pub struct Bitonic;
+
+/// Keys take 1 MB at quick, 4 MB at medium and 32 MB at paper scale. A pass takes an eighth of a line access per key,
+/// and a quarter where pairs are less than 16 apart. The 8 passes of quick scale take 0.26 million line accesses, those
+/// of medium scale 1.0 million, and the 23 passes of paper scale 28 million.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new(
+        "keys",
+        "keys, a power of two",
+        [1 << 18, 1 << 20, 1 << 23],
+        "chosen: 32 MB in 28 million line accesses; no paper names a size",
+    )
+    .range(2 * (WAVES_PER_GROUP * LANES as u32) as u64, 1 << 28),
+    SizeSpec::new(
+        "stages",
+        "last stages of the sort that are run",
+        [1, 1, 1],
+        "chosen: earlier stages hardly communicate",
+    )
+    .range(1, 28),
+    SizeSpec::new(
+        "min_distance",
+        "smallest distance of two keys that a pass compares",
+        [1024, 4096, 1],
+        "AMD APP SDK 3.0 BitonicSort: all passes",
+    )
+    .range(1, 1 << 27),
+];
 
 /// A part of the sorting network.
 #[derive(Clone, Copy)]
 struct Network {
-    /// There are two to the power of this many keys.
+    /// The binary logarithm of the number of keys.
     bits: u32,
-    /// Stages before this one are done.
+    /// The first stage that is run. The input is in the order that the stages before it leave.
     first_stage: u32,
-    /// Pairs that are closer are not compared.
-    distance_min: u32,
+    /// Passes whose pairs are closer than this are left out.
+    min_distance: u32,
 }
 
-/// One launch.
+/// A pass of a stage: one launch that compares all pairs at one distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pass {
     stage: u32,
@@ -50,14 +77,9 @@ struct Pass {
 }
 
 impl Network {
-    /// Keys take 1, 4 and 32 MB. A pass takes an eighth of a line access per key, and a quarter where pairs are less than 16
-    /// apart: 8 passes take 0.26 and 1.0 million, 23 passes 28 million.
-    fn of(scale: Scale) -> Network {
-        match scale {
-            Scale::Quick => Network { bits: 18, first_stage: 17, distance_min: 1024 },
-            Scale::Medium => Network { bits: 20, first_stage: 19, distance_min: 4096 },
-            Scale::Paper => Network { bits: 23, first_stage: 22, distance_min: 1 },
-        }
+    fn of(sizes: &Sizes) -> Network {
+        let bits = sizes.get("keys").ilog2();
+        Network { bits, first_stage: bits - sizes.get("stages"), min_distance: sizes.get("min_distance") }
     }
 
     fn keys(self) -> u32 {
@@ -66,7 +88,7 @@ impl Network {
 
     fn passes(self) -> impl Iterator<Item = Pass> {
         let of_stage = move |stage: u32| (0..=stage).rev().map(move |bit| Pass { stage, distance: 1 << bit });
-        (self.first_stage..self.bits).flat_map(of_stage).filter(move |pass| pass.distance >= self.distance_min)
+        (self.first_stage..self.bits).flat_map(of_stage).filter(move |pass| pass.distance >= self.min_distance)
     }
 }
 
@@ -81,7 +103,7 @@ impl Pass {
         (pair >> self.stage).is_multiple_of(2)
     }
 
-    /// On the host.
+    /// Does the pass on the host.
     fn apply(self, keys: &mut [u32]) {
         for pair in 0..keys.len() as u32 / 2 {
             let left = self.left(pair);
@@ -145,8 +167,26 @@ impl Workload for Bitonic {
         "AMD APP SDK 3.0 BitonicSort, as in MGPUSim, on the machine of Ko et al., REC, section 5.1"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
+    fn misfit(&self, sizes: &Sizes) -> Option<String> {
+        let [keys, stages, min_distance] = ["keys", "stages", "min_distance"].map(|key| sizes.get(key));
+        if !keys.is_power_of_two() {
+            return Some(format!("keys = {keys} is no power of two"));
+        }
+        if stages > keys.ilog2() {
+            return Some(format!("the sort of keys = {keys} has {} stages; stages = {stages} is more", keys.ilog2()));
+        }
+        (min_distance > keys / 2).then(|| {
+            let most = keys / 2;
+            format!("pairs of keys = {keys} are at most {most} apart, so min_distance = {min_distance} leaves no pass")
+        })
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let network = Network::of(sizes.scale());
+        let network = Network::of(sizes);
         let mut expected = sorted_blocks(network, &mut SplitMix64::new(seed));
         let keys = memory.alloc_from(&expected);
         network.passes().for_each(|pass| pass.apply(&mut expected));
@@ -174,14 +214,14 @@ mod tests {
     #[test]
     fn all_passes_sort_from_whatever_stage() {
         for first_stage in [0, 5, 9] {
-            let sorted = sort(Network { bits: 10, first_stage, distance_min: 1 });
+            let sorted = sort(Network { bits: 10, first_stage, min_distance: 1 });
             assert!(sorted.is_sorted(), "from stage {first_stage}");
         }
     }
 
     #[test]
     fn passes_left_out_leave_blocks_in_order() {
-        let keys = sort(Network { bits: 11, first_stage: 10, distance_min: 64 });
+        let keys = sort(Network { bits: 11, first_stage: 10, min_distance: 64 });
         let blocks: Vec<&[u32]> = keys.chunks_exact(64).collect();
         assert!(blocks.windows(2).all(|pair| pair[0].iter().max() <= pair[1].iter().min()));
     }

@@ -21,14 +21,13 @@
 //! column's coordinate, first addresses and edge. 8 per work-item of the transposition for coordinates and addresses.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
-/// Wavefronts of 64 work-items, one per column.
+/// Wavefronts of a work-group of 64 work-items, each of which has a column.
 const COLUMN_WAVES: u32 = 2;
 const COLUMN_REGISTERS: u32 = 32;
 
@@ -47,16 +46,26 @@ const PACK_ALU: u32 = 15;
 /// The recursive Gaussian filter.
 pub struct Rg;
 
-/// Pixels in x and in y, and images. The three buffers of an image take 1.8 MB and 3.1 MB, about three times the L2 of
-/// both machines. The kernels of an image take 0.08 and 0.15 million line accesses: 0.3 and 2.4 million in all, and 1.3
-/// million at medium scale.
-fn size(scale: Scale) -> (u32, u32) {
-    match scale {
-        Scale::Quick => (384, 4),
-        Scale::Medium => (448, 12),
-        Scale::Paper => (512, 16),
-    }
-}
+/// The three buffers of an image take 1.8 MB at quick and 3.1 MB at paper scale, about three times the L2 of both
+/// machines. The kernels of an image take 0.08 million line accesses at quick and 0.15 million at paper scale. All
+/// images take 0.3 million at quick, 1.3 million at medium and 2.4 million at paper scale.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new(
+        "side",
+        "rows and columns of an image",
+        [384, 448, 512],
+        "CUDA SDK recursiveGaussian: an image of 512 x 512",
+    )
+    .range(64, 1 << 11)
+    .multiple_of(64),
+    SizeSpec::new(
+        "images",
+        "images that are filtered one after the other",
+        [4, 12, 16],
+        "chosen: 2.4 million line accesses",
+    )
+    .range(1, 100),
+];
 
 /// The channels of a pixel, from 0 to 1.
 type Channels = [f32; 4];
@@ -101,7 +110,7 @@ impl Filter {
     }
 }
 
-/// What a work-item carries from row to row: the last two inputs and the last two outputs.
+/// The last two inputs and the last two outputs, which a work-item carries from row to row.
 #[derive(Clone, Copy)]
 struct History {
     inputs: [Channels; 2],
@@ -109,13 +118,13 @@ struct History {
 }
 
 impl History {
-    /// Before the first row: as if the image went on with the pixel of its edge.
+    /// The history before the first row, as if the image went on with the pixel of its edge.
     fn new(edge: u32, weight: f32) -> History {
         let input = unpack(edge);
         History { inputs: [input; 2], outputs: [input.map(|channel| weight * channel); 2] }
     }
 
-    /// The next output on the way down, to which the next input counts, or on the way up, to which it does not yet.
+    /// The next output. On the way down the next input counts towards it, on the way up it does not yet.
     fn next(&mut self, filter: &Filter, pixel: u32, down: bool) -> Channels {
         let input = unpack(pixel);
         let [last, before_last] = self.inputs;
@@ -257,8 +266,12 @@ impl Workload for Rg {
          recursiveGaussian of the NVIDIA CUDA SDK, after Deriche, INRIA report 1893, 1993"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let (side, images) = size(sizes.scale());
+        let (side, images) = (sizes.get("side"), sizes.get("images"));
         let filter = Filter::new(SIGMA);
         let mut generator = SplitMix64::new(seed);
         let pixels = (side * side) as usize;
@@ -285,11 +298,8 @@ mod tests {
 
     #[test]
     fn work_groups_divide_the_image() {
-        for scale in Scale::ALL {
-            let (side, _) = size(scale);
-            assert_eq!(side % (COLUMN_WAVES * LANES as u32), 0, "{scale}");
-            assert_eq!(side % TILE, 0, "{scale}");
-        }
+        let side = SIZES[0].multiple_of as u32;
+        assert_eq!([side % (COLUMN_WAVES * LANES as u32), side % TILE], [0, 0]);
     }
 
     #[test]

@@ -2,28 +2,28 @@
 //!
 //! Source: REC paper (Ko et al.), section 5.1, Table 3, `Simple convolution`; SimpleConvolution of the AMD APP SDK, its
 //! non-separable kernel. The image has a margin on its right and lower side as wide as the mask, less one; the result
-//! has none. A launch of one dimension has a work-item for each pixel of the padded image, in work-groups of 64; its
-//! number, divided by the width of the result, is its pixel, and those beyond the last have nothing to do. Pixels are
-//! integers, the mask and the sum are floating point, and the sum is rounded at the end.
+//! has none. A launch of one dimension has a work-item for each pixel of the padded image, in work-groups of 64. The
+//! number of a work-item, divided by the width of the result, gives the row and column of its pixel. Work-items beyond
+//! the last pixel have nothing to do. Pixels are integers, the mask and the sum are floating point, and the sum is
+//! rounded at the end.
 //!
-//! Sharing, where buffers are cut into blocks: the mask is read by everybody. A row of the result is not a whole number
-//! of work-groups and a row of the image is longer than one of the result, so wavefronts begin anywhere in a line, and
-//! the parts of image and result that lie with a GPU drift apart from the pixels that it computes: at the borders of
-//! the parts GPUs read and write some of their neighbours' rows. Each pixel of the image is read nine times, by
-//! wavefronts of up to three rows.
+//! Sharing, where buffers are cut into blocks: everybody reads the mask. A row of the result is not a whole number of
+//! work-groups and a row of the image is longer than a row of the result, so wavefronts begin anywhere in a line. The
+//! parts of image and result that lie with a GPU drift apart from the pixels that it computes: at the borders of the
+//! parts, GPUs read and write some of their neighbours' rows. Each pixel of the image is read nine times, by wavefronts
+//! of up to three rows.
 //!
-//! Left out: the separable kernels that the SDK compares this one with.
+//! Left out: the separable kernels with which the SDK compares this kernel.
 //!
 //! Arithmetic: 12 instructions for the division, its remainder and the test; per place of the mask 2 for the address, 1
 //! to convert and a fused multiply-add; 2 for rounding.
 
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
-use chorus_system::Scale;
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
-use crate::size::Sizes;
+use crate::size::{SizeSpec, Sizes};
 
 /// A work-group of 64 work-items.
 const WAVES_PER_GROUP: u32 = 2;
@@ -33,10 +33,20 @@ const PLACES: usize = (MASK * MASK) as usize;
 /// Pixels are below this.
 const PIXEL_LIMIT: u32 = 256;
 
-/// Simple convolution.
+/// Convolves an image with a mask that lies in memory.
 pub struct Sc;
 
-/// The image and what it is convolved with.
+const SOURCE: &str = "chosen: 259 MB in 29 million line accesses; REC Table 3 (SC) has 512 MB";
+
+/// A wavefront takes about 29 line accesses of 64 bytes, three for each of its nine reads. Quick: 0.39 million line
+/// accesses cover 3.4 MB, a tenth of a sixteenth of Table 3's 512 MB. Medium: 1.6 million cover four times as much.
+/// Paper: 29 million cover 259 MB, half of the 512 MB. A padded row is a multiple of 64 pixels, as usual.
+static SIZES: [SizeSpec; 2] = [
+    SizeSpec::new("width", "columns of the result", [638, 1278, 5758], SOURCE).range(1, 1 << 14),
+    SizeSpec::new("height", "rows of the result", [670, 1342, 5630], SOURCE).range(1, 1 << 14),
+];
+
+/// The shape of the result.
 #[derive(Clone, Copy)]
 struct Image {
     width: u32,
@@ -44,17 +54,6 @@ struct Image {
 }
 
 impl Image {
-    /// A wavefront takes about 29 line accesses of 64 bytes, three for each of its nine reads. So 0.39 million cover
-    /// 3.4 MB, a tenth of a sixteenth of Table 3's 512 MB, 1.6 million at medium scale four times as much, and 29
-    /// million cover 259 MB, half of them. A padded row is a multiple of 64 pixels, as usual.
-    fn of(scale: Scale) -> Image {
-        match scale {
-            Scale::Quick => Image { width: 638, height: 670 },
-            Scale::Medium => Image { width: 1278, height: 1342 },
-            Scale::Paper => Image { width: 5758, height: 5630 },
-        }
-    }
-
     fn padded_width(self) -> u32 {
         self.width + MASK - 1
     }
@@ -78,7 +77,7 @@ async fn convolve(w: Wave, image: Image, input: Buf<u32>, mask: Buf<f32>, output
         return;
     }
     let first = id.map(|id| id / image.width * image.padded_width() + id % image.width);
-    // The same for all lanes, so it is read once, as by a scalar load.
+    // All lanes need the same weights, so they are read once, as by a scalar load.
     let weights = w.load_where(Mask::first(PLACES), mask, w.lane_ids());
     w.alu(2 * PLACES as u32).await;
     let pixels: [_; PLACES] = std::array::from_fn(|place| {
@@ -130,8 +129,12 @@ impl Workload for Sc {
          AMD APP SDK 3.0 SimpleConvolution"
     }
 
+    fn sizes(&self) -> &'static [SizeSpec] {
+        &SIZES
+    }
+
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let image = Image::of(sizes.scale());
+        let image = Image { width: sizes.get("width"), height: sizes.get("height") };
         let mut generator = SplitMix64::new(seed);
         let pixels: Vec<u32> = (0..image.padded_pixels()).map(|_| generator.below(PIXEL_LIMIT)).collect();
         let weights: [f32; PLACES] = std::array::from_fn(|_| generator.between_f32(-1.0, 1.0));

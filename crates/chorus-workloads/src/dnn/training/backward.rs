@@ -7,11 +7,11 @@ use super::{Maps, Minibatch, Parameters, Training, layers};
 
 /// Slices of the minibatch for layers with many pixels.
 const SLICES: u32 = 4;
-/// So many terms are summed at least before the sum is worth cutting.
+/// A sum is worth cutting if it has at least this many terms.
 const TERMS_TO_SLICE: u32 = 256;
 
-/// Into how many slices the images are cut for the gradient of a layer's weights. Long sums are cut, so that a product
-/// of few tiles occupies the machine.
+/// The number of slices of the images for the gradient of a layer's weights. Long sums are cut, so that a product of
+/// few tiles occupies the machine.
 pub(super) fn slices(layer: &Layer, images: u32) -> u32 {
     let is_long = images * layer.output_pixels() >= TERMS_TO_SLICE;
     if is_long && images.is_multiple_of(SLICES) { SLICES } else { 1 }

@@ -4,7 +4,7 @@
 //! sums: the gradient of a bias takes a work-group of 128 per filter, the loss a wavefront per image, and the mean of a
 //! plane a work-item, which reads the plane pixel by pixel.
 //!
-//! Arithmetic: 3 instructions per element for its index and the end, and those that each kernel states.
+//! Arithmetic: 3 instructions per element for its index and the end, and the instructions that each kernel states.
 
 use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
@@ -44,12 +44,12 @@ pub fn rectified_gradient(output: Buf<f32>, gradient: Buf<f32>) -> Kernel {
     })
 }
 
-/// The same on the host.
+/// The result of [`rectified_gradient`], computed on the host.
 pub fn rectified_gradients(output: &[f32], gradient: &[f32]) -> Vec<f32> {
     output.iter().zip(gradient).map(|(&output, &gradient)| rectified(output, gradient)).collect()
 }
 
-/// Where the window of 2 x 2 lies that a pixel is in. Pixels are numbered through all planes of `size` x `size`.
+/// The place of the window of 2 x 2 that a pixel is in. Pixels are numbered through all planes of `size` x `size`.
 fn window_of(size: u32, pixel: u32) -> u32 {
     let (plane, row, column) = (pixel / (size * size), pixel / size % size, pixel % size);
     (plane * (size / 2) + row / 2) * (size / 2) + column / 2
@@ -60,7 +60,8 @@ fn of_greatest(input: f32, greatest: f32, gradient: f32) -> f32 {
 }
 
 /// Gives the gradient of a window to the pixels that have its greatest value, a work-item per pixel; 6 instructions for
-/// the window, 2 to compare and select. The source keeps the place of the greatest value instead of comparing again.
+/// the window, 2 to compare and select. The networks of MGPUSim keep the place of the greatest value instead of
+/// comparing again.
 pub fn max_pool_gradient(size: u32, [input, output, gradient, result]: [Buf<f32>; 4]) -> Kernel {
     assert!(size.is_multiple_of(2), "windows of 2 x 2 divide planes of {size} x {size}");
     elementwise("max pool gradient", input.len(), move |w, inside, at| async move {
@@ -74,7 +75,7 @@ pub fn max_pool_gradient(size: u32, [input, output, gradient, result]: [Buf<f32>
     })
 }
 
-/// The same on the host.
+/// The result of [`max_pool_gradient`], computed on the host.
 pub fn max_pool_gradients(size: u32, input: &[f32], output: &[f32], gradient: &[f32]) -> Vec<f32> {
     let window = |pixel: usize| window_of(size, pixel as u32) as usize;
     let value = |(pixel, &input)| of_greatest(input, output[window(pixel)], gradient[window(pixel)]);
@@ -95,7 +96,7 @@ pub fn average(planes: u32, pixels: u32, input: Buf<f32>, output: Buf<f32>) -> K
     })
 }
 
-/// The same on the host.
+/// The result of [`average`], computed on the host.
 pub fn averages(pixels: u32, input: &[f32]) -> Vec<f32> {
     let mean = |plane: &[f32]| plane.iter().fold(0.0, |sum, pixel| sum + pixel) / pixels as f32;
     input.chunks_exact(pixels as usize).map(mean).collect()
@@ -111,13 +112,13 @@ pub fn average_gradient(pixels: u32, gradient: Buf<f32>, result: Buf<f32>) -> Ke
     })
 }
 
-/// The same on the host.
+/// The result of [`average_gradient`], computed on the host.
 pub fn average_gradients(pixels: u32, gradient: &[f32]) -> Vec<f32> {
     gradient.iter().flat_map(|gradient| vec![gradient / pixels as f32; pixels as usize]).collect()
 }
 
-/// Sums the gradients of the outputs of each filter, over so many images, filters and pixels; 3 instructions per
-/// element for its image, its address and the sum.
+/// Sums the gradients of the outputs of each filter, over all images and pixels; 3 instructions per element for its
+/// image, its address and the sum.
 pub fn bias_gradient([images, filters, pixels]: [u32; 3], gradient: Buf<f32>, result: Buf<f32>) -> Kernel {
     let body = move |w: Wave| async move {
         let filter = w.work_group();
@@ -134,7 +135,7 @@ pub fn bias_gradient([images, filters, pixels]: [u32; 3], gradient: Buf<f32>, re
     Kernel::new("bias gradient", filters, SUM_WAVES, body).lds(SUM_WAVES * 4)
 }
 
-/// The same on the host.
+/// The result of [`bias_gradient`], computed on the host.
 pub fn bias_gradients([images, filters, pixels]: [u32; 3], gradient: &[f32]) -> Vec<f32> {
     let sum_of = |filter: u32| {
         let mut sums = [[0.0; LANES]; SUM_WAVES as usize];
@@ -153,7 +154,7 @@ fn exponential(x: f32) -> f32 {
     (0..10).fold(1.0 + x.max(-1000.0) / 1024.0, |power, _| power * power)
 }
 
-/// What the loss of an image changes with the logit of a class.
+/// The derivative of the loss of an image with respect to the logit of a class.
 fn derivative(exponential: f32, sum: f32, is_label: bool, images: u32) -> f32 {
     (exponential / sum - if is_label { 1.0 } else { 0.0 }) / images as f32
 }
@@ -192,7 +193,7 @@ pub fn loss_gradient(classes: u32, images: u32, [logits, gradient]: [Buf<f32>; 2
     Kernel::new("loss gradient", images, 1, body)
 }
 
-/// The same on the host.
+/// The result of [`loss_gradient`], computed on the host.
 pub fn loss_gradients(classes: u32, logits: &[f32], labels: &[u32]) -> Vec<f32> {
     let mut gradients = Vec::with_capacity(logits.len());
     for (logits, &label) in logits.chunks_exact(classes as usize).zip(labels) {
@@ -227,7 +228,7 @@ pub fn descend(parameters: Buf<f32>, gradients: Buf<f32>, slices: u32) -> Kernel
     })
 }
 
-/// The same on the host.
+/// Does the update of [`descend`] on the host.
 pub fn descend_reference(parameters: &mut [f32], gradients: &[f32], slices: usize) {
     let slice_len = gradients.len() / slices;
     for (at, parameter) in parameters.iter_mut().enumerate() {

@@ -1,16 +1,16 @@
-//! Training steps of networks over images: from the shapes of layers to launches, and what they must compute.
+//! Training steps of networks over images: the launches of a network's layers, and their results on the host.
 //!
 //! A step is written down as it runs: the layers forward, the loss, the layers backward, and the update of all
-//! parameters at the end, by gradient descent on one minibatch. Each line becomes one launch or a few, and its result
-//! on the host is computed at once: it is what memory must hold in the end, and what the next line is applied to.
+//! parameters at the end, by gradient descent on one minibatch. Each call becomes one launch or a few, and its result
+//! is computed on the host at once. Memory must hold this result in the end, and the next call works on it.
 //!
 //! Kernels: `conv.rs` forward and `conv_gradient.rs` backward; fully connected layers are convolutions whose window is
-//! the whole image. `layers.rs` has those that work element by element.
+//! the whole image. `layers.rs` has the kernels that work element by element.
 //!
-//! Sharing between GPUs: one copy of the weights is read by all in both passes and written by the update, by whoever
-//! has that part of the buffer. Activations are read in the next kernel, and again in the backward pass by the
-//! gradients of weights. Gradients of weights are written by slices of the minibatch and read by all slices' sums in
-//! the update, which is the all-reduce of training in several GPUs.
+//! Sharing between GPUs: all GPUs read one copy of the weights in both passes. In the update a GPU writes its part of
+//! the weights. Activations are read in the next kernel, and again in the backward pass by the gradients of weights.
+//! Slices of the minibatch write gradients of weights, and the update reads and sums those of all slices. This is the
+//! all-reduce of training in several GPUs.
 //!
 //! Left out: normalisation of batches, momentum, and the augmentation and loading of images.
 
@@ -21,17 +21,19 @@ use chorus_sim::frontend::{Buf, HostMemory, Kernel};
 
 use crate::dnn::conv::{self, Layer, LayerBuffers};
 use crate::dnn::network;
+use crate::dnn::network_sizes::tile;
 use crate::dnn::pooling::{self, Pooling};
 use crate::gemm::{Tile, rectify};
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
+use crate::size::Sizes;
 
 /// Channels of an image.
 pub const COLOURS: u32 = 3;
-/// Classes of Tiny-ImageNet-200.
+/// Number of classes of Tiny-ImageNet-200.
 pub const CLASSES: u32 = 200;
 
-/// A buffer, and what it must hold when the kernels so far have run.
+/// A buffer, and the values that it must hold when the kernels so far have run.
 struct Stored {
     name: &'static str,
     buf: Buf<f32>,
@@ -54,13 +56,13 @@ pub struct Parameters {
     layer: Layer,
     weights: usize,
     bias: usize,
-    /// Slices of the minibatch that have a gradient of the weights each.
+    /// Slices of the minibatch. Each has a gradient of the weights of its own.
     slices: u32,
     weight_gradients: usize,
     bias_gradient: usize,
 }
 
-/// What a network is trained on, and how.
+/// The images that a network is trained on, and the tile of its products.
 #[derive(Clone, Copy, Debug)]
 pub struct Minibatch {
     /// Images that a step is applied to.
@@ -69,6 +71,13 @@ pub struct Minibatch {
     pub size: u32,
     /// The tile of all matrix products.
     pub tile: Tile,
+}
+
+impl Minibatch {
+    /// The minibatch of the sizes `images`, `side` and `tile_rows`.
+    pub fn of(sizes: &Sizes) -> Minibatch {
+        Minibatch { images: sizes.get("images"), size: sizes.get("side"), tile: tile(sizes) }
+    }
 }
 
 /// The layer with square windows that pads images so that only its stride makes them smaller.
@@ -193,7 +202,7 @@ impl Training<'_> {
         self.stored.len() - 1
     }
 
-    /// What a buffer must hold after a kernel that writes it.
+    /// Sets the values that a buffer must hold after a kernel that writes it.
     fn overwrite(&mut self, stored: usize, values: Vec<f32>) {
         let stored = &mut self.stored[stored];
         assert_eq!(stored.values.len(), values.len(), "{} are as many as they were", stored.name);

@@ -1,0 +1,68 @@
+//! Sizes that several networks declare, and relations between the sizes of a network.
+
+use crate::gemm::Tile;
+use crate::size::{SizeSpec, Sizes};
+
+/// Words of memory that a program may take.
+const WORDS_MAX: u64 = 1 << 30;
+
+/// Rows and columns of the largest plane that a pooling kernel can hold in 64 KiB of local data.
+pub const POOLED_SIDE_MAX: u32 = 128;
+
+/// The size `tile_rows` of a workload with tiled matrix products.
+pub const fn tile_rows(defaults: [u64; 3]) -> SizeSpec {
+    let meaning = "rows of the tile of a matrix product that a work-group computes: 16, 32 or 64";
+    SizeSpec::new("tile_rows", meaning, defaults, "chosen: the largest tile that gives all of the machine work")
+        .range(16, 64)
+        .multiple_of(16)
+}
+
+/// The size `hidden` of a recurrent layer. Products compute 32 rows per work-group.
+pub const fn hidden(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("hidden", "units of the layer", defaults, source).range(32, 1 << 13).multiple_of(32)
+}
+
+/// The size `batch` of a recurrent layer. Products compute 4 or 16 columns per work-group.
+pub const fn batch(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("batch", "elements of the minibatch", defaults, source).range(4, 1 << 12).multiple_of(4)
+}
+
+/// The size `steps` of a recurrent layer.
+pub const fn steps(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("steps", "time steps", defaults, source).range(1, 1 << 12)
+}
+
+/// The size `splits` of a recurrent layer.
+pub const fn splits(defaults: [u64; 3]) -> SizeSpec {
+    let meaning = "work-groups that share the depth of a tile of the recurrent product";
+    SizeSpec::new("splits", meaning, defaults, "chosen: enough work-groups for all compute units").range(1, 64)
+}
+
+/// The tile that has `tile_rows` rows, if there is one.
+fn find_tile(sizes: &Sizes) -> Option<Tile> {
+    let rows = sizes.get("tile_rows");
+    [Tile::Small, Tile::Medium, Tile::Large].into_iter().find(|tile| tile.rows() == rows)
+}
+
+/// The tile that has `tile_rows` rows.
+///
+/// # Panics
+///
+/// Where [`tile_misfit`] refuses the sizes.
+pub fn tile(sizes: &Sizes) -> Tile {
+    find_tile(sizes).expect("there is a tile of `tile_rows` rows")
+}
+
+/// Refuses numbers of rows that no tile has.
+pub fn tile_misfit(sizes: &Sizes) -> Option<String> {
+    let rows = sizes.get("tile_rows");
+    find_tile(sizes).is_none().then(|| format!("no tile has tile_rows = {rows}; tiles have 16, 32 or 64 rows"))
+}
+
+/// Refuses sizes whose buffers take more memory than a program may have. `words` counts the words of all buffers.
+pub fn memory_misfit(sizes: &Sizes, words: u64) -> Option<String> {
+    (words > WORDS_MAX).then(|| {
+        let values: Vec<String> = sizes.iter().map(|(spec, value)| format!("{} = {value}", spec.key)).collect();
+        format!("{} take {words} words of memory together; at most {WORDS_MAX} are accepted", values.join(", "))
+    })
+}
