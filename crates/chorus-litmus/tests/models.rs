@@ -81,7 +81,8 @@ fn check_scopes(text: &str, expected: [&str; 4]) {
     assert_eq!(models.map(|model| verdict(&test, model)), expected, "{test}");
 }
 
-/// A message from one thread to another, who reads the data only if it has come, with the flag's orders and the reader's place.
+/// A message from one thread to another, who reads the data only if it has come, with the flag's orders and the
+/// reader's place.
 fn message(write: &str, read: &str, work_group: u32) -> String {
     format!(
         "PTX message

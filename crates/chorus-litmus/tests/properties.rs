@@ -129,8 +129,8 @@ fn fenced(program: &Program) -> Program {
     fenced
 }
 
-/// Whether a thread may acquire from its own write. With atomic writes it may see that before the write is performed anywhere, and go on; where
-/// writes are performed for each thread, its own included, it may not.
+/// Whether a thread may acquire from its own write. With atomic writes it may see that before the write is performed
+/// anywhere, and go on; where writes are performed for each thread, its own included, it may not.
 fn acquires_from_itself(program: &Program) -> bool {
     program.threads.iter().any(|thread| {
         let mut written = [false; LOCATIONS as usize];

@@ -1,7 +1,7 @@
 //! The PTX model once more, axiom by axiom and without any shortcut, on programs at random.
 //!
-//! Every choice is enumerated that the text leaves open: where reads take their values, every partial order of writes, every order of
-//! `fence.sc`. Relations are sets of pairs.
+//! Every choice is enumerated that the text leaves open: where reads take their values, every partial order of writes,
+//! every order of `fence.sc`. Relations are sets of pairs.
 
 use std::collections::BTreeSet;
 
@@ -232,7 +232,8 @@ impl Fixed {
         coherence && fence_sc && atomicity && thin_air && per_location && causality
     }
 
-    /// Every strict partial order of a location's writes in which the initial write is first and morally strong ones are ordered.
+    /// Every strict partial order of a location's writes in which the initial write is first and morally strong ones
+    /// are ordered.
     fn orders(&self, at: usize) -> Vec<Pairs> {
         let writes: Vec<usize> =
             (0..self.events.len()).filter(|&w| self.events[w].kind == Kind::Write && self.events[w].at == at).collect();

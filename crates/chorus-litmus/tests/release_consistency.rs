@@ -6,7 +6,8 @@ use chorus_litmus::model::Model;
 
 use crate::shapes::{PLAIN, Variant, build, shape, verdict};
 
-/// The model and the variant of a column such as `A:ra:blk:pc`: A has atomic writes and B has not; loads block or do not.
+/// The model and the variant of a column such as `A:ra:blk:pc`: A has atomic writes and B has not; loads block or do
+/// not.
 fn column(name: &str) -> (Model, Variant) {
     let fields: Vec<&str> = name.split(':').collect();
     let [checker, variant, loads, specials] = fields[..] else { panic!("column {name}") };

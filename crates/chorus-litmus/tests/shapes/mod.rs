@@ -5,7 +5,8 @@ use chorus_litmus::model::Model;
 use chorus_litmus::parse::{Parsed, parse};
 use chorus_litmus::test::LitmusTest;
 
-/// A shape: name, accesses of each thread (`Wx1` writes 1 to x, `Rx` reads it into the next register of the test), and the telling outcome.
+/// A shape: name, accesses of each thread (`Wx1` writes 1 to x, `Rx` reads it into the next register of the test), and
+/// the telling outcome.
 pub type Shape = (&'static str, &'static str, &'static str);
 
 /// The shapes.
