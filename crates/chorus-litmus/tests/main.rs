@@ -1,4 +1,5 @@
-//! All suites of this crate in one binary. `cargo test -p chorus-litmus SUITE::` runs one suite. A new file of tests needs a line here.
+//! All suites of this crate in one binary. `cargo test -p chorus-litmus SUITE::` runs one suite. A new file of tests
+//! needs a line here.
 
 mod shapes;
 

@@ -1,4 +1,4 @@
-//! Tests of the differences between the models.
+//! What tells the models apart.
 
 use chorus_litmus::judge::{TooLarge, Verdict, allowed, decide};
 use chorus_litmus::model::Model;
@@ -11,7 +11,7 @@ const FENCED: Variant = Variant { fence: Some("fence.sc.gpu"), ..PLAIN };
 const HALF_FENCED: Variant = Variant { fence: Some("fence.acq_rel.gpu"), ..PLAIN };
 const WEAK: Variant = Variant { other: "weak", ..PLAIN };
 
-/// The models of the columns below.
+/// Models of the columns below.
 const COLUMNS: [Model; 8] = [
     Model::Sc,
     Model::Tso,
@@ -23,7 +23,7 @@ const COLUMNS: [Model; 8] = [
     Model::Ptx,
 ];
 
-/// Checks the verdicts of a shape. `expected` has one letter for each of [`COLUMNS`].
+/// One letter for each of [`COLUMNS`].
 fn check(name: &str, variant: Variant, expected: &str) {
     let test = build(shape(name), variant);
     let found: String = COLUMNS.iter().map(|&model| verdict(&test, model)).collect();
@@ -81,8 +81,8 @@ fn check_scopes(text: &str, expected: [&str; 4]) {
     assert_eq!(models.map(|model| verdict(&test, model)), expected, "{test}");
 }
 
-/// A message from one thread to another, which reads the data only if the flag has come. The orders of the flag's
-/// accesses and the place of the reader vary.
+/// A message from one thread to another, who reads the data only if it has come, with the flag's orders and the
+/// reader's place.
 fn message(write: &str, read: &str, work_group: u32) -> String {
     format!(
         "PTX message
@@ -171,7 +171,7 @@ fn a_race_is_told_in_words() {
     assert_eq!(race.describe(&test.program), "`st.weak data, 1` of P0 and `ld.weak got, data` of P1 are not ordered");
 }
 
-/// Store buffering over a barrier. The threads may name different barriers, or be in different work-groups.
+/// Store buffering over a barrier; the threads may name different ones, or be in different work-groups.
 fn over_barrier(other: u32, work_group: u32) -> String {
     format!(
         "PTX meeting

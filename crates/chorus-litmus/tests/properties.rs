@@ -109,8 +109,7 @@ fn outcomes(program: &Program, model: Model) -> BTreeSet<Outcome> {
     allowed(program, model).expect("a small program").outcomes
 }
 
-/// The program in which every access is strong at the scope of the system, with a full fence between any two
-/// instructions.
+/// The program with every access strong at the scope of the system, and a full fence between any two instructions.
 fn fenced(program: &Program) -> Program {
     let mut fenced = program.clone();
     for thread in &mut fenced.threads {
@@ -130,8 +129,8 @@ fn fenced(program: &Program) -> Program {
     fenced
 }
 
-/// Whether a thread may acquire from its own write. With atomic writes it may see that write before it is performed
-/// anywhere, and continue. Where writes are performed for each thread, including its own, it may not.
+/// Whether a thread may acquire from its own write. With atomic writes it may see that before the write is performed
+/// anywhere, and go on; where writes are performed for each thread, its own included, it may not.
 fn acquires_from_itself(program: &Program) -> bool {
     program.threads.iter().any(|thread| {
         let mut written = [false; LOCATIONS as usize];
@@ -148,7 +147,7 @@ fn acquires_from_itself(program: &Program) -> bool {
     })
 }
 
-/// Pairs of models, of which the second allows less.
+/// Models with those that allow less.
 const WEAKER: [(Model, Model); 7] = [
     (Model::Tso, Model::Sc),
     (Model::RcPc, Model::Tso),
@@ -159,7 +158,7 @@ const WEAKER: [(Model, Model); 7] = [
     (Model::Ptx, Model::Sc),
 ];
 
-/// Pairs as above that hold only for programs whose threads do not acquire from themselves.
+/// The same, but not for programs whose threads acquire from themselves.
 const WEAKER_BETWEEN_THREADS: [(Model, Model); 2] =
     [(Model::RcScNonAtomic, Model::RcSc), (Model::RcPcNonAtomic, Model::RcPc)];
 

@@ -1,7 +1,7 @@
-//! A second implementation of the PTX model, axiom by axiom and without any shortcut, compared on random programs.
+//! The PTX model once more, axiom by axiom and without any shortcut, on programs at random.
 //!
-//! It enumerates every choice that the text leaves open: the sources of reads, every partial order of writes, and every
-//! order of `fence.sc`. Relations are sets of pairs.
+//! Every choice is enumerated that the text leaves open: where reads take their values, every partial order of writes,
+//! every order of `fence.sc`. Relations are sets of pairs.
 
 use std::collections::BTreeSet;
 
@@ -25,12 +25,12 @@ enum Kind {
 #[derive(Clone, Copy)]
 struct Event {
     kind: Kind,
-    /// The thread, or `None` for initial writes.
+    /// None for initial writes.
     thread: Option<usize>,
     at: usize,
     order: Order,
     scope: Scope,
-    /// The value that a store writes, or that an atomic adds.
+    /// What a store writes, or an atomic adds.
     value: u32,
     atomic: bool,
     reduction: bool,
@@ -85,7 +85,7 @@ fn irreflexive(a: &Pairs) -> bool {
     a.iter().all(|(x, y)| x != y)
 }
 
-/// Every way to choose one element of each list.
+/// Every way to choose one of each list.
 fn choices<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     let start = vec![Vec::new()];
     lists.iter().fold(start, |chosen, list| {
@@ -232,7 +232,7 @@ impl Fixed {
         coherence && fence_sc && atomicity && thin_air && per_location && causality
     }
 
-    /// Every strict partial order of a location's writes in which the initial write is first and morally strong writes
+    /// Every strict partial order of a location's writes in which the initial write is first and morally strong ones
     /// are ordered.
     fn orders(&self, at: usize) -> Vec<Pairs> {
         let writes: Vec<usize> =
@@ -259,7 +259,7 @@ impl Fixed {
     }
 }
 
-/// The values of all events. There are none if one depends on itself.
+/// The values of all events; none if one depends on itself.
 fn values(events: &[Event], sources: &[(usize, usize)]) -> Option<Vec<u32>> {
     let mut values: Vec<Option<u32>> = vec![None; events.len()];
     for _ in 0..=events.len() {

@@ -1,5 +1,4 @@
-//! Release consistency, compared with the verdicts of an independent checker. These run only if the verdicts lie beside
-//! the project.
+//! Release consistency against the verdicts of an independent checker, where they are at hand beside the project.
 
 use std::path::Path;
 
@@ -7,7 +6,7 @@ use chorus_litmus::model::Model;
 
 use crate::shapes::{PLAIN, Variant, build, shape, verdict};
 
-/// The model and the variant of a column such as `A:ra:blk:pc`. A has atomic writes and B does not. Loads block or do
+/// The model and the variant of a column such as `A:ra:blk:pc`: A has atomic writes and B has not; loads block or do
 /// not.
 fn column(name: &str) -> (Model, Variant) {
     let fields: Vec<&str> = name.split(':').collect();

@@ -1,18 +1,18 @@
 //! One state for all mirror images of a state: the smallest of them, compared number by number.
 
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::mirror::Mirrors;
 use crate::state::{Progress, State};
 use crate::symmetry::{Group, Permutation};
 
-/// What a permutation does to the numbers of a state.
+/// The effect of a permutation on the numbers of a state.
 struct Image {
     /// For each place before the messages, the place that its number comes from.
     sources: Vec<u16>,
     permutation: Permutation,
 }
 
-/// Finds the smallest image of a state.
+/// Finds the smallest image of a state under a group of permutations.
 pub(crate) struct Canonical {
     images: Vec<Image>,
     controllers: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Canonical {
     network_at: usize,
 }
 
-/// What finding it needs in between.
+/// Memory that finding the smallest image needs in between, used again from state to state.
 #[derive(Default)]
 pub(crate) struct Scratch {
     smallest: State,
@@ -28,13 +28,13 @@ pub(crate) struct Scratch {
 }
 
 impl Canonical {
-    /// For the group that a machine follows the images of.
-    pub fn of(machine: &Machine) -> Canonical {
+    /// Prepares the images for the group of permutations that a machine follows.
+    pub fn of(machine: &ExploredMachine) -> Canonical {
         let images = match machine.mirrors.group() {
             None => Vec::new(),
             Some(group) => (0..group.order()).map(|element| image(machine, group, element)).collect(),
         };
-        let Machine { controllers, ops_at, network_at, .. } = *machine;
+        let ExploredMachine { controllers, ops_at, network_at, .. } = *machine;
         Canonical { images, controllers, ops_at, network_at }
     }
 
@@ -44,7 +44,7 @@ impl Canonical {
     }
 
     /// Makes a state the smallest of its images.
-    pub fn canonicalise(&self, machine: &Machine, state: &mut State, scratch: &mut Scratch) {
+    pub fn canonicalise(&self, machine: &ExploredMachine, state: &mut State, scratch: &mut Scratch) {
         if self.images.is_empty() {
             return;
         }
@@ -57,7 +57,7 @@ impl Canonical {
     }
 
     /// Image number `element` of a state.
-    pub fn image(&self, machine: &Machine, element: usize, state: &State) -> State {
+    pub fn image(&self, machine: &ExploredMachine, element: usize, state: &State) -> State {
         if self.images.is_empty() {
             return state.clone();
         }
@@ -70,7 +70,7 @@ impl Canonical {
     /// Replaces `smallest` by an image of `state`, if that is smaller.
     fn take_smaller(
         &self,
-        machine: &Machine,
+        machine: &ExploredMachine,
         element: usize,
         state: &State,
         smallest: &mut State,
@@ -117,8 +117,8 @@ impl Canonical {
         }
     }
 
-    /// Appends the messages of an image, each behind those that come before it.
-    fn network(&self, machine: &Machine, element: usize, state: &State, network: &mut Vec<u32>) {
+    /// Appends the messages of an image in their order: by channel, and by age within a channel.
+    fn network(&self, machine: &ExploredMachine, element: usize, state: &State, network: &mut Vec<u32>) {
         let first = network.len();
         for &number in &state[self.network_at..] {
             let number = machine.mirrors.message(element, number);
@@ -132,7 +132,7 @@ impl Canonical {
     }
 }
 
-fn image(machine: &Machine, group: &Group, element: usize) -> Image {
+fn image(machine: &ExploredMachine, group: &Group, element: usize) -> Image {
     let permutation = group.element(element).clone();
     let mut sources = vec![0; machine.network_at];
     for agent in 0..machine.controllers {

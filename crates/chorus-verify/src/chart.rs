@@ -1,4 +1,4 @@
-//! The shortest way to a violation, drawn as a sequence chart: a column for each agent, a row for each thing that happened.
+//! The shortest path to a violation, drawn as a sequence chart: a column for each agent, a row for each event.
 
 use std::fmt::{self, Write};
 
@@ -8,32 +8,32 @@ use chorus_protocol::message::{Channel, Message, Size};
 
 use crate::config::Start;
 use crate::explore::{Exploration, Failure};
-use crate::machine::{Action, Happening, Machine};
+use crate::machine::{Action, ExploredMachine, Happening};
 use crate::node::{NOW, StepInput, StepResult, Victim};
 use crate::program::{Location, WORDS};
 use crate::replay;
 use crate::state::State;
 use crate::violation::Violation;
 
-/// One thing that happened.
+/// One event of a path: a row of the chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The column that it came from; none for what an agent did by itself.
+    /// The column that the event came from; none if an agent acted by itself.
     pub from: Option<usize>,
-    /// The column that it happened in.
+    /// The column in which the event happened.
     pub to: usize,
-    /// Whether it took no time, within the row above.
+    /// Whether the event took no time, as a part of the row above.
     pub instant: bool,
-    /// What arrived, with its line and values.
+    /// The message or operation that arrived, with its line and values.
     pub label: String,
-    /// What it did to the state of each line concerned there.
+    /// The change of the state of each line concerned.
     pub states: Vec<String>,
-    /// What was answered and sent.
+    /// The answers and messages that the event caused.
     pub follows: Vec<String>,
 }
 
 impl Row {
-    /// What it did, in words.
+    /// The changes and messages of the event, in words.
     fn effect(&self, columns: &[String]) -> String {
         let agent = columns.get(self.to).map_or("", String::as_str);
         let states = self.states.iter().map(|state| format!("{agent} {state}"));
@@ -41,36 +41,41 @@ impl Row {
     }
 }
 
-/// Moves of a machine and what happened in them.
+/// The moves of a machine, with the events of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// Names of the agents.
+    /// The names of the agents, one for each column.
     pub columns: Vec<String>,
     /// Whether the caches had loaded every line before the first row.
     pub warm: bool,
-    /// What happened, in order.
+    /// The events in their order.
     pub rows: Vec<Row>,
     /// The moves, as a replay names them.
     pub moves: Vec<Action>,
 }
 
-/// A violation and the way to it.
+/// A violation with the path to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
-    /// The way.
+    /// The moves that lead to the violation.
     pub sequence: Sequence,
-    /// What is wrong in the end.
+    /// The rule that is broken at the end.
     pub violation: Violation,
 }
 
 impl Sequence {
-    /// No moves yet.
-    pub fn new(machine: &Machine, warm: bool) -> Sequence {
+    /// A sequence without moves.
+    pub fn new(machine: &ExploredMachine, warm: bool) -> Sequence {
         Sequence { columns: columns(machine), warm, rows: Vec::new(), moves: Vec::new() }
     }
 
-    /// Makes a move and notes what happens; whether it was possible.
-    pub fn make(&mut self, machine: &mut Machine, action: Action, state: &mut State) -> Result<bool, Violation> {
+    /// Makes a move and notes its events. Returns whether the move was possible.
+    pub fn make(
+        &mut self,
+        machine: &mut ExploredMachine,
+        action: Action,
+        state: &mut State,
+    ) -> Result<bool, Violation> {
         self.moves.push(replay::named(machine, action, state));
         let (moved, happenings) = machine.replay(action, state);
         self.rows.extend(happenings.iter().filter_map(|happening| row(machine, state, *happening)));
@@ -100,23 +105,23 @@ impl Sequence {
 }
 
 impl Chart {
-    /// Replays the way to a failure.
+    /// Replays the path to a failure on the machine that was explored.
     pub fn of_failure(exploration: &mut Exploration, failure: &Failure) -> Chart {
         let (mut state, mut actions) = exploration.path_to(failure.state);
         actions.extend(failure.last);
-        // What breaks while caches are warmed breaks before there is a state.
+        // A rule that breaks while caches are warmed breaks before there is a state.
         let has_begun = exploration.has_begun();
         let machine = exploration.machine_mut();
         let warm = machine.config().start == Start::ColdAndWarm && !(has_begun && state == machine.cold());
         let mut sequence = Sequence::new(machine, warm);
         for action in actions {
-            // What the last move answers is the violation, which is known.
+            // The last move returns the violation, which is known already.
             let _ = sequence.make(machine, action, &mut state);
         }
         Chart { sequence, violation: failure.violation.clone() }
     }
 
-    /// The chart as text.
+    /// The chart as text, with the violation below it.
     pub fn to_text(&self) -> String {
         format!("{}violated: {}\n", self.sequence.to_text(), self.violation)
     }
@@ -153,7 +158,7 @@ fn lanes(row: &Row, columns: usize, width: usize) -> String {
 }
 
 /// Threads, then private caches, then banks, then memory.
-fn columns(machine: &Machine) -> Vec<String> {
+fn columns(machine: &ExploredMachine) -> Vec<String> {
     let topology = machine.config().topology;
     let threads = (0..machine.config().threads.len()).map(|thread| format!("T{thread}"));
     let caches = (0..topology.controllers()).map(|agent| topology.name(AgentId(agent)));
@@ -161,7 +166,7 @@ fn columns(machine: &Machine) -> Vec<String> {
     threads.chain(caches).chain((0..topology.channels()).map(memory)).collect()
 }
 
-fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
+fn row(machine: &ExploredMachine, state: &[u32], happening: Happening) -> Option<Row> {
     let column = |agent: AgentId| machine.config().threads.len() + usize::from(agent.0);
     match happening {
         Happening::Memory(number) => {
@@ -201,7 +206,7 @@ fn row(machine: &Machine, state: &[u32], happening: Happening) -> Option<Row> {
 }
 
 /// A message's name, its line, and the values it carries.
-fn label(machine: &Machine, message: &Message<WORDS>) -> String {
+fn label(machine: &ExploredMachine, message: &Message<WORDS>) -> String {
     let spec = &machine.protocol().messages()[usize::from(message.kind.0)];
     let line = message.line.0 as u8;
     if spec.size == Size::Control {
@@ -211,8 +216,8 @@ fn label(machine: &Machine, message: &Message<WORDS>) -> String {
     message.mask.words().fold(spec.name.to_owned(), |label, word| label + &value(word))
 }
 
-/// What a step did to the state of each line that it changed or was about.
-fn states(machine: &Machine, step: &StepResult) -> Vec<String> {
+/// The change of state of each line that a step changed or was about.
+fn states(machine: &ExploredMachine, step: &StepResult) -> Vec<String> {
     let nodes = machine.nodes();
     let (before, after) = (nodes.node(step.before), nodes.node(step.after));
     let class = before.controller.classify(&nodes.input(step.input), NOW);
@@ -229,8 +234,8 @@ fn states(machine: &Machine, step: &StepResult) -> Vec<String> {
     parts
 }
 
-/// What a step answered and sent.
-fn follows(machine: &Machine, state: &[u32], step: &StepResult) -> Vec<String> {
+/// The answers and messages of a step, in words.
+fn follows(machine: &ExploredMachine, state: &[u32], step: &StepResult) -> Vec<String> {
     let mut parts = Vec::new();
     for completion in &step.completions {
         if let Some((thread, op)) = machine.op_of_txn(state, completion.txn) {

@@ -1,5 +1,6 @@
-//! Sequence charts as SVG documents: lifelines from the top to the bottom, an arrow for each message at its arrival, states on the
-//! lifelines, and what is wrong in a box at the end. A document needs nothing outside itself.
+//! Sequence charts as SVG documents. Lifelines run from the top to the bottom, each message is an arrow at its arrival,
+//! states stand on the lifelines, and the violation stands in a box at the end. A document needs nothing outside
+//! itself.
 
 use std::fmt::Write;
 
@@ -20,7 +21,7 @@ const INK: &str = "#1f2933";
 const FAINT: &str = "#66707b";
 const WRONG: &str = "#b3261e";
 
-/// What the columns are, told by their names.
+/// The kind of a column, told by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Thread,
@@ -58,7 +59,7 @@ impl Kind {
     }
 }
 
-/// Where everything goes.
+/// The positions of all parts of the drawing.
 struct Layout {
     column_width: f64,
     first_column: f64,

@@ -1,7 +1,7 @@
 //! The configurations in which every protocol is checked, and the check itself.
 //!
-//! Threads choose each operation freely from an alphabet, so one configuration runs every program of its length, prefixes included, in
-//! every order of issuing, delivery and eviction.
+//! Threads choose each operation freely from an alphabet. One configuration therefore runs every program of its length,
+//! prefixes included, in every order of issuing, delivery and eviction.
 
 use std::fmt::Write;
 
@@ -18,18 +18,18 @@ use crate::replay::Replay;
 use crate::scoped;
 use crate::settings::{Bound, Settings, Storage};
 
-/// A configuration to check.
+/// A machine with its threads, under the name by which it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckConfig {
-    /// A short name.
+    /// The name on the command line and in reports.
     pub name: &'static str,
-    /// What it varies, in one sentence.
+    /// One sentence on what the configuration varies.
     pub description: &'static str,
     /// The machine and its threads.
     pub machine: MachineConfig,
 }
 
-/// What threads may choose from at each position.
+/// The operations that threads may choose from at each position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Alphabet {
     loads: &'static [Location],
@@ -39,8 +39,8 @@ struct Alphabet {
 }
 
 impl Alphabet {
-    /// `length` positions of thread number `thread`. Every value written is different, so that a value read names the write it came
-    /// from.
+    /// The choices of thread number `thread` at `length` positions. Every value written is different, so that a value
+    /// read names the write that it came from.
     fn steps(&self, thread: usize, length: usize) -> Vec<Step> {
         let step = |position: usize| {
             let value = (1 + thread * 4 + position) as u32;
@@ -81,7 +81,8 @@ const GRID: Alphabet = Alphabet { loads: &[X, X1, Y, Y1], stores: &[X, X1, Y, Y1
 /// Loads and stores of two lines.
 const PLAIN_LINES: Alphabet = Alphabet { exchanges: &[], ..TWO_LINES };
 
-/// Thread `i` beside private cache `caches[i]` chooses `lengths[i]` operations. Caches have one line, there is one bank.
+/// Thread `i` beside private cache `caches[i]` chooses `lengths[i]` operations. Caches have one line, there is one
+/// bank.
 fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alphabet) -> MachineConfig {
     let locations = alphabet.loads.iter().chain(alphabet.stores).chain(alphabet.exchanges);
     let lines = locations.map(|at| at.line + 1).max().unwrap_or(1);
@@ -89,7 +90,7 @@ fn machine<const N: usize>(caches: [u16; N], lengths: [usize; N], alphabet: &Alp
     MachineConfig::for_choices(&caches, lines, steps)
 }
 
-/// The configurations that take a fraction of a second each: for tests, and to look for faults first.
+/// The configurations that take a fraction of a second each. Tests use them, and searches for faults look there first.
 pub fn smoke_configurations() -> Vec<CheckConfig> {
     let config = |name, description, machine| CheckConfig { name, description, machine };
     vec![
@@ -107,8 +108,8 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
     ]
 }
 
-/// The configurations that `protocol` is checked in, cheapest first. Where time counts, every machine has several times as many states,
-/// so programs are shorter there.
+/// The configurations that `protocol` is checked in, cheapest first. Where protocols know time, every machine has
+/// several times as many states, so their programs are shorter.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     if heterogeneous::applies(protocol) {
         return heterogeneous::configurations(protocol);
@@ -170,8 +171,8 @@ fn timed_configurations() -> Vec<CheckConfig> {
     configurations
 }
 
-/// Messages that arrive in any order make so many states that two lines are left without atomics then where caches have more than one
-/// miss register.
+/// The configurations of protocols that do not know time. Messages that arrive in any order make so many states that
+/// configurations of two lines have no atomics then, unless caches have one miss register.
 fn untimed_configurations(delivery: Delivery) -> Vec<CheckConfig> {
     let two_lines = match delivery {
         Delivery::InOrder => &TWO_LINES,
@@ -207,7 +208,8 @@ pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckCo
     configurations(protocol).into_iter().find(|config| config.name == name)
 }
 
-/// The configurations that a transition table is filled from: small, and together they meet every cell that the larger ones do.
+/// The configurations that a transition table is filled from. They are small, and together they meet every cell that
+/// the larger ones meet.
 pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let config = |name, machine| CheckConfig { name, description: "for the transition table", machine };
     if heterogeneous::applies(protocol) {
@@ -238,68 +240,69 @@ pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     configurations
 }
 
-/// Two lines in one place, and one miss register.
+/// A machine with two lines that share one place in every cache, and with one miss register in each.
 fn one_mshr(lengths: [usize; 2]) -> MachineConfig {
     MachineConfig { l1: one_set(1, 1), l2: one_set(1, 1), ..machine([0, 1], lengths, &TWO_LINES) }
 }
 
-/// Two lines in a bank each.
+/// A machine with two lines that lie in different banks.
 fn two_banks(lengths: [usize; 2]) -> MachineConfig {
     let one = machine([0, 1], lengths, &PLAIN_LINES);
     MachineConfig { topology: Topology { l2s: 2, ..one.topology }, ..one }
 }
 
-/// Room for two lines, but one miss register.
+/// A machine whose caches have room for two lines but only one miss register.
 fn two_ways() -> MachineConfig {
     MachineConfig { l1: one_set(2, 1), l2: one_set(2, 1), ..machine([0, 1], [2, 1], &PLAIN_LINES) }
 }
 
-/// Room for two lines in the bank, and a miss register for each.
+/// A machine whose bank has room for two lines and a miss register for each.
 fn two_misses() -> MachineConfig {
     MachineConfig { l2: one_set(2, 2), ..machine([0, 1], [2, 1], &TWO_LINES) }
 }
 
-/// What a check came to.
+/// The result of a check in one word, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every state was visited and none was wrong.
     Pass,
-    /// A rule was broken; the shortest way to it.
+    /// A rule was broken; the chart shows the shortest path to it.
     Violated(Chart),
-    /// A bound was met first: nothing is shown.
+    /// A bound was met before the end, so that nothing is shown.
     Bounded(Bound),
 }
 
-/// The result of a check.
+/// The result of a check, with the size of its search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckReport {
-    /// The protocol's name.
+    /// The name of the protocol.
     pub protocol: &'static str,
-    /// The fault built in, if any.
+    /// The seeded fault of the controllers, if any.
     pub fault: Option<&'static str>,
-    /// The configuration's name.
+    /// The name of the configuration.
     pub config: &'static str,
-    /// What it varies.
+    /// One sentence on what the configuration varies.
     pub description: &'static str,
-    /// States visited.
+    /// The number of states visited.
     pub states: usize,
-    /// Moves made between them.
+    /// The number of moves between states.
     pub transitions: u64,
-    /// Moves to the farthest state.
+    /// The number of moves to the farthest state.
     pub depth: u32,
     /// Different programs that ran to their end.
     pub programs: usize,
-    /// Different executions judged by the memory model: programs with what came of them.
+    /// The number of different executions that the memory model judged. An execution is a program with its outcome.
     pub executions: usize,
-    /// Number of permutations of caches, lines, words and values that leave everything alike: each state stands for up to as many.
+    /// The number of permutations of caches, lines, words and values that map the machine to itself: each state stands
+    /// for up to as many.
     pub symmetry: usize,
-    /// Number of them that the configuration has, whether the protocol keeps them or not.
+    /// The number of symmetries of the configuration, whether the protocol keeps them or not.
     pub configuration_symmetry: usize,
-    /// Bytes held for all states, with the index and the way to each.
+    /// The bytes held for all states, with the index and the parent of each.
     pub bytes: usize,
-    /// What was kept of each state.
+    /// The part of each state that was stored.
     pub storage: Storage,
-    /// What it came to.
+    /// The result in one word, with its evidence.
     pub verdict: Verdict,
 }
 
@@ -309,13 +312,13 @@ impl CheckReport {
         self.verdict == Verdict::Pass
     }
 
-    /// Bytes held for each state, with its part of the index and the way to it.
+    /// The bytes held for each state, with its part of the index and its parent.
     pub fn bytes_per_state(&self) -> usize {
         self.bytes / self.states.max(1)
     }
 
-    /// An upper bound of the probability that two states were taken for one, where only fingerprints were kept: with `n` states there
-    /// are fewer than n²/2 pairs, each with the same fingerprint once in 2^64.
+    /// An upper bound of the probability that two states were taken for one, where only fingerprints were stored. With
+    /// `n` states there are fewer than n²/2 pairs, each with the same fingerprint once in 2^64.
     pub fn omission_probability(&self) -> Option<f64> {
         let states = self.states as f64;
         (self.storage == Storage::Fingerprints).then_some(states * states / 65_f64.exp2())
@@ -358,7 +361,7 @@ impl CheckReport {
         text
     }
 
-    /// The chart of a violation.
+    /// The chart of a violation, if there is one.
     pub fn chart(&self) -> Option<&Chart> {
         match &self.verdict {
             Verdict::Violated(chart) => Some(chart),
@@ -366,7 +369,7 @@ impl CheckReport {
         }
     }
 
-    /// The way to a violation as text.
+    /// The path to a violation as a replay, if there is one.
     pub fn replay(&self) -> Option<Replay> {
         self.chart().map(|chart| Replay::of_chart(self.protocol, self.fault, self.config, chart))
     }
@@ -377,7 +380,7 @@ pub fn check(protocol: &'static dyn Protocol, fault: Option<u8>, config: &CheckC
     check_with(protocol, fault, config, &Settings::default())
 }
 
-/// As [`check`], visiting at most `limit` states.
+/// Checks a protocol in a configuration, visiting at most `limit` states.
 pub fn check_bounded(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
@@ -387,7 +390,7 @@ pub fn check_bounded(
     check_with(protocol, fault, config, &Settings::with_states(limit))
 }
 
-/// As [`check`], as `settings` say.
+/// Checks a protocol in a configuration, with these settings of the search.
 pub fn check_with(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,

@@ -1,8 +1,9 @@
 //! Threads of litmus tests as the machine runs them.
 //!
-//! What a thread issues next follows from its code and from the values that it has been given so far, so nothing but those values is kept in a
-//! state: the code is run again from its beginning whenever the next operation is asked for. Loops are bounded as the litmus tests have
-//! it: a thread that would go back is abandoned, and the execution with it.
+//! The next operation of a thread follows from its code and from the values that it has read so far. A state therefore
+//! stores nothing but those values, and the code is run again from its beginning whenever the next operation is asked
+//! for. Loops are bounded as the litmus tests have it: a thread that would go back is abandoned, and the execution with
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,84 +15,84 @@ use crate::litmus::placement::lines_used;
 use crate::program::{Location, Op, Step, WORDS};
 use crate::state::Progress;
 
-/// A thread of a litmus test.
+/// The code of one thread of a litmus test, on the machine's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     program: Arc<Program>,
-    /// Where each location lies on the machine; nowhere, if no thread uses it.
+    /// The word of memory of each location; none if no thread uses the location.
     places: Arc<[Option<Location>]>,
     thread: usize,
     barriers: Arc<[BarrierSpec]>,
 }
 
-/// A barrier of a work-group.
+/// A barrier of a work-group, as a litmus test names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierSpec {
     gpu: u32,
     cta: u32,
     instance: u32,
     id: u32,
-    /// How many threads must have come before any goes on.
+    /// The number of threads that must arrive before any goes on.
     pub parties: u8,
 }
 
-/// What a thread does next.
+/// The next thing that a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Issues an operation.
+    /// It issues an operation.
     Issue {
-        /// Its place among the operations that the thread has issued.
+        /// The place of the operation among all that the thread has issued.
         slot: usize,
-        /// The operation.
+        /// The operation to issue.
         op: Op,
-        /// Whether it is a fence that another operation's order stands for.
+        /// Whether the operation is a fence that stands for the order of another operation.
         implied: bool,
     },
-    /// Waits for the value of the operation in this place.
+    /// It waits for the value of the operation in this place.
     Await(usize),
-    /// Nothing: it has ended.
+    /// It has ended and does nothing more.
     End,
-    /// Nothing: it would go back.
+    /// It would go back in a loop, so that the execution is abandoned.
     Abandon,
 }
 
-/// Why a litmus test cannot be run on the machine.
+/// The reason why a litmus test cannot be run on the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotRunnable {
-    /// More words in a line than lines have here.
+    /// A line holds more words than lines have here.
     #[error("location {name} is word {word} of its line, and lines have {WORDS} words here")]
     LineTooLong {
-        /// The location.
+        /// The name of the location that is too far.
         name: String,
-        /// Its place.
+        /// The place of the location in its line.
         word: u8,
     },
-    /// Too many operations to choose from.
+    /// A thread can issue too many different operations.
     #[error("thread {thread} has more than {limit} different courses")]
     TooManyCourses {
-        /// Index of the thread.
+        /// The index of the thread.
         thread: usize,
-        /// The bound.
+        /// The number of courses that are followed at most.
         limit: usize,
     },
 }
 
-/// The most courses of one thread that are followed.
+/// The most courses of one thread that are followed. A course is one sequence of operations.
 const COURSES: usize = 20_000;
 
-/// The most different values that a program is followed with.
+/// The most different values with which a program is followed.
 const VALUES: usize = 24;
 
-/// What a register holds: a value, or that of an operation which has not been answered.
+/// The content of a register: a value, or the operation that has not returned it yet.
 #[derive(Clone, Copy, Debug)]
-enum Held {
+enum RegisterValue {
     Value(u32),
     Awaited(usize),
 }
 
 impl Code {
-    /// The threads of a program, each with the operations that it may issue in each place. `lines` has the machine's number for each line that the
-    /// program uses.
+    /// The threads of a program, each with the operations that it may issue in each place. `lines` holds the machine's
+    /// number for each line that the program uses.
     pub fn of_program(program: &Program, lines: &[u8]) -> Result<Vec<(Code, Vec<Step>)>, NotRunnable> {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
@@ -132,21 +133,22 @@ impl Code {
         }
     }
 
-    /// What the thread does next, when its operations are as far as `progress` says.
+    /// The next thing that the thread does when its operations are as far as `progress` says.
     pub fn next(&self, progress: impl Fn(usize) -> Progress) -> Next {
         self.run(progress).0
     }
 
-    /// What the thread's registers hold, when its operations are as far as `progress` says; registers that wait hold zero.
+    /// The values of the thread's registers when its operations are as far as `progress` says. Registers that wait hold
+    /// zero.
     pub fn registers(&self, progress: impl Fn(usize) -> Progress) -> Vec<u32> {
-        let value = |held: &Held| match *held {
-            Held::Value(value) => value,
-            Held::Awaited(_) => 0,
+        let value = |content: &RegisterValue| match *content {
+            RegisterValue::Value(value) => value,
+            RegisterValue::Awaited(_) => 0,
         };
         self.run(progress).1.iter().map(value).collect()
     }
 
-    /// Whether this thread does what `other` does, once `location` has moved the words of memory.
+    /// Whether this thread does the same as `other`, once `location` has moved the words of memory.
     pub fn becomes(&self, other: &Code, location: impl Fn(Location) -> Location) -> bool {
         let (from, to) = (self.spec(), other.spec());
         let initials = |thread: &Thread| thread.registers.iter().map(|register| register.initial).collect::<Vec<_>>();
@@ -163,7 +165,7 @@ impl Code {
             && from.code.iter().zip(&to.code).all(|(from, to)| same(from, to))
     }
 
-    /// Where a location lies that an instruction names, and thereby uses.
+    /// The word of memory of a location that an instruction names.
     fn place(&self, at: LocationId) -> Location {
         self.places[usize::from(at.0)].unwrap_or(Location { line: 0, word: 0 })
     }
@@ -173,7 +175,7 @@ impl Code {
         &self.program
     }
 
-    /// Where each location of the program lies on the machine; nowhere, if no thread uses it.
+    /// The word of memory of each location of the program; none if no thread uses the location.
     pub fn places(&self) -> &[Option<Location>] {
         &self.places
     }
@@ -187,22 +189,23 @@ impl Code {
         &self.program.threads[self.thread]
     }
 
-    fn run(&self, progress: impl Fn(usize) -> Progress) -> (Next, Vec<Held>) {
-        let mut registers: Vec<Held> =
-            self.spec().registers.iter().map(|register| Held::Value(register.initial)).collect();
+    fn run(&self, progress: impl Fn(usize) -> Progress) -> (Next, Vec<RegisterValue>) {
+        let mut registers: Vec<RegisterValue> =
+            self.spec().registers.iter().map(|register| RegisterValue::Value(register.initial)).collect();
         let next = self.run_on(progress, &mut registers).unwrap_or_else(Next::Await);
         (next, registers)
     }
 
-    /// Runs until something is to be issued that was not. Where a value is missing for that, the error is the operation that will return it.
-    fn run_on(&self, progress: impl Fn(usize) -> Progress, registers: &mut [Held]) -> Result<Next, usize> {
+    /// Runs the code until it issues something new. Where a value is missing for that, the error is the operation that
+    /// will return it.
+    fn run_on(&self, progress: impl Fn(usize) -> Progress, registers: &mut [RegisterValue]) -> Result<Next, usize> {
         let (mut place, mut slot) = (0, 0);
         while let Some(instruction) = self.spec().code.get(place) {
             let mut target = place + 1;
             match *instruction {
                 Instruction::Add { to, a, b } => {
                     let sum = value(registers, a)?.wrapping_add(value(registers, b)?);
-                    registers[usize::from(to.0)] = Held::Value(sum);
+                    registers[usize::from(to.0)] = RegisterValue::Value(sum);
                 }
                 Instruction::Jump { target: to } => target = usize::from(to),
                 Instruction::Branch { comparison, a, b, target: to } => {
@@ -220,13 +223,13 @@ impl Code {
                 let [before, after] = Step::implied_fences(&op);
                 for (op, implied) in [(before, true), (Some(op), false), (after, true)] {
                     let Some(op) = op else { continue };
-                    let held = match progress(slot) {
+                    let content = match progress(slot) {
                         Progress::Waiting => return Ok(Next::Issue { slot, op, implied }),
-                        Progress::Outstanding(_) => Held::Awaited(slot),
-                        Progress::Answered(_, value) => Held::Value(value),
+                        Progress::Outstanding(_) => RegisterValue::Awaited(slot),
+                        Progress::Answered(_, value) => RegisterValue::Value(value),
                     };
                     if let (false, Some(to)) = (implied, destination(instruction)) {
-                        registers[usize::from(to.0)] = held;
+                        registers[usize::from(to.0)] = content;
                     }
                     slot += 1;
                 }
@@ -239,9 +242,9 @@ impl Code {
         Ok(Next::End)
     }
 
-    /// What an instruction issues, with its operands' values, or the operation that one of them waits for. Nothing, if it is about registers
-    /// and the course alone.
-    fn resolve(&self, instruction: &Instruction, registers: &[Held]) -> Result<Option<Op>, usize> {
+    /// The operation that an instruction issues, with the values of its operands, or the operation that an operand
+    /// waits for. Nothing if the instruction concerns registers and the control flow alone.
+    fn resolve(&self, instruction: &Instruction, registers: &[RegisterValue]) -> Result<Option<Op>, usize> {
         let value = |operand: Operand| value(registers, operand);
         let place = |at| self.place(at);
         Ok(Some(match *instruction {
@@ -300,18 +303,18 @@ impl Code {
     }
 }
 
-/// What an operand is worth, or the operation that it waits for.
-fn value(registers: &[Held], operand: Operand) -> Result<u32, usize> {
+/// The value of an operand, or the operation that it waits for.
+fn value(registers: &[RegisterValue], operand: Operand) -> Result<u32, usize> {
     match operand {
         Operand::Constant(value) => Ok(value),
         Operand::Register(register) => match registers[usize::from(register.0)] {
-            Held::Value(value) => Ok(value),
-            Held::Awaited(operation) => Err(operation),
+            RegisterValue::Value(value) => Ok(value),
+            RegisterValue::Awaited(operation) => Err(operation),
         },
     }
 }
 
-/// An instruction as it would be on the first location, and its location.
+/// The instruction with its location replaced by the first one, and its location.
 fn without_location(instruction: &Instruction) -> (Instruction, Option<LocationId>) {
     let mut plain = *instruction;
     let at = match &mut plain {
@@ -327,7 +330,7 @@ fn without_location(instruction: &Instruction) -> (Instruction, Option<LocationI
     (plain, at)
 }
 
-/// The register that an instruction's answer goes to.
+/// The register that receives an instruction's value.
 fn destination(instruction: &Instruction) -> Option<Register> {
     match *instruction {
         Instruction::Load { to, .. } => Some(to),
@@ -336,7 +339,8 @@ fn destination(instruction: &Instruction) -> Option<Register> {
     }
 }
 
-/// Where each location lies on the machine. Lines without a location that is used are left out: they would only be evicted.
+/// The word of memory of each location. Lines without a location that is used are left out, since they would only be
+/// evicted.
 fn places(program: &Program, numbers: &[u8]) -> Arc<[Option<Location>]> {
     let lines = lines_used(program);
     let place = |(index, at): (usize, &chorus_litmus::test::Location)| {
@@ -347,7 +351,8 @@ fn places(program: &Program, numbers: &[u8]) -> Arc<[Option<Location>]> {
     program.locations.iter().enumerate().map(place).collect()
 }
 
-/// Every barrier that a thread may come to. Threads that name it in any place are parties, unless a quorum says how many are.
+/// Every barrier that a thread may reach. The threads that name it anywhere are its parties, unless a quorum says how
+/// many are.
 fn barriers(program: &Program, values: &BTreeSet<u32>) -> Arc<[BarrierSpec]> {
     let worth = |operand: Option<Operand>| match operand {
         None => vec![0],

@@ -1,4 +1,4 @@
-//! The tiny machines that are explored: how many caches of which shape, and what their threads may do.
+//! The tiny machines that are explored: the number and shape of their caches, and the operations of their threads.
 
 use std::collections::BTreeSet;
 
@@ -12,106 +12,107 @@ use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShap
 use crate::code::{Code, NotRunnable};
 use crate::litmus::placement::{Placement, Places, lines_used};
 use crate::networks::Networks;
-use crate::program::{Edge, Location, Op, Seat, Step, WORDS};
+use crate::program::{Edge, Location, Op, Step, WORDS, WorkGroup};
 
 /// Whether a thread waits for each load before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loads {
-    /// It does; stores never make it wait.
+    /// A thread waits for each load. Stores never make it wait.
     Blocking,
-    /// It issues on, and waits only at fences.
+    /// A thread issues further operations, and waits only at fences.
     NonBlocking,
 }
 
 /// Whether a thread waits for each store before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stores {
-    /// It does not; fences do.
+    /// A thread goes on at once; only fences wait for stores.
     Posted,
-    /// It waits until each is performed.
+    /// A thread waits until each store is performed.
     Blocking,
 }
 
-/// When lines leave caches.
+/// The moments at which lines leave caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evictions {
-    /// Only when another line needs the place.
+    /// A line leaves only when another line needs its place.
     WhenNeeded,
-    /// From private caches at any moment, from shared banks when another line needs the place.
+    /// Lines leave private caches at any moment, and shared banks when another line needs the place.
     PrivateAnytime,
-    /// From shared banks at any moment, directory entries too, from private caches when another line needs the place.
+    /// Lines and directory entries leave shared banks at any moment, and lines leave private caches when another needs
+    /// the place.
     SharedAnytime,
-    /// At any moment, any line that can.
+    /// Any line that can leave does so at any moment.
     Anytime,
 }
 
-/// From which contents of the caches to start.
+/// The contents of the caches at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// All caches empty.
+    /// All caches are empty.
     Cold,
-    /// From empty caches, and also from caches that have loaded every line.
+    /// The search starts from empty caches, and also from caches that have loaded every line.
     ColdAndWarm,
 }
 
-/// Where a thread's program ends.
+/// The place where a thread's program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// After its last operation.
+    /// A program ends after its last operation.
     Complete,
-    /// Anywhere: every prefix is a program too.
+    /// A program may end anywhere: every prefix is a program too.
     AnyPrefix,
 }
 
 /// A thread: a wavefront slot beside a private cache, and its operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadSpec {
-    /// Index of the private cache.
+    /// The index of the private cache.
     pub cache: u16,
-    /// Wavefront slot beside it.
+    /// The wavefront slot beside the cache.
     pub wave: u16,
-    /// What it may issue in each place.
+    /// The operations that the thread may issue in each place.
     pub steps: Vec<Step>,
-    /// What it does issue, where that follows from its code; without code it chooses freely.
+    /// The code that decides which operation is issued; a thread without code chooses freely.
     pub code: Option<Code>,
-    /// Whether it begins anew once everything is answered, for ever.
+    /// Whether the thread begins anew, for ever, once everything is answered.
     pub repeats: bool,
 }
 
-/// A machine to explore.
+/// A machine to explore, with its threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineConfig {
-    /// Private caches and shared banks.
+    /// The private caches and shared banks.
     pub topology: Topology,
-    /// Each private cache.
+    /// The shape of each private cache.
     pub l1: CacheShape,
-    /// Each shared bank.
+    /// The shape of each shared bank.
     pub l2: CacheShape,
-    /// The directory beside each shared bank.
+    /// The shape of the directory beside each shared bank.
     pub directory: DirectoryShape,
-    /// Lines of memory, from address 0.
+    /// The number of lines of memory, from address 0 on.
     pub lines: u8,
-    /// Their words in the beginning; words beyond these are zero.
+    /// The words of memory at the start. Words beyond these are zero.
     pub memory: Vec<u32>,
-    /// The threads.
+    /// The threads beside the private caches.
     pub threads: Vec<ThreadSpec>,
-    /// Whether loads block.
+    /// Whether a thread waits for its loads.
     pub loads: Loads,
-    /// Whether stores block.
+    /// Whether a thread waits for its stores.
     pub stores: Stores,
-    /// When lines leave.
+    /// The moments at which lines leave caches.
     pub evictions: Evictions,
-    /// Where to start.
+    /// The contents of the caches at the start.
     pub start: Start,
-    /// Where programs end.
+    /// The place where programs end.
     pub ending: Ending,
-    /// How many messages may be in flight.
+    /// The number of messages that may be in flight.
     pub networks: Networks,
-    /// Parameters of protocols that have them, by key, where they differ from what is explored.
+    /// The parameters of the protocol, by key, that differ from their values for explorations.
     pub parameters: &'static [(&'static str, u64)],
 }
 
-/// Lines of a page, for commands to shared banks that concern one.
+/// The lines of a page, for commands to shared banks that concern one page.
 const PAGE_LINES: u8 = 2;
 
 /// A cache of one set of `ways` lines with `mshrs` miss registers.
@@ -119,7 +120,7 @@ pub fn one_set(ways: u32, mshrs: u32) -> CacheShape {
     CacheShape { sets: 1, ways, mshrs, replacement: Replacement::Lru }
 }
 
-/// Threads side by side: each gets the next free wavefront slot of its private cache.
+/// Threads beside the given private caches. Each gets the next free wavefront slot of its cache.
 pub fn place_threads(caches: &[u16], steps: impl IntoIterator<Item = Vec<Step>>) -> Vec<ThreadSpec> {
     let place = |(thread, steps): (usize, Vec<Step>)| {
         let cache = caches[thread];
@@ -130,8 +131,8 @@ pub fn place_threads(caches: &[u16], steps: impl IntoIterator<Item = Vec<Step>>)
 }
 
 impl MachineConfig {
-    /// The machine on which threads choose what they do: thread `i` beside private cache `caches[i]`, room for one line in every cache and in the
-    /// one bank, any eviction at any time, and every prefix a program.
+    /// The machine on which threads choose their operations. Thread `i` is beside private cache `caches[i]`, there is
+    /// room for one line in every cache and in the one bank, lines leave at any time, and every prefix is a program.
     pub fn for_choices(caches: &[u16], lines: u8, steps: impl IntoIterator<Item = Vec<Step>>) -> MachineConfig {
         MachineConfig {
             topology: Topology::one_gpu(caches.iter().max().map_or(1, |cache| cache + 1), 1),
@@ -151,8 +152,9 @@ impl MachineConfig {
         }
     }
 
-    /// The machine on which threads run to their end: as [`MachineConfig::for_choices`], with one bank per line so that requests for different lines
-    /// overtake each other, and room for every line.
+    /// The machine on which threads run to their end. It differs from [`MachineConfig::for_choices`] in two points:
+    /// there is one bank per line, so that requests for different lines overtake each other, and there is room for
+    /// every line.
     pub fn for_steps(caches: &[u16], lines: u8, steps: impl IntoIterator<Item = Vec<Step>>) -> MachineConfig {
         let config = MachineConfig::for_choices(caches, lines, steps);
         MachineConfig {
@@ -164,8 +166,8 @@ impl MachineConfig {
         }
     }
 
-    /// The machine that a litmus test runs on: as [`MachineConfig::for_steps`], the threads of a work-group beside one private cache; with more than
-    /// two private caches, which have many more states, shared lines stay.
+    /// The machine that a litmus test runs on: that of [`MachineConfig::for_steps`] with the threads of a work-group
+    /// beside one private cache. With more than two private caches, which have many more states, shared lines stay.
     pub fn for_program(program: &Program) -> Result<MachineConfig, NotRunnable> {
         let mut groups = Vec::new();
         let place = |thread: &Thread| {
@@ -181,8 +183,10 @@ impl MachineConfig {
         MachineConfig::for_code(program, &caches, &lines)
     }
 
-    /// The machine that a litmus test runs on when it is placed: with several modules there is one bank in each, which has room for every line, and a
-    /// directory with room for one. Beside CPU cores and compute units they leave two private caches at any time, and more when they must. In one module lines leave at any time, in two those of banks do, and entries; larger ones have too many states for that.
+    /// The machine that a litmus test runs on in a given placement. With several modules there is one bank in each,
+    /// which has room for every line, and a directory with room for one. On machines with CPU cores and compute units,
+    /// lines leave two private caches at any time, and more caches only when they must. In one module lines leave at
+    /// any time, in two modules lines and entries of banks do; larger machines have too many states for that.
     pub fn for_placed(program: &Program, placement: Placement) -> Result<MachineConfig, NotRunnable> {
         if placement == Placement::OneModule {
             return MachineConfig::for_program(program);
@@ -225,7 +229,7 @@ impl MachineConfig {
         Ok(config)
     }
 
-    /// What a protocol needs to build this machine's controllers.
+    /// The configuration from which a protocol builds the controllers of this machine.
     pub fn build_config(&self, protocol: &dyn Protocol, fault: Option<u8>) -> BuildConfig {
         let waves = self.threads.iter().map(|thread| thread.wave + 1).max().unwrap_or(1);
         BuildConfig {
@@ -263,14 +267,15 @@ impl MachineConfig {
         parameters
     }
 
-    /// The same with the levels and translation units of a protocol.
+    /// This machine with the levels and translation units of a protocol.
     pub(crate) fn completed(&self, protocol: &dyn Protocol) -> MachineConfig {
         MachineConfig { topology: protocol.structure().complete(self.topology), ..self.clone() }
     }
 
-    /// The same with commands to shared banks between kernels, where the protocol has any. When the private caches have ended the kernel every bank writes back or empties itself, and where no
-    /// directory keeps copies coherent it empties itself then, in any case; the next kernel begins when all are done. The first thread that ends a kernel gives the commands, in the place
-    /// of the command processor.
+    /// This machine with commands to shared banks between kernels, where the protocol has commands. When the private
+    /// caches have ended the kernel, every bank writes back or empties itself; where no directory makes copies
+    /// coherent, it empties itself in any case. The next kernel begins when all banks are done. The first thread that
+    /// ends a kernel gives the commands, in the place of the command processor.
     pub(crate) fn with_commands(&self, protocol: &dyn Protocol) -> MachineConfig {
         let mut config = self.clone();
         let pages: Vec<Option<u8>> = match protocol.commands(&self.parameters(protocol)) {
@@ -299,25 +304,26 @@ impl MachineConfig {
         config
     }
 
-    /// The same on a machine of `gpus` GPUs of `gpms` modules, with `l1s` private caches and one bank in each. The line numbered `i` lies in the
-    /// memory of module `i >> home_shift`, counted round.
+    /// This machine spread over `gpus` GPUs of `gpms` modules, with `l1s` private caches and one bank in each module.
+    /// Line `i` lies in the memory of module `i >> home_shift`, modulo the number of modules.
     pub fn on_modules(self, [gpus, gpms]: [u16; 2], l1s: u16, home_shift: u8) -> MachineConfig {
         let modules = gpus * gpms;
         let topology = Topology { gpus, gpms, home_shift, ..Topology::one_gpu(modules * l1s, modules) };
         MachineConfig { topology, ..self }
     }
 
-    /// Where a thread runs, as memory models see it: those beside one private cache are a work-group. Between kernels and where they settle all threads
-    /// meet, which only work-groups do in memory models; what they do there is without scope or has the widest, so that they may all be one.
-    pub fn seat(&self, thread: usize) -> Seat {
+    /// The GPU and work-group of a thread, as memory models see them: threads beside one private cache are a
+    /// work-group. Between kernels and where they settle, all threads meet, which only work-groups do in memory models.
+    /// Operations there have no scope or the widest, so that all threads may be one work-group.
+    pub fn work_group(&self, thread: usize) -> WorkGroup {
         let meets = |op: &Op| matches!(op, Op::Kernel(_) | Op::Command { .. } | Op::Settle);
         let steps = self.threads.iter().flat_map(|thread| &thread.steps);
         if steps.flat_map(|step| &step.alternatives).any(meets) {
-            return Seat { gpu: 0, cta: 0 };
+            return WorkGroup { gpu: 0, cta: 0 };
         }
         let cache = self.threads[thread].cache;
         let gpu = self.topology.gpu_of(self.topology.module_of(self.topology.l1(cache)));
-        Seat { gpu: u32::from(gpu), cta: u32::from(cache) }
+        WorkGroup { gpu: u32::from(gpu), cta: u32::from(cache) }
     }
 
     /// The private caches that have threads.
@@ -332,7 +338,7 @@ impl MachineConfig {
         used.collect()
     }
 
-    /// Operations of the longest thread.
+    /// The number of operations of the longest thread.
     pub fn longest(&self) -> usize {
         self.threads.iter().map(|thread| thread.steps.len()).max().unwrap_or(0)
     }

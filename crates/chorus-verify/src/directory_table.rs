@@ -1,7 +1,8 @@
-//! Transition tables of directories: what becomes of sharers, in the words of the HMG paper's Table I.
+//! Transition tables of directories: the changes of their sharers, in the words of the HMG paper's Table I.
 //!
-//! A directory's actions are not messages but what it does to its sharers. Each cell says what held in all steps that fell on it: whether the sender was
-//! recorded, and whether those who were told to drop their copies were all sharers or all but the sender.
+//! A directory's actions are not messages but changes of its sharers. Each cell says what held in all steps that fell
+//! on it: whether the sender was recorded, and whether all sharers or all but the sender were told to drop their
+//! copies.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +10,19 @@ use chorus_protocol::address::AgentId;
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::sharers::Sharers;
 
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::node::{StepInput, StepResult};
 
-/// What a step did to the sharers of a line.
+/// The changes that a step made to the sharers of a line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tracked {
-    /// The position of whoever sent the message, if it can be a sharer.
+    /// The position of the sender of the message, if it can be a sharer.
     sender: Option<u16>,
     before: BTreeSet<u16>,
     after: BTreeSet<u16>,
-    /// Those who were told to drop their copies.
+    /// The sharers that were told to drop their copies.
     told: BTreeSet<u16>,
-    /// Whether the step itself was told so.
+    /// Whether the step was itself caused by such a message.
     passes_on: bool,
     changes_state: bool,
     next: &'static str,
@@ -32,8 +33,8 @@ fn positions(sharers: &Sharers) -> BTreeSet<u16> {
 }
 
 impl Tracked {
-    /// What a step did to the sharers of `line`; nothing if its controller has no directory.
-    pub(crate) fn of(machine: &Machine, step: &StepResult, line: usize) -> Option<Tracked> {
+    /// The changes that a step made to the sharers of `line`; nothing if its controller has no directory.
+    pub(crate) fn of(machine: &ExploredMachine, step: &StepResult, line: usize) -> Option<Tracked> {
         let nodes = machine.nodes();
         let (before, after) = (nodes.node(step.before), nodes.node(step.after));
         let is_invalidation = |number: u32| {
@@ -71,7 +72,7 @@ impl Tracked {
     }
 }
 
-/// The words of a cell: what is true of all steps that fell on it.
+/// The words of a cell: everything that is true of all steps that fell on it.
 pub fn cell(steps: &BTreeSet<Tracked>) -> Vec<String> {
     let all = |holds: &dyn Fn(&Tracked) -> bool| steps.iter().all(holds);
     let any = |holds: &dyn Fn(&Tracked) -> bool| steps.iter().any(holds);

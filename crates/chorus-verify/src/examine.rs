@@ -1,17 +1,17 @@
-//! Every rule that a state can break by itself, whoever comes to it: a search or a replay.
+//! Every rule that a single state can break. Searches and replays both check them here.
 
 use chorus_protocol::controller::Passage;
 
 use crate::invariants::{Promised, clean};
 use crate::judge::Judge;
-use crate::machine::{Action, Machine};
+use crate::machine::{Action, ExploredMachine};
 use crate::state::State;
 use crate::violation::Violation;
 
-/// Checks what the protocol promises, that nothing is left over where everything is answered, and what came of the program. `number` is the
-/// state's.
+/// Checks the protocol's promises, that nothing is left over where everything is answered, and the outcome of the
+/// program. `number` is the number of the state.
 pub(crate) fn examine(
-    machine: &mut Machine,
+    machine: &mut ExploredMachine,
     promised: Promised,
     judge: &mut Judge,
     state: &State,
@@ -27,8 +27,8 @@ pub(crate) fn examine(
     judge.verdict(machine, state, number)
 }
 
-/// Whether the passing of time changes nothing any more.
-pub(crate) fn settled(machine: &mut Machine, state: &State) -> Result<bool, Violation> {
+/// Whether passing time changes nothing any more.
+pub(crate) fn settled(machine: &mut ExploredMachine, state: &State) -> Result<bool, Violation> {
     if !machine.has_counters() {
         return Ok(true);
     }

@@ -4,16 +4,16 @@ use chorus_protocol::controller::Passage;
 
 use crate::canonical::{Canonical, Scratch};
 use crate::hashing::fingerprint;
-use crate::machine::{Action, Halt, Machine, Unknown};
+use crate::machine::{Action, ExploredMachine, Halt, Unknown};
 use crate::state::State;
 use crate::state_set::{Candidate, Guess, SHARDS, StateSet, encode, shard_of};
 
 /// The moves that may be possible in a state.
 #[derive(Default)]
 pub(crate) struct Moves {
-    /// One of these must be possible, or the machine is stuck.
+    /// Moves of which one must be possible, or the machine is stuck.
     pub progress: Vec<Action>,
-    /// Nothing may wait for these.
+    /// Moves that nothing may wait for.
     pub others: Vec<Action>,
     /// Whether nothing is left to do.
     pub finished: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Moves {
 
 impl Moves {
     /// Finds the moves of `state`.
-    pub fn find(&mut self, machine: &Machine, state: &State) {
+    pub fn find(&mut self, machine: &ExploredMachine, state: &State) {
         let Moves { progress, others, finished } = self;
         progress.clear();
         others.clear();
@@ -42,13 +42,13 @@ impl Moves {
         *finished = idle && progress.is_empty();
     }
 
-    /// All of them, in the order in which they are tried.
+    /// All moves, in the order in which they are tried.
     pub fn all(&self) -> impl Iterator<Item = Action> {
         self.progress.iter().chain(&self.others).copied()
     }
 }
 
-/// What is wrong with a state that was reached; what says more about the cause comes first.
+/// The kind of rule that a reached state breaks. The kind that says more about the cause comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
     /// Something waits in it and nothing can move.
@@ -61,13 +61,13 @@ pub(crate) enum Fault {
     Values,
 }
 
-/// A fault and where it is. Those fewer moves from the start come first.
+/// A broken rule and its state. Fewer moves from the start come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Found {
-    /// Moves from the start.
+    /// The number of moves from the start.
     pub length: u32,
     pub fault: Fault,
-    /// The place among the states of its distance.
+    /// The place of the state among those of its distance.
     pub rank: u64,
     pub state: u32,
 }
@@ -77,19 +77,19 @@ pub(crate) fn keep_first(found: &mut Option<Found>, other: Option<Found>) {
     *found = found.iter().copied().chain(other).min();
 }
 
-/// States that may be new, of one shard.
+/// States of one shard that may be new.
 #[derive(Default)]
 pub(crate) struct Bucket {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
 }
 
-/// One of them.
+/// One state of a bucket.
 struct Entry {
     fingerprint: u64,
-    /// The state it was reached from.
+    /// The state from which it was reached.
     parent: u32,
-    /// Where its bytes end.
+    /// The end of its bytes in the bucket.
     end: u32,
     /// Its place among all states of the expansion.
     place: u32,
@@ -102,7 +102,7 @@ impl Bucket {
         self.entries.push(Entry { fingerprint, parent, end: self.bytes.len() as u32, place });
     }
 
-    /// Fingerprint, origin, place and encoding of each state.
+    /// The fingerprint, parent, place and encoding of each state.
     pub fn entries(&self) -> impl Iterator<Item = (u64, u32, u32, &[u8])> {
         let mut start = 0;
         self.entries.iter().map(move |&Entry { fingerprint, parent, end, place }| {
@@ -118,42 +118,42 @@ impl Bucket {
     }
 }
 
-/// What following the moves of some states came to.
+/// The states that the moves of some states lead to.
 pub(crate) struct Expansion {
     pub buckets: Vec<Bucket>,
-    /// How many states the buckets hold together.
+    /// The number of states in all buckets.
     pub count: u32,
     pub transitions: u64,
     pub found: Option<Found>,
-    /// States with moves that need something which is not known, with their ranks.
+    /// States, with their ranks, that have a move which needs something unknown.
     pub unfinished: Vec<(u64, u32)>,
     unknown: Vec<Unknown>,
     moves: Moves,
     state: State,
     next: State,
     scratch: Scratch,
-    /// The states that moves lead to, and their encodings.
+    /// The states that moves lead to; their encodings lie in `encoded`.
     reached: Vec<Candidate>,
     encoded: Vec<u8>,
     guesses: Vec<Guess>,
     bytes: Vec<u8>,
 }
 
-/// Lookups that are done together.
+/// The number of lookups that are done together.
 const LOOKUPS: usize = 64;
 
-/// What moves are made on.
+/// The parts of a search that moves are made on.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
-    pub machine: &'a Machine,
+    pub machine: &'a ExploredMachine,
     pub canonical: &'a Canonical,
     pub seen: &'a StateSet,
-    /// Moves from the start to the states that are expanded.
+    /// The number of moves from the start to the states that are expanded.
     pub depth: u32,
 }
 
 impl Expansion {
-    /// Nothing yet.
+    /// An expansion without states.
     pub fn new() -> Expansion {
         Expansion {
             buckets: (0..SHARDS).map(|_| Bucket::default()).collect(),
@@ -173,7 +173,7 @@ impl Expansion {
         }
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Forgets everything but the allocated memory.
     pub fn clear(&mut self) {
         self.buckets.iter_mut().for_each(Bucket::clear);
         (self.count, self.transitions, self.found) = (0, 0, None);
@@ -192,7 +192,7 @@ impl Expansion {
         self.flush(ground.seen);
     }
 
-    /// What the state that was expanded last needs.
+    /// The unknown results that the last expanded state needs.
     pub fn unknown(&self) -> &[Unknown] {
         &self.unknown
     }

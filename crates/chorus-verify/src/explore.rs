@@ -1,14 +1,15 @@
 //! Breadth-first search through every state of a machine.
 //!
-//! States are visited in the order of their distance from the start, so the first violation found has the shortest sequence of moves. A
-//! search that meets its bound says so: it has shown nothing.
+//! States are visited in the order of their distance from the start, so the first violation found has the shortest
+//! sequence of moves. A search that meets its bound says so: it has shown nothing.
 //!
-//! A state in which something is unanswered or undelivered is a deadlock unless a message can be delivered or time can pass: threads may
-//! stop, and lines need not leave, so neither another operation nor an eviction may be what everything waits for.
+//! A state in which something is unanswered or undelivered is a deadlock unless a message can be delivered or time can
+//! pass. Threads may stop and lines need not leave, so nothing may wait for another operation or for an eviction.
 //!
-//! All cores take part. The states of one distance are expanded side by side on a machine that nobody changes; those that need a step which was
-//! never run wait until it was, one after the other in their order. What is reached is then added to the shards of the set side by side, in
-//! an order that does not depend on who found it first. So everything that a search finds and counts is the same for any number of threads.
+//! All cores take part. The states of one distance are expanded side by side on a machine that nobody changes. States
+//! that need a step which was never run wait until it was run, one after the other in their order. The states reached
+//! are then added to the shards of the set side by side, in an order that does not depend on who found them first. So
+//! everything that a search finds and counts is the same for any number of threads.
 
 use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::Protocol;
@@ -21,7 +22,7 @@ use crate::expand::{Expansion, Fault, Found, Ground, Moves, keep_first};
 use crate::hashing::fingerprint;
 use crate::invariants::{Promised, clean};
 use crate::judge::{Judge, provided};
-use crate::machine::{Action, Halt, Machine};
+use crate::machine::{Action, ExploredMachine, Halt};
 use crate::settings::{Bound, Reduction, Settings, Storage};
 use crate::state::State;
 use crate::state_set::{Shard, StateSet, decode, encode, number_of, shard_of};
@@ -41,40 +42,40 @@ pub enum End {
     Bounded(Bound),
 }
 
-/// A violation and the way to it.
+/// A violation and the state that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What is wrong.
+    /// The broken rule.
     pub violation: Violation,
     /// The state before the last move.
     pub state: u32,
-    /// The last move after [`Exploration::path_to`] that state, where the move itself is what is wrong.
+    /// The last move after [`Exploration::path_to`] that state, if the move itself breaks the rule.
     pub last: Option<Action>,
 }
 
-/// What to do about outcomes that the model forbids.
+/// The treatment of outcomes that the model forbids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnForbidden {
-    /// They end the search.
+    /// A forbidden outcome ends the search.
     Stop,
-    /// They are collected with all others.
+    /// Forbidden outcomes are collected with all others.
     Collect,
 }
 
 /// A search, running or ended.
 pub struct Exploration {
     fault: Option<u8>,
-    machine: Machine,
+    machine: ExploredMachine,
     canonical: Canonical,
     seen: StateSet,
-    /// What the machine starts from.
+    /// The states from which the machine starts.
     starts: Vec<State>,
     promised: Promised,
     judge: Judge,
     on_forbidden: OnForbidden,
     transitions: u64,
     depth: u32,
-    /// The first forbidden outcome, where they are collected.
+    /// The first forbidden outcome, where outcomes are collected.
     forbidden: Option<Found>,
     found: Option<Found>,
     /// Number of symmetries of the configuration, whether the protocol keeps them or not.
@@ -94,14 +95,14 @@ enum Stop {
 const CHUNK: usize = 128;
 /// Chunks whose results are held at once.
 const CHUNKS: usize = 256;
-/// So few states are not worth sharing.
+/// Batches of at most so many states are expanded by one thread.
 const FEW: usize = 256;
 
-/// What adding to one shard came to.
+/// The result of adding states to one shard.
 #[derive(Default)]
 struct Added {
     found: Option<Found>,
-    /// New states, and among them those whose check needs something that is not known; with their ranks.
+    /// The new states with their ranks, and those among them whose check needs something unknown.
     new: Vec<(u64, u32)>,
     deferred: Vec<(u64, u32)>,
 }
@@ -114,7 +115,7 @@ impl Exploration {
         config: &MachineConfig,
         on_forbidden: OnForbidden,
     ) -> Exploration {
-        let machine = Machine::new(protocol, fault, config);
+        let machine = ExploredMachine::new(protocol, fault, config);
         Exploration {
             fault,
             canonical: Canonical::of(&machine),
@@ -177,64 +178,64 @@ impl Exploration {
         }
     }
 
-    /// The machine, with everything that was seen of it.
-    pub fn machine(&self) -> &Machine {
+    /// The machine with everything that was seen of it.
+    pub fn machine(&self) -> &ExploredMachine {
         &self.machine
     }
 
-    /// The programs that ran and what came of them.
+    /// The programs that ran, with their outcomes.
     pub fn judge(&self) -> &Judge {
         &self.judge
     }
 
-    /// States visited.
+    /// The number of states visited.
     pub fn states(&self) -> usize {
         self.seen.len()
     }
 
-    /// Bytes held for them: their encodings or fingerprints, the index and the way to each.
+    /// The bytes held for all states: their encodings or fingerprints, the index and their parents.
     pub fn bytes(&self) -> usize {
         self.seen.bytes()
     }
 
-    /// Moves made between them.
+    /// The number of moves between states.
     pub fn transitions(&self) -> u64 {
         self.transitions
     }
 
-    /// Moves from the start to the farthest state.
+    /// The number of moves from the start to the farthest state.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Number of symmetries that the configuration has and the protocol keeps: each state stands for up to as many.
+    /// The number of symmetries that the configuration has and the protocol keeps: each state stands for up to as many.
     pub fn symmetry(&self) -> usize {
         self.canonical.order()
     }
 
-    /// Number of symmetries of the configuration, whether the protocol keeps them or not.
+    /// The number of symmetries of the configuration, whether the protocol keeps them or not.
     pub fn configuration_symmetry(&self) -> usize {
         self.symmetries
     }
 
-    /// The machine, to replay a path on.
-    pub(crate) fn machine_mut(&mut self) -> &mut Machine {
+    /// The machine, on which a path can be replayed.
+    pub(crate) fn machine_mut(&mut self) -> &mut ExploredMachine {
         &mut self.machine
     }
 
-    /// Whether there is a state to begin with: what breaks earlier breaks while caches are warmed.
+    /// Whether there is a state to begin with. A rule that breaks earlier breaks while caches are warmed.
     pub fn has_begun(&self) -> bool {
         !self.starts.is_empty()
     }
 
-    /// The start and the moves that lead to a state, or to one of its mirror images. Everything is as it happens on a machine of its own:
-    /// mirror images are followed back from move to move.
+    /// The start and the moves that lead to a state, or to one of its mirror images. The moves are those of a machine
+    /// that counts no images: mirror images are followed back from move to move.
     pub fn path_to(&self, state: u32) -> (State, Vec<Action>) {
         let (start, actions, _) = self.follow(state);
         (start, actions)
     }
 
-    /// As [`Exploration::path_to`], with the state at its end.
+    /// The start, the moves that lead to a state, and the state at their end.
     fn follow(&self, number: u32) -> (State, Vec<Action>, State) {
         let mut numbers = vec![number];
         let mut first = number;
@@ -267,7 +268,7 @@ impl Exploration {
         self.seen.find(fingerprint(&bytes), &bytes)
     }
 
-    /// A failure as it shows at the end of the way to it.
+    /// The failure as it shows at the end of its path.
     fn failure(&mut self, found: Found) -> Failure {
         let (.., state) = self.follow(found.state);
         let failure = |violation, last| Failure { violation, state: found.state, last };
@@ -379,7 +380,7 @@ impl Exploration {
         Ok(())
     }
 
-    /// Adds what was reached to the set, checks what is new, and appends it to the next level.
+    /// Adds the reached states to the set, checks the new ones, and appends them to the next level.
     fn add(&mut self, expansions: &[Expansion], next: &mut Vec<(u64, u32)>) -> Result<(), Stop> {
         let Exploration { machine, seen, judge, promised, depth, .. } = self;
         let first_rank = next.last().map_or(0, |(rank, _)| rank + 1);
@@ -404,7 +405,7 @@ impl Exploration {
         deferred.into_iter().try_for_each(|(rank, number)| self.check_new(rank, number))
     }
 
-    /// Checks a new state, finding out whatever is unknown.
+    /// Checks a new state, running every unknown step that the check needs.
     fn check_new(&mut self, rank: u64, number: u32) -> Result<(), Stop> {
         let mut state = State::new();
         self.seen.get(number, &mut state);
@@ -430,9 +431,9 @@ impl Exploration {
     }
 }
 
-/// Checks new states as far as everything is known that it needs.
+/// Checks new states as far as all steps that a check needs are known.
 struct Checker<'a> {
-    machine: &'a Machine,
+    machine: &'a ExploredMachine,
     judge: &'a Judge,
     promised: Promised,
     length: u32,
@@ -465,7 +466,7 @@ impl Checker<'_> {
         added
     }
 
-    /// Whether a state keeps the rules, unless something unknown decides that.
+    /// Whether a state keeps the rules; nothing if an unknown step decides that.
     fn check(&self, state: &State, execution: &mut Vec<u32>) -> Option<bool> {
         if self.promised.check(self.machine, state).is_err() {
             return Some(false);

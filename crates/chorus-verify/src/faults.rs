@@ -1,7 +1,7 @@
 //! Seeded faults: mistakes built into a protocol on request, which the checks must find.
 //!
-//! A search finds the shortest way to a violation first, so most faults show within a few thousand states somewhere. Every place is therefore
-//! looked into briefly before any of them is searched to its end.
+//! A search finds the shortest path to a violation first, so most faults show within a few thousand states somewhere.
+//! Every place is therefore looked into briefly before any of them is searched to its end.
 
 use std::fmt::Write;
 
@@ -18,16 +18,16 @@ use crate::program::{Location, Op, Step, lines_of};
 use crate::replay::Replay;
 use crate::scoped;
 
-/// How a fault was found.
+/// A seeded fault together with the check that found it.
 #[derive(Clone, Debug)]
 pub struct Catch {
-    /// The protocol's name.
+    /// The name of the protocol.
     pub protocol: &'static str,
-    /// The fault.
+    /// The seeded fault.
     pub fault: FaultSpec,
-    /// The kind of check that found it, and which.
+    /// The check that found it.
     pub by: Catcher,
-    /// The way to the violation.
+    /// The path to the violation.
     pub chart: Chart,
 }
 
@@ -43,7 +43,7 @@ pub enum Catcher {
 }
 
 impl Catcher {
-    /// What kind of check it is, and its name.
+    /// The kind of the check, and its name.
     pub fn words(&self) -> (&'static str, &str) {
         match self {
             Catcher::Configuration(name) => ("configuration", name),
@@ -54,13 +54,13 @@ impl Catcher {
 }
 
 impl Catch {
-    /// One line: what was wrong, what found it, and how it showed.
+    /// One line with the fault, the check that found it, and the violation.
     pub fn summary(&self) -> String {
         let (kind, name) = self.by.words();
         format!("{} ({}): caught by {kind} {name}: {}", self.fault.name, self.fault.breaks, self.chart.violation)
     }
 
-    /// The line and the chart.
+    /// The summary, the chart and the replay.
     pub fn to_text(&self) -> String {
         let mut text = self.summary();
         let _ = write!(text, "\n\n{}", self.chart.to_text());
@@ -68,7 +68,7 @@ impl Catch {
         text
     }
 
-    /// The way to the violation as text.
+    /// The path to the violation as a replay.
     pub fn replay(&self) -> Replay {
         Replay::of_chart(self.protocol, Some(self.fault.name), self.by.words().1, &self.chart)
     }
@@ -84,7 +84,7 @@ const CONFIGURATIONS: usize = 0;
 const PROGRAMS: usize = 1;
 const LITMUS: usize = 2;
 
-/// Where to look, and the most states to visit in each place.
+/// The places to look into one after the other, and the most states to visit in each.
 const LOOKS: [(usize, usize); 9] = [
     (CONFIGURATIONS, 10_000),
     (PROGRAMS, 10_000),
@@ -97,7 +97,8 @@ const LOOKS: [(usize, usize); 9] = [
     (CONFIGURATIONS, STATE_LIMIT),
 ];
 
-/// The same for protocols with several kinds of devices: what chooses freely finds most of their faults soon, and there are very many placements of litmus tests.
+/// The places to look into for protocols with several kinds of devices. Configurations with free choices find most of
+/// their faults soon, and litmus tests have very many placements there.
 const LOOKS_AT_DEVICES: [(usize, usize); 8] = [
     (CONFIGURATIONS, 10_000),
     (PROGRAMS, 20_000),
@@ -109,14 +110,14 @@ const LOOKS_AT_DEVICES: [(usize, usize); 8] = [
     (CONFIGURATIONS, STATE_LIMIT),
 ];
 
-/// A place to look for a fault in.
+/// A place in which a fault is looked for: a check with its machine.
 struct Place {
     by: Catcher,
     config: CheckConfig,
 }
 
-/// Looks for fault number `fault` of a protocol: in the smallest configurations, the programs made for faults and the litmus tests, and last in
-/// the larger configurations. Nothing if none of them finds it.
+/// Looks for fault number `fault` of a protocol: in the smallest configurations, the programs made for faults and the
+/// litmus tests, and last in the larger configurations. Returns nothing if none of them finds it.
 pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
     let mut places = places(protocol);
     let looks = if heterogeneous::applies(protocol) { &LOOKS_AT_DEVICES[..] } else { &LOOKS };
@@ -128,7 +129,8 @@ pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
     look(protocol, fault, &mut places, STATE_LIMIT)
 }
 
-/// Looks into every place, visiting at most `limit` states in each, and leaves those that were not searched to their end.
+/// Looks into every place, visiting at most `limit` states in each, and leaves the places in `places` that were not
+/// searched to their end.
 fn look(protocol: &'static dyn Protocol, fault: u8, places: &mut Vec<Place>, limit: usize) -> Option<Catch> {
     let spec = *protocol.faults().get(usize::from(fault))?;
     let mut unfinished = Vec::new();
@@ -193,12 +195,13 @@ fn placed(protocol: &dyn Protocol, mut suite: Vec<SuiteTest>) -> Vec<Place> {
     placed.collect()
 }
 
-/// The litmus tests: those of at most two private caches while shared lines stay, and then all as they are, from few private caches to many.
+/// The litmus tests as places: first those of at most two private caches with shared lines that stay, then all as they
+/// are, from few private caches to many.
 fn litmus_tests() -> Vec<Place> {
     let machine = |test: &SuiteTest| MachineConfig::for_program(&test.test.program).ok();
     let suite = tests();
     let mut machines: Vec<_> = suite.iter().filter_map(|test| Some((test.name(), machine(test)?))).collect();
-    // The last tests are those that the others leave something to find for.
+    // The last tests of the suite were made for faults that the others miss.
     machines.reverse();
     machines.sort_by_key(|(_, machine)| machine.topology.l1s);
     let small = machines.iter().filter(|(_, machine)| machine.topology.l1s <= 2);
@@ -211,36 +214,37 @@ fn litmus_tests() -> Vec<Place> {
 /// The most states that [`look_briefly`] visits in each place.
 pub const BRIEF_STATES: usize = 10_000;
 
-/// What the checks of each kind find by themselves when they only look briefly.
+/// The catches of each kind of check by itself, when it only looks briefly.
 #[derive(Clone, Debug)]
 pub struct BriefLook {
-    /// What the smallest configurations or the programs made for faults find.
+    /// The catch of the smallest configurations or of the programs made for faults.
     pub by_configuration: Option<Catch>,
-    /// What litmus tests find.
+    /// The catch of the litmus tests.
     pub by_litmus: Option<Catch>,
 }
 
-/// Looks for a fault with the checks of each kind by themselves, visiting at most [`BRIEF_STATES`] states in each place.
+/// Looks for a fault with the checks of each kind by themselves, visiting at most [`BRIEF_STATES`] states in each
+/// place.
 pub fn look_briefly(protocol: &'static dyn Protocol, fault: u8) -> BriefLook {
     let mut places = places(protocol);
     let mut found = |kind: usize| look(protocol, fault, &mut places[kind], BRIEF_STATES);
     BriefLook { by_configuration: found(CONFIGURATIONS).or_else(|| found(PROGRAMS)), by_litmus: found(LITMUS) }
 }
 
-/// How many of a protocol's faults the checks of each kind find by themselves.
+/// The number of a protocol's faults that each kind of check finds by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MutationScore {
-    /// Faults that the protocol has.
+    /// The number of seeded faults of the protocol.
     pub seeded: usize,
-    /// Those that the smallest configurations and the programs made for faults find.
+    /// The number found by the smallest configurations and the programs made for faults.
     pub by_configuration: usize,
-    /// Those that litmus tests find.
+    /// The number found by litmus tests.
     pub by_litmus: usize,
-    /// Those that nothing finds, however long it looks.
+    /// The names of faults that no check finds, however long it looks.
     pub missed: Vec<&'static str>,
 }
 
-/// How many of a protocol's faults each kind of check finds by itself, and which are not found at all.
+/// Counts the faults of a protocol that each kind of check finds by itself, and names those that are not found at all.
 pub fn score(protocol: &'static dyn Protocol) -> MutationScore {
     let faults = protocol.faults();
     let mut score = MutationScore { seeded: faults.len(), by_configuration: 0, by_litmus: 0, missed: Vec::new() };
@@ -268,8 +272,8 @@ const fn st(at: Location) -> Op {
     Op::Store { at, value: 1, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
-/// Programs made for faults, each with more than one write, wavefront, word or stay of a line. All programs of their length have more states
-/// than can be searched.
+/// Programs made for faults, each with several writes, wavefronts, words or stays of a line in a cache. The
+/// configurations with all programs of their length would have more states than can be searched.
 pub fn programs() -> Vec<CheckConfig> {
     const WRITER: &[Op] = &[st(X), Op::FENCE, st(Y)];
     const READER: &[Op] = &[ld(Y), Op::FENCE, ld(X)];
@@ -339,7 +343,7 @@ pub fn programs() -> Vec<CheckConfig> {
     ]
 }
 
-/// The machine that a program runs on: as for litmus tests, except that no line leaves.
+/// The machine that a program runs on: that of litmus tests, except that no line leaves.
 fn machine(threads: &[(u16, &[Op])]) -> MachineConfig {
     let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
     let lines = lines_of(threads.iter().flat_map(|(_, ops)| *ops));

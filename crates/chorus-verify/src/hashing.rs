@@ -8,7 +8,7 @@ pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Multiplies and rotates.
+/// A hasher that multiplies and rotates.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mixer(u64);
 
@@ -50,7 +50,7 @@ impl Hasher for Mixer {
     }
 }
 
-/// Gives every eight bytes to `take` as a word; the answer is what is left, with zeros behind.
+/// Gives every eight bytes to `take` as a word. Returns the rest, filled up with zeros.
 #[inline]
 fn each_word(bytes: &[u8], mut take: impl FnMut(u64)) -> u64 {
     let chunks = bytes.chunks_exact(8);
@@ -64,7 +64,8 @@ fn each_word(bytes: &[u8], mut take: impl FnMut(u64)) -> u64 {
     u64::from_le_bytes(last)
 }
 
-/// A fingerprint of 64 bits in which every bit depends on every byte: two rounds of a full-width multiplication for each eight bytes.
+/// A fingerprint of 64 bits in which every bit depends on every byte: two rounds of a full-width multiplication for
+/// each eight bytes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);

@@ -1,8 +1,11 @@
-//! Configurations for protocols whose machines have CPU cores beside compute units, translation units, or a coherent L3.
+//! Configurations for protocols whose machines have CPU cores beside compute units, translation units, or a coherent
+//! L3.
 //!
-//! Private caches are those of CPU cores first and of compute units then, so a configuration says how many of its caches are the former. Threads choose among weak
-//! accesses, which caches keep and write as their device does, accesses with an order and exchanges, which are performed in one place, and fences, at which
-//! caches invalidate what they must. There is room for one line in every cache, and lines leave at any moment unless a configuration says otherwise.
+//! The private caches of CPU cores come first and those of compute units after them, so a configuration says how many
+//! of its caches belong to CPU cores. Threads choose among three kinds of operations: weak accesses, which caches hold
+//! and write as their device does; accesses with an order and exchanges, which are performed in one place; and fences,
+//! at which caches invalidate what they must. There is room for one line in every cache, and lines leave at any moment
+//! unless a configuration says otherwise.
 
 use chorus_protocol::access::Scope;
 use chorus_protocol::address::{Role, Topology};
@@ -43,7 +46,7 @@ const FENCED_WORDS: &[Choice] = &[WeakLoad(X), WeakLoad(X1), WeakStore(X), WeakS
 const WEAK_LINES: &[Choice] = &[WeakLoad(X), WeakLoad(Y), WeakStore(X), WeakStore(Y)];
 const KERNEL: &[Choice] = &[NextKernel];
 
-/// A thread: the private cache beside it, and what it may do in each place.
+/// A thread: the private cache beside it, and the operations that it may choose from in each place.
 type Thread<'a> = (u16, &'a [&'a [Choice]]);
 
 /// Whether a protocol is checked in these configurations.
@@ -51,7 +54,8 @@ pub fn applies(protocol: &dyn Protocol) -> bool {
     protocol.structure() != Structure::TwoLevels
 }
 
-/// The kinds of devices of a protocol: that of CPU cores first, then those of compute units, which take turns.
+/// The kinds of devices of a protocol. The kind of CPU cores comes first, then the kinds of compute units, which take
+/// turns.
 pub fn devices(protocol: &dyn Protocol) -> Vec<&'static str> {
     let topology = protocol.structure().complete(Topology { cpus: 1, ..Topology::one_gpu(3, 1) });
     let config = MachineConfig { topology, ..MachineConfig::for_choices(&[], 1, []) };
@@ -64,18 +68,18 @@ pub fn devices(protocol: &dyn Protocol) -> Vec<&'static str> {
     devices
 }
 
-/// Threads beside caches, of which the first `cpus` are those of CPU cores.
+/// Threads beside caches, of which the first `cpus` belong to CPU cores.
 fn machine(cpus: u16, threads: &[Thread<'_>]) -> MachineConfig {
     let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
     let steps: Vec<Vec<Step>> = threads.iter().enumerate().map(|(index, (_, places))| steps(index, places)).collect();
     let lines = lines_of(steps.iter().flatten().flat_map(|step| &step.alternatives));
     let config = MachineConfig::for_choices(&caches, lines, steps);
-    // Names of agents do not depend on who has threads.
+    // The names of agents must not depend on which caches have threads.
     let l1s = config.topology.l1s.max(cpus);
     MachineConfig { topology: Topology { cpus, l1s, ..config.topology }, ..config }
 }
 
-/// The same with room for every line.
+/// The machine with room for every line.
 fn roomy(config: MachineConfig) -> MachineConfig {
     MachineConfig { l1: one_set(2, 2), l2: one_set(2, 2), ..config }
 }
@@ -139,7 +143,7 @@ pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
         table("table-lines", machine(1, &[(0, &[WEAK_LINES]), (1, &[WEAK_LINES])])),
     ];
     configurations.extend(of_options_where_some(protocol));
-    // One more level makes several times as many states.
+    // A third level makes several times as many states.
     let larger = ["table-cpu", "table-gpu", "table-nb-gpu", "table-cores", "table-units"];
     configurations.retain(|config| !protocol.structure().has_l3() || !larger.contains(&config.name));
     configurations
@@ -154,15 +158,16 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     configurations.extend(of_three_caches());
     configurations.extend(of_options_where_some(protocol));
     configurations.extend(of_regions(protocol));
-    // One more level makes several times as many states.
+    // A third level makes several times as many states.
     configurations.retain(|config| !protocol.structure().has_l3() || !LARGEST.contains(&config.name));
     configurations
 }
 
-/// The configurations that are left out where there is an L3.
+/// The configurations that protocols with an L3 leave out.
 const LARGEST: [&str; 7] = ["cpu", "gpu", "words", "word", "lines-gpu", "in-flight-loads", "gpus"];
 
-/// The other ways to serve ReqS, for protocols in which a device asks for sharing. Where CPU cores go to an L3 that speaks MESI, none does.
+/// The configurations with the other ways to serve ReqS, for protocols in which a device asks for sharing. Where CPU
+/// cores ask an L3 that speaks MESI, no device does.
 fn of_options_where_some(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let shares = devices(protocol).contains(&"MESI") && protocol.structure() != Structure::ThreeLevels;
     let has_options = protocol.parameters().iter().any(|spec| spec.key == "reqs.option");
@@ -276,7 +281,8 @@ fn of_options() -> Vec<CheckConfig> {
     ]
 }
 
-/// Regions, for protocols that know them: a message to a DeNovo cache that has read a line that nobody writes, and the one behind it, of which the message is.
+/// Regions, for protocols that know them. A DeNovo cache has read a line that nobody writes and a line behind it, and
+/// then receives a message about the second line.
 fn of_regions(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     const WRITER: &[&[Choice]] = &[&[WeakStore(Y)], &[Release(Z)]];
     const READER: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakLoad(Y1)], &[Acquire(Z)], &[WeakLoad(X)], &[WeakLoad(Y)]];
@@ -314,10 +320,11 @@ const WRITING_READER: &[&[Choice]] = &[&[Acquire(Y)], &[WeakStore(X)], &[WeakLoa
 const SECOND_WRITER: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakStore(X1)], &[Release(Y)]];
 const SECOND_READER: &[&[Choice]] = &[&[WeakLoad(X1)], &[WeakStore(X)], &[Acquire(Y)], &[WeakLoad(X1)]];
 
-/// A name, or a description.
+/// A name or a description.
 type Words = &'static str;
 
-/// Programs made for faults of these protocols, with more operations than can be chosen freely. Lines leave private caches at any time.
+/// Programs made for faults of these protocols. They have more operations than threads can choose freely, and lines
+/// leave private caches at any time.
 pub fn programs() -> Vec<CheckConfig> {
     let program = |name: Words, description: Words, cpus: u16, threads: &[Thread<'_>]| {
         let room = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), ..machine(cpus, threads) };
@@ -333,7 +340,7 @@ pub fn programs() -> Vec<CheckConfig> {
 }
 
 fn programs_of_two_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
-    // Three lines that leave at any time make too many states.
+    // Three lines that leave at any time would make too many states.
     let still = |name: Words, description: Words, cpus: u16, threads: &[Thread<'_>]| {
         let CheckConfig { name, description, machine } = program(name, description, cpus, threads);
         config(name, description, MachineConfig { evictions: Evictions::WhenNeeded, ..machine })
@@ -482,8 +489,9 @@ fn programs_of_three_writers(program: impl Fn(Words, Words, u16, &[Thread<'_>]) 
     ]
 }
 
-/// Two CPU cores that write both words of a line without end, and a compute unit that reads one: the race that may starve ReqV (Spandex paper, section III-C). `retries` is the
-/// number of refusals after which a read is replaced by a request that cannot be refused; none means never.
+/// Two CPU cores that write both words of a line without end, and a compute unit that reads one of them: the race that
+/// may starve ReqV (Spandex paper, section III-C). `retries` is the number of refusals after which a read is replaced
+/// by a request that cannot be refused; none means never.
 pub fn starving(retries: Retries) -> MachineConfig {
     let threads: &[Thread<'_>] = &[(0, &[&[WeakStore(X)]]), (1, &[&[WeakStore(X)]]), (2, &[&[WeakLoad(X)]])];
     let mut config = MachineConfig { evictions: Evictions::WhenNeeded, ..machine(2, threads) };
@@ -491,7 +499,8 @@ pub fn starving(retries: Retries) -> MachineConfig {
     config
 }
 
-/// The same with more that happens without end: one of the cores writes both words and reads, and lines leave private caches at any time.
+/// The machine of [`starving`] with more that happens without end: one of the cores writes both words and reads, and
+/// lines leave private caches at any time.
 pub fn starving_in_a_crowd(retries: Retries) -> MachineConfig {
     let threads: &[Thread<'_>] =
         &[(0, &[&[WeakStore(X)], &[WeakStore(X1)], &[WeakLoad(X)]]), (1, &[&[WeakStore(X)]]), (2, &[&[WeakLoad(X)]])];
@@ -509,22 +518,22 @@ fn repeat(config: &mut MachineConfig, threads: &[usize], retries: Retries) {
     };
 }
 
-/// How often a refused read is sent again as it was.
+/// The number of times that a refused read is sent again unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retries {
-    /// Always.
+    /// It is sent again unchanged every time.
     ForEver,
-    /// Until it has been refused once.
+    /// It is replaced after one refusal.
     One,
 }
 
-/// Threads whose loads do not wait for each other. Lines leave only when they must.
+/// Threads whose loads do not wait for each other, on a machine whose lines leave only when they must.
 fn pressed(cpus: u16, threads: &[Thread<'_>]) -> MachineConfig {
     MachineConfig { loads: Loads::NonBlocking, evictions: Evictions::WhenNeeded, ..machine(cpus, threads) }
 }
 
-/// Refused reads of both compute units at the same time, while everything that is asked for waits for room for answers. It has many more states than the
-/// configurations of [`under_pressure`].
+/// Refused reads of both compute units at the same time, while all requests wait for room for answers. It has many more
+/// states than the configurations of [`under_pressure`].
 pub fn refused_reads() -> CheckConfig {
     const READS: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakLoad(Y)]];
     let writers: [Thread<'_>; 2] = [(0, &[&[WeakStore(X)], &[WeakStore(X)]]), (1, &[&[WeakStore(X)], &[WeakLoad(Y)]])];
@@ -535,7 +544,8 @@ pub fn refused_reads() -> CheckConfig {
     )
 }
 
-/// The configurations in which virtual networks are put under pressure: what is written and read meets at owners, cheapest first.
+/// The configurations in which virtual networks are put under pressure, cheapest first. Writes and reads meet at
+/// owners.
 pub fn under_pressure() -> Vec<CheckConfig> {
     const ALONG: &[&[Choice]] = &[&[WeakStore(X)], &[WeakStore(Y)]];
     const CROSSED: &[&[Choice]] = &[&[WeakStore(Y)], &[WeakStore(X)]];

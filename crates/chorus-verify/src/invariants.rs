@@ -5,12 +5,12 @@ use chorus_protocol::controller::StateClass;
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::registry::Promise;
 
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::ownership;
 use crate::program::{Location, WORDS};
 use crate::violation::Violation;
 
-/// Which promises of a protocol are checked.
+/// The promises of a protocol that are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promised {
     single_writer: bool,
@@ -21,7 +21,7 @@ pub struct Promised {
 }
 
 impl Promised {
-    /// What `promises` holds.
+    /// The checked promises among `promises`.
     pub fn of(promises: &[Promise]) -> Promised {
         Promised {
             single_writer: promises.contains(&Promise::SingleWriter),
@@ -33,7 +33,7 @@ impl Promised {
     }
 
     /// Checks every readable copy of a state.
-    pub fn check(self, machine: &Machine, state: &[u32]) -> Result<(), Violation> {
+    pub fn check(self, machine: &ExploredMachine, state: &[u32]) -> Result<(), Violation> {
         if self.tracking && machine.network(state).is_empty() {
             all_tracked(machine, state)?;
         }
@@ -63,12 +63,13 @@ impl Promised {
     }
 }
 
-/// Every readable copy of a shared bank is tracked from directory to directory up to its home, and equals what its home holds.
-fn all_tracked(machine: &Machine, state: &[u32]) -> Result<(), Violation> {
+/// Every readable copy of a shared bank is tracked from directory to directory up to its home, and equals the line at
+/// its home.
+fn all_tracked(machine: &ExploredMachine, state: &[u32]) -> Result<(), Violation> {
     let topology = machine.config().topology;
     for bank in (0..topology.l2s).map(|index| topology.l2(index)) {
         for (line, view) in machine.node(state, bank.0).views.iter().enumerate() {
-            // Bytes that have not left yet are nobody else's business.
+            // Dirty bytes that have not left the bank yet are allowed to differ.
             let is_clean = !view.readable.is_empty() && view.dirty.is_empty();
             if is_clean && bank != topology.home(LineAddr(line as u64)) {
                 tracked(machine, state, bank, line as u8)?;
@@ -79,8 +80,8 @@ fn all_tracked(machine: &Machine, state: &[u32]) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whoever tracks the copy of a bank has recorded it, and is recorded itself.
-fn tracked(machine: &Machine, state: &[u32], bank: AgentId, line: u8) -> Result<(), Violation> {
+/// Every directory between the copy of a bank and its home has recorded the sharer below it.
+fn tracked(machine: &ExploredMachine, state: &[u32], bank: AgentId, line: u8) -> Result<(), Violation> {
     let mut sharer = bank;
     while let Some(tracker) = machine.node(state, sharer.0).controller.tracker(LineAddr(u64::from(line))) {
         let node = machine.node(state, tracker.0);
@@ -94,8 +95,8 @@ fn tracked(machine: &Machine, state: &[u32], bank: AgentId, line: u8) -> Result<
     Ok(())
 }
 
-/// A readable private copy is resident at its home, which knows of it.
-fn included(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
+/// A readable private copy is resident at its home, and its home knows of it.
+fn included(machine: &ExploredMachine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
     let topology = machine.config().topology;
     let home = topology.beyond(AgentId(cache), LineAddr(u64::from(line)));
     let view = &machine.node(state, home.0).views[usize::from(line)];
@@ -110,8 +111,9 @@ fn included(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<()
     Err(Violation::NotInclusive { cache, line, home, reason })
 }
 
-/// What the home of a line holds, as a cache sees it: the shared bank that it asks, or memory with the write-backs on their way to it.
-fn home_line(machine: &Machine, state: &[u32], cache: u16, line: u8) -> LineData<WORDS> {
+/// The contents of a line at its home, as a cache sees them: in the shared bank that it asks, or in memory with the
+/// write-backs on their way there.
+fn home_line(machine: &ExploredMachine, state: &[u32], cache: u16, line: u8) -> LineData<WORDS> {
     let home = machine.config().topology.beyond(AgentId(cache), LineAddr(u64::from(line)));
     let view = &machine.node(state, home.0).views[usize::from(line)];
     if view.readable == ByteMask::full::<WORDS>() {
@@ -122,14 +124,14 @@ fn home_line(machine: &Machine, state: &[u32], cache: u16, line: u8) -> LineData
     data
 }
 
-/// A readable copy equals what its home holds.
-pub(crate) fn equals_home(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
+/// A readable copy equals the line at its home.
+pub(crate) fn equals_home(machine: &ExploredMachine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
     equals(machine, state, cache, line, &home_line(machine, state, cache, line))
 }
 
-/// A readable private copy that has been written is the only one; any other equals what its home will hold once everything that private
-/// caches have given up has arrived there.
-fn owned_alone(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
+/// A readable private copy that has been written is the only one. Any other equals the line at its home, once
+/// everything that private caches have given up has arrived there.
+fn owned_alone(machine: &ExploredMachine, state: &[u32], cache: u16, line: u8) -> Result<(), Violation> {
     let topology = machine.config().topology;
     let view = |cache: u16| &machine.node(state, cache).views[usize::from(line)];
     if !view(cache).dirty.is_empty() {
@@ -148,7 +150,13 @@ fn owned_alone(machine: &Machine, state: &[u32], cache: u16, line: u8) -> Result
     equals(machine, state, cache, line, &data)
 }
 
-fn equals(machine: &Machine, state: &[u32], cache: u16, line: u8, home: &LineData<WORDS>) -> Result<(), Violation> {
+fn equals(
+    machine: &ExploredMachine,
+    state: &[u32],
+    cache: u16,
+    line: u8,
+    home: &LineData<WORDS>,
+) -> Result<(), Violation> {
     let copy = &machine.node(state, cache).views[usize::from(line)];
     match copy.readable.words().find(|&word| copy.data.0[word] != home.0[word]) {
         None => Ok(()),
@@ -161,8 +169,8 @@ fn equals(machine: &Machine, state: &[u32], cache: u16, line: u8, home: &LineDat
     }
 }
 
-/// With everything answered and delivered, nothing may be left over in any controller.
-pub fn clean(machine: &Machine, state: &[u32]) -> Result<(), Violation> {
+/// Checks that no controller has anything left over when everything is answered and delivered.
+pub fn clean(machine: &ExploredMachine, state: &[u32]) -> Result<(), Violation> {
     let topology = machine.config().topology;
     for agent in 0..topology.controllers() {
         let node = machine.node(state, agent);

@@ -1,4 +1,4 @@
-//! Which operations threads may issue, and how the caches get them.
+//! The operations that threads may issue, and the requests that caches receive for them.
 
 use chorus_litmus::test::BarrierMode;
 use chorus_protocol::access::{CoreOp, CoreRequest, Txn};
@@ -7,11 +7,11 @@ use chorus_protocol::line::{ByteMask, LineData};
 
 use crate::code::Next;
 use crate::config::{Loads, Stores};
-use crate::machine::{Action, KernelEdges, Machine};
+use crate::machine::{Action, ExploredMachine, KernelEdges};
 use crate::program::{Edge, Op, Step, WORDS};
 use crate::state::Progress;
 
-impl Machine {
+impl ExploredMachine {
     /// The step that `thread` would issue next, if its earlier operations let it.
     pub(crate) fn next_slot(&self, state: &[u32], thread: usize) -> Option<usize> {
         let steps = &self.config.threads[thread].steps;
@@ -44,7 +44,8 @@ impl Machine {
         }
     }
 
-    /// Whether enough threads have come to a barrier: those that have issued it, and those that would next.
+    /// Whether enough threads have arrived at a barrier. Threads that have issued it count, and those that would issue
+    /// it next.
     fn complete_barrier(&self, state: &[u32], barrier: u8) -> bool {
         let is_it = |op: Op| matches!(op, Op::Barrier { barrier: other, .. } if other == barrier);
         let came = |thread: &usize| {
@@ -61,7 +62,8 @@ impl Machine {
         (0..self.config.threads.len()).filter(came).count() >= parties
     }
 
-    /// Whether the operation may be issued now, as far as the thread's other operations and other threads are concerned.
+    /// Whether the operation may be issued now, as far as the thread's other operations and other threads are
+    /// concerned.
     fn may_issue(&self, state: &[u32], thread: usize, slot: usize, op: Op) -> bool {
         self.kernel_runs(state, thread, slot)
             && match op {
@@ -80,7 +82,7 @@ impl Machine {
             }
     }
 
-    /// Whether all threads that settle have come to it.
+    /// Whether all threads that settle have arrived there.
     fn have_come(&self, state: &[u32]) -> bool {
         let threads = self.config.threads.iter().enumerate();
         let settles = |step: &Step| step.alternatives.contains(&Op::Settle);
@@ -90,13 +92,15 @@ impl Machine {
             .all(|(thread, slot)| (0..slot).all(|slot| self.progress(state, thread, slot) != Progress::Waiting))
     }
 
-    /// Whether the kernel runs that `thread` issues the operation in place `slot` in: a new one runs once it has begun everywhere.
+    /// Whether the kernel runs to which the operation in place `slot` of `thread` belongs. A new kernel runs once it
+    /// has begun everywhere.
     fn kernel_runs(&self, state: &[u32], thread: usize, slot: usize) -> bool {
         let is_new = self.kernel_edges[thread].is_some_and(|edges| slot > edges.begin);
         !is_new || self.have_all(state, |edges| edges.begin + 1)
     }
 
-    /// Whether all threads have the answers to what they issue before a place that depends on where their kernel ends and the next begins.
+    /// Whether all threads have the answers to their operations before a place that depends on where their kernel ends
+    /// and the next begins.
     fn have_all(&self, state: &[u32], before: impl Fn(KernelEdges) -> usize) -> bool {
         let edges = self.kernel_edges.iter().enumerate();
         edges
@@ -104,7 +108,8 @@ impl Machine {
             .all(|(thread, edges)| (0..before(edges)).all(|slot| self.is_answered(state, thread, slot)))
     }
 
-    /// Whether a bank has not answered a command of the thread. With more than two banks, whose commands could overlap in very many ways, commands are given one after the other.
+    /// Whether a bank has not answered a command of the thread. With more than two banks, whose commands could overlap
+    /// in very many ways, commands are given one after the other.
     fn is_commanded(&self, state: &[u32], thread: usize, bank: AgentId) -> bool {
         let counts = |other: AgentId| other == bank || self.config.topology.l2s > 2;
         let steps = self.config.threads[thread].steps.iter().enumerate();
@@ -149,7 +154,8 @@ impl Machine {
     }
 }
 
-/// The name of an operation, by its place among those of all threads. Zero is left to messages that serve no operation.
+/// The transaction name of an operation, by its place among those of all threads. Zero is reserved for messages that
+/// serve no operation.
 pub(crate) fn txn_of(index: usize) -> Txn {
     Txn(index as u32 + 1)
 }
@@ -158,7 +164,7 @@ pub(crate) fn index_of(txn: Txn) -> Option<usize> {
     (txn.0 as usize).checked_sub(1)
 }
 
-/// An operation as the private cache gets it.
+/// The request that a private cache receives for an operation.
 pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
     let (core_op, value) = match *op {
         Op::Load { .. } => (CoreOp::Load, 0),
@@ -166,7 +172,7 @@ pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
         Op::Atomic { op, operand, .. } => (CoreOp::Atomic(op), operand),
         Op::Kernel(Edge::End) | Op::Command { edge: Edge::End, .. } => (CoreOp::KernelEnd, 0),
         Op::Kernel(Edge::Begin) | Op::Command { edge: Edge::Begin, .. } => (CoreOp::KernelBegin, 0),
-        // Neither meetings nor waiting ever reach a cache.
+        // Barriers and settling never reach a cache.
         Op::Fence { .. } | Op::Barrier { .. } | Op::Settle => (CoreOp::Fence, 0),
     };
     let mut data = LineData::default();

@@ -10,12 +10,12 @@ use chorus_protocol::registry::MemoryModel;
 use crate::canonical::Canonical;
 use crate::config::{Ending, Loads, MachineConfig, Stores};
 use crate::hashing::FastMap;
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::state::State;
 use crate::violation::Violation;
 
-/// The model that a protocol provides to a machine's threads: where every write is seen by all at once and threads wait for each of their
-/// accesses, they see sequential consistency.
+/// The memory model that a protocol provides to a machine's threads. Where every write is seen by all at once and
+/// threads wait for each of their accesses, that is sequential consistency.
 pub fn provided(protocol: MemoryModel, config: &MachineConfig) -> Model {
     match protocol {
         MemoryModel::WriteAtomicRc if config.loads == Loads::Blocking && config.stores == Stores::Blocking => Model::Sc,
@@ -29,44 +29,44 @@ pub fn provided(protocol: MemoryModel, config: &MachineConfig) -> Model {
 
 struct Judged {
     program: Program,
-    /// What the model allows, once it was asked.
+    /// The outcomes that the model allows, once they were computed.
     allowed: Option<Result<BTreeSet<Outcome>, TooLarge>>,
     /// The outcomes reached, each with the first state that showed it.
     reached: BTreeMap<Outcome, u32>,
 }
 
-/// Every program that ran to its end, with what came of it.
+/// Every program that ran to its end, with its outcomes.
 pub struct Judge {
     model: Model,
     programs: FastMap<Vec<u8>, Judged>,
-    /// The executions judged: the progress of all operations and the memory in the end.
+    /// The executions judged: the progress of all operations and the memory at the end.
     executions: FastMap<Vec<u32>, ()>,
 }
 
 impl Judge {
-    /// No program yet.
+    /// A judge that has seen no program yet.
     pub fn new(model: Model) -> Judge {
         Judge { model, programs: FastMap::default(), executions: FastMap::default() }
     }
 
-    /// Number of programs that ran to their end.
+    /// The number of programs that ran to their end.
     pub fn programs(&self) -> usize {
         self.programs.len()
     }
 
-    /// Number of different executions: programs with what came of them.
+    /// The number of different executions. An execution is a program with its outcome.
     pub fn executions(&self) -> usize {
         self.programs.values().map(|judged| judged.reached.len()).sum()
     }
 
-    /// The outcomes of the one program that ran, each with the first state that showed it; where mirror images count as one state, the
-    /// state or one of its images did.
+    /// The outcomes of the only program that ran, each with the first state that showed it. Where mirror images count
+    /// as one state, the state or one of its images did.
     pub fn reached(&self) -> BTreeMap<Outcome, u32> {
         self.programs.values().flat_map(|judged| judged.reached.clone()).collect()
     }
 
     /// Whether nothing new is to be judged in a state in which everything issued is answered and delivered.
-    pub(crate) fn knows(&self, machine: &Machine, state: &[u32], execution: &mut Vec<u32>) -> bool {
+    pub(crate) fn knows(&self, machine: &ExploredMachine, state: &[u32], execution: &mut Vec<u32>) -> bool {
         if machine.config().ending == Ending::Complete && !machine.ended(state) {
             return true;
         }
@@ -74,10 +74,10 @@ impl Judge {
         self.executions.contains_key(execution)
     }
 
-    /// Judges a state in which everything issued is answered and delivered. What it shows, all its mirror images show.
+    /// Judges a state in which everything issued is answered and delivered. All its mirror images show the same.
     pub(crate) fn judge(
         &mut self,
-        machine: &Machine,
+        machine: &ExploredMachine,
         canonical: &Canonical,
         state: &State,
         number: u32,
@@ -99,8 +99,8 @@ impl Judge {
         self.verdict(machine, state, number)
     }
 
-    /// What the model makes of a state in which everything issued is answered and delivered.
-    pub(crate) fn verdict(&mut self, machine: &Machine, state: &State, number: u32) -> Result<(), Violation> {
+    /// The verdict of the model on a state in which everything issued is answered and delivered.
+    pub(crate) fn verdict(&mut self, machine: &ExploredMachine, state: &State, number: u32) -> Result<(), Violation> {
         if machine.config().ending == Ending::Complete && !machine.ended(state) {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl Judge {
         }
     }
 
-    fn judged(&mut self, machine: &Machine, state: &[u32]) -> &mut Judged {
+    fn judged(&mut self, machine: &ExploredMachine, state: &[u32]) -> &mut Judged {
         let mut key = Vec::new();
         machine.choices(state, &mut key);
         let new = || Judged { program: machine.program(state), allowed: None, reached: BTreeMap::new() };

@@ -1,15 +1,20 @@
-//! The exhaustive driver, and the random one ([`torture`]).
+//! The exhaustive driver, and the random driver ([`torture`]).
 //!
-//! Runs the very controllers that the simulator runs, with tiny caches, over every order of issuing, delivery and eviction.
+//! Both run the controllers that the simulator runs. The exhaustive driver gives them tiny caches and follows every
+//! order of issuing, delivery and eviction.
 //!
-//! - [`program`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers kept by [`node`].
-//! - [`explore`] visits every [`state`] once ([`state_set`]), as far as [`settings`] allow, and checks [`invariants`]; [`violation`] names what can be
-//!   wrong. States that are mirror images of each other under the permutations that [`symmetry`] finds count once. [`scaling`] measures that.
-//! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] holds Chorus's litmus tests and compares.
-//! - [`check`] holds the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules, [`heterogeneous`] those with CPU cores; [`faults`] shows that seeded mistakes are caught.
-//! - [`observe`] shows every move; [`starvation`] finds moves that come back to where they began while a load is never answered.
+//! - [`program`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers
+//!   whose states [`node`] holds.
+//! - [`explore`] visits every [`state`] once ([`state_set`]), as far as [`settings`] allow, and checks [`invariants`];
+//!   [`violation`] names broken rules. States that are mirror images of each other under the permutations that
+//!   [`symmetry`] finds count once. [`scaling`] measures that.
+//! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
+//! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
+//!   [`heterogeneous`] those with CPU cores; [`faults`] shows that seeded faults are caught.
+//! - [`observe`] shows every move; [`starvation`] finds cycles of moves in which a load is never answered.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
-//! - [`chart`] draws the shortest way to a violation, [`replay`] walks it again; [`table`] is the transition table that the exploration saw.
+//! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
+//!   that explorations saw.
 
 mod canonical;
 pub mod chart;

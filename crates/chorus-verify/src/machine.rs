@@ -1,8 +1,10 @@
-//! The machine that is explored: private caches, shared banks and memory, joined by channels that keep the order of their messages.
+//! The machine that is explored: private caches, shared banks and memory, joined by channels that keep the order of
+//! their messages.
 //!
-//! There is one channel for each sender, receiver and virtual network, and one each way between a bank and its memory. Any thread may issue
-//! its next operation, the oldest message of any channel may be delivered (or any message, for protocols that do not need their order), any line
-//! may be evicted, and time may pass for protocols that know it, in any order.
+//! There is one channel for each sender, receiver and virtual network, and one each way between a bank and its memory.
+//! In any order, any thread may issue its next operation, the oldest message of any channel may be delivered (or any
+//! message, for protocols that do not need their order), any line may be evicted, and time may pass for protocols that
+//! know it.
 
 mod deliver;
 mod enabled;
@@ -33,39 +35,39 @@ use crate::violation::Violation;
 pub enum Action {
     /// A thread issues its next operation, one of several alternatives.
     Issue {
-        /// Which thread.
+        /// The index of the thread.
         thread: u8,
-        /// Which alternative.
+        /// The index of the alternative.
         choice: u8,
     },
     /// The oldest message of a channel arrives.
     Deliver {
-        /// Its place among the messages in flight.
+        /// The place of the message among those in flight.
         position: u16,
     },
     /// A line leaves a cache, or an entry a directory.
     Evict {
         /// The cache, or the bank beside the directory.
         agent: u8,
-        /// What leaves.
+        /// The line or entry that leaves.
         victim: Victim,
     },
     /// Time passes, everywhere at once.
     Time(Passage),
 }
 
-/// How a message travels here.
+/// The channel of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// In a channel that keeps the order.
+    /// A channel that keeps the order of its messages.
     Queue(u32),
-    /// In a channel that does not.
+    /// A channel that does not keep their order.
     Pool(u32),
     Instant,
     Nowhere,
 }
 
-/// One thing that happened while replaying.
+/// One event of a move, noted while replaying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// A controller made a step, by number.
@@ -74,14 +76,14 @@ pub enum Happening {
     Memory(u32),
 }
 
-/// Why a move was not made to its end.
+/// The reason why a move was not made to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
-    /// It breaks a rule.
+    /// The move breaks a rule.
     Wrong(Violation),
-    /// It needs something that was never asked before.
+    /// The move needs a result that was never computed.
     Unknown(Unknown),
-    /// A message that takes no time made its receiver send something that there is no room for.
+    /// A message that takes no time made its receiver send something for which there is no room.
     NoRoom,
 }
 
@@ -91,18 +93,18 @@ impl From<Violation> for Halt {
     }
 }
 
-/// Something that was never asked before, and is remembered once it was.
+/// A result that was never computed. Once computed it is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// What a controller in a state does on an input.
+    /// The step of a controller's state on an input.
     Step(u32, StepInput),
-    /// What memory answers to a message when the line holds this.
+    /// The answer of memory to a message when the line has this content.
     Answer(u32, LineData<WORDS>),
-    /// What a message is after time has passed.
+    /// A message after time has passed.
     Aged(u32, Passage),
 }
 
-/// All controllers, those nearer to the memory of a line first.
+/// All controllers, the nearest to the memory of a line first.
 fn from_home(config: &MachineConfig, line: u8) -> Vec<u16> {
     let topology = config.topology;
     let mut agents: Vec<u16> = (0..topology.controllers()).rev().collect();
@@ -110,7 +112,7 @@ fn from_home(config: &MachineConfig, line: u8) -> Vec<u16> {
     agents
 }
 
-/// Where among a thread's operations its kernel ends, and where the next begins.
+/// The places among a thread's operations where its kernel ends and the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KernelEdges {
     pub(crate) end: usize,
@@ -122,41 +124,41 @@ fn kernel_edges(thread: &ThreadSpec) -> Option<KernelEdges> {
     Some(KernelEdges { end: place(Edge::End)?, begin: place(Edge::Begin)? })
 }
 
-/// Loads that warm the caches carry this name.
+/// The transaction name of loads that warm the caches.
 const WARMING: Txn = Txn(u32::MAX - 1);
 
-/// A machine with everything that was ever seen of it.
-pub struct Machine {
+/// A machine with every state and step that was ever seen of its controllers.
+pub struct ExploredMachine {
     pub(crate) protocol: &'static dyn Protocol,
     pub(crate) config: MachineConfig,
     pub(crate) nodes: Nodes,
     routes: Vec<Route>,
     start: State,
-    /// Number of the first request of each thread and step.
+    /// The number of the first request of each thread and step.
     first_request: Vec<u32>,
-    /// Number of the first request that warms.
+    /// The number of the first request that warms the caches.
     first_warming: u32,
     pub(crate) slots: usize,
-    /// Where in a state the operations begin, and where the messages do.
+    /// The places in a state where the operations and the messages begin.
     pub(crate) ops_at: usize,
     pub(crate) network_at: usize,
     pub(crate) controllers: usize,
-    /// For each thread, where its kernel ends and the next begins.
+    /// The places where each thread's kernel ends and the next begins.
     pub(crate) kernel_edges: Vec<Option<KernelEdges>>,
-    /// For each line, all controllers, those nearer to its memory first: what is farther from it is newer.
+    /// All controllers for each line, the nearest to its memory first. A copy farther from memory is newer.
     pub(crate) from_home: Vec<Vec<u16>>,
     /// An agent that the protocol has no controller for.
     missing: Option<AgentId>,
-    /// What permutations of agents, lines, words and values make of controllers and messages.
+    /// The images of controllers and messages under permutations of agents, lines, words and values.
     pub(crate) mirrors: Mirrors,
-    /// While replaying: what happens.
+    /// Whether a path is replayed, so that events are noted.
     replaying: bool,
     journal: Mutex<Vec<Happening>>,
 }
 
-impl Machine {
+impl ExploredMachine {
     /// A machine with empty caches and zeroed memory. `fault` indexes the protocol's faults.
-    pub fn new(protocol: &'static dyn Protocol, fault: Option<u8>, config: &MachineConfig) -> Machine {
+    pub fn new(protocol: &'static dyn Protocol, fault: Option<u8>, config: &MachineConfig) -> ExploredMachine {
         let config = &config.with_commands(protocol).completed(protocol);
         let topology = config.topology;
         let (mut requests, mut first_request) = (Vec::new(), Vec::new());
@@ -189,7 +191,7 @@ impl Machine {
         let network_at = ops_at + config.threads.len() * slots;
         start.extend(&config.memory);
         start.resize(network_at, 0);
-        Machine {
+        ExploredMachine {
             protocol,
             config: config.clone(),
             nodes,
@@ -210,7 +212,7 @@ impl Machine {
         }
     }
 
-    /// Follows the images of everything under `group` from now on; nothing may have moved yet.
+    /// Follows the images of everything under `group` from now on. No move may have been made yet.
     pub(crate) fn mirror(&mut self, group: Group) {
         if self.missing.is_none() && group.order() > 1 {
             let initial = &self.start[..self.controllers];
@@ -218,7 +220,7 @@ impl Machine {
         }
     }
 
-    /// The order of a message among those in flight, before its age.
+    /// The order of a message among those in flight, apart from its age.
     pub(crate) fn channel(&self, number: u32) -> (u32, (u64, u32)) {
         match self.routes[number as usize] {
             Route::Queue(key) => (key, (0, 0)),
@@ -227,33 +229,33 @@ impl Machine {
         }
     }
 
-    /// The protocol that runs.
+    /// The protocol of the controllers.
     pub fn protocol(&self) -> &'static dyn Protocol {
         self.protocol
     }
 
-    /// The machine's shape and threads.
+    /// The shape of the machine, and its threads.
     pub fn config(&self) -> &MachineConfig {
         &self.config
     }
 
-    /// Everything that was seen of the controllers.
+    /// Every state and step that was seen of the controllers.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 
-    /// Whether the protocol has a controller for every agent; a machine without cannot be run.
+    /// Fails if the protocol has no controller for some agent: such a machine cannot be run.
     pub fn complete(&self) -> Result<(), Violation> {
         let violation = |agent| Violation::NoController { agent: self.config.topology.name(agent) };
         self.missing.map(violation).map_or(Ok(()), Err)
     }
 
-    /// Empty caches, nothing issued.
+    /// The state with empty caches in which nothing is issued.
     pub fn cold(&self) -> State {
         self.start.clone()
     }
 
-    /// Caches beside threads have loaded every line, one after the other; nothing issued.
+    /// The state in which caches beside threads have loaded every line, one after the other, and nothing is issued.
     pub fn warm(&mut self) -> Result<State, Violation> {
         let mut state = self.cold();
         for cache in self.config.caches_used() {
@@ -283,16 +285,16 @@ impl Machine {
         Ok(state)
     }
 
-    /// Makes a move. Where it is not possible now, nothing changes and the answer is `false`.
+    /// Makes a move. Where it is not possible now, the state stays as it is and the result is `false`.
     pub fn apply(&mut self, action: Action, state: &mut State) -> Result<bool, Violation> {
         self.learning(state, |machine, state| machine.attempt(action, state))
     }
 
-    /// Makes something happen, finding out whatever is unknown on the way.
+    /// Runs something on the machine, computing every unknown result on the way.
     fn learning<T>(
         &mut self,
         state: &mut State,
-        happens: impl Fn(&Machine, &mut State) -> Result<T, Halt>,
+        happens: impl Fn(&ExploredMachine, &mut State) -> Result<T, Halt>,
     ) -> Result<T, Violation> {
         let before = state.clone();
         loop {
@@ -307,7 +309,7 @@ impl Machine {
         }
     }
 
-    /// Finds something out, and the same of all its mirror images.
+    /// Computes an unknown result, and the results of all its mirror images.
     pub(crate) fn learn(&mut self, unknown: Unknown) {
         match unknown {
             Unknown::Step(node, input) => self.mirrors.learn_step(&mut self.nodes, node, input),
@@ -320,7 +322,7 @@ impl Machine {
         self.route_new_messages();
     }
 
-    /// Makes a move, if everything that it needs is known already. What is left of the state where it is not is of no use.
+    /// Makes a move if every result that it needs is known. Otherwise the state that is left is of no use.
     pub(crate) fn attempt(&self, action: Action, state: &mut State) -> Result<bool, Halt> {
         if self.config.networks == Networks::Unbounded {
             return self.try_move(action, state);
@@ -371,7 +373,7 @@ impl Machine {
         }
     }
 
-    /// Lets time pass. Answers `false` where that changes nothing.
+    /// Lets time pass. The result is `false` where that changes nothing.
     fn pass_time(&self, passage: Passage, state: &mut State) -> Result<bool, Halt> {
         let before = state.clone();
         for number in &mut state[self.network_at..] {
@@ -418,7 +420,7 @@ impl Machine {
         }
     }
 
-    /// Makes a move and tells what happened in it.
+    /// Makes a move and returns its events.
     pub fn replay(&mut self, action: Action, state: &mut State) -> (Result<bool, Violation>, Vec<Happening>) {
         self.replaying = true;
         let moved = self.apply(action, state);

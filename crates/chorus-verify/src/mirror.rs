@@ -1,13 +1,15 @@
-//! What the symmetries of a configuration make of controllers and messages, proven while exploring.
+//! The images of controllers and messages under the symmetries of a configuration, proven while exploring.
 //!
-//! Controllers cannot be relabelled from outside. But the mirror image of a controller's state is the state that the mirrored inputs lead to:
-//! the initial states of agents are images of each other, and where a state makes a step, its image makes the mirrored step. Every step that is
-//! run is run in all its images too, and each must do the mirrored thing: consume or refuse alike, send the mirrored messages in the
-//! same order in every channel, end the mirrored operations, and come to the same image as every other way to that state does. What a state
-//! shows of its lines must be mirrored as well. So all images of a state of the machine behave alike if they ever did, and exploring one of them
-//! is enough (Ip and Dill, Better verification through symmetry, 1996, give the argument for symmetries that are declared instead).
+//! Controllers cannot be relabelled from outside. But the mirror image of a controller's state is the state that the
+//! mirrored inputs lead to: the initial states of agents are images of each other, and where a state makes a step, its
+//! image makes the mirrored step. Every step that is run is run in all its images too, and each image must do the
+//! mirrored thing: consume or refuse alike, send the mirrored messages in the same order in every channel, end the
+//! mirrored operations, and come to the same image as every other path to that state does. The lines that a state shows
+//! must be mirrored as well. So all images of a state of the machine behave alike if they ever did, and exploring one
+//! of them is enough (Ip and Dill, Better verification through symmetry, 1996, give the argument for symmetries that
+//! are declared instead).
 //!
-//! A protocol that prefers one agent, line or word fails these checks; the permutation that failed is then left out.
+//! A protocol that prefers one agent, line or word fails these checks. The permutation that failed is then left out.
 
 use chorus_protocol::access::Completion;
 use chorus_protocol::address::{AgentId, LineAddr};
@@ -33,16 +35,16 @@ pub struct Mirrors {
     messages: Vec<Vec<u32>>,
     /// For each permutation, the image of each request.
     requests: Vec<Vec<u32>>,
-    /// The permutations that a check failed for.
+    /// The permutations for which a check failed.
     broken: Vec<usize>,
-    /// Some step sent messages that take no time in another order than its image did.
+    /// The permutation for which some step sent messages that take no time in another order than its image did.
     reordered: Option<usize>,
-    /// Some message that takes no time made its receiver send or replace something.
+    /// Whether some message that takes no time made its receiver send or replace something.
     chained: bool,
 }
 
 impl Mirrors {
-    /// No images but the things themselves.
+    /// The group that has no permutation but the identity.
     pub fn trivial() -> Mirrors {
         Mirrors::default()
     }
@@ -72,12 +74,12 @@ impl Mirrors {
         mirrors
     }
 
-    /// Number of permutations.
+    /// The number of permutations.
     pub fn order(&self) -> usize {
         self.group.as_ref().map_or(1, Group::order)
     }
 
-    /// The group, unless it is trivial.
+    /// The group, unless it has one element only.
     pub fn group(&self) -> Option<&Group> {
         self.group.as_ref()
     }
@@ -105,7 +107,7 @@ impl Mirrors {
         self.mirror_message(nodes, number);
     }
 
-    /// Lets time pass for a message and all its images.
+    /// Computes a message after time has passed, and all its images.
     pub fn learn_aged(&mut self, nodes: &mut Nodes, number: u32, passage: Passage) {
         for element in 0..self.order() {
             let image = if self.group.is_some() { self.message(element, number) } else { number };
@@ -181,7 +183,8 @@ impl Mirrors {
         }
     }
 
-    /// Notes the image of a controller's state; what was noted before must agree, and so must what the states show.
+    /// Notes the image of a controller's state. It must agree with the image noted before, and so must the lines that
+    /// both states show.
     fn set_node(&mut self, nodes: &Nodes, permutation: &Permutation, element: usize, from: u32, to: u32) {
         let table = &mut self.nodes[element];
         table.resize(table.len().max(nodes.all_nodes().len()), NONE);
@@ -196,7 +199,7 @@ impl Mirrors {
         }
     }
 
-    /// Whether the second step is the mirrored first.
+    /// Whether the second step is the mirror image of the first.
     fn same(&mut self, permutation: &Permutation, element: usize, nodes: &Nodes, steps: [u32; 2]) -> bool {
         let [step, image] = steps.map(|step| nodes.result(step));
         let outcome = match (step.outcome, image.outcome) {
@@ -217,8 +220,9 @@ impl Mirrors {
         outcome && step.honest == image.honest && ended == image_ended && channels
     }
 
-    /// Whether the image of a step sends what it should, in the same order in every channel. The order between channels makes no
-    /// difference, except between messages that take no time, and for those only if their receivers answer.
+    /// Whether the image of a step sends the mirrored messages, in the same order in every channel. The order between
+    /// channels makes no difference, except between messages that take no time, and there only if their receivers
+    /// answer.
     fn same_channels(&mut self, element: usize, nodes: &Nodes, sent: &[u32], image: &[u32]) -> bool {
         if sent == image {
             return true;
@@ -253,7 +257,7 @@ impl Mirrors {
     }
 }
 
-/// Whether what two states of controllers show of their lines is mirrored.
+/// Whether the lines that two states of controllers show are mirror images.
 fn shows_the_same(permutation: &Permutation, nodes: &Nodes, from: u32, to: u32) -> bool {
     let (from, to) = (nodes.node(from), nodes.node(to));
     let line_shown = |(line, view): (usize, &LineView<WORDS>)| {

@@ -1,17 +1,18 @@
-//! How many virtual networks a protocol needs to be free of deadlock.
+//! The number of virtual networks that a protocol needs to be free of deadlock.
 //!
-//! A virtual network is modelled as one pool of buffers that all its messages share, wherever they go: a network whose buffers are
-//! shared as badly as can be. A controller takes an input only if everything that it sends finds room while the input still has its
-//! place. Between a bank and its memory there is always room, and for messages that wait in registers of their senders
-//! ([`Protocol::registered_networks`]); these count as in flight from the beginning.
+//! A virtual network is modelled as one pool of buffers that all its messages share, wherever they go: a network whose
+//! buffers are shared as badly as can be. A controller takes an input only if everything that it sends finds room while
+//! the input still has its place. Between a bank and its memory there is always room, and so there is for messages that
+//! wait in registers of their senders ([`Protocol::registered_networks`]); these count as in flight from the beginning.
 //!
-//! Message classes that depend on each other need pools of their own: if taking a message of one class waits for room or for an answer
-//! of another class, and both share a pool, then the first class fills it and nothing moves any more. Papers count the classes
-//! (TC paper, Table 4: 2 for TC, 4 for GPU-VI, 5 for MESI); [`smallest`] tries every way to let the declared networks share.
+//! Message classes that depend on each other need pools of their own. If taking a message of one class waits for room
+//! or for an answer of another class, and both share a pool, then the first class fills it and nothing moves any more.
+//! Papers count the classes (TC paper, Table 4: 2 for TC, 4 for GPU-VI, 5 for MESI); [`smallest`] tries every way to
+//! let the declared networks share.
 //!
-//! Buffers are as few as they can be: the capacity of the pools is the largest number of places that a single step needs in one, its
-//! input's included. A deadlock is real for every capacity if enough is in flight; that an assignment is free of them is
-//! shown for the configurations of [`crate::pressure`] alone.
+//! Buffers are as few as they can be: the capacity of the pools is the largest number of places that a single step
+//! needs in one of them, the place of its input included. A deadlock is real for every capacity if enough is in flight.
+//! That an assignment is free of deadlock is shown for the configurations of [`crate::pressure`] alone.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -26,28 +27,28 @@ use crate::check::CheckConfig;
 use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::heterogeneous;
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::node::{StepInput, Victim};
 use crate::pressure::configurations_of;
 use crate::replay::Replay;
 use crate::settings::Settings;
 
-/// How many messages may be in flight.
+/// The number of messages that may be in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Networks {
-    /// As many as are sent; every virtual network has channels of its own.
+    /// Any number of messages may be in flight, and every virtual network has channels of its own.
     Unbounded,
     /// Virtual networks share pools of buffers.
     Finite {
         /// The pool of each virtual network that the protocol declares.
         pools: Vec<u8>,
-        /// Messages that a pool holds, of all senders and receivers together.
+        /// The number of messages that a pool holds, of all senders and receivers together.
         capacity: u16,
     },
 }
 
 impl Networks {
-    /// The pool of a virtual network. A network that is not among those assigned has its own number's.
+    /// The pool of a virtual network. A network that is assigned to no pool has the pool of its own number.
     pub fn pool(&self, network: u8) -> u8 {
         match self {
             Networks::Unbounded => network,
@@ -56,19 +57,20 @@ impl Networks {
     }
 }
 
-/// How far a message travels.
+/// The distance that a message travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
-    /// Within a module.
+    /// The message stays within a module.
     Module,
-    /// To another module of a GPU.
+    /// The message goes to another module of its GPU.
     Gpu,
-    /// To another GPU.
+    /// The message goes to another GPU.
     System,
 }
 
-impl Machine {
-    /// Whether everything that a step sends finds room while its input still has its place. Time does not wait for room.
+impl ExploredMachine {
+    /// Whether everything that a step sends finds room while its input still has its place. Steps of time do not wait
+    /// for room.
     pub(crate) fn has_room(&self, state: &[u32], result: u32) -> bool {
         let Networks::Finite { capacity, .. } = self.config.networks else { return true };
         let step = self.nodes.result(result);
@@ -90,8 +92,9 @@ impl Machine {
         }
     }
 
-    /// The pool of buffers that a message takes a place in, and how far it travels: within a module, between modules and between GPUs it does so on links of
-    /// their own. None between a bank and its memory.
+    /// The pool of buffers that a message takes a place in, and the distance that it travels: messages within a module,
+    /// between modules and between GPUs travel on links of their own. Nothing for messages between a bank and its
+    /// memory.
     pub fn pool(&self, number: u32) -> Option<(u8, Distance)> {
         let message = self.nodes.message(number);
         match self.protocol.messages()[usize::from(message.kind.0)].channel {
@@ -118,7 +121,7 @@ impl Machine {
 /// The most states that the search for deadlocks of one assignment in one configuration visits.
 pub const STATE_LIMIT: usize = 400_000;
 
-/// What came of letting networks share.
+/// The result of letting networks share pools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// No configuration has a deadlock.
@@ -126,53 +129,54 @@ pub enum Sharing {
         /// States visited in all configurations.
         states: usize,
     },
-    /// One has.
+    /// A configuration has a deadlock.
     Stuck(Box<Deadlock>),
-    /// A search met its bound: nothing is shown.
+    /// A search met its bound, so that nothing is shown.
     Bounded {
-        /// The configuration.
+        /// The name of the configuration.
         config: &'static str,
     },
 }
 
-/// A deadlock of an assignment.
+/// A deadlock of an assignment of networks to pools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// The configuration that has it.
+    /// The name of the configuration that has the deadlock.
     pub config: &'static str,
     /// The pool of each virtual network.
     pub pools: Vec<u8>,
-    /// Messages that a pool holds.
+    /// The number of messages that a pool holds.
     pub capacity: u16,
-    /// The shortest way to it.
+    /// The shortest path to the deadlock.
     pub chart: Chart,
 }
 
-/// An assignment of virtual networks to pools and what came of it.
+/// An assignment of virtual networks to pools, and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// The pool of each virtual network.
     pub pools: Vec<u8>,
-    /// What came of it.
+    /// The result of the search for deadlocks.
     pub sharing: Sharing,
 }
 
-/// How few virtual networks a protocol can do with.
+/// The number of virtual networks that a protocol needs, with everything that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkReport {
-    /// The protocol's name.
+    /// The name of the protocol.
     pub protocol: &'static str,
-    /// Virtual networks that it declares.
+    /// The number of virtual networks that it declares.
     pub declared: u8,
-    /// The smallest number of pools with which some assignment is free of deadlock in every configuration. None if not even the
-    /// declared networks are.
+    /// The smallest number of pools with which some assignment is free of deadlock in every configuration. None if not
+    /// even the declared networks are.
     pub smallest: Option<u8>,
-    /// Every assignment that was tried, fewest pools first, up to those with the smallest number that works; and the declared one.
+    /// Every assignment that was tried, fewest pools first, up to those with the smallest number that works, and the
+    /// declared assignment.
     pub attempts: Vec<Attempt>,
 }
 
 impl Deadlock {
-    /// The way to it as text.
+    /// The path to the deadlock as a replay.
     pub fn replay(&self, protocol: &str) -> Replay {
         let networks = Networks::Finite { pools: self.pools.clone(), capacity: self.capacity };
         Replay { networks, ..Replay::of_chart(protocol, None, self.config, &self.chart) }
@@ -203,14 +207,14 @@ impl NetworkReport {
             Sharing::Stuck(deadlock) => Some(&**deadlock),
             Sharing::Free { .. } | Sharing::Bounded { .. } => None,
         });
-        // Caches that cannot even be warmed make no chart.
+        // A deadlock while caches are warmed has no chart.
         let is_drawn = |deadlock: &&Deadlock| !deadlock.chart.sequence.rows.is_empty();
         let order =
             |deadlock: &&Deadlock| (std::cmp::Reverse(pool_count(&deadlock.pools)), deadlock.chart.sequence.rows.len());
         deadlocks.filter(is_drawn).min_by_key(order)
     }
 
-    /// The result in words, with the chart of a deadlock that one network fewer leads to.
+    /// The result in words, with the chart of a deadlock of one network fewer.
     pub fn to_text(&self) -> String {
         let needs = match self.smallest {
             Some(smallest) => format!("needs {smallest} to be free of deadlock"),
@@ -261,8 +265,8 @@ pub fn messages(protocol: &dyn Protocol, network: u8) -> Vec<&'static str> {
     names
 }
 
-/// Every way to let `networks` networks share `pools` pools, each pool used. Pools are numbered in the order of their first network, so
-/// that no two assignments differ in names alone.
+/// Every way to let `networks` networks share `pools` pools, each pool used. Pools are numbered in the order of their
+/// first network, so that no two assignments differ in names alone.
 pub fn assignments(networks: u8, pools: u8) -> Vec<Vec<u8>> {
     let mut all = vec![Vec::new()];
     for _ in 0..networks {
@@ -276,11 +280,12 @@ pub fn assignments(networks: u8, pools: u8) -> Vec<Vec<u8>> {
     all
 }
 
-/// So many virtual networks are not merged: there are too many ways.
+/// Protocols with more virtual networks than this are not searched for a smaller number: there are too many
+/// assignments.
 const MERGED_MAX: u8 = 5;
 
-/// Tries every assignment of a protocol's virtual networks to pools, fewest pools first, until some are free of deadlock; where there are too many, only that in
-/// which none share.
+/// Tries every assignment of a protocol's virtual networks to pools, fewest pools first, until some are free of
+/// deadlock. Where there are too many assignments, only the one in which no networks share is tried.
 pub fn smallest(protocol: &'static dyn Protocol) -> NetworkReport {
     let declared = protocol.virtual_networks();
     let mut report = NetworkReport { protocol: protocol.name(), declared, smallest: None, attempts: Vec::new() };
@@ -312,14 +317,15 @@ pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8]) -> Sharing {
     Sharing::Free { states: all_states }
 }
 
-/// Looks for a deadlock of one assignment in one configuration, with as little room as can be.
+/// Looks for a deadlock of one assignment in one configuration, with as little room as possible.
 pub fn try_configuration(protocol: &'static dyn Protocol, pools: &[u8], config: &CheckConfig) -> Sharing {
-    // What takes no time may make a translation unit send twice in one move.
+    // A message that takes no time may make a translation unit send twice in one move.
     let least = if heterogeneous::applies(protocol) { 2 } else { 1 };
     try_with_room(protocol, pools, config, least)
 }
 
-/// The same with room for so many messages in each pool, or more: the capacity grows until every step that is ever tried fits into pools that are otherwise empty.
+/// Looks for a deadlock of one assignment in one configuration. Each pool has room for `room` messages, or for more:
+/// the capacity grows until every step that is ever tried fits into pools that are otherwise empty.
 pub fn try_with_room(protocol: &'static dyn Protocol, pools: &[u8], config: &CheckConfig, room: u16) -> Sharing {
     let mut capacity = room;
     loop {
@@ -343,9 +349,9 @@ pub fn try_with_room(protocol: &'static dyn Protocol, pools: &[u8], config: &Che
     }
 }
 
-/// The largest number of places in one pool that any step tried so far needs, with that of its input. The input of an eviction that
-/// makes room is what needs the room.
-fn largest_step(machine: &Machine) -> u16 {
+/// The largest number of places in one pool that any step tried so far needs, the place of its input included. The
+/// input of an eviction that makes room is the input that needs the room.
+fn largest_step(machine: &ExploredMachine) -> u16 {
     let results = machine.nodes().all_results();
     let by_input: HashMap<_, _> = results.iter().map(|step| ((step.before, step.input), step)).collect();
     let places = |input: StepInput, sent: &[u32]| {

@@ -1,8 +1,9 @@
-//! Controllers, messages and steps, each kept once.
+//! Controllers' states, messages and steps, each stored once.
 //!
-//! Two states of the machine mostly differ in one controller, and a controller mostly gets inputs that it has had before in the same
-//! state. So a controller's state is kept once and named by a number, equal numbers exactly for equal encodings, and each step is run once and
-//! remembered. A state of the whole machine is then a short sequence of numbers.
+//! Two states of the machine mostly differ in one controller, and a controller mostly gets inputs that it has had
+//! before in the same state. So a controller's state is stored once and named by a number, equal numbers exactly for
+//! equal encodings, and each step is run once and remembered. A state of the whole machine is then a short sequence of
+//! numbers.
 
 use std::hash::BuildHasher;
 
@@ -17,23 +18,23 @@ use chorus_protocol::message::Message;
 use crate::hashing::FastMap;
 use crate::program::WORDS;
 
-/// What synchronised counters show, always: explorations move timestamps instead of time.
+/// The time that synchronised counters show, always: explorations move timestamps instead of time.
 pub const NOW: Time = 100;
 
 /// A timestamp that passed long ago.
 const PASSED: Time = 1;
 
-/// What an eviction takes out.
+/// The line or directory entry that an eviction takes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Victim {
-    /// A line.
+    /// A line of a cache.
     Line(u8),
-    /// The entry of a directory that covers a line.
+    /// The directory entry that covers a line.
     Entry(u8),
 }
 
 impl Victim {
-    /// What an address stands for that a controller wants to be evicted.
+    /// The victim at an address that a controller wants to be evicted.
     pub fn of(address: LineAddr) -> Victim {
         match address.of_entry() {
             Some(line) => Victim::Entry(line.0 as u8),
@@ -41,7 +42,7 @@ impl Victim {
         }
     }
 
-    /// As controllers are told.
+    /// The address by which controllers are told of the victim.
     pub fn address(self) -> LineAddr {
         match self {
             Victim::Line(line) => LineAddr(u64::from(line)),
@@ -49,7 +50,7 @@ impl Victim {
         }
     }
 
-    /// Its place among the bits of [`Node::evictable`].
+    /// The place of the victim among the bits of [`Node::evictable`].
     fn bit(self) -> u32 {
         match self {
             Victim::Line(line) => u32::from(line),
@@ -58,44 +59,44 @@ impl Victim {
     }
 }
 
-/// A state of one controller, with what the driver asks of it again and again.
+/// A state of one controller, with the answers that the driver asks for again and again.
 #[derive(Debug)]
 pub struct Node {
-    /// The agent it is a state of.
+    /// The agent whose state it is.
     pub agent: u16,
-    /// The controller.
+    /// The controller in this state.
     pub controller: Box<dyn Controller<WORDS>>,
-    /// What it holds of each line.
+    /// The controller's view of each line.
     pub views: Vec<LineView<WORDS>>,
-    /// What could be evicted, one bit each: lines, and then the entries that cover them.
+    /// The victims that can be evicted, one bit each: lines first, then the entries that cover them.
     evictable: u64,
-    /// Whether nothing is outstanding.
+    /// Whether nothing is outstanding in the controller.
     pub quiescent: bool,
 }
 
 impl Node {
-    /// Whether something could be evicted.
+    /// Whether a victim can be evicted in this state.
     pub fn evictable(&self, victim: Victim) -> bool {
         self.evictable >> victim.bit() & 1 == 1
     }
 
-    /// Everything that could be evicted.
+    /// Everything that can be evicted in this state.
     pub fn victims(&self) -> impl Iterator<Item = Victim> {
         let all = (0..self.views.len() as u8).flat_map(|line| [Victim::Line(line), Victim::Entry(line)]);
         all.filter(|&victim| self.evictable(victim))
     }
 }
 
-/// One input, named by number.
+/// One input of a controller, named by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepInput {
-    /// A request, by number.
+    /// A request of a core, by number.
     Request(u32),
     /// A message, by number.
     Message(u32),
-    /// A line or an entry leaves.
+    /// The eviction of a line or an entry.
     Evict(Victim),
-    /// Time passes.
+    /// The passing of time.
     Time(Passage),
 }
 
@@ -112,53 +113,53 @@ impl StepInput {
     }
 }
 
-/// What a step did.
+/// A step of a controller: its input and its effects.
 #[derive(Clone, Debug)]
 pub struct StepResult {
-    /// The controller's state before.
+    /// The number of the controller's state before.
     pub before: u32,
-    /// What it got.
+    /// The input of the step.
     pub input: StepInput,
-    /// What became of the input.
+    /// The controller's answer to the input.
     pub outcome: Result<Outcome, Unspecified>,
-    /// The controller kept its word that an input which is not consumed changes nothing.
+    /// Whether the controller kept the rule that an input which is not consumed changes nothing.
     pub honest: bool,
-    /// The controller's state after.
+    /// The number of the controller's state after.
     pub after: u32,
-    /// Messages sent, by number.
+    /// The numbers of the messages sent.
     pub sent: Vec<u32>,
     /// Operations of the core that ended.
     pub completions: Vec<Completion<WORDS>>,
 }
 
-/// What a step did, as far as the machine goes on with it.
+/// The effects of a step that the machine needs to go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
-    /// The controller's state after.
+    /// The number of the controller's state after.
     pub after: u32,
     /// Whether the input was consumed as the contract has it.
     pub done: bool,
-    /// Where its messages and completions lie among those of all steps, and how many they are.
+    /// The place of its messages and completions among those of all steps, and how many they are.
     sent: (u32, u8),
     completions: (u32, u8),
 }
 
-/// All that were seen so far.
+/// All controllers' states, messages and steps that were seen so far.
 #[derive(Debug, Default)]
 pub struct Nodes {
     lines: u8,
     nodes: Vec<Node>,
     node_numbers: FastMap<Vec<u8>, u32>,
     messages: Vec<Message<WORDS>>,
-    /// What orders messages by their contents.
+    /// Numbers that order messages by their contents.
     ranks: Vec<u64>,
     message_numbers: FastMap<Message<WORDS>, u32>,
-    /// What messages are after time has passed.
+    /// The numbers of messages after time has passed.
     aged: FastMap<(u32, Passage), u32>,
     requests: Vec<CoreRequest<WORDS>>,
     results: Vec<StepResult>,
     result_numbers: FastMap<u64, u32>,
-    /// What each step did, apart from the rest, since it is asked so often.
+    /// The effects of each step, apart from the rest of the step since they are asked for so often.
     effects: Vec<Effect>,
     sent: Vec<u32>,
     completions: Vec<Completion<WORDS>>,
@@ -166,12 +167,12 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Nothing yet, for machines with `lines` lines of memory that issue `requests`.
+    /// A store without states, for machines with `lines` lines of memory that issue `requests`.
     pub fn new(lines: u8, requests: Vec<CoreRequest<WORDS>>) -> Self {
         Nodes { lines, requests, ..Nodes::default() }
     }
 
-    /// A state of a controller.
+    /// The state of a controller with this number.
     pub fn node(&self, number: u32) -> &Node {
         &self.nodes[number as usize]
     }
@@ -181,12 +182,13 @@ impl Nodes {
         &self.nodes
     }
 
-    /// A message.
+    /// The message with this number.
     pub fn message(&self, number: u32) -> &Message<WORDS> {
         &self.messages[number as usize]
     }
 
-    /// What orders messages, the same on every machine where their numbers depend on what was sent before.
+    /// The key by which messages are ordered. It is the same on every machine, while numbers depend on what was sent
+    /// before.
     pub fn rank(&self, number: u32) -> (u64, u32) {
         (self.ranks[number as usize], number)
     }
@@ -196,22 +198,22 @@ impl Nodes {
         &self.messages
     }
 
-    /// A request of a core.
+    /// The request of a core with this number.
     pub fn request(&self, number: u32) -> &CoreRequest<WORDS> {
         &self.requests[number as usize]
     }
 
-    /// How many requests there are.
+    /// The number of requests of all cores.
     pub fn requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// A step.
+    /// The step with this number.
     pub fn result(&self, number: u32) -> &StepResult {
         &self.results[number as usize]
     }
 
-    /// What a step did.
+    /// The effects of the step with this number.
     pub fn effect(&self, number: u32) -> Effect {
         self.effects[number as usize]
     }
@@ -231,7 +233,7 @@ impl Nodes {
         &self.results
     }
 
-    /// The number of a controller's state.
+    /// The number of a controller's state, which is stored if it is new.
     pub fn add_controller(&mut self, agent: u16, controller: Box<dyn Controller<WORDS>>) -> u32 {
         let mut bytes = StateBytes(agent.to_le_bytes().to_vec());
         PlainState::encode(&*controller, &mut bytes);
@@ -250,7 +252,7 @@ impl Nodes {
         number
     }
 
-    /// The number of a message.
+    /// The number of a message, which is stored if it is new.
     pub fn add_message(&mut self, message: &Message<WORDS>) -> u32 {
         if let Some(&number) = self.message_numbers.get(message) {
             return number;
@@ -267,13 +269,14 @@ impl Nodes {
         self.message_numbers.get(message).copied()
     }
 
-    /// The number of a message after time has passed, if that was ever asked: its timestamp is one closer, or long past.
+    /// The number of a message after time has passed, if that was ever computed. Its timestamp is then one closer, or
+    /// long past.
     pub fn known_aged(&self, number: u32, passage: Passage) -> Option<u32> {
         self.aged.get(&(number, passage)).copied()
     }
 
-    /// As [`Nodes::known_aged`], finding it out. With a whole line comes the end of a lease, and when that was may matter; other
-    /// timestamps are times to wait for.
+    /// The number of a message after time has passed, computed if needed. The timestamp of a whole line is the end of a
+    /// lease, and its exact time may matter; other timestamps are times to wait for.
     pub fn aged_message(&mut self, number: u32, passage: Passage) -> u32 {
         let message = *self.message(number);
         let history = if message.mask == ByteMask::full::<WORDS>() { HISTORY } else { 0 };
@@ -292,7 +295,7 @@ impl Nodes {
         self.result_numbers.get(&input.key(before)).copied()
     }
 
-    /// As [`Nodes::known_step`], running it if it was never run.
+    /// The number of the step that a controller in state `before` makes on `input`, which is run if it never was.
     pub fn step(&mut self, before: u32, input: StepInput) -> u32 {
         if let Some(number) = self.known_step(before, input) {
             return number;
@@ -323,7 +326,7 @@ impl Nodes {
         number
     }
 
-    /// An input as a controller sees it.
+    /// The input as a controller receives it.
     pub fn input(&self, input: StepInput) -> Input<'_, WORDS> {
         match input {
             StepInput::Request(number) => Input::Core(&self.requests[number as usize]),

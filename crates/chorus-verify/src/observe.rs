@@ -1,4 +1,4 @@
-//! Every move of a small machine, shown to somebody who looks on: for questions that a search for broken rules does not answer.
+//! Every move of a small machine, shown to an observer: for questions that a search for broken rules does not answer.
 
 use chorus_protocol::message::Message;
 use chorus_protocol::registry::Protocol;
@@ -6,32 +6,32 @@ use chorus_protocol::registry::Protocol;
 use crate::config::{MachineConfig, Start};
 use crate::expand::Moves;
 use crate::hashing::FastMap;
-use crate::machine::{Action, Machine};
+use crate::machine::{Action, ExploredMachine};
 use crate::program::WORDS;
 use crate::state::State;
 use crate::violation::Violation;
 
-/// A move that was tried.
+/// A move that was tried in a state.
 #[derive(Clone, Copy)]
 pub struct Move<'a> {
-    /// The machine.
-    pub machine: &'a Machine,
-    /// The state that it was tried in, and its number.
+    /// The machine that makes the move.
+    pub machine: &'a ExploredMachine,
+    /// The number of the state in which it was tried, and the state.
     pub before: (u32, &'a State),
-    /// The move.
+    /// The move that was tried.
     pub action: Action,
-    /// The state that it led to, and its number; none if it was refused.
+    /// The number of the state that it led to, and the state; none if the move was refused.
     pub after: Option<(u32, &'a State)>,
 }
 
 impl<'a> Move<'a> {
-    /// The message that was delivered.
+    /// The message that the move delivered.
     pub fn delivered(&self) -> Option<&'a Message<WORDS>> {
         let Action::Deliver { position } = self.action else { return None };
         Some(self.machine.nodes().message(self.machine.network(self.before.1)[usize::from(position)]))
     }
 
-    /// The messages that were put on their way.
+    /// The messages that the move sent.
     pub fn sent(&self) -> Vec<&'a Message<WORDS>> {
         let Some((_, after)) = self.after else { return Vec::new() };
         let mut left = self.machine.network(self.before.1).to_vec();
@@ -51,22 +51,23 @@ impl<'a> Move<'a> {
     }
 }
 
-/// Every state that was reached, and how it was first.
+/// Every state that was reached, with the move that first reached it.
 pub struct Reached {
-    /// The states.
+    /// The states, by number.
     pub states: Vec<State>,
-    /// The state and the move that first led to each; none for those that everything begins with.
+    /// The state and the move that first led to each state; none for the starts.
     pub parents: Vec<Option<(u32, Action)>>,
 }
 
-/// Shows every move from every state, breadth first; nothing comes back if there are more than `limit` states. What is wrong with a move ends it.
+/// Shows every move from every state, breadth first. Returns nothing if there are more than `limit` states, and an
+/// error if a move breaks a rule.
 pub fn every_move(
     protocol: &'static dyn Protocol,
     config: &MachineConfig,
     limit: usize,
     look: &mut dyn FnMut(Move<'_>),
-) -> Result<(Machine, Option<Reached>), Violation> {
-    let mut machine = Machine::new(protocol, None, config);
+) -> Result<(ExploredMachine, Option<Reached>), Violation> {
+    let mut machine = ExploredMachine::new(protocol, None, config);
     machine.complete()?;
     let mut states = vec![machine.cold()];
     if config.start == Start::ColdAndWarm {

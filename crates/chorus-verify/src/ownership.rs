@@ -1,16 +1,17 @@
-//! What [`Promise::Ownership`](chorus_protocol::registry::Promise::Ownership) means: once nothing is in flight, the shared cache and the private ones agree on
-//! who owns each word (Spandex paper, section III-B).
+//! The meaning of [`Promise::Ownership`](chorus_protocol::registry::Promise::Ownership): once nothing is in flight, the
+//! shared cache and the private ones agree on the owner of each word (Spandex paper, section III-B).
 //!
-//! What a private cache owns are its dirty words. The banks that private caches ask track owners by word: exactly the words that one of these caches owns are
-//! not readable there, and of a line that a bank does not hold nobody owns a word, since it is inclusive of owned data (section III-F). A copy in state S is
-//! one that the bank invalidates before it changes, so that both hold the same.
+//! A private cache owns its dirty words. The banks that private caches ask track owners by word: exactly the words that
+//! one of these caches owns are not readable there. Of a line that a bank does not hold nobody owns a word, since the
+//! bank is inclusive of owned data (section III-F). A copy in state S is invalidated before the bank changes the line,
+//! so that both hold the same.
 
 use chorus_protocol::address::{AgentId, LineAddr};
 use chorus_protocol::controller::LineView;
 use chorus_protocol::line::ByteMask;
 
 use crate::invariants::equals_home;
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::program::{Location, WORDS};
 use crate::violation::Violation;
 
@@ -20,7 +21,7 @@ const INVALID: &str = "I";
 const SHARED: &str = "S";
 
 /// Checks every line of a state in which nothing is in flight.
-pub(crate) fn check(machine: &Machine, state: &[u32]) -> Result<(), Violation> {
+pub(crate) fn check(machine: &ExploredMachine, state: &[u32]) -> Result<(), Violation> {
     for line in 0..machine.config().lines {
         one_owner(machine, state, line)?;
         known_owners(machine, state, line)?;
@@ -33,17 +34,17 @@ pub(crate) fn check(machine: &Machine, state: &[u32]) -> Result<(), Violation> {
     Ok(())
 }
 
-fn view<'m>(machine: &'m Machine, state: &[u32], agent: u16, line: u8) -> &'m LineView<WORDS> {
+fn view<'m>(machine: &'m ExploredMachine, state: &[u32], agent: u16, line: u8) -> &'m LineView<WORDS> {
     &machine.node(state, agent).views[usize::from(line)]
 }
 
-fn state_name(machine: &Machine, state: &[u32], agent: u16, line: u8) -> &'static str {
+fn state_name(machine: &ExploredMachine, state: &[u32], agent: u16, line: u8) -> &'static str {
     let node = machine.node(state, agent);
     node.controller.vocabulary().states[usize::from(node.views[usize::from(line)].state)].name
 }
 
 /// No word is owned by two private caches.
-fn one_owner(machine: &Machine, state: &[u32], line: u8) -> Result<(), Violation> {
+fn one_owner(machine: &ExploredMachine, state: &[u32], line: u8) -> Result<(), Violation> {
     let topology = machine.config().topology;
     let mut owned = ByteMask::EMPTY;
     for cache in 0..topology.l1s {
@@ -61,7 +62,7 @@ fn one_owner(machine: &Machine, state: &[u32], line: u8) -> Result<(), Violation
 }
 
 /// A bank whose clients are private caches knows which words they own.
-fn known_owners(machine: &Machine, state: &[u32], line: u8) -> Result<(), Violation> {
+fn known_owners(machine: &ExploredMachine, state: &[u32], line: u8) -> Result<(), Violation> {
     let topology = machine.config().topology;
     let home = topology.home(LineAddr(u64::from(line)));
     let clients = (0..topology.l1s).filter(|&cache| topology.beyond(AgentId(cache), LineAddr(u64::from(line))) == home);

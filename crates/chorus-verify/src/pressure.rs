@@ -1,7 +1,8 @@
-//! Configurations that fill the networks: programs of stores and loads that do not wait for each other, on lines that the other
-//! private cache holds, in banks that are large enough for all of them or for too few.
+//! Configurations that fill the networks. Their programs consist of stores and loads that do not wait for each other,
+//! on lines that the other private cache holds, in banks that are large enough for all of them or for too few.
 //!
-//! Nothing is chosen freely in them: each runs one program in every order, so that many messages are in flight in few states.
+//! Threads choose nothing in them: each configuration runs one program in every order, so that many messages are in
+//! flight in few states.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::Topology;
@@ -29,7 +30,7 @@ fn exchange(line: u8, operand: u32) -> Op {
     Op::Atomic { at: at(line), op: AtomicOp::Exchange, operand, order, scope, returns: true }
 }
 
-/// One thread beside each of as many private caches, with room for every line everywhere. Lines leave only when they must.
+/// One thread beside each private cache, with room for every line everywhere. Lines leave only when they must.
 fn machine(programs: &[&[Op]]) -> MachineConfig {
     let caches: Vec<u16> = (0..programs.len() as u16).collect();
     let lines = lines_of(programs.iter().copied().flatten());
@@ -55,7 +56,7 @@ pub fn configurations_of(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     }
 }
 
-/// The same on machines of several modules: banks that ask each other.
+/// The configurations for machines of several modules, in which banks ask each other.
 fn configurations_of_modules() -> Vec<CheckConfig> {
     let config = |name, description, machine| CheckConfig { name, description, machine };
     let crossed = machine(&[&[load(1), load(3)], &[load(0), load(2)]]).on_modules([2, 1], 1, 0);

@@ -6,15 +6,15 @@ use chorus_litmus::test::{self as litmus, BarrierMode, FenceKind, Instruction, L
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::AgentId;
 
-/// Words of a line in the exhaustive driver.
+/// The number of words of a line in the exhaustive driver.
 pub const WORDS: usize = 2;
 
 /// One word of one line. `x`, `y` and `z` name the first words of lines 0, 1 and 2; `x1` is the second word of line 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
-    /// Line number.
+    /// The number of the line.
     pub line: u8,
-    /// Word within the line.
+    /// The place of the word in its line.
     pub word: u8,
 }
 
@@ -37,75 +37,76 @@ impl fmt::Display for Location {
     }
 }
 
-/// One operation of a thread, with everything known that it needs.
+/// One operation of a thread, with everything that a cache needs to perform it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
     /// Reads a word.
     Load {
-        /// Which.
+        /// The word to read.
         at: Location,
-        /// Weak, relaxed or acquire.
+        /// The order: weak, relaxed or acquire.
         order: Order,
-        /// Who must agree.
+        /// The threads that must agree on the order.
         scope: Scope,
     },
     /// Writes a word.
     Store {
-        /// Which.
+        /// The word to write.
         at: Location,
-        /// The new value.
+        /// The value that is written.
         value: u32,
-        /// Weak, relaxed or release.
+        /// The order: weak, relaxed or release.
         order: Order,
-        /// Who must agree.
+        /// The threads that must agree on the order.
         scope: Scope,
     },
     /// Reads and writes a word indivisibly.
     Atomic {
-        /// Which.
+        /// The word to read and write.
         at: Location,
-        /// How the new value follows from the old.
+        /// The function from the old value to the new.
         op: AtomicOp,
-        /// The operand.
+        /// The operand of the function.
         operand: u32,
-        /// Any order.
+        /// The order, of any strength.
         order: Order,
-        /// Who must agree.
+        /// The threads that must agree on the order.
         scope: Scope,
-        /// Whether the thread gets the old value; it does not wait for a reduction.
+        /// Whether the thread gets the old value. It does not wait for an atomic that returns nothing.
         returns: bool,
     },
     /// Orders everything before it in the thread before everything after it.
     Fence {
-        /// Both, unless it stands for the order of another operation: acquire behind it, release before it.
+        /// Both directions, unless the fence stands for the order of another operation: acquire behind it, release
+        /// before it.
         order: Order,
-        /// Who must agree.
+        /// The threads that must agree on the order.
         scope: Scope,
     },
-    /// Meets the other threads of its work-group, away from the caches.
+    /// Meets the other threads of its work-group, without the caches.
     Barrier {
-        /// Index into the machine's barriers.
+        /// The index among the machine's barriers.
         barrier: u8,
-        /// Whether it waits for the others.
+        /// Whether the thread waits for the others.
         mode: BarrierMode,
     },
-    /// A kernel ends or begins, which all threads come to together.
+    /// Ends or begins a kernel. All threads reach it together.
     Kernel(Edge),
-    /// A command processor has a shared bank write back or empty itself between two kernels.
+    /// A command of a command processor to a shared bank, between two kernels, to write back or to empty itself.
     Command {
-        /// The bank.
+        /// The bank that gets the command.
         bank: AgentId,
-        /// At the end of a kernel it writes back, before the next it empties itself.
+        /// The kind of command: at the end of a kernel the bank writes back, before the next kernel it empties itself.
         edge: Edge,
-        /// The first line of the page concerned; the whole bank is if there is none.
+        /// The first line of the page concerned; without one, the command concerns the whole bank.
         page: Option<u8>,
     },
-    /// Waits until all threads have come here and nothing is on its way any more. What was written then is where wide loads find it, as
-    /// threads need that wait for each other.
+    /// Waits until all threads are here and nothing is in flight. Loads of system scope then find everything that was
+    /// written, as threads that wait for each other need it.
     Settle,
 }
 
-/// One side of the time between two kernels.
+/// An end of the time between two kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Edge {
     /// A kernel has ended.
@@ -123,7 +124,7 @@ impl Op {
         Op::Fence { order: Order::AcqRel, scope }
     }
 
-    /// The word concerned.
+    /// The word that the operation concerns, if any.
     pub fn location(&self) -> Option<Location> {
         match *self {
             Op::Load { at, .. } | Op::Store { at, .. } | Op::Atomic { at, .. } => Some(at),
@@ -131,22 +132,22 @@ impl Op {
         }
     }
 
-    /// Whether it may change the word.
+    /// Whether the operation may change its word.
     pub fn writes(&self) -> bool {
         matches!(self, Op::Store { .. } | Op::Atomic { .. })
     }
 
-    /// Whether a value comes back to the thread.
+    /// Whether the thread gets a value back.
     pub fn returns_value(&self) -> bool {
         matches!(self, Op::Load { .. } | Op::Atomic { returns: true, .. })
     }
 
-    /// Whether the cache answers it with a value, wanted or not; a fence waits for all of these.
+    /// Whether the cache answers with a value, wanted or not. A fence waits for all of these operations.
     pub fn reads(&self) -> bool {
         matches!(self, Op::Load { .. } | Op::Atomic { .. })
     }
 
-    /// Memory order; barriers have both.
+    /// The memory order of the operation. Barriers have both directions.
     pub fn order(&self) -> Order {
         match *self {
             Op::Load { order, .. } | Op::Store { order, .. } | Op::Atomic { order, .. } | Op::Fence { order, .. } => {
@@ -158,7 +159,7 @@ impl Op {
         }
     }
 
-    /// Who must agree on its order.
+    /// The threads that must agree on the operation's order.
     pub fn scope(&self) -> Scope {
         match *self {
             Op::Load { scope, .. } | Op::Store { scope, .. } | Op::Atomic { scope, .. } | Op::Fence { scope, .. } => {
@@ -169,7 +170,7 @@ impl Op {
         }
     }
 
-    /// The same as an instruction of a litmus test, with `to` for the value that comes back.
+    /// The operation as an instruction of a litmus test, with `to` for the value that comes back.
     fn to_instruction(self, to: litmus::Register) -> Instruction {
         let location = |at: Location| LocationId(at.index() as u8);
         match self {
@@ -260,27 +261,27 @@ impl fmt::Display for Op {
     }
 }
 
-/// Number of lines that the locations of operations need, at least one.
+/// The number of lines that the locations of operations need, at least one.
 pub fn lines_of<'a>(ops: impl IntoIterator<Item = &'a Op>) -> u8 {
     ops.into_iter().filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1)
 }
 
-/// Where a thread runs, as the memory models see it.
+/// The GPU and the work-group of a thread, as memory models see them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seat {
-    /// Its GPU.
+pub struct WorkGroup {
+    /// The number of the GPU.
     pub gpu: u32,
-    /// Its work-group.
+    /// The number of the work-group.
     pub cta: u32,
 }
 
-/// Threads that issue the given operations, as a litmus test has them, on a memory of `lines` lines. Every operation that returns a value has a
-/// register of its own.
-pub fn straight_line(threads: &[(Seat, Vec<Op>)], lines: u8) -> litmus::Program {
+/// The litmus program of threads that issue the given operations on a memory of `lines` lines. Every operation that
+/// returns a value has a register of its own.
+pub fn straight_line(threads: &[(WorkGroup, Vec<Op>)], lines: u8) -> litmus::Program {
     let locations = (0..usize::from(lines) * WORDS).map(Location::from_index);
     let location = |at: Location| litmus::Location { name: at.to_string(), initial: 0, line: at.line, word: at.word };
-    let thread = |(seat, ops): &(Seat, Vec<Op>)| {
-        let mut thread = litmus::Thread { cta: seat.cta, gpu: seat.gpu, ..litmus::Thread::default() };
+    let thread = |(work_group, ops): &(WorkGroup, Vec<Op>)| {
+        let mut thread = litmus::Thread { cta: work_group.cta, gpu: work_group.gpu, ..litmus::Thread::default() };
         for op in ops {
             let to = litmus::Register(thread.registers.len() as u8);
             if op.returns_value() {
@@ -293,12 +294,12 @@ pub fn straight_line(threads: &[(Seat, Vec<Op>)], lines: u8) -> litmus::Program 
     litmus::Program { locations: locations.map(location).collect(), threads: threads.iter().map(thread).collect() }
 }
 
-/// One position of a thread as the machine issues it.
+/// One position of a thread's program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The operations to choose from.
     pub alternatives: Vec<Op>,
-    /// A fence that an acquire or a release stands for, and not an operation of the program.
+    /// Whether it is a fence that stands for an acquire or a release, and not an operation of the program.
     pub implied: bool,
 }
 
@@ -308,15 +309,15 @@ impl Step {
         Step { alternatives: vec![op], implied: false }
     }
 
-    /// The end of a kernel and the beginning of the next. What a thread wrote leaves in order before its kernel ends; the rest is
-    /// up to the end.
+    /// The end of a kernel and the beginning of the next. A fence before the end sends the thread's writes in order;
+    /// the end of the kernel does the rest.
     pub fn next_kernel() -> [Step; 3] {
         let fence = Op::Fence { order: Order::Release, scope: Scope::WorkGroup };
         let implied = |op| Step { alternatives: vec![op], implied: true };
         [implied(fence), implied(Op::Kernel(Edge::End)), Step::fixed(Op::Kernel(Edge::Begin))]
     }
 
-    /// The fences that an operation's order stands for: before it and after it.
+    /// The fences that stand for an operation's order: one before it and one after it.
     pub fn implied_fences(op: &Op) -> [Option<Op>; 2] {
         let fence = |order| Some(Op::Fence { order, scope: op.scope() });
         match op {
@@ -362,7 +363,7 @@ mod tests {
         let (order, scope) = (Order::Relaxed, Scope::Gpu);
         let stores = vec![Op::Store { at: X, value: 1, order, scope }];
         let loads = vec![Op::Load { at: Y1, order, scope }];
-        let threads = [(Seat { gpu: 0, cta: 0 }, stores), (Seat { gpu: 1, cta: 0 }, loads)];
+        let threads = [(WorkGroup { gpu: 0, cta: 0 }, stores), (WorkGroup { gpu: 1, cta: 0 }, loads)];
         let program = straight_line(&threads, 2);
         assert_eq!(program.locations.iter().map(|at| &*at.name).collect::<Vec<_>>(), ["x", "x1", "y", "y1"]);
         assert_eq!(program.threads.iter().map(|thread| thread.registers.len()).collect::<Vec<_>>(), [0, 1]);

@@ -6,19 +6,19 @@ use chorus_protocol::controller::StateClass;
 
 use crate::table::{RoleTable, TransitionTable};
 
-/// What the HTML needs to be readable on its own; wide tables scroll.
+/// The style that makes the HTML readable on its own. Wide tables scroll.
 const STYLE: &str = "<style>.transition-table div{overflow-x:auto}.transition-table table{border-collapse:collapse;\
 font:13px/1.4 monospace}.transition-table th,.transition-table td{border:1px solid #999;padding:2px 6px;\
 text-align:left;vertical-align:top;white-space:nowrap}</style>";
 
-/// Marks a cell that was never met.
+/// The mark of a cell that was never met.
 const NEVER: &str = "·";
 
-/// The same in tables of directories, as the HMG paper's Table I has it.
+/// The mark of a cell that was never met in tables of directories, as in the HMG paper's Table I.
 const IMPOSSIBLE: &str = "N/A";
 
 impl TransitionTable {
-    /// For terminals: columns aligned, alternatives of a cell below each other.
+    /// The table for terminals: columns are aligned, alternatives of a cell stand below each other.
     pub fn to_text(&self) -> String {
         self.render(|text, role| {
             let rows = lines_of(role);
@@ -39,7 +39,7 @@ impl TransitionTable {
         })
     }
 
-    /// For documents.
+    /// The table as Markdown, for documents.
     pub fn to_markdown(&self) -> String {
         self.render(|text, role| {
             for (index, row) in lines_of(role).iter().enumerate() {
@@ -52,7 +52,7 @@ impl TransitionTable {
         })
     }
 
-    /// For pages: a fragment that needs nothing beside it.
+    /// The table as a fragment of HTML that needs nothing beside it.
     pub fn to_html(&self) -> String {
         let mut html = format!("<section class=\"transition-table\">\n{STYLE}\n");
         let _ = writeln!(html, "<h2>{}</h2>\n<p>{}</p>", escape(self.title), escape(self.citation));
@@ -98,7 +98,7 @@ impl TransitionTable {
     }
 }
 
-/// A role with how many states of which class it has.
+/// The title of a role, with the number of its states of each class.
 fn caption(role: &RoleTable) -> String {
     let counts = role.counts();
     format!(

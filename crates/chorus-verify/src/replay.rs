@@ -1,8 +1,8 @@
-//! A way through a machine as one line of text, to be walked again: `gpu-vi+early-ack/smoke:w:i0.2,d0,e1.0`.
+//! A path through a machine as one line of text, to be walked again: `gpu-vi+early-ack/smoke:w:i0.2,d0,e1.0`.
 //!
-//! It names the protocol, the fault built in (if any), the configuration or litmus test, the networks (if they are finite: `@0.1.1.2x2` is
-//! the pool of each virtual network, and how many messages a pool holds), whether the caches were cold (`c`) or warm (`w`), with a `b` if
-//! stores block, and the moves.
+//! The line names the protocol, the seeded fault (if any), the configuration or litmus test, the networks (if they are
+//! finite: `@0.1.1.2x2` is the pool of each virtual network, and the number of messages that a pool holds), whether the
+//! caches were cold (`c`) or warm (`w`), with a `b` if stores block, and the moves.
 //!
 //! | move | what happens |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | `t` | a tick passes |
 //! | `r` | the counters roll over |
 //!
-//! Messages in flight are counted by sender, receiver and network, and within a channel by age, or by their contents where the
-//! protocol does not need their order. So a message's number depends on nothing but the moves before.
+//! Messages in flight are counted by sender, receiver and network, and within a channel by age, or by their contents
+//! where the protocol does not need their order. So a message's number depends on nothing but the moves before.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,25 +32,25 @@ use crate::faults;
 use crate::invariants::Promised;
 use crate::judge::{Judge, provided};
 use crate::litmus::{self, Placement, SuiteTest};
-use crate::machine::{Action, Machine};
+use crate::machine::{Action, ExploredMachine};
 use crate::networks::Networks;
 use crate::node::Victim;
 use crate::pressure;
 use crate::state::State;
 use crate::violation::Violation;
 
-/// A way through a machine.
+/// A path through a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// The protocol's name.
+    /// The name of the protocol.
     pub protocol: String,
-    /// The name of the fault built in.
+    /// The name of the seeded fault, if any.
     pub fault: Option<String>,
     /// The name of the configuration or litmus test.
     pub test: String,
-    /// The networks.
+    /// The virtual networks and their buffers.
     pub networks: Networks,
-    /// Whether stores block.
+    /// Whether a thread waits for its stores.
     pub stores: Stores,
     /// Whether every private cache has loaded every line before the first move.
     pub warm: bool,
@@ -58,13 +58,13 @@ pub struct Replay {
     pub moves: Vec<Action>,
 }
 
-/// Why a text is not a replay.
+/// The reason why a text is not a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("character {at} of the replay: {problem}")]
 pub struct ParseError {
     /// The place, in characters, counted from 1.
     pub at: usize,
-    /// What is wrong there, and what is accepted.
+    /// The mistake at that place, and the texts accepted there.
     pub problem: String,
 }
 
@@ -72,25 +72,25 @@ pub struct ParseError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("move {number} of the replay, `{action}`, is not possible there: {reason}")]
 pub struct Impossible {
-    /// The move's number, counted from 1.
+    /// The number of the move, counted from 1.
     pub number: usize,
-    /// The move.
+    /// The move as the replay writes it.
     pub action: String,
-    /// Why not, and what would be.
+    /// The reason, and the moves that are possible.
     pub reason: String,
 }
 
-/// What a replay showed.
+/// The result of walking a path again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replayed {
-    /// What happened.
+    /// The moves with their events.
     pub sequence: Sequence,
-    /// What is wrong in the end, if anything.
+    /// The rule that is broken at the end, if any.
     pub violation: Option<Violation>,
 }
 
 impl Replayed {
-    /// The sequence and what it ended in.
+    /// The sequence in words, with the violation at its end.
     pub fn to_text(&self) -> String {
         let end = match &self.violation {
             Some(violation) => format!("violated: {violation}\n"),
@@ -99,13 +99,13 @@ impl Replayed {
         self.sequence.to_text() + &end
     }
 
-    /// The same as an SVG document.
+    /// The sequence as an SVG document.
     pub fn to_svg(&self) -> String {
         self.sequence.to_svg(self.violation.as_ref())
     }
 }
 
-/// Writes a move.
+/// A move that is written as replays write it.
 struct Move(Action);
 
 impl fmt::Display for Move {
@@ -143,11 +143,11 @@ impl fmt::Display for Replay {
     }
 }
 
-/// A piece of the text and its place.
+/// A piece of the text and its place in it.
 #[derive(Clone, Copy)]
 struct Piece<'t> {
     text: &'t str,
-    /// Bytes before it.
+    /// The number of bytes before the piece.
     at: usize,
 }
 
@@ -156,21 +156,21 @@ impl<'t> Piece<'t> {
         ParseError { at: whole[..self.at].chars().count() + 1, problem }
     }
 
-    /// What lies before and after the first `separator`.
+    /// The pieces before and after the first `separator`.
     fn split(self, separator: char) -> Option<(Piece<'t>, Piece<'t>)> {
         let (before, after) = self.text.split_once(separator)?;
         let after_at = self.at + before.len() + separator.len_utf8();
         Some((Piece { text: before, at: self.at }, Piece { text: after, at: after_at }))
     }
 
-    /// What lies before and after the last `separator`.
+    /// The pieces before and after the last `separator`.
     fn split_last(self, separator: char) -> Option<(Piece<'t>, Piece<'t>)> {
         let (before, after) = self.text.rsplit_once(separator)?;
         let after_at = self.at + before.len() + separator.len_utf8();
         Some((Piece { text: before, at: self.at }, Piece { text: after, at: after_at }))
     }
 
-    /// A number as it is written, without signs or leading zeros.
+    /// A number without signs or leading zeros.
     fn number<T: FromStr + fmt::Display>(self) -> Option<T> {
         self.text.parse().ok().filter(|number: &T| number.to_string() == self.text)
     }
@@ -186,7 +186,7 @@ impl FromStr for Replay {
     fn from_str(whole: &str) -> Result<Replay, ParseError> {
         let all = Piece { text: whole, at: 0 };
         let shape = || all.error(whole, SHAPE.to_owned());
-        // Names of tests may hold colons; what follows them does not.
+        // Names of tests may hold colons; the fields behind them do not.
         let (head, moves) = all.split_last(':').ok_or_else(shape)?;
         let (head, start) = head.split_last(':').ok_or_else(shape)?;
         let (protocol, test) = head.split('/').ok_or_else(shape)?;
@@ -293,13 +293,14 @@ impl Replay {
         }
     }
 
-    /// The line that tells how to walk the way again with a verb of the command line.
+    /// The command line that walks the path again with a verb.
     pub fn command(&self, verb: &str) -> String {
         let quoted = self.to_string().replace('\'', r"'\''");
         format!("replay: chorus {verb} {} --replay '{quoted}'", self.protocol)
     }
 
-    /// The machine on which the configuration, the program made for faults or the litmus test called `name` runs, one of `tests` or of Chorus's own.
+    /// The machine of the configuration, of the program made for faults or of the litmus test called `name`. Litmus
+    /// tests are looked for among `tests` first, and then among those that Chorus ships.
     pub fn machine_of(protocol: &dyn Protocol, name: &str, tests: &[SuiteTest]) -> Option<MachineConfig> {
         let found = find_configuration(protocol, name);
         let others = || pressure::configurations_of(protocol).into_iter().chain(faults::programs_of(protocol));
@@ -312,7 +313,8 @@ impl Replay {
         found.map(|config| config.machine).or_else(of_litmus)
     }
 
-    /// Makes the moves on a machine, one after the other, up to the first violation. `fault` indexes the protocol's faults.
+    /// Makes the moves on a machine, one after the other, up to the first violation. `fault` indexes the protocol's
+    /// faults.
     pub fn run(
         &self,
         protocol: &'static dyn Protocol,
@@ -320,14 +322,18 @@ impl Replay {
         config: &MachineConfig,
     ) -> Result<Replayed, Impossible> {
         let config = MachineConfig { networks: self.networks.clone(), stores: self.stores, ..config.clone() };
-        let mut machine = Machine::new(protocol, fault, &config);
+        let mut machine = ExploredMachine::new(protocol, fault, &config);
         let mut sequence = Sequence::new(&machine, self.warm);
         let violation = self.walk(&mut machine, &mut sequence)?.err();
         Ok(Replayed { sequence, violation })
     }
 
-    /// Makes the moves; the inner result is what they show.
-    fn walk(&self, machine: &mut Machine, sequence: &mut Sequence) -> Result<Result<(), Violation>, Impossible> {
+    /// Makes the moves. The inner result is the violation that they show.
+    fn walk(
+        &self,
+        machine: &mut ExploredMachine,
+        sequence: &mut Sequence,
+    ) -> Result<Result<(), Violation>, Impossible> {
         if let Err(violation) = machine.complete() {
             return Ok(Err(violation));
         }
@@ -367,14 +373,14 @@ impl Replay {
 }
 
 /// Everything that is possible in a state, as far as the state alone tells.
-fn possible(machine: &Machine, state: &State) -> Vec<Action> {
+fn possible(machine: &ExploredMachine, state: &State) -> Vec<Action> {
     let mut moves = Moves::default();
     moves.find(machine, state);
     moves.all().collect()
 }
 
-/// The possible moves in words.
-fn alternatives(machine: &Machine, state: &State) -> String {
+/// The possible moves as a list of words.
+fn alternatives(machine: &ExploredMachine, state: &State) -> String {
     let moves = possible(machine, state).into_iter().map(|action| Move(named(machine, action, state)).to_string());
     match moves.collect::<Vec<_>>() {
         moves if moves.is_empty() => "nothing is left to do".to_owned(),
@@ -383,7 +389,7 @@ fn alternatives(machine: &Machine, state: &State) -> String {
 }
 
 /// The positions of the messages in flight, in the order in which replays count them.
-fn counted(machine: &Machine, state: &[u32]) -> Vec<u16> {
+fn counted(machine: &ExploredMachine, state: &[u32]) -> Vec<u16> {
     let network = machine.network(state);
     let mut positions: Vec<u16> = (0..network.len() as u16).collect();
     let any_order = machine.protocol().delivery() == Delivery::AnyOrder;
@@ -400,7 +406,7 @@ fn counted(machine: &Machine, state: &[u32]) -> Vec<u16> {
 }
 
 /// A move of the machine as replays name it.
-pub(crate) fn named(machine: &Machine, action: Action, state: &[u32]) -> Action {
+pub(crate) fn named(machine: &ExploredMachine, action: Action, state: &[u32]) -> Action {
     let Action::Deliver { position } = action else { return action };
     let number = |position: u16| machine.network(state).get(usize::from(position));
     // Of equal messages the first is meant.
@@ -408,19 +414,19 @@ pub(crate) fn named(machine: &Machine, action: Action, state: &[u32]) -> Action 
     Action::Deliver { position: place.map_or(position, |place| place as u16) }
 }
 
-/// The move of the machine that a replay names, if it is possible in this state.
-fn located(machine: &Machine, action: Action, state: &State) -> Option<Action> {
+/// The machine's move for a move of a replay, if it is possible in this state.
+fn located(machine: &ExploredMachine, action: Action, state: &State) -> Option<Action> {
     possible(machine, state).into_iter().find(|&other| named(machine, other, state) == action)
 }
 
-/// Looks at one state after the other, as a search does.
+/// Checks one state after the other, as a search does.
 struct Examiner {
     promised: Promised,
     judge: Judge,
 }
 
 impl Examiner {
-    fn new(machine: &Machine) -> Examiner {
+    fn new(machine: &ExploredMachine) -> Examiner {
         let protocol = machine.protocol();
         Examiner {
             promised: Promised::of(protocol.promises()),
@@ -428,14 +434,14 @@ impl Examiner {
         }
     }
 
-    fn examine(&mut self, machine: &mut Machine, state: &State) -> Result<(), Violation> {
+    fn examine(&mut self, machine: &mut ExploredMachine, state: &State) -> Result<(), Violation> {
         examine(machine, self.promised, &mut self.judge, state, 0)?;
         if stuck(machine, state) { Err(Violation::Deadlock(machine.waiting(state))) } else { Ok(()) }
     }
 }
 
-/// Whether something waits and nothing can move any more. A move that is wrong in itself is a way out, if a bad one.
-fn stuck(machine: &mut Machine, state: &State) -> bool {
+/// Whether something waits and nothing can move any more. A move that breaks a rule counts as a move.
+fn stuck(machine: &mut ExploredMachine, state: &State) -> bool {
     let mut moves = Moves::default();
     moves.find(machine, state);
     let mut possible = |&action: &Action| machine.apply(action, &mut state.clone()).unwrap_or(true);

@@ -1,4 +1,4 @@
-//! How explorations grow with the machine, and what symmetry and cores make of that.
+//! The growth of explorations with the machine, and the effect of symmetry and cores on it.
 
 use std::time::Instant;
 
@@ -10,48 +10,48 @@ use crate::explore::{End, Exploration, OnForbidden};
 use crate::program::{Location, Op, Step};
 use crate::settings::{Reduction, Settings};
 
-/// A machine whose threads, one beside each private cache, each choose loads and stores of any word.
+/// A machine with one thread beside each private cache. Each thread chooses loads and stores of any word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Private caches.
+    /// The number of private caches.
     pub caches: u16,
-    /// Lines, in one place of every cache.
+    /// The number of lines, which share one place in every cache.
     pub lines: u8,
-    /// Words of each line that are used.
+    /// The number of words of each line that are used.
     pub words: u8,
-    /// Operations of each thread.
+    /// The number of operations of each thread.
     pub operations: u8,
 }
 
-/// What was measured of one machine.
+/// The measurements of one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalingRow {
-    /// The machine.
+    /// The machine that was measured.
     pub extent: Extent,
-    /// States visited, every one for itself.
+    /// The number of states without symmetry reduction.
     pub states: usize,
-    /// Of which the mirror images of each other count once.
+    /// The number of states when mirror images count once.
     pub reduced_states: usize,
-    /// Number of symmetries.
+    /// The number of symmetries.
     pub symmetry: usize,
     /// Whether every state was visited and none was wrong.
     pub complete: bool,
-    /// Bytes held for each state, with its part of the index and the way to it.
+    /// The bytes held for each state, with its part of the index and its parent.
     pub bytes_per_state: usize,
-    /// Seconds for every state, on one thread and on several.
+    /// The seconds without symmetry reduction, on one thread and on several.
     pub seconds: [f64; 2],
-    /// Seconds with mirror images counted once, on one thread and on several.
+    /// The seconds with symmetry reduction, on one thread and on several.
     pub reduced_seconds: [f64; 2],
 }
 
 impl ScalingRow {
-    /// States a second on one thread, every one for itself.
+    /// The states per second on one thread, without symmetry reduction.
     pub fn states_per_second(&self) -> f64 {
         self.states as f64 / self.seconds[0]
     }
 }
 
-/// The machines that are measured, smaller ones first.
+/// The machines that are measured, smallest first.
 pub fn extents() -> Vec<Extent> {
     let extent =
         |[caches, lines, words, operations]: [u8; 4]| Extent { caches: u16::from(caches), lines, words, operations };

@@ -1,8 +1,9 @@
 //! Configurations of several GPUs and modules, for protocols that reach further than one module.
 //!
-//! Threads choose among accesses of every strength and fences of every scope. There is one private cache, one bank and one directory entry in each
-//! module unless a configuration says otherwise; lines and entries of banks may leave at any time, and private copies where a configuration says so. Line 0
-//! lies in the memory of module 0; on machines of two GPUs with two modules each, line 2 lies in that of the other GPU, and line 0 has its home on that GPU in
+//! Threads choose among accesses of every strength and fences of every scope. There is one private cache, one bank and
+//! one directory entry in each module unless a configuration says otherwise. Lines and entries of banks may leave at
+//! any time, and private copies where a configuration says so. Line 0 lies in the memory of module 0. On machines of
+//! two GPUs with two modules each, line 2 lies in the memory of the other GPU, and line 0 has its home on that GPU in
 //! module 2.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
@@ -17,7 +18,7 @@ const X1: Location = Location { line: 0, word: 1 };
 const Y: Location = Location { line: 1, word: 0 };
 const Z: Location = Location { line: 2, word: 0 };
 
-/// GPUs, and modules of each.
+/// The number of GPUs, and of modules of each.
 type Modules = [u16; 2];
 
 const ONE_BY_TWO: Modules = [1, 2];
@@ -25,7 +26,7 @@ const ONE_BY_THREE: Modules = [1, 3];
 const TWO_BY_ONE: Modules = [2, 1];
 const TWO_BY_TWO: Modules = [2, 2];
 
-/// What a thread may do at a place, but for the value that it writes there.
+/// An operation that a thread may choose, but for the value that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     WeakLoad(Location),
@@ -40,7 +41,7 @@ pub(crate) enum Choice {
     Release(Location),
     /// A kernel ends and the next begins.
     NextKernel,
-    /// Everybody waits until nothing is on its way.
+    /// All threads wait until nothing is in flight.
     Settle,
 }
 
@@ -67,7 +68,8 @@ impl Choice {
     }
 }
 
-/// Weak accesses of both words of a line, one strong access of each kind of its first, and fences. [`STRONG`] has the other scopes.
+/// Weak accesses of both words of a line, one strong access of each kind to its first word, and fences. [`STRONG`] has
+/// the other scopes.
 const ALL: &[Choice] = &[
     WeakLoad(X),
     WeakLoad(X1),
@@ -92,10 +94,13 @@ const WIDE: &[Choice] = &[Load(X, System)];
 const KERNEL: &[Choice] = &[NextKernel];
 const SETTLE: &[Choice] = &[Settle];
 
-/// A thread: the private cache beside it, numbered as its module is, and what it may do in each place.
+/// A thread: the private cache beside it, numbered as its module is, and the operations that it may choose from in each
+/// place.
 type Thread<'a> = (u16, &'a [&'a [Choice]]);
 
-/// What a thread may do in each place; where operations acquire or release, all choices do. Every value written is different, so that a value read names the write it came from.
+/// The steps of a thread that chooses among these operations in each place. Where one operation acquires or releases,
+/// all choices of the place do. Every value written is different, so that a value read names the write that it came
+/// from.
 pub(crate) fn steps(thread: usize, places: &[&[Choice]]) -> Vec<Step> {
     let step = |(place, choices): (usize, &&[Choice])| {
         let value = (1 + thread * 4 + place) as u32;
@@ -117,19 +122,20 @@ fn machine(modules: Modules, threads: &[Thread<'_>]) -> MachineConfig {
     MachineConfig { evictions: Evictions::SharedAnytime, ..config }.on_modules(modules, 1, 0)
 }
 
-/// The same with room for every line.
+/// The machine with room for every line.
 fn roomy(config: MachineConfig) -> MachineConfig {
     MachineConfig { l1: one_set(2, 2), l2: one_set(2, 2), ..config }
 }
 
-/// The same with directories whose only entry covers four lines, which lie in the memory of one module.
+/// The machine with directories whose only entry covers four lines, which lie in the memory of one module.
 fn four_line_entry(config: MachineConfig) -> MachineConfig {
     let directory = DirectoryShape { lines_per_entry: 4, range_lines: 4, ..DirectoryShape::SMALLEST };
     let modules = [config.topology.gpus, config.topology.gpms];
     MachineConfig { directory, ..roomy(config) }.on_modules(modules, 1, 2)
 }
 
-/// A message whose sender and receiver choose how far their fences and the flag reach; banks lose lines and entries only when they must.
+/// A message whose sender and receiver choose the scopes of their fences and of the flag. Banks lose lines and entries
+/// only when they must.
 fn message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
     let writer: Thread<'_> = (writer, &[&[WeakStore(X)], FENCES, RAISE]);
     let reader: Thread<'_> = (reader, &[LOOK, FENCES, &[WeakLoad(X)]]);
@@ -141,7 +147,8 @@ pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     [quick_of_one_gpu(), quick_of_two_gpus(protocol)].concat()
 }
 
-/// Whether what was written is found when all is settled. Where weak stores may stay where they are until they are released, the others are not.
+/// The configuration that asks whether writes are found once everything has settled. Where weak stores may stay in a
+/// cache until they are released, threads make strong stores instead.
 fn progress(protocol: &dyn Protocol) -> CheckConfig {
     let accesses: Thread<'_> = (1, &[WEAK, SETTLE, WIDE]);
     if protocol.promises().contains(&Promise::Progress) {
@@ -208,16 +215,17 @@ fn quick_of_two_gpus(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     ]
 }
 
-/// The configurations of several modules that a protocol is checked in: those that take a moment, those of one GPU, and those of two.
+/// The configurations of several modules that a protocol is checked in: those that take a moment, those of one GPU, and
+/// those of two.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let mut configurations =
         [quick_configurations(protocol), of_one_gpu(), of_two_gpus(), of_two_gpus_in_full()].concat();
-    // Only a scoped model has a word for atomics that are atomic on one GPU alone.
+    // Only a scoped model can describe atomics that are atomic on one GPU alone.
     configurations.retain(|config| config.name != "strong" || protocol.model() == MemoryModel::Ptx);
     configurations
 }
 
-/// A configuration.
+/// A configuration with a name and a description.
 fn config(name: &'static str, description: &'static str, machine: MachineConfig) -> CheckConfig {
     CheckConfig { name, description, machine }
 }
@@ -288,7 +296,7 @@ fn of_two_gpus() -> Vec<CheckConfig> {
     ]
 }
 
-/// Those with the most states.
+/// The configurations with the most states.
 fn of_two_gpus_in_full() -> Vec<CheckConfig> {
     vec![
         config(

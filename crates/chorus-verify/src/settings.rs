@@ -1,45 +1,46 @@
-//! How far and by which means a search goes.
+//! The extent and the means of a search.
 
 use std::fmt;
 
-/// Whether states that are mirror images of each other are visited once.
+/// The treatment of states that are mirror images of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// One for all of its images, as far as the protocol proves to be symmetric.
+    /// One state stands for all its images, as far as the protocol proves to be symmetric.
     Full,
-    /// Every state for itself.
+    /// Every state is visited for itself.
     None,
 }
 
-/// What is kept of states that were visited.
+/// The part of visited states that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// All of each: two states are never taken for one.
+    /// The whole state: two states are never taken for one.
     Exact,
-    /// 64 bits of each (hash compaction, after Stern and Dill, 1995): two states may be taken for one, with a probability that the
-    /// report gives.
+    /// 64 bits of each state (hash compaction, after Stern and Dill, 1995): two states may be taken for one, with a
+    /// probability that the report gives.
     Fingerprints,
 }
 
-/// How to search.
+/// The settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Whether mirror images count as one state.
     pub reduction: Reduction,
-    /// What is kept of each state.
+    /// The part of each state that is stored.
     pub storage: Storage,
     /// The most states to visit.
     pub states: usize,
-    /// The most bytes to keep states in; where it is not given, three quarters of what the machine has available.
+    /// The most bytes for states. Where it is not given, three quarters of the machine's available memory.
     pub bytes: Option<usize>,
-    /// How many threads search; where it is not given, as many as there are cores. Results do not depend on it.
+    /// The number of threads that search. Where it is not given, as many as there are cores. Results do not depend on
+    /// it.
     pub threads: Option<usize>,
 }
 
 /// The most states that a search visits unless told otherwise.
 pub const STATE_LIMIT: usize = 20_000_000;
 
-/// Where it cannot be found out how much memory there is.
+/// The available memory where the system does not tell it.
 const ASSUMED_BYTES: usize = 8 << 30;
 
 impl Default for Settings {
@@ -55,18 +56,18 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The default with another bound on states.
+    /// The default settings with another bound on states.
     pub fn with_states(states: usize) -> Settings {
         Settings { states, ..Settings::default() }
     }
 
-    /// The bound on bytes.
+    /// The most bytes for states, given or derived from the machine.
     pub fn byte_limit(&self) -> usize {
         self.bytes.unwrap_or_else(|| available_bytes().map_or(ASSUMED_BYTES, |bytes| bytes / 4 * 3))
     }
 }
 
-/// The memory that programs can get, where the system tells.
+/// The memory that programs can get, where the system tells it.
 fn available_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -77,9 +78,9 @@ fn available_bytes() -> Option<usize> {
 /// The bound that ended a search before it was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// On states.
+    /// The number of states.
     States(usize),
-    /// On bytes to keep them in.
+    /// The number of bytes for states.
     Bytes(usize),
 }
 

@@ -1,10 +1,11 @@
 //! Starvation: can a load be refused again and again, for ever?
 //!
-//! A ReqV that is forwarded to an owner which has just lost the word is refused with a Nack and sent again. Since it has no place in the order of the writes to its
-//! word, nothing keeps the next one from the same fate (Spandex paper, section III-C, case 3). Whether that can go on for ever is a question about infinite
-//! runs: some threads repeat their operations without end, and a run in which a load starves is one that comes back to a state after a Nack
-//! has arrived, while the load is never answered. Such a run exists exactly if a strongly connected component of the states in which the load is outstanding
-//! contains the arrival of a Nack.
+//! A ReqV that is forwarded to an owner which has just lost the word is refused with a Nack and sent again. Since it
+//! has no place in the order of the writes to its word, nothing protects the next one from the same fate (Spandex
+//! paper, section III-C, case 3). Whether that can go on for ever is a question about infinite runs. Some threads
+//! repeat their operations without end. A load starves in a run that comes back to a state after a Nack has arrived,
+//! while the load is never answered. Such a run exists exactly if a strongly connected component of the states in which
+//! the load is outstanding contains the arrival of a Nack.
 
 use std::collections::VecDeque;
 
@@ -13,7 +14,7 @@ use chorus_protocol::registry::Protocol;
 use crate::chart::Sequence;
 use crate::config::{MachineConfig, Start};
 use crate::hashing::FastMap;
-use crate::machine::{Action, Machine};
+use crate::machine::{Action, ExploredMachine};
 use crate::observe::{Reached, every_move};
 use crate::state::Progress;
 use crate::violation::Violation;
@@ -21,29 +22,29 @@ use crate::violation::Violation;
 /// The name of the message that refuses a request.
 const REFUSAL: &str = "Nack";
 
-/// A run that goes round for ever while a load is never answered.
+/// An infinite run in which a load is never answered: a prefix, and a cycle that repeats for ever.
 #[derive(Clone, Debug)]
 pub struct Starvation {
-    /// How the machine comes to it.
-    pub way: Sequence,
-    /// One round.
-    pub round: Sequence,
+    /// The moves from the start to the cycle.
+    pub prefix: Sequence,
+    /// The moves of the cycle.
+    pub cycle: Sequence,
 }
 
 impl Starvation {
-    /// Both parts as text.
+    /// The prefix and the cycle as text.
     pub fn to_text(&self) -> String {
-        let (way, round) = (self.way.to_text(), self.round.to_text());
-        format!("the way there:\n\n{way}\nfrom there, again and again:\n\n{round}")
+        let (prefix, cycle) = (self.prefix.to_text(), self.cycle.to_text());
+        format!("the way there:\n\n{prefix}\nfrom there, again and again:\n\n{cycle}")
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// The load can starve.
     Starves(Box<Starvation>),
-    /// It cannot, in so many states.
+    /// The load cannot starve; the search visited so many states.
     Never(usize),
     /// There are more states than the bound allows.
     Bounded,
@@ -58,7 +59,8 @@ struct Edge {
     refuses: bool,
 }
 
-/// Looks for a run in which the first operation of `thread` is refused for ever, visiting at most `limit` states from empty caches.
+/// Looks for a run in which the first operation of `thread` is refused for ever, visiting at most `limit` states from
+/// empty caches.
 pub fn search(
     protocol: &'static dyn Protocol,
     config: &MachineConfig,
@@ -78,15 +80,15 @@ pub fn search(
     let components = components(reached.states.len(), &edges);
     let inside = |edge: &&Edge| components[edge.from as usize] == components[edge.to as usize];
     let refusals = edges.iter().filter(inside).filter(|edge| edge.refuses);
-    let rounds = refusals.take(ROUNDS).filter_map(|edge| round(&edges, &components, edge));
-    match rounds.min_by_key(Vec::len) {
+    let cycles = refusals.take(CYCLES).filter_map(|edge| cycle(&edges, &components, edge));
+    match cycles.min_by_key(Vec::len) {
         None => Ok(Answer::Never(reached.states.len())),
-        Some(round) => Ok(Answer::Starves(Box::new(drawn(&mut machine, &reached, &round)?))),
+        Some(cycle) => Ok(Answer::Starves(Box::new(drawn(&mut machine, &reached, &cycle)?))),
     }
 }
 
-/// So many rounds are compared to draw a short one.
-const ROUNDS: usize = 64;
+/// The number of cycles that are compared to draw a short one.
+const CYCLES: usize = 64;
 
 /// The strongly connected component of each state (Tarjan 1972, without recursion).
 fn components(states: usize, edges: &[Edge]) -> Vec<u32> {
@@ -141,8 +143,8 @@ fn components(states: usize, edges: &[Edge]) -> Vec<u32> {
     component
 }
 
-/// A shortest way from the end of a move back to its beginning within its component, and the move.
-fn round(edges: &[Edge], components: &[u32], last: &Edge) -> Option<Vec<Edge>> {
+/// A shortest path from the end of a move back to its beginning within its component, followed by the move.
+fn cycle(edges: &[Edge], components: &[u32], last: &Edge) -> Option<Vec<Edge>> {
     let component = components[last.from as usize];
     let inside =
         |edge: &&Edge| components[edge.from as usize] == component && components[edge.to as usize] == component;
@@ -161,20 +163,20 @@ fn round(edges: &[Edge], components: &[u32], last: &Edge) -> Option<Vec<Edge>> {
             }
         }
     }
-    let mut round = vec![*last];
-    while round.last()?.from != last.to {
-        let edge = came.get(&round.last()?.from)?;
-        round.push(*edge);
+    let mut cycle = vec![*last];
+    while cycle.last()?.from != last.to {
+        let edge = came.get(&cycle.last()?.from)?;
+        cycle.push(*edge);
     }
-    round.reverse();
-    Some(round)
+    cycle.reverse();
+    Some(cycle)
 }
 
-/// The way to the state of a round that is reached first, and the round from there.
-fn drawn(machine: &mut Machine, reached: &Reached, round: &[Edge]) -> Result<Starvation, Violation> {
-    let first = (0..round.len()).min_by_key(|&index| round[index].from).unwrap_or(0);
+/// The path to the state of a cycle that is reached first, and the cycle from there.
+fn drawn(machine: &mut ExploredMachine, reached: &Reached, cycle: &[Edge]) -> Result<Starvation, Violation> {
+    let first = (0..cycle.len()).min_by_key(|&index| cycle[index].from).unwrap_or(0);
     let mut actions = Vec::new();
-    let mut state = round[first].from;
+    let mut state = cycle[first].from;
     while let Some((parent, action)) = reached.parents[state as usize] {
         actions.push(action);
         state = parent;
@@ -187,9 +189,9 @@ fn drawn(machine: &mut Machine, reached: &Reached, round: &[Edge]) -> Result<Sta
         }
         Ok::<Sequence, Violation>(sequence)
     };
-    let way = draw(&mut actions.into_iter().rev())?;
-    let round = draw(&mut round.iter().cycle().skip(first).take(round.len()).map(|edge| edge.action))?;
-    Ok(Starvation { way, round })
+    let prefix = draw(&mut actions.into_iter().rev())?;
+    let cycle = draw(&mut cycle.iter().cycle().skip(first).take(cycle.len()).map(|edge| edge.action))?;
+    Ok(Starvation { prefix, cycle })
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! What a state of the machine says.
+//! The contents of a state of the machine.
 //!
-//! A state is a sequence of numbers: one for each controller's state, one for each word of memory, one for each operation of each
-//! thread, and one for each message in flight, ordered by channel and then by age.
+//! A state is a sequence of numbers: one for each controller's state, one for each word of memory, one for each
+//! operation of each thread, and one for each message in flight, ordered by channel and then by age.
 
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::line::LineData;
 use chorus_protocol::message::memory;
 
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::node::Node;
 use chorus_litmus::test::{Location, Outcome, Program};
 
@@ -17,14 +17,14 @@ use crate::program::{self, Step, WORDS, straight_line};
 /// A state of the whole machine.
 pub type State = Vec<u32>;
 
-/// How far an operation of a thread is.
+/// The progress of an operation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Not issued.
+    /// The operation is not issued.
     Waiting,
-    /// Issued, not answered; with the alternative chosen.
+    /// The operation is issued and not answered; with the alternative chosen.
     Outstanding(u8),
-    /// Answered; with the alternative chosen and the value returned.
+    /// The operation is answered; with the alternative chosen and the value returned.
     Answered(u8, u32),
 }
 
@@ -35,7 +35,7 @@ impl Progress {
         match self {
             Progress::Waiting => 0,
             Progress::Outstanding(choice) => 1 + u32::from(choice),
-            // Programs use small values; a larger one came from nowhere and is wrong whatever it is.
+            // Programs use small values. A larger one came from nowhere and is wrong whatever it is.
             Progress::Answered(choice, value) => {
                 1 + u32::from(choice) + CHOICES * (1 + value.min(u32::MAX / CHOICES - 2))
             }
@@ -50,7 +50,7 @@ impl Progress {
         }
     }
 
-    /// The alternative chosen.
+    /// The alternative chosen, once the operation is issued.
     pub fn choice(self) -> Option<u8> {
         match self {
             Progress::Waiting => None,
@@ -59,13 +59,13 @@ impl Progress {
     }
 }
 
-impl Machine {
+impl ExploredMachine {
     /// The state of the controller of `agent`.
     pub fn node(&self, state: &[u32], agent: u16) -> &Node {
         self.nodes.node(state[usize::from(agent)])
     }
 
-    /// The words of memory.
+    /// The words of memory in their order.
     pub fn memory<'s>(&self, state: &'s [u32]) -> &'s [u32] {
         &state[self.controllers..self.ops_at]
     }
@@ -75,7 +75,7 @@ impl Machine {
         &state[self.network_at..]
     }
 
-    /// How far operation `slot` of `thread` is.
+    /// The progress of operation `slot` of `thread`.
     pub fn progress(&self, state: &[u32], thread: usize, slot: usize) -> Progress {
         Progress::unpack(state[self.ops_at + thread * self.slots + slot])
     }
@@ -109,7 +109,7 @@ impl Machine {
         self.config.threads.first()?.code.as_ref().map(|code| code.program())
     }
 
-    /// Which alternatives the threads chose: equal exactly for equal programs.
+    /// The alternatives that the threads chose: equal exactly for equal programs.
     pub fn choices(&self, state: &[u32], key: &mut Vec<u8>) {
         key.clear();
         if self.code().is_some() {
@@ -124,15 +124,15 @@ impl Machine {
         if let Some(program) = self.code() {
             return program.clone();
         }
-        let seats = 0..self.config.threads.len();
-        let mut threads: Vec<_> = seats.map(|thread| (self.config.seat(thread), Vec::new())).collect();
+        let indices = 0..self.config.threads.len();
+        let mut threads: Vec<_> = indices.map(|thread| (self.config.work_group(thread), Vec::new())).collect();
         for (thread, step, choice, _) in self.issued(state).filter(|(_, step, ..)| !step.implied) {
             threads[thread].1.push(step.alternatives[usize::from(choice)]);
         }
         straight_line(&threads, self.config.lines)
     }
 
-    /// The values returned so far and the contents of memory as anybody would find them in the end.
+    /// The values returned so far, and the contents of memory that anybody would find at the end.
     pub fn outcome(&self, state: &[u32]) -> Outcome {
         let words = self.final_words(state);
         let Some(program) = self.code() else {
@@ -154,7 +154,8 @@ impl Machine {
         Outcome { registers: registers.collect(), finals }
     }
 
-    /// What tells the execution that an idle state ends from every other: the progress of all operations and the memory in the end.
+    /// The numbers that tell the execution of an idle state from every other: the progress of all operations and the
+    /// memory at the end.
     pub(crate) fn execution(&self, state: &[u32], execution: &mut Vec<u32>) {
         execution.clear();
         execution.extend_from_slice(&state[self.ops_at..self.network_at]);
@@ -167,7 +168,7 @@ impl Machine {
         words
     }
 
-    /// Appends every word of memory with what caches hold that is newer.
+    /// Appends every word of memory, taken from the newest copy in a cache where there is one.
     fn add_final_words(&self, state: &[u32], words: &mut Vec<u32>) {
         for line in 0..usize::from(self.config.lines) {
             let mut data = self.memory_line(state, line);
@@ -184,7 +185,7 @@ impl Machine {
         LineData(std::array::from_fn(|word| memory[line * WORDS + word]))
     }
 
-    /// What memory holds of a line once the write-backs in flight have arrived.
+    /// The contents of a line in memory once the write-backs in flight have arrived.
     pub fn settled_memory_line(&self, state: &[u32], line: u8) -> LineData<WORDS> {
         let mut data = self.memory_line(state, usize::from(line));
         for &number in self.network(state) {
@@ -196,7 +197,7 @@ impl Machine {
         data
     }
 
-    /// What waits, in words.
+    /// Everything that waits, in words.
     pub fn waiting(&self, state: &[u32]) -> String {
         let mut waiting: Vec<String> = self
             .issued(state)

@@ -1,23 +1,24 @@
-//! The set of states seen so far, with the way to each.
+//! The set of states seen so far, with the parent of each.
 //!
-//! States lie in shards by their fingerprints, so that several threads can add to the set at once; within a shard they are numbered as they
-//! come. A state is a sequence of integers, kept in as many bytes as each integer needs, and compared by all of them; or, if asked for, only
-//! its fingerprint is kept, and its bytes no longer than until the next level of the search is complete.
+//! States lie in shards by their fingerprints, so that several threads can add to the set at once. Within a shard they
+//! are numbered in the order of their arrival. A state is a sequence of integers, stored in as many bytes as each
+//! integer needs, and compared by all of them. If asked for, only its fingerprint is stored, and its bytes no longer
+//! than until the next level of the search is complete.
 
 use std::ops::Range;
 
 use crate::settings::Storage;
 
-/// Shards of a set; a power of two.
+/// The number of shards of a set, a power of two.
 pub const SHARDS: usize = 64;
 
 const SHARD_BITS: u32 = SHARDS.trailing_zeros();
 const NUMBER_BITS: u32 = 24;
 const EMPTY: u32 = u32::MAX;
 
-/// The most states of a shard: numbers have 24 bits, and one means none.
+/// The most states of a shard. Numbers have 24 bits, and one of them means none.
 const MOST_STATES: usize = (1 << NUMBER_BITS) - 2;
-/// The most bytes of a shard: places have 32 bits; a state is far shorter than what is left free.
+/// The most bytes of a shard. Places have 32 bits, and a state is far shorter than the room left free.
 const MOST_BYTES: usize = (1 << 32) - (1 << 20);
 
 /// The shard that a state with this fingerprint belongs to.
@@ -34,20 +35,20 @@ fn place_of(number: u32) -> (usize, usize) {
     (number as usize & (SHARDS - 1), number as usize >> SHARD_BITS)
 }
 
-/// A state that may be new: where its encoding lies among those of others, and the state it was reached from.
+/// A state that may be new, with the place of its encoding and its parent.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Of its encoding.
+    /// The fingerprint of its encoding.
     pub fingerprint: u64,
-    /// Where its encoding begins.
+    /// The beginning of its encoding among those of others.
     pub start: u32,
-    /// Where its encoding ends.
+    /// The end of its encoding.
     pub end: u32,
-    /// The state it was reached from.
+    /// The state from which it was reached.
     pub parent: u32,
 }
 
-/// Where a candidate would be, if it is in the set.
+/// The place of a candidate, if it is in the set.
 #[derive(Clone, Copy, Debug)]
 pub struct Guess {
     entry: u32,
@@ -55,29 +56,29 @@ pub struct Guess {
     end: u32,
 }
 
-/// States in shards.
+/// States in shards by their fingerprints.
 #[derive(Clone, Debug)]
 pub struct StateSet {
     shards: Vec<Shard>,
 }
 
 impl StateSet {
-    /// An empty set.
+    /// A set without states.
     pub fn new(storage: Storage) -> StateSet {
         StateSet { shards: vec![Shard::new(storage); SHARDS] }
     }
 
-    /// Number of states.
+    /// The number of states.
     pub fn len(&self) -> usize {
         self.shards.iter().map(Shard::len).sum()
     }
 
-    /// Whether there is none.
+    /// Whether the set has no states.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes held.
+    /// The number of bytes held.
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(Shard::bytes).sum()
     }
@@ -87,12 +88,12 @@ impl StateSet {
         self.shards.iter().all(Shard::has_room)
     }
 
-    /// The shards, to add to.
+    /// The shards, to which states can be added.
     pub fn shards_mut(&mut self) -> &mut [Shard] {
         &mut self.shards
     }
 
-    /// Number of states in each shard.
+    /// The number of states in each shard.
     pub fn lengths(&self) -> Vec<usize> {
         self.shards.iter().map(Shard::len).collect()
     }
@@ -103,8 +104,8 @@ impl StateSet {
         self.shards[shard].find(fingerprint, bytes).map(|local| number_of(shard, local))
     }
 
-    /// Leaves those of several candidates that are not in the set. Each lookup waits for memory three times; the lookups of many are done
-    /// side by side, one kind of waiting after the other, so that they wait together.
+    /// Leaves the candidates that are not in the set. Each lookup waits for memory three times. The lookups of many
+    /// candidates are done side by side, one kind of waiting after the other, so that they wait together.
     pub fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>) {
         guesses.clear();
         guesses.extend(candidates.iter().map(|candidate| {
@@ -132,19 +133,19 @@ impl StateSet {
         });
     }
 
-    /// Reads a state back, if it is still kept.
+    /// Reads a state back, if it is still stored.
     pub fn get(&self, number: u32, state: &mut Vec<u32>) {
         let (shard, local) = place_of(number);
         decode(self.shards[shard].slice(local), state);
     }
 
-    /// The state that a state was first reached from; starts were reached from themselves.
+    /// The parent of a state: the state from which it was first reached. Starts are their own parents.
     pub fn parent(&self, number: u32) -> u32 {
         let (shard, local) = place_of(number);
         self.shards[shard].parents[local]
     }
 
-    /// Lets go of what need not be kept of states before `first` of each shard.
+    /// Lets go of the bytes that need not be stored of states before `first` of each shard.
     pub fn forget_before(&mut self, first: &[usize]) {
         self.shards.iter_mut().zip(first).for_each(|(shard, &first)| shard.forget_before(first));
     }
@@ -155,10 +156,10 @@ impl StateSet {
 pub struct Shard {
     storage: Storage,
     bytes: Vec<u8>,
-    /// Where each state's bytes end, from state `first_kept` on.
+    /// The end of each state's bytes, from state `first_stored` on.
     ends: Vec<u32>,
-    first_kept: usize,
-    /// Of all states, where only they are kept.
+    first_stored: usize,
+    /// The fingerprints of all states, where only they are stored.
     fingerprints: Vec<u64>,
     parents: Vec<u32>,
     /// Open addressing: the upper byte of an entry is part of the fingerprint, the rest the state's number.
@@ -171,19 +172,19 @@ impl Shard {
             storage,
             bytes: Vec::new(),
             ends: Vec::new(),
-            first_kept: 0,
+            first_stored: 0,
             fingerprints: Vec::new(),
             parents: Vec::new(),
             index: vec![EMPTY; 64],
         }
     }
 
-    /// Number of states.
+    /// The number of states in the shard.
     pub fn len(&self) -> usize {
         self.parents.len()
     }
 
-    /// Whether there is none.
+    /// Whether the shard has no states.
     pub fn is_empty(&self) -> bool {
         self.parents.is_empty()
     }
@@ -197,7 +198,7 @@ impl Shard {
         self.len() < MOST_STATES / 8 * 7 && self.bytes.len() < MOST_BYTES / 8 * 7
     }
 
-    /// Adds a state; its number, if it is new.
+    /// Adds a state. Returns its number if it is new.
     pub fn insert(&mut self, fingerprint: u64, bytes: &[u8], parent: u32) -> Option<usize> {
         if self.len() * 4 >= self.index.len() * 3 {
             self.grow();
@@ -241,7 +242,7 @@ impl Shard {
         }
     }
 
-    /// Where in the index a state is, or would be.
+    /// The place in the index of a state, or the place where it would be.
     fn position(&self, fingerprint: u64, bytes: &[u8]) -> usize {
         let mask = self.index.len() - 1;
         let mut position = fingerprint as usize & mask;
@@ -261,7 +262,7 @@ impl Shard {
         }
     }
 
-    /// Reads a state back, if it is still kept.
+    /// Reads a state back, if it is still stored.
     pub fn get(&self, local: usize, state: &mut Vec<u32>) {
         decode(self.slice(local), state);
     }
@@ -271,21 +272,21 @@ impl Shard {
     }
 
     fn range(&self, local: usize) -> Range<usize> {
-        let place = local - self.first_kept;
+        let place = local - self.first_stored;
         let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
         start..self.ends[place] as usize
     }
 
     fn forget_before(&mut self, first: usize) {
-        if self.storage == Storage::Exact || first <= self.first_kept {
+        if self.storage == Storage::Exact || first <= self.first_stored {
             return;
         }
-        let count = first - self.first_kept;
+        let count = first - self.first_stored;
         let dropped = self.ends[count - 1];
         self.bytes.drain(..dropped as usize);
         self.ends.drain(..count);
         self.ends.iter_mut().for_each(|end| *end -= dropped);
-        self.first_kept = first;
+        self.first_stored = first;
     }
 
     fn grow(&mut self) {
@@ -327,7 +328,7 @@ fn make_room<T>(list: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Seven bits to a byte, the least significant first; the top bit says that more follow.
+/// Encodes a state with seven bits to a byte, the least significant first; the top bit says that more follow.
 pub fn encode(state: &[u32], bytes: &mut Vec<u8>) {
     bytes.clear();
     for &word in state {
@@ -340,7 +341,7 @@ pub fn encode(state: &[u32], bytes: &mut Vec<u8>) {
     }
 }
 
-/// The numbers of a state.
+/// Decodes the numbers of a state.
 pub fn decode(bytes: &[u8], state: &mut Vec<u32>) {
     state.clear();
     let (mut word, mut shift) = (0, 0);

@@ -1,11 +1,12 @@
-//! Which permutations of a machine's parts map the machine to itself.
+//! The permutations of a machine's parts that map the machine to itself.
 //!
-//! A permutation moves threads with their private caches and wavefront slots, lines with their banks and memory channels, and the words within
-//! each line; written values follow the operations that write them. It is a symmetry of a configuration where every thread's operations
-//! become those of the thread in whose place it comes. Values are data to everything but arithmetic: where an atomic computes, or where a
-//! thread's code decides by values, only permutations that leave all values alone count.
+//! A permutation moves threads with their private caches and wavefront slots, lines with their banks and memory
+//! channels, and the words within each line. Written values follow the operations that write them. A permutation is a
+//! symmetry of a configuration if every thread's operations become those of the thread in whose place it comes. Values
+//! are data to everything but arithmetic: where an atomic computes, or where a thread's code decides by values, only
+//! permutations that leave all values alone count.
 //!
-//! What a protocol makes of such a permutation is not decided here: [`crate::mirror`] proves it, step by step.
+//! Whether a protocol keeps such a permutation is not decided here: [`crate::mirror`] proves it, step by step.
 
 use chorus_protocol::access::{AtomicOp, Completion, CoreRequest, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
@@ -19,40 +20,40 @@ use crate::program::{Location, Op, WORDS};
 /// One permutation of a machine's parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permutation {
-    /// Where each agent comes.
+    /// The image of each agent.
     pub agents: Vec<u16>,
-    /// Where each thread comes.
+    /// The image of each thread.
     pub threads: Vec<usize>,
-    /// Where each line comes.
+    /// The image of each line.
     pub lines: Vec<u8>,
-    /// Where each word of every line comes.
+    /// The image of each word within every line.
     pub words: [u8; WORDS],
-    /// What becomes of each value; larger ones stay.
+    /// The image of each value. Values beyond the table stay.
     pub values: Vec<u32>,
-    /// For each thread and place, which alternative of the other thread each alternative becomes.
+    /// The image of each alternative, for each thread and place: an alternative of the thread's image.
     pub choices: Vec<Vec<u8>>,
-    /// Wavefront slots of the threads, and of those that they become.
+    /// The wavefront slots of the threads, and of their images.
     waves: Vec<(u16, u16)>,
     slots: usize,
 }
 
 impl Permutation {
-    /// Where a word comes.
+    /// The image of a word of memory.
     pub fn location(&self, at: Location) -> Location {
         Location { line: self.lines[usize::from(at.line)], word: self.words[usize::from(at.word)] }
     }
 
-    /// What a value becomes.
+    /// The image of a value.
     pub fn value(&self, value: u32) -> u32 {
         self.values.get(value as usize).copied().unwrap_or(value)
     }
 
-    /// Where an agent comes; those that do not exist stay.
+    /// The image of an agent. Agents that do not exist stay.
     pub fn agent(&self, agent: AgentId) -> AgentId {
         AgentId(self.agents.get(usize::from(agent.0)).copied().unwrap_or(agent.0))
     }
 
-    /// Where a line comes, or the entry that covers it; those that do not exist stay.
+    /// The image of a line, or of the entry that covers it. Lines that do not exist stay.
     pub fn line(&self, line: LineAddr) -> LineAddr {
         if let Some(line) = line.of_entry() {
             return self.line(line).entry();
@@ -60,7 +61,7 @@ impl Permutation {
         LineAddr(self.lines.get(line.0 as usize).map_or(line.0, |&line| u64::from(line)))
     }
 
-    /// What the contents of a line become.
+    /// The image of a line's contents.
     pub fn data(&self, data: &LineData<WORDS>) -> LineData<WORDS> {
         let mut mirrored = LineData::default();
         for (word, to) in self.words.into_iter().enumerate() {
@@ -69,7 +70,7 @@ impl Permutation {
         mirrored
     }
 
-    /// What a mask over a line's bytes becomes.
+    /// The image of a mask over a line's bytes.
     pub fn mask(&self, mask: ByteMask) -> ByteMask {
         let bytes = ByteMask::word(0);
         let mut mirrored = mask.0 & !ByteMask::full::<WORDS>().0;
@@ -80,7 +81,7 @@ impl Permutation {
         ByteMask(mirrored)
     }
 
-    /// What an operation's name and wavefront slot become; names that are nobody's stay.
+    /// The image of an operation's transaction name and wavefront slot. Names of no operation stay.
     fn operation(&self, txn: Txn, wave: u16) -> (Txn, u16) {
         let index = (txn.0 as usize).wrapping_sub(1);
         let thread = index / self.slots.max(1);
@@ -94,7 +95,7 @@ impl Permutation {
         }
     }
 
-    /// What a message becomes.
+    /// The image of a message.
     pub fn message(&self, message: &Message<WORDS>) -> Message<WORDS> {
         let (txn, wave) = self.operation(message.txn, message.wave);
         Message {
@@ -110,21 +111,21 @@ impl Permutation {
         }
     }
 
-    /// What a request becomes.
+    /// The image of a request.
     pub fn request(&self, request: &CoreRequest<WORDS>) -> CoreRequest<WORDS> {
         let (txn, wave) = self.operation(request.txn, request.wave);
         let (mask, data) = (self.mask(request.mask), self.data(&request.data));
-        // Fences concern no line and carry the first one's number.
+        // A fence concerns no line and carries the number of the first one.
         let line = if request.mask.is_empty() { request.line } else { self.line(request.line) };
         CoreRequest { line, mask, data, wave, txn, ..*request }
     }
 
-    /// What the end of an operation becomes.
+    /// The image of a completion.
     pub fn completion(&self, completion: &Completion<WORDS>) -> Completion<WORDS> {
         Completion { txn: self.operation(completion.txn, 0).0, data: self.data(&completion.data) }
     }
 
-    /// This permutation after another.
+    /// The permutation that applies `first` and then this one.
     fn after(&self, first: &Permutation) -> Permutation {
         let choices = first.choices.iter().enumerate().map(|(index, choices)| {
             let to = first.threads[index / self.slots] * self.slots + index % self.slots;
@@ -144,7 +145,7 @@ impl Permutation {
     }
 }
 
-/// A table of values without those at its end that stay.
+/// A table of values without the entries at its end that stay.
 fn shortest(mut values: Vec<u32>) -> Vec<u32> {
     while values.len().checked_sub(1).is_some_and(|last| values[last] as usize == last) {
         values.pop();
@@ -152,11 +153,11 @@ fn shortest(mut values: Vec<u32>) -> Vec<u32> {
     values
 }
 
-/// Permutations that contain the products of any two of them; the first changes nothing.
+/// Permutations that contain the products of any two of them. The first is the identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     elements: Vec<Permutation>,
-    /// The product of any two: the first row of `products[h][g]` is `h` after `g`.
+    /// The product of any two elements: `products[h][g]` is `h` after `g`.
     products: Vec<Vec<usize>>,
 }
 
@@ -194,12 +195,12 @@ impl Group {
         Group::of(kept.into_iter().map(|element| self.elements[element].clone()).collect())
     }
 
-    /// Number of permutations.
+    /// The number of permutations.
     pub fn order(&self) -> usize {
         self.elements.len()
     }
 
-    /// Permutation number `index`.
+    /// The permutation number `index`.
     pub fn element(&self, index: usize) -> &Permutation {
         &self.elements[index]
     }
@@ -225,10 +226,10 @@ impl Group {
     }
 }
 
-/// The most things that are permuted; more stay where they are.
+/// The most threads, lines or words that are permuted. Where there are more, they stay.
 const MOST: usize = 5;
 
-/// All permutations of `0..count`, in ascending order, so that the one that changes nothing is the first.
+/// All permutations of `0..count`, in ascending order, so that the identity is the first.
 fn permutations(count: usize) -> Vec<Vec<usize>> {
     if count > MOST {
         return vec![(0..count).collect()];
@@ -244,7 +245,7 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Where banks come when lines do, unless lines of one bank come to different ones.
+/// The images of banks when lines move; none if lines of one bank come to different banks.
 fn banks_of(topology: Topology, lines: &[usize]) -> Option<Vec<u16>> {
     let pairs = lines.iter().enumerate().map(|(from, &to)| {
         let [from, to] = [from, to].map(|line| usize::from(topology.bank_of(LineAddr(line as u64))));
@@ -268,7 +269,8 @@ fn bijection(count: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Optio
     reached.into_iter().eq(0..count).then_some(to)
 }
 
-/// Where agents come when private caches and banks do: translation units with their caches, banks of an L3 and memory channels with the banks of the L2.
+/// The images of agents when private caches and banks move. Translation units move with their caches, banks of an L3
+/// and memory channels with the banks of the L2.
 fn agents(topology: Topology, caches: &[usize], banks: &[u16]) -> Vec<u16> {
     let bank = |index: u16| banks[usize::from(index)];
     let place = |agent: AgentId| match topology.role(agent) {
@@ -298,11 +300,11 @@ fn symmetry(
     let caches = threads.iter().enumerate();
     let caches = caches.map(|(from, &to)| (usize::from(spec(from).cache), usize::from(spec(to).cache)));
     let caches = bijection(usize::from(topology.l1s), caches)?;
-    // A CPU core's cache never comes in the place of a compute unit's.
+    // A CPU core's cache never takes the place of a compute unit's.
     if caches.iter().enumerate().any(|(from, &to)| topology.is_cpu(from as u16) != topology.is_cpu(to as u16)) {
         return None;
     }
-    // Modules have places: what is near to one of them is far from another.
+    // Modules have places: an agent that is near to one of them is far from another.
     let moves = |to: &[usize]| to.iter().enumerate().any(|(from, &to)| from != to);
     let banks_move = banks.iter().enumerate().any(|(from, &to)| from != usize::from(to));
     if config.topology.modules() > 1 && (moves(&caches) || banks_move) {
@@ -363,7 +365,7 @@ fn values_matter(config: &MachineConfig) -> bool {
     config.threads.iter().any(steps)
 }
 
-/// Which value `op` writes and which its image `other` does, if `other` is its image but for that.
+/// The value that `op` writes and the value that its image `other` writes, if `other` is its image apart from values.
 fn becomes(permutation: &Permutation, op: &Op, other: &Op) -> Option<(u32, u32)> {
     let written = |op: &Op| match *op {
         Op::Store { value, .. } => value,
@@ -384,18 +386,18 @@ fn becomes(permutation: &Permutation, op: &Op, other: &Op) -> Option<(u32, u32)>
     (image == *other).then(|| (written(op), written(other)))
 }
 
-/// Which values become which; zero, which memory begins with, stays.
+/// The image of each value. Zero, the initial content of memory, stays.
 struct Values {
     /// Whether every value must stay.
     fixed: bool,
     pairs: Vec<(u32, u32)>,
 }
 
-/// Larger values are not followed: programs use small ones.
+/// Larger values are not followed, since programs use small ones.
 const LARGEST_VALUE: u32 = 4096;
 
 impl Values {
-    /// Adds a pair, if that contradicts none.
+    /// Adds a pair, if it contradicts no other.
     fn add(&mut self, (from, to): (u32, u32)) -> bool {
         if self.fixed && from != to {
             return false;
@@ -409,7 +411,7 @@ impl Values {
         }
     }
 
-    /// What each value becomes, if the pairs are a bijection.
+    /// The image of each value, if the pairs are a bijection.
     fn table(&self) -> Option<Vec<u32>> {
         let moved = self.pairs.iter().filter(|(from, to)| from != to);
         let largest = moved.map(|&(from, to)| from.max(to)).max().unwrap_or(0);

@@ -1,7 +1,8 @@
 //! The transition table of a protocol, as the explorations saw it.
 //!
-//! Nothing here is typed from a paper: every cell is what the running controllers did in that state on that event, in any of the
-//! configurations explored. States and events that were never met are left out; cells that were never met are marked.
+//! Nothing here is typed from a paper: every cell is what the running controllers did in that state on that event, in
+//! any of the configurations explored. States and events that were never met are left out; cells that were never met
+//! are marked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +13,14 @@ use chorus_protocol::registry::{Protocol, Structure};
 use crate::check::table_configurations;
 use crate::directory_table::{Tracked, cell};
 use crate::explore::{Exploration, OnForbidden};
-use crate::machine::Machine;
+use crate::machine::ExploredMachine;
 use crate::node::{NOW, Node, StepInput, Victim};
 use crate::settings::Settings;
 
-/// What a controller did in one state on one event.
+/// The reaction of a controller in one state to one event.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reaction {
-    /// Took the input.
+    /// The controller took the input.
     Done {
         /// Whether an operation of the core ended.
         answers: bool,
@@ -28,14 +29,14 @@ pub enum Reaction {
         /// Name of the next state.
         next: &'static str,
     },
-    /// Asked for the place of another line first.
+    /// The controller asked for the place of another line first.
     MakeRoom,
-    /// Left the input at the head of its queue.
+    /// The controller left the input at the head of its queue.
     Stall,
 }
 
 impl Reaction {
-    /// A cell's words: what is done, then the next state.
+    /// The words of a cell: the messages and answers, then the next state.
     pub fn text(&self) -> String {
         match self {
             Reaction::Stall => "stall".to_owned(),
@@ -50,19 +51,19 @@ impl Reaction {
     }
 }
 
-/// How many states of each class were reached.
+/// The number of states of each class that were reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounts {
-    /// Conventional states.
+    /// The number of stable states.
     pub stable: usize,
-    /// Between them, as any cache has them.
+    /// The number of transient states that any cache has.
     pub transient_cache: usize,
-    /// Between them, for coherence.
+    /// The number of transient states that coherence needs.
     pub transient_coherent: usize,
 }
 
 impl StateCounts {
-    /// All together.
+    /// The number of states of all classes.
     pub fn total(&self) -> usize {
         self.stable + self.transient_cache + self.transient_coherent
     }
@@ -71,15 +72,15 @@ impl StateCounts {
 /// The table of the controllers of one role and one kind of device.
 #[derive(Clone, Debug)]
 pub struct RoleTable {
-    /// What they are called where machines have several kinds: the role, and the kind of device.
+    /// The title: the role, and the kind of device where machines have several kinds.
     pub title: String,
     /// The names that the cells' numbers index.
     pub vocabulary: &'static Vocabulary,
     reached: BTreeSet<u8>,
     cells: BTreeMap<(u8, u8), BTreeSet<Reaction>>,
-    /// What became of sharers, where states are those of directory entries.
+    /// The changes of sharers, where states are those of directory entries.
     tracked: BTreeMap<(u8, u8), BTreeSet<Tracked>>,
-    /// The title of the protocol, and the cells that the one it adds to does not have.
+    /// The title of the protocol, and the cells that it adds to the protocol that it extends.
     added: Option<(&'static str, BTreeSet<(u8, u8)>)>,
 }
 
@@ -95,7 +96,7 @@ impl RoleTable {
         met.into_iter()
     }
 
-    /// What was seen in a state on an event; nothing if it was never met.
+    /// The reactions seen in a state on an event; nothing if the cell was never met.
     pub fn cell(&self, state: u8, event: u8) -> Option<&BTreeSet<Reaction>> {
         self.cells.get(&(state, event))
     }
@@ -105,7 +106,7 @@ impl RoleTable {
         !self.tracked.is_empty()
     }
 
-    /// The words of a cell, alternatives apart; nothing if it was never met.
+    /// The words of a cell, one text for each alternative; nothing if the cell was never met.
     pub fn words(&self, state: u8, event: u8) -> Option<Vec<String>> {
         let at = (state, event);
         let words = match self.is_of_directory() {
@@ -119,7 +120,7 @@ impl RoleTable {
         })
     }
 
-    /// How many states of each class were reached.
+    /// Counts the states of each class that were reached.
     pub fn counts(&self) -> StateCounts {
         let count = |class: StateClass| {
             self.states().filter(|&state| self.vocabulary.states[usize::from(state)].class == class).count()
@@ -132,17 +133,17 @@ impl RoleTable {
     }
 }
 
-/// What one table is of: a role, and a kind of device.
+/// The kind of a table: a role, and a kind of device.
 type Kind = (Role, &'static str);
 
 /// The tables of all roles of a protocol, and of all kinds of devices.
 #[derive(Clone, Debug)]
 pub struct TransitionTable {
-    /// The protocol's title.
+    /// The title of the protocol.
     pub title: &'static str,
-    /// Where it is defined.
+    /// The paper and section that define the protocol.
     pub citation: &'static str,
-    /// States visited to fill the table.
+    /// The number of states visited to fill the table.
     pub explored: usize,
     /// Whether titles name the kinds of devices.
     names_devices: bool,
@@ -150,14 +151,15 @@ pub struct TransitionTable {
 }
 
 impl TransitionTable {
-    /// A table that nothing was seen for.
+    /// A table without cells.
     pub fn empty(protocol: &dyn Protocol) -> TransitionTable {
         let (title, citation) = (protocol.title(), protocol.citation());
         let names_devices = protocol.structure() != Structure::TwoLevels;
         TransitionTable { title, citation, explored: 0, names_devices, roles: BTreeMap::new() }
     }
 
-    /// Explores a protocol in enough configurations to meet everything it does. Where it adds to another, what it adds is marked.
+    /// Explores a protocol in enough configurations to meet everything that it does. Where it extends another protocol,
+    /// the cells that it adds are marked.
     pub fn extract(protocol: &'static dyn Protocol) -> TransitionTable {
         let mut table = TransitionTable::seen(protocol);
         let Some(base) = protocol.extends().map(TransitionTable::seen) else { return table };
@@ -185,7 +187,7 @@ impl TransitionTable {
         self.roles.values()
     }
 
-    /// The table of one role; the first, where there are several kinds of devices.
+    /// The table of one role. Where there are several kinds of devices, it is the table of the first.
     pub fn role(&self, role: Role) -> Option<&RoleTable> {
         self.roles.iter().find(|((other, _), _)| *other == role).map(|(_, table)| table)
     }
@@ -196,7 +198,7 @@ impl TransitionTable {
     }
 
     /// Adds everything that a machine's controllers did.
-    pub fn absorb(&mut self, machine: &Machine) {
+    pub fn absorb(&mut self, machine: &ExploredMachine) {
         let nodes = machine.nodes();
         let role_of = |node: &Node| machine.config().topology.role(AgentId(node.agent)).0;
         for node in nodes.all_nodes() {
@@ -257,7 +259,7 @@ impl TransitionTable {
     }
 }
 
-/// Adds the states in which a line cannot leave. The explorations do not try what changes nothing.
+/// Adds the states in which a line cannot leave. Explorations do not try moves that change nothing.
 fn absorb_refused_evictions(table: &mut RoleTable, node: &Node) {
     let lines = (0..node.views.len() as u8).map(Victim::Line);
     for victim in lines.filter(|&victim| !node.evictable(victim)) {

@@ -1,4 +1,4 @@
-//! What can be wrong with a protocol.
+//! The rules that a protocol can break.
 
 use chorus_litmus::judge::TooLarge;
 use chorus_protocol::controller::Unspecified;
@@ -15,49 +15,49 @@ pub enum Violation {
     /// The protocol has no controller for an agent that the machine has.
     #[error("the protocol has no controller for {agent}")]
     NoController {
-        /// The agent.
+        /// The name of the agent.
         agent: String,
     },
-    /// A controller refused an input and changed or sent something all the same.
+    /// A controller refused an input, but changed or sent something all the same.
     #[error("{agent} did not consume its input, but the attempt had effects")]
     RefusalWithEffects {
-        /// The controller.
+        /// The name of the controller.
         agent: String,
     },
     /// A message that takes no time was not accepted at once.
     #[error("{agent} did not accept {message}, which takes no time, at once")]
     InstantStalled {
-        /// The receiver.
+        /// The name of the receiver.
         agent: String,
-        /// The message's name.
+        /// The name of the message.
         message: &'static str,
     },
     /// An operation ended that was not outstanding.
     #[error("T{thread} was answered for {op}, which was not outstanding")]
     UnexpectedAnswer {
-        /// Index of the thread.
+        /// The index of the thread.
         thread: usize,
-        /// The operation, in words.
+        /// The operation in words.
         op: String,
     },
     /// A message went to an agent that the machine does not have.
     #[error("{message} went to agent {agent}, which does not exist")]
     NoSuchAgent {
-        /// The message's name.
+        /// The name of the message.
         message: &'static str,
-        /// The id it was sent to.
+        /// The number of the agent that it was sent to.
         agent: u16,
     },
     /// A readable private copy differs from its home.
     #[error("single writer broken: {cache} can read {at}={copy}, but its home holds {home}")]
     NotSingleWriter {
-        /// The private cache.
+        /// The name of the private cache.
         cache: String,
-        /// The word.
+        /// The word of memory concerned.
         at: Location,
         /// The value of the private copy.
         copy: u32,
-        /// The value at home.
+        /// The value at the line's home.
         home: u32,
     },
     /// A private copy has been written while another is readable.
@@ -65,21 +65,21 @@ pub enum Violation {
     NotSingleOwner {
         /// The private cache that has written.
         owner: String,
-        /// The other private cache.
+        /// The private cache with the other copy.
         other: String,
-        /// The line.
+        /// The number of the line.
         line: u8,
     },
     /// A readable private copy is not known at its home.
     #[error("inclusion broken: {cache} can read line {line:#x}, but {home} {reason}")]
     NotInclusive {
-        /// The private cache.
+        /// The name of the private cache.
         cache: String,
-        /// The line.
+        /// The number of the line.
         line: u8,
-        /// The home.
+        /// The name of the line's home.
         home: String,
-        /// What is missing there.
+        /// The knowledge that is missing at the home.
         reason: &'static str,
     },
     /// A readable copy of a shared bank is not tracked up to its home.
@@ -87,31 +87,31 @@ pub enum Violation {
     NotTracked {
         /// The bank that has the copy.
         bank: String,
-        /// The line.
+        /// The number of the line.
         line: u8,
-        /// The bank whose directory should know.
+        /// The bank whose directory should know of the copy.
         tracker: String,
-        /// Of whom.
+        /// The sharer that it should know of.
         sharer: String,
     },
     /// Two private caches own one word.
     #[error("ownership broken: {first} and {second} both own {at}")]
     TwoOwners {
-        /// One owner.
+        /// The private cache that is one owner.
         first: String,
-        /// The other.
+        /// The private cache that is the other.
         second: String,
-        /// The word.
+        /// The word of memory concerned.
         at: Location,
     },
     /// A shared bank does not know who owns a word.
     #[error("ownership broken: {home} {reason}: {at}")]
     WrongOwner {
-        /// The bank.
+        /// The name of the bank.
         home: String,
-        /// The word.
+        /// The word of memory concerned.
         at: Location,
-        /// What it takes it for.
+        /// The wrong belief of the bank.
         reason: &'static str,
     },
     /// Something waits and nothing can ever move again.
@@ -120,27 +120,27 @@ pub enum Violation {
     /// Everything is answered, but a controller still waits for something.
     #[error("everything is answered and delivered, but {agent} {reason}")]
     NotClean {
-        /// The controller.
+        /// The name of the controller.
         agent: String,
-        /// What is left, in words.
+        /// The reason in words.
         reason: String,
     },
     /// An execution that the memory model forbids.
     #[error("wrong values: {program} gave {outcome}, which the model ({model}) forbids")]
     Forbidden {
-        /// What the threads did.
+        /// The operations of the threads.
         program: String,
-        /// What came of it.
+        /// The values that they returned, and memory at the end.
         outcome: String,
-        /// The model.
+        /// The name of the model.
         model: &'static str,
     },
     /// A program that is too large for the memory model.
     #[error("nobody can say whether {program} went well: {reason}")]
     Unjudged {
-        /// What the threads did.
+        /// The operations of the threads.
         program: String,
-        /// Why not.
+        /// The limit that the program exceeds.
         reason: TooLarge,
     },
 }

@@ -1,8 +1,11 @@
-//! Is every load fresh on the real caches of the CPElide paper's protocols, if their banks get the commands that the Chiplet Coherence Table asks for, and no others?
+//! Is every load fresh on the real caches of the CPElide paper's protocols, if their banks get the commands that the
+//! Chiplet Coherence Table asks for, and no others?
 //!
-//! Every sequence of kernels up to a length runs on private caches, L2s and memory, message by message. A kernel declares for every chiplet and every line of every data structure that it reads it, may write
-//! it, or neither, and does all of it: what it may write it reads first. Programs without races declare no write of what another chiplet accesses. Messages are delivered one after the other, and nothing is on
-//! its way between kernels. `chiplet_table.rs` shows the same of the table alone, for sequences of any length, on L2s that nothing else keeps coherent.
+//! Every sequence of kernels up to a length runs on private caches, L2s and memory, message by message. A kernel
+//! declares for every chiplet and every line of every data structure that it reads it, may write it, or neither, and
+//! does all of it: what it may write it reads first. Programs without races declare no write of what another chiplet
+//! accesses. Messages are delivered one after the other, and nothing is on its way between kernels. `chiplet_table.rs`
+//! shows the same of the table alone, for sequences of any length, on L2s that nothing else keeps coherent.
 
 use std::collections::VecDeque;
 
@@ -150,7 +153,8 @@ impl World {
         }
     }
 
-    /// Gives requests to controllers, delivers what they cause, and returns the values that come back, of every request one.
+    /// Gives requests to controllers, delivers what they cause, and returns the values that come back, of every request
+    /// one.
     fn perform(&mut self, requests: &[(u16, CoreRequest<2>)]) -> Vec<u32> {
         let (mut waiting, mut values) = (VecDeque::new(), Vec::new());
         for (agent, request) in requests {
@@ -334,7 +338,8 @@ fn three_chiplets_read_what_is_newest_after_four_kernels() {
     }
 }
 
-/// With forwarding a line is in one L2 at most, its home, so that nothing that the table asks for is needed for values; only what L2s keep of other chiplets' memory can be stale, or dirty.
+/// With forwarding a line is in one L2 at most, its home, so that nothing that the table asks for is needed for values;
+/// only what L2s keep of other chiplets' memory can be stale, or dirty.
 #[test]
 fn what_the_table_asks_for_is_needed_where_l2s_keep_what_is_not_theirs() {
     let is_seen = |variant: Variant, skipped| explore(ONE_LINE, Variant { skipped, ..variant }).is_err();

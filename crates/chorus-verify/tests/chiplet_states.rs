@@ -1,4 +1,5 @@
-//! The states of a data structure in the Chiplet Coherence Table: the page of CPElide draws them, and they are compared with Figure 6 of the paper as its text describes it.
+//! The states of a data structure in the Chiplet Coherence Table: the page of CPElide draws them, and they are compared
+//! with Figure 6 of the paper as its text describes it.
 
 use std::fs;
 use std::path::Path;
@@ -55,7 +56,8 @@ fn value<'a>(row: &'a str, key: &str) -> Option<&'a str> {
     Some(rest.split_once('"')?.0)
 }
 
-/// The events that a row of the claims names. A row that joins two events at once, or that speaks of whole rows of the table, has none.
+/// The events that a row of the claims names. A row that joins two events at once, or that speaks of whole rows of the
+/// table, has none.
 fn events(named: &str) -> Vec<Event> {
     if named.contains(" and ") || named.contains("all chiplets") {
         return Vec::new();

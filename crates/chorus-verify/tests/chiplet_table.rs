@@ -1,9 +1,12 @@
-//! Is every load fresh and no write lost, whatever kernels declare and do, if L2s are written back and emptied when the Chiplet Coherence Table says so, and does it say so only where its rules
-//! demand it? (CPElide paper, sections III-B and III-C)
+//! Is every load fresh and no write lost, whatever kernels declare and do, if L2s are written back and emptied when the
+//! Chiplet Coherence Table says so, and does it say so only where its rules demand it? (CPElide paper, sections III-B
+//! and III-C)
 //!
-//! The L2s of this model are as incoherent as can be: nothing but the table keeps them apart. Every state that sequences of kernels of any length reach is visited. A kernel declares for every chiplet and every
-//! cell of every data structure that it reads it, may write it, or neither; programs without races declare no write of what another chiplet accesses. What it then does
-//! with it is anything that the declaration allows, and lines leave L2s at any time.
+//! The L2s of this model are as incoherent as can be: nothing but the table keeps them apart. Every state that
+//! sequences of kernels of any length reach is visited. A kernel declares for every chiplet and every cell of every
+//! data structure that it reads it, may write it, or neither; programs without races declare no write of what another
+//! chiplet accesses. What it then does with it is anything that the declaration allows, and lines leave L2s at any
+//! time.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -40,7 +43,7 @@ struct Size {
 
 /// A copy of a cell in an L2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Held {
+enum CopyState {
     #[default]
     Nothing,
     Clean {
@@ -55,7 +58,7 @@ struct State {
     /// Number of the table among all that were seen.
     table: u32,
     /// By cell of all data structures, then by chiplet.
-    copies: [[Held; CHIPLETS_MAX]; CELLS_MAX],
+    copies: [[CopyState; CHIPLETS_MAX]; CELLS_MAX],
     memory_is_fresh: [bool; CELLS_MAX],
     rules: [[Account; CHIPLETS_MAX]; STRUCTURES_MAX],
 }
@@ -95,7 +98,7 @@ impl Size {
     fn start(self) -> State {
         State {
             table: 0,
-            copies: [[Held::Nothing; CHIPLETS_MAX]; CELLS_MAX],
+            copies: [[CopyState::Nothing; CHIPLETS_MAX]; CELLS_MAX],
             memory_is_fresh: [true; CELLS_MAX],
             rules: [[Account::default(); CHIPLETS_MAX]; STRUCTURES_MAX],
         }
@@ -146,13 +149,13 @@ impl State {
         for ((copies, fresh), plan) in self.copies.iter_mut().zip(&mut self.memory_is_fresh).zip(plans) {
             for (chiplet, copy) in copies.iter_mut().enumerate() {
                 let [acquired, released] = [plan.acquires, plan.releases].map(|set| set >> chiplet & 1 == 1);
-                if *copy == Held::Dirty && released {
-                    *copy = Held::Clean { fresh: true };
+                if *copy == CopyState::Dirty && released {
+                    *copy = CopyState::Clean { fresh: true };
                     *fresh = true;
                 }
                 if acquired {
-                    assert_ne!(*copy, Held::Dirty, "an emptied L2 loses a write");
-                    *copy = Held::Nothing;
+                    assert_ne!(*copy, CopyState::Dirty, "an emptied L2 loses a write");
+                    *copy = CopyState::Nothing;
                 }
             }
         }
@@ -160,33 +163,34 @@ impl State {
 
     fn read(&mut self, cell: usize, chiplet: usize) {
         match self.copies[cell][chiplet] {
-            Held::Clean { fresh } => assert!(fresh, "cell {cell} is out of date in chiplet {chiplet}"),
-            Held::Dirty => {}
-            Held::Nothing => {
+            CopyState::Clean { fresh } => assert!(fresh, "cell {cell} is out of date in chiplet {chiplet}"),
+            CopyState::Dirty => {}
+            CopyState::Nothing => {
                 assert!(self.memory_is_fresh[cell], "cell {cell} is out of date in memory for chiplet {chiplet}");
-                self.copies[cell][chiplet] = Held::Clean { fresh: true };
+                self.copies[cell][chiplet] = CopyState::Clean { fresh: true };
             }
         }
     }
 
     fn write(&mut self, cell: usize, chiplet: usize) {
         for (other, copy) in self.copies[cell].iter_mut().enumerate().filter(|(other, _)| *other != chiplet) {
-            assert_ne!(*copy, Held::Dirty, "chiplets {chiplet} and {other} both have cell {cell} dirty");
-            if let Held::Clean { fresh } = copy {
+            assert_ne!(*copy, CopyState::Dirty, "chiplets {chiplet} and {other} both have cell {cell} dirty");
+            if let CopyState::Clean { fresh } = copy {
                 *fresh = false;
             }
         }
-        self.copies[cell][chiplet] = Held::Dirty;
+        self.copies[cell][chiplet] = CopyState::Dirty;
         self.memory_is_fresh[cell] = false;
     }
 
     /// A line leaves an L2.
     fn evict(&mut self, cell: usize, chiplet: usize) {
-        let copy = std::mem::replace(&mut self.copies[cell][chiplet], Held::Nothing);
-        self.memory_is_fresh[cell] |= copy == Held::Dirty;
+        let copy = std::mem::replace(&mut self.copies[cell][chiplet], CopyState::Nothing);
+        self.memory_is_fresh[cell] |= copy == CopyState::Dirty;
     }
 
-    /// What the rules of section III-C demand before `kernel`, from what chiplets have done since their L2s were last emptied or written back. By data structure.
+    /// What the rules of section III-C demand before `kernel`, from what chiplets have done since their L2s were last
+    /// emptied or written back. By data structure.
     fn demanded(&mut self, size: Size, kernel: &Kernel) -> [Plan; STRUCTURES_MAX] {
         let mut plans = [Plan::default(); STRUCTURES_MAX];
         let cells_of = |structure: usize, chiplet: usize, wanted: &[Declared]| {
@@ -244,7 +248,7 @@ impl State {
     fn after_evictions(&self, size: Size) -> Vec<State> {
         let cells = 0..size.structures * size.cells;
         let places = cells.flat_map(|cell| (0..size.chiplets).map(move |chiplet| (cell, chiplet)));
-        let held = places.filter(|&(cell, chiplet)| self.copies[cell][chiplet] != Held::Nothing);
+        let held = places.filter(|&(cell, chiplet)| self.copies[cell][chiplet] != CopyState::Nothing);
         held.map(|(cell, chiplet)| {
             let mut state = *self;
             state.evict(cell, chiplet);

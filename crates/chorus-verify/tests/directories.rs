@@ -113,19 +113,19 @@ fn answers<D: Directory>(directory: &mut D, line: LineAddr, event: Event, range:
 }
 
 /// A directory and the copies that there are: sharers drop what the directory takes back, and nothing else.
-struct Machine<D> {
+struct TrackedCopies<D> {
     directory: D,
     copies: BTreeSet<(LineAddr, u16)>,
 }
 
-impl<D: Directory> Machine<D> {
+impl<D: Directory> TrackedCopies<D> {
     fn take_back(copies: &mut BTreeSet<(LineAddr, u16)>, stale: Stale) {
         let lines = stale.first.0..stale.first.0 + u64::from(stale.lines);
         copies.retain(|(line, sharer)| !(lines.contains(&line.0) && stale.sharers.contains(AgentId(*sharer))));
     }
 
     fn replace(&mut self, line: LineAddr) {
-        let Machine { directory, copies } = self;
+        let TrackedCopies { directory, copies } = self;
         directory.replace(line, |stale| Self::take_back(copies, stale));
     }
 
@@ -181,7 +181,7 @@ impl<D: Directory> Machine<D> {
     }
 
     fn run(shape: DirectoryShape, events: &[(LineAddr, Event)]) {
-        let mut machine = Machine::<D> { directory: build(shape), copies: BTreeSet::new() };
+        let mut machine = TrackedCopies::<D> { directory: build(shape), copies: BTreeSet::new() };
         for &(line, event) in events {
             machine.step(line, event);
             machine.check();
@@ -213,8 +213,8 @@ proptest! {
 
     #[test]
     fn no_copy_is_ever_untracked_and_none_survives_the_write_of_another(events in events(), shape in shapes()) {
-        Machine::<RangeEntries>::run(shape, &events);
-        Machine::<LineGroups>::run(shape, &events);
-        Machine::<Unbounded>::run(shape, &events);
+        TrackedCopies::<RangeEntries>::run(shape, &events);
+        TrackedCopies::<LineGroups>::run(shape, &events);
+        TrackedCopies::<Unbounded>::run(shape, &events);
     }
 }

@@ -13,8 +13,9 @@ use crate::explored;
 /// Which telling outcomes were seen, by test.
 type Seen = BTreeMap<&'static str, bool>;
 
-/// Four private caches have the most orders, and those of the writers of `IRIW+fences`, which have one store each, hardly change where
-/// cores wait for it. Beside such cores that test is left to `chorus check --all` on machines with many orders.
+/// Four private caches have the most orders, and those of the writers of `IRIW+fences`, which have one store each,
+/// hardly change where cores wait for it. Beside such cores that test is left to `chorus check --all` on machines with
+/// many orders.
 fn too_large(protocol: &dyn Protocol, test: &SuiteTest, stores: Stores) -> bool {
     // Invalidations and their acknowledgements travel on networks of their own.
     let has_many_orders = protocol.virtual_networks() > 2;

@@ -1,4 +1,5 @@
-//! Do the pages of the documentation say what the code does? Everything in them that code can tell is generated and compared.
+//! Do the pages of the documentation say what the code does? Everything in them that code can tell is generated and
+//! compared.
 
 use chorus_litmus::model::Model;
 use chorus_protocol::message::{Channel, MessageSpec, Size};
@@ -75,8 +76,8 @@ fn written<const N: usize>(block: Option<&str>, name: &str, skipped: usize) -> O
     <[String; N]>::try_from(cells).ok()
 }
 
-/// Rows of all configurations. The numbers of the larger ones are taken over from the page, since counting them takes minutes;
-/// they are counted anew when pages are rewritten.
+/// Rows of all configurations. The numbers of the larger ones are taken over from the page, since counting them takes
+/// minutes; they are counted anew when pages are rewritten.
 fn explorations(protocol: &'static dyn Protocol, block: Option<&str>) -> String {
     let quick = quick_configurations(protocol);
     let small: Vec<&str> = quick.iter().map(|config| config.name).collect();

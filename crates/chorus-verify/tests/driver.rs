@@ -13,8 +13,8 @@ use chorus_protocol::registry::{
 use chorus_verify::check::{Verdict, check, find_configuration, smoke_configurations};
 use chorus_verify::violation::Violation;
 
-/// Everything goes to memory: the L1 is the only cache, holds nothing and answers loads with zero. It serves programs that only
-/// load; stores are where the rules are broken, in the order of [`FAULTS`].
+/// Everything goes to memory: the L1 is the only cache, holds nothing and answers loads with zero. It serves programs
+/// that only load; stores are where the rules are broken, in the order of [`FAULTS`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ToyCache {
     role: Role,

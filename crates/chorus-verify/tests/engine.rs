@@ -6,7 +6,7 @@ use chorus_verify::config::MachineConfig;
 use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::find_fault;
 use chorus_verify::litmus;
-use chorus_verify::machine::Machine;
+use chorus_verify::machine::ExploredMachine;
 use chorus_verify::settings::{Bound, Reduction, Settings, Storage};
 use chorus_verify::table::TransitionTable;
 
@@ -108,12 +108,13 @@ fn any_number_of_threads_finds_the_same() {
     }
 }
 
-/// The way to a violation, made again on a machine that knows nothing of mirror images; the text of what is wrong after its last move.
+/// The way to a violation, made again on a machine that knows nothing of mirror images; the text of what is wrong after
+/// its last move.
 fn replayed(protocol: &'static dyn Protocol, fault: u8, config: &CheckConfig) -> Option<(String, Option<String>)> {
     let mut exploration = Exploration::new(protocol, Some(fault), &config.machine, OnForbidden::Stop);
     let End::Violated(failure) = exploration.run(&Settings::default()) else { return None };
     let (start, actions) = exploration.path_to(failure.state);
-    let mut machine = Machine::new(protocol, Some(fault), &config.machine);
+    let mut machine = ExploredMachine::new(protocol, Some(fault), &config.machine);
     let mut state = if start == exploration.machine().cold() { machine.cold() } else { machine.warm().unwrap() };
     for action in actions {
         assert_eq!(machine.apply(action, &mut state), Ok(true), "{}", failure.violation);

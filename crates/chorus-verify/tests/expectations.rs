@@ -1,4 +1,5 @@
-//! Do Chorus's own litmus tests expect what is argued elsewhere for each kind of protocol? The argued table is not part of the project.
+//! Do Chorus's own litmus tests expect what is argued elsewhere for each kind of protocol? The argued table is not part
+//! of the project.
 
 use std::path::Path;
 
@@ -20,7 +21,8 @@ fn shapes(cell: &str) -> Vec<String> {
     if shapes.iter().any(|word| word.starts_with(char::is_lowercase)) { Vec::new() } else { shapes }
 }
 
-/// Whether our expectation is at least as strict as the cell: what is forbidden there is forbidden, and what must be seen must be.
+/// Whether our expectation is at least as strict as the cell: what is forbidden there is forbidden, and what must be
+/// seen must be.
 fn agrees(cell: &str, ours: Expectation) -> bool {
     match cell.trim().trim_start_matches('*').chars().next() {
         Some('F') => ours == Expectation::Forbidden,

@@ -1,4 +1,5 @@
-//! Is every seeded fault found, and by what? The tables of faults in the pages of protocols are compared with what finds them here.
+//! Is every seeded fault found, and by what? The tables of faults in the pages of protocols are compared with what
+//! finds them here.
 
 use chorus_protocol::registry::{Counters, PROTOCOLS, Protocol, Reach, find};
 use chorus_verify::faults::{Catch, Catcher, MutationScore, find_fault, programs_of, score};
@@ -8,7 +9,8 @@ use crate::markdown::table;
 use crate::pages::Page;
 use crate::{explored, registered};
 
-/// TC-Weak's faults are looked for under fixed leases: the controllers and the faults are the same, and fewer states are to be searched.
+/// TC-Weak's faults are looked for under fixed leases: the controllers and the faults are the same, and fewer states
+/// are to be searched.
 const PREDICTING: &str = "tc-weak";
 const FIXED: &str = "tc-weak-fixed";
 
@@ -75,8 +77,8 @@ fn every_fault_of_protocols_of_several_modules_is_caught_as_its_page_says() {
     expect_catches(of_one_kind(Reach::AnyMachine, Counters::None));
 }
 
-/// The protocols with several kinds of devices whose pages have a table of faults. `chorus check --all` looks for the faults of
-/// the others, which takes longer.
+/// The protocols with several kinds of devices whose pages have a table of faults. `chorus check --all` looks for the
+/// faults of the others, which takes longer.
 fn of_several_kinds() -> impl Iterator<Item = &'static dyn Protocol> {
     let has_table = |protocol: &&'static dyn Protocol| {
         heterogeneous::applies(*protocol) && registered::page_of(*protocol).contains("<!-- generated: faults -->")
@@ -104,8 +106,8 @@ fn every_fault_of_protocols_with_several_kinds_of_devices_is_in_the_table_of_a_p
     }
 }
 
-/// The test prints how much each kind of check finds by itself. It leaves out TC-Weak and protocols of several modules, where
-/// even a brief look into every place takes minutes.
+/// The test prints how much each kind of check finds by itself. It leaves out TC-Weak and protocols of several modules,
+/// where even a brief look into every place takes minutes.
 #[test]
 fn each_kind_of_check_finds_most_faults_by_itself_and_together_they_find_all() {
     let of_one_module =

@@ -29,7 +29,8 @@ fn the_declared_networks_stay_free_of_deadlock_with_more_room() {
     }
 }
 
-/// A refused read is asked for again. If that had to find room first, the refusals here would wait for requests that wait for room for answers.
+/// A refused read is asked for again. If that had to find room first, the refusals here would wait for requests that
+/// wait for room for answers.
 #[test]
 fn refusals_do_not_wait_for_requests() {
     let sharing = try_configuration(find("smg").unwrap(), &[0, 1, 2, 3], &refused_reads());

@@ -46,15 +46,16 @@ fn gpu_vi_passes_its_checks_of_medium_size() {
     }
 }
 
-/// Tests with more threads have many more states; those that tell protocols apart are run by `discriminators.rs`, the others by
-/// `chorus check --all`.
+/// Tests with more threads have many more states; those that tell protocols apart are run by `discriminators.rs`, the
+/// others by `chorus check --all`.
 fn has_two_threads(test: &SuiteTest) -> bool {
     test.test.program.threads.len() <= 2
 }
 
 #[test]
 fn every_protocol_of_one_module_passes_the_litmus_tests_of_two_threads() {
-    // Those that reach further have many placements, and those with several kinds of devices: `scoped.rs` and `devices.rs` run them.
+    // Those that reach further have many placements, and those with several kinds of devices: `scoped.rs` and
+    // `devices.rs` run them.
     let of_one_kind =
         |protocol: &&&'static dyn Protocol| protocol.reach() == Reach::OneModule && !heterogeneous::applies(**protocol);
     for protocol in PROTOCOLS.iter().filter(of_one_kind) {

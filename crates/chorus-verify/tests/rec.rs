@@ -1,4 +1,5 @@
-//! Do the directories of the REC paper do what its sections 2.3 and 4.2 say, sentence by sentence, and is REC the baseline where there is room for everything?
+//! Do the directories of the REC paper do what its sections 2.3 and 4.2 say, sentence by sentence, and is REC the
+//! baseline where there is room for everything?
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{LineAddr, Role};
@@ -40,7 +41,8 @@ const fn write(gpu: u16, line: u64) -> Request {
     Write { gpu, line }
 }
 
-/// Section 2.3, with Figure 3: local reads, remote reads, local writes, remote writes, replacement. Directories have one set of two entries.
+/// Section 2.3, with Figure 3: local reads, remote reads, local writes, remote writes, replacement. Directories have
+/// one set of two entries.
 const BASELINE: [Row; 12] = [
     Row {
         says: "a local read of a line that is not tracked leaves the directory alone",
@@ -358,7 +360,8 @@ fn a_write_to_one_of_four_lines_takes_all_four_back_from_the_others() {
     assert!((0..4).all(|line| bank.tracked(line) == ("V", vec![2])));
 }
 
-/// Section 2.2: a store to another GPU's memory is written through, and its bytes are kept, too; one to the own memory stays.
+/// Section 2.2: a store to another GPU's memory is written through, and its bytes are kept, too; one to the own memory
+/// stays.
 #[test]
 fn stores_to_remote_memory_are_written_through_and_kept() {
     for protocol in ["dir", "dir-hmg", "rec", "dir-ideal"] {
@@ -463,7 +466,8 @@ fn shape(entries: u32, range_lines: u32) -> DirectoryShape {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// With room for all entries, the banks of REC, of the baseline and of the ideal send the same messages in the same order, whatever is asked of them.
+    /// With room for all entries, the banks of REC, of the baseline and of the ideal send the same messages in the same
+    /// order, whatever is asked of them.
     #[test]
     fn rec_with_room_for_everything_is_the_baseline_with_room_for_everything(
         requests in requests(),
@@ -483,7 +487,8 @@ proptest! {
         }
     }
 
-    /// However full its directory is, a write takes back copies of its own line and of no other; neighbours lose theirs only when their entry leaves.
+    /// However full its directory is, a write takes back copies of its own line and of no other; neighbours lose theirs
+    /// only when their entry leaves.
     #[test]
     fn a_write_to_one_line_of_a_range_invalidates_that_line_alone(
         requests in requests(),

@@ -1,4 +1,5 @@
-//! Is every registered protocol recorded and described like its siblings? What is missing is named, with the way to add it.
+//! Is every registered protocol recorded and described like its siblings? What is missing is named, with the way to add
+//! it.
 
 use std::fs;
 use std::path::Path;

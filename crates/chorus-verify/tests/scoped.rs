@@ -1,4 +1,5 @@
-//! Do protocols of several modules keep the scoped memory model, and do their directories do what the HMG paper's Table I says?
+//! Do protocols of several modules keep the scoped memory model, and do their directories do what the HMG paper's Table
+//! I says?
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use chorus_verify::config::{MachineConfig, Stores};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::find_fault;
 use chorus_verify::litmus::{self, LitmusResult, SuiteTest};
-use chorus_verify::machine::Machine;
+use chorus_verify::machine::ExploredMachine;
 use chorus_verify::networks::Networks;
 use chorus_verify::node::StepInput;
 use chorus_verify::settings::Settings;
@@ -99,7 +100,8 @@ const TELLING: [&str; 12] = [
     "SB+fences+cta+across",
 ];
 
-/// Of these tests, the ones whose telling outcome a protocol with directories shows and GPU-VI does not; REC shows what NHCC shows. `chorus litmus` runs all tests.
+/// Of these tests, the ones whose telling outcome a protocol with directories shows and GPU-VI does not; REC shows what
+/// NHCC shows. `chorus litmus` runs all tests.
 fn shown_beyond_gpu_vi() -> String {
     let tests = TELLING.into_iter().map(|name| litmus::find(name).unwrap());
     let rows = tests.filter_map(|test| {
@@ -139,7 +141,8 @@ fn other_protocols_of_several_modules_pass_the_tests_that_tell_protocols_apart()
     }
 }
 
-/// HMG paper, Table I, row by row: Local Ld, Local St/Atom, Remote Ld, Remote St/Atom, Replace Dir Entry, Invalidation. Only HMG has the last cell.
+/// HMG paper, Table I, row by row: Local Ld, Local St/Atom, Remote Ld, Remote St/Atom, Replace Dir Entry, Invalidation.
+/// Only HMG has the last cell.
 const TABLE_I: [(&str, [&str; 6]); 2] = [
     ("I", ["-", "-", "add s to sharers, → V", "add s to sharers, → V", "N/A", "-"]),
     (
@@ -198,7 +201,8 @@ fn the_directory_of_hmg_does_what_table_i_says_with_one_transition_more() {
     compare_with_table_i("hmg", &[]);
 }
 
-/// REC paper, Figure 3: the table is the same, and so is that of a line of a range (section 4.2). `rec.rs` looks at ranges and at who is replaced.
+/// REC paper, Figure 3: the table is the same, and so is that of a line of a range (section 4.2). `rec.rs` looks at
+/// ranges and at who is replaced.
 #[test]
 fn the_directories_of_the_rec_paper_do_what_table_i_says() {
     ["dir", "dir-hmg", "rec"].iter().for_each(|name| compare_with_table_i(name, &[ONLY_HOMES]));
@@ -232,7 +236,7 @@ fn messages_that_only_count_may_be_taken_at_once() {
 }
 
 /// The messages that banks got while they had no copy but waited for one, as traffic classes.
-fn met_by_misses(machine: &Machine) -> BTreeSet<TrafficClass> {
+fn met_by_misses(machine: &ExploredMachine) -> BTreeSet<TrafficClass> {
     let (nodes, topology) = (machine.nodes(), machine.config().topology);
     let met = nodes.all_results().iter().filter_map(|step| {
         let StepInput::Message(number) = step.input else { return None };

@@ -1,5 +1,5 @@
-//! Do public litmus tests that need scopes stay within the scoped memory model on NHCC and HMG, and those that do not within SC for data-race-free programs on machines
-//! with CPU cores? The tests are not part of the project.
+//! Do public litmus tests that need scopes stay within the scoped memory model on NHCC and HMG, and those that do not
+//! within SC for data-race-free programs on machines with CPU cores? The tests are not part of the project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use chorus_protocol::registry::find;
 use chorus_verify::config::Stores;
 use chorus_verify::litmus::{Placement, SuiteTest, run_litmus, run_placed};
 
-/// Threads of the tests that are run here, and operations of all of them; `chorus litmus hmg FOLDER` runs the others, in all placements.
+/// Threads of the tests that are run here, and operations of all of them; `chorus litmus hmg FOLDER` runs the others,
+/// in all placements.
 const THREADS_MAX: usize = 2;
 const OPERATIONS_MAX: usize = 6;
 
@@ -37,8 +38,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Whether a test has several work-groups.
 fn is_spread(program: &Program) -> bool {
-    let seat = |index: usize| (program.threads[index].gpu, program.threads[index].cta);
-    (1..program.threads.len()).any(|index| seat(index) != seat(0))
+    let work_group = |index: usize| (program.threads[index].gpu, program.threads[index].cta);
+    (1..program.threads.len()).any(|index| work_group(index) != work_group(0))
 }
 
 /// How far what orders something in a test reaches.

@@ -1,4 +1,5 @@
-//! The races of section III-C of the Spandex paper: each can happen, and is handled as the paper says. The cells are those of the tables that explorations fill.
+//! The races of section III-C of the Spandex paper: each can happen, and is handled as the paper says. The cells are
+//! those of the tables that explorations fill.
 
 use chorus_protocol::address::Role;
 use chorus_protocol::registry::find;
@@ -49,7 +50,8 @@ const AT_ONCE: [Race; 5] = [
 /// Case 2, an upgrade from Shared: an invalidation is acknowledged and the upgrade goes on.
 const UPGRADE: [Race; 1] = [unit("MESI", "SO", "Inv", &["INV", "Ack"])];
 
-/// Case 2, a pending write-back: requests are answered from what is held, and a downgrade ends the write-back; the LLC is told without data.
+/// Case 2, a pending write-back: requests are answered from what is held, and a downgrade ends the write-back; the LLC
+/// is told without data.
 const WRITE_BACK: [Race; 8] = [
     unit("MESI", "WB", "fwd ReqV", &["RspV"]),
     unit("MESI", "WB", "fwd ReqO", &["RspO"]),

@@ -1,7 +1,8 @@
 //! Tables II, III and IV of the Spandex paper against what the controllers do, read off every move of small machines.
 //!
-//! A device is a private cache with its translation unit: what counts is what comes to the unit from the network, and what it sends there. A word of a device is Owned if the cache must
-//! write it back, Shared if its line is in S, and Valid if it can be read otherwise.
+//! A device is a private cache with its translation unit: what counts is what comes to the unit from the network, and
+//! what it sends there. A word of a device is Owned if the cache must write it back, Shared if its line is in S, and
+//! Valid if it can be read otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,5 @@
-//! Can a read be refused for ever? Spandex paper, section III-C: not if a refused ReqV is replaced by a request that has a place in the order of writes.
+//! Can a read be refused for ever? Spandex paper, section III-C: not if a refused ReqV is replaced by a request that
+//! has a place in the order of writes.
 
 use chorus_protocol::registry::find;
 use chorus_verify::heterogeneous::{Retries, starving, starving_in_a_crowd};
@@ -17,8 +18,8 @@ fn answer(protocol: &str, retries: Retries) -> Answer {
 #[test]
 fn a_read_that_is_always_sent_again_as_it_was_can_starve() {
     let Answer::Starves(starvation) = answer("smg", Retries::ForEver) else { panic!("it does not starve") };
-    let round = starvation.round.to_text();
-    assert!(round.contains("Nack") && round.contains("fwd ReqV"), "{round}");
+    let cycle = starvation.cycle.to_text();
+    assert!(cycle.contains("Nack") && cycle.contains("fwd ReqV"), "{cycle}");
     let text = format!("```text\n{}```", starvation.to_text());
     Page::read("docs/concepts/verification.md").expect("starvation", |_| text);
 }

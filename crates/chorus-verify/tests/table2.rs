@@ -1,8 +1,8 @@
 //! The extracted table of TC-Weak against Table 2 of the TC paper, cell by cell.
 //!
-//! A cell of the paper is written as this project's tables write it: messages sent, then the next state, alternatives separated by `|`; `hit`
-//! answers the core, `×` cannot happen, `stall` waits. Cells marked `?` cannot be read in the copies of the paper that there are, and are
-//! filled in from the text.
+//! A cell of the paper is written as this project's tables write it: messages sent, then the next state, alternatives
+//! separated by `|`; `hit` answers the core, `×` cannot happen, `stall` waits. Cells marked `?` cannot be read in the
+//! copies of the paper that there are, and are filled in from the text.
 
 use std::collections::BTreeSet;
 

@@ -52,7 +52,8 @@ fn tc_weak_has_the_states_that_the_tc_paper_counts() {
     }
 }
 
-/// The tables of protocols for several kinds of devices take longest to extract, and are recorded on their pages alone (`docs.rs`).
+/// The tables of protocols for several kinds of devices take longest to extract, and are recorded on their pages alone
+/// (`docs.rs`).
 #[test]
 fn tables_of_one_kind_of_device_are_as_recorded() {
     for protocol in PROTOCOLS.iter().filter(|protocol| !heterogeneous::applies(**protocol)) {

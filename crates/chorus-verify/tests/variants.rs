@@ -106,7 +106,8 @@ enum Weak<'a> {
     Stores(&'a [u8]),
 }
 
-/// Threads, beside the private caches of the modules given, on GPUs of so many modules. The lines lie in the memory of module 0, whose directory, as every other, has one entry.
+/// Threads, beside the private caches of the modules given, on GPUs of so many modules. The lines lie in the memory of
+/// module 0, whose directory, as every other, has one entry.
 fn ranged(modules: [u16; 2], evictions: Evictions, threads: &[(u16, &[Weak<'_>])]) -> CheckConfig {
     let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
     let (order, scope) = (Order::Weak, Scope::WorkGroup);
@@ -138,7 +139,8 @@ fn ranged(modules: [u16; 2], evictions: Evictions, threads: &[(u16, &[Weak<'_>])
     CheckConfig { name: "ranges", description: "lines of ranges in one directory entry", machine }
 }
 
-/// Two lines of a range: a module of the home's GPU and one of the other GPU may hold them, the latter behind the home of its own GPU.
+/// Two lines of a range: a module of the home's GPU and one of the other GPU may hold them, the latter behind the home
+/// of its own GPU.
 fn shared_by_gpms_and_gpus() -> CheckConfig {
     let reads = &[Weak::Loads(&[0, 1])];
     ranged([2, 2], Evictions::WhenNeeded, &[(0, &[Weak::Stores(&[0, 1])]), (1, reads), (3, reads)])
@@ -179,7 +181,8 @@ fn a_range_of_hmg_has_gpms_and_gpus_as_sharers_at_both_of_its_homes() {
     let config = shared_by_gpms_and_gpus().machine;
     let mut exploration = Exploration::new(protocol("hmg"), None, &config, OnForbidden::Stop);
     assert_eq!(exploration.run(&Settings::default()), End::Exhausted);
-    // Banks come after the private caches of four modules. Both lines have up to two sharers at their home, a module and a GPU, and one at the home of the other GPU.
+    // Banks come after the private caches of four modules. Both lines have up to two sharers at their home, a module
+    // and a GPU, and one at the home of the other GPU.
     let [home, gpu_home] = [4, 6];
     for line in [0, 1] {
         assert_eq!(sharers_of(&exploration, home, line), BTreeSet::from([0, 1, 2]));

@@ -1,15 +1,15 @@
-//! The classic shapes, in all variants that tests ask for.
+//! The classic shapes in every variant that tests ask for.
 
 use chorus_litmus::judge::{Verdict, decide};
 use chorus_litmus::model::Model;
 use chorus_litmus::parse::{Parsed, parse};
 use chorus_litmus::test::LitmusTest;
 
-/// A shape: its name, the accesses of each thread (`Wx1` writes 1 to x, `Rx` reads it into the next register of the
-/// test), and the telling outcome.
+/// A shape: name, accesses of each thread (`Wx1` writes 1 to x, `Rx` reads it into the next register of the test), and
+/// the telling outcome.
 pub type Shape = (&'static str, &'static str, &'static str);
 
-/// All shapes that tests use.
+/// The shapes.
 pub const SHAPES: [Shape; 20] = [
     ("CoRR", "Wx1 | Rx Rx", r"P1:r0 == 1 /\ P1:r1 == 0"),
     ("CoWW", "Wx1 Wx2", "x == 1"),
@@ -33,20 +33,20 @@ pub const SHAPES: [Shape; 20] = [
     ("Z6.3", "Wx1 Wy1 | Wy2 Wz1 | Rz Rx", r"P2:r0 == 1 /\ P2:r1 == 0 /\ y == 2"),
 ];
 
-/// The variant in which the accesses of a shape are made.
+/// How the accesses of a shape are made.
 #[derive(Clone, Copy)]
 pub struct Variant {
-    /// Whether, in a thread of two accesses, a read that comes first acquires and a write that comes last releases.
+    /// The order of reads that come first in a thread of two, and of writes that come last: acquire and release.
     pub ends: bool,
-    /// Whether all reads acquire and all writes release.
+    /// All reads acquire and all writes release.
     pub all: bool,
-    /// The instruction between two accesses of a thread.
+    /// What stands between two accesses of a thread.
     pub fence: Option<&'static str>,
-    /// Whether every read holds back everything that follows.
+    /// Every read holds back what follows.
     pub blocking: bool,
-    /// The order of all other accesses.
+    /// What all other accesses are.
     pub other: &'static str,
-    /// The scope of all accesses and fences that have one.
+    /// The scope of whatever has one.
     pub scope: &'static str,
 }
 

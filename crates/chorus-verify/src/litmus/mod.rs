@@ -1,9 +1,10 @@
 //! Litmus tests against protocols.
 //!
-//! A test is run on a protocol in every order of issuing, delivery and eviction, from empty and from warm caches, its work-groups beside a
-//! private cache each, and where the protocol reaches further than a module in every [`placement`]. The outcomes reached must be among those that the protocol's memory model allows; and the telling outcome, where the
-//! protocol's machine should be able to produce it, must have been reached, since a test that never shows a relaxation that is there says
-//! nothing about the others.
+//! A test is run on a protocol in every order of issuing, delivery and eviction, from empty and from warm caches. Each
+//! work-group is beside a private cache of its own, and where the protocol reaches further than a module every
+//! [`placement`] is tried. The outcomes reached must be among those that the protocol's memory model allows. The
+//! telling outcome must have been reached where the protocol's machine should be able to produce it: a test that never
+//! shows a relaxation that is there says nothing about the others.
 
 pub mod placement;
 mod suite;
@@ -29,21 +30,21 @@ use crate::judge::provided;
 use crate::replay::Replay;
 use crate::settings::Settings;
 
-/// What a memory model, on a machine whose loads block, makes of a test's telling outcome.
+/// The expectation of a test's telling outcome under a memory model, on a machine whose loads block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expectation {
-    /// Must never be reached.
+    /// The outcome must never be reached.
     Forbidden,
-    /// Must be reached.
+    /// The outcome must be reached.
     Reachable,
-    /// The model allows it, but this machine need not produce it.
+    /// The model allows the outcome, but this machine need not produce it.
     Permitted,
-    /// The program has a race, and the model says nothing.
+    /// The program has a race, and the model says nothing about it.
     Unspecified,
 }
 
 impl Expectation {
-    /// As tests write it: `F`, `A`, `a` or `U`.
+    /// The expectation of a letter, as tests write it: `F`, `A`, `a` or `U`.
     pub fn from_letter(letter: &str) -> Option<Expectation> {
         match letter {
             "F" => Some(Expectation::Forbidden),
@@ -54,7 +55,7 @@ impl Expectation {
         }
     }
 
-    /// In words.
+    /// The expectation in a word or two.
     pub fn text(self) -> &'static str {
         match self {
             Expectation::Forbidden => "forbidden",
@@ -65,36 +66,36 @@ impl Expectation {
     }
 }
 
-/// What running a test showed.
+/// The result of running a test.
 #[derive(Clone, Debug)]
 pub struct LitmusResult {
-    /// The protocol's name.
+    /// The name of the protocol.
     pub protocol: &'static str,
-    /// The fault built in, if any.
+    /// The seeded fault of the controllers, if any.
     pub fault: Option<&'static str>,
-    /// The test.
+    /// The test that was run.
     pub test: SuiteTest,
     /// Whether stores blocked.
     pub stores: Stores,
-    /// The model that the protocol provides on this machine.
+    /// The memory model that the protocol provides on this machine.
     pub model: Model,
-    /// What is expected of the telling outcome; nothing where the test does not say.
+    /// The expectation of the telling outcome; nothing if the test has none for the model.
     pub expectation: Option<Expectation>,
-    /// The outcomes reached.
+    /// The outcomes that were reached.
     pub reached: BTreeSet<Outcome>,
     /// The outcomes that the model allows.
     pub allowed: BTreeSet<Outcome>,
-    /// States visited.
+    /// The number of states visited.
     pub states: usize,
-    /// Moves made.
+    /// The number of moves made.
     pub transitions: u64,
-    /// Moves to the farthest state.
+    /// The number of moves to the farthest state.
     pub depth: u32,
     /// Whether the search met its bound.
     pub bounded: bool,
-    /// The shortest way to the first violation, a forbidden outcome among them.
+    /// The shortest path to the first violation; a forbidden outcome is one.
     pub failure: Option<Chart>,
-    /// How the test was placed when it came to the violation, or last.
+    /// The placement in which the violation was found, or the last one.
     pub placement: Placement,
 }
 
@@ -104,8 +105,8 @@ impl LitmusResult {
         self.reached.difference(&self.allowed)
     }
 
-    /// Whether an outcome is the telling one: that of which the test asks whether it exists, or which would be an exception to what
-    /// holds for all.
+    /// Whether an outcome is the telling one: the outcome that the test asks for, or a counterexample to a condition
+    /// that should hold for all.
     pub fn telling(&self, outcome: &Outcome) -> bool {
         let test = &self.test.test;
         let holds = test.program.holds(&test.condition, outcome);
@@ -134,7 +135,7 @@ impl LitmusResult {
         !self.bounded && self.failure.is_none() && !self.vacuous() && !self.unexpected()
     }
 
-    /// One line: the test, its telling outcome, what was expected, what happened.
+    /// One line with the test, its telling outcome, the expectation and the result.
     pub fn summary(&self) -> String {
         let expected = self.expectation.map_or("", Expectation::text);
         let seen = if self.telling_reached() { "seen" } else { "never seen" };
@@ -149,7 +150,7 @@ impl LitmusResult {
         )
     }
 
-    /// The test, every outcome with its verdict, and the way to a violation.
+    /// The test, every outcome with its verdict, and the path to a violation.
     pub fn to_text(&self) -> String {
         let mut text = format!("{} on {}: {}\n", self.test.name(), self.protocol, self.test.question());
         let _ = writeln!(text, "{}", self.test.test);
@@ -179,7 +180,7 @@ impl LitmusResult {
         text
     }
 
-    /// The way to a violation as text.
+    /// The path to a violation as a replay, if there is one.
     pub fn replay(&self) -> Option<Replay> {
         let stores = self.stores;
         let name = self.placement.name_of(self.test.name());
@@ -188,8 +189,8 @@ impl LitmusResult {
     }
 }
 
-/// Runs a test on a protocol in every placement, beside cores whose stores are as `stores` says; `fault` indexes the protocol's faults. Placements are
-/// counted together, up to the first violation.
+/// Runs a test on a protocol in every placement, beside cores whose stores are as `stores` says. `fault` indexes the
+/// protocol's faults. Numbers of states are summed over the placements, up to the first violation.
 pub fn run_litmus(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
@@ -225,7 +226,7 @@ pub fn run_litmus(
     }
 }
 
-/// As [`run_litmus`], in one placement.
+/// Runs a test on a protocol in one placement.
 pub fn run_placed(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,

@@ -1,43 +1,45 @@
-//! Where the threads and locations of a litmus test lie on machines of several modules.
+//! The places of a litmus test's threads and locations on machines of several modules.
 //!
-//! What a protocol shows depends on who is near to whom: threads of different GPUs are always on different GPUs, and work-groups and the homes of
-//! lines are placed in several ways.
+//! The outcomes of a protocol depend on distances. Threads of different GPUs are always on different GPUs; work-groups
+//! and the homes of lines are placed in several ways.
 
 use chorus_litmus::test::{Instruction, LocationId, Program, Thread};
 use chorus_protocol::registry::{Protocol, Reach};
 
 use crate::heterogeneous;
 
-/// One way to place a test.
+/// A place for every thread and every line of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Placement {
-    /// Everything in one module, whichever GPU a thread says that it is on.
+    /// Everything lies in one module, whichever GPU a thread names.
     OneModule,
-    /// Each work-group in a module of its own, and lines in all modules in turn, the first in the last module: what is written first has the longest way.
+    /// Each work-group is in a module of its own. Lines lie in all modules in turn, the first in the last module, so
+    /// that the first write travels farthest.
     Apart,
-    /// The work-groups of a GPU beside private caches of one module, and lines on all GPUs in turn, likewise.
+    /// The work-groups of a GPU are beside private caches of one module. Lines lie on all GPUs in turn, the first on
+    /// the last GPU.
     Together,
-    /// As apart, each line in the memory of the first module that writes it.
+    /// Work-groups are apart, and each line lies in the memory of the first module that writes it.
     AtWriter,
-    /// As apart, each line in the memory of the first module that only reads it.
+    /// Work-groups are apart, and each line lies in the memory of the first module that only reads it.
     AtReader,
-    /// As apart, all lines in the memory of a GPU without threads.
+    /// Work-groups are apart, and all lines lie in the memory of a GPU without threads.
     Elsewhere,
-    /// Everything in one module with CPU cores and compute units, each work-group beside one of them.
+    /// Everything lies in one module with CPU cores and compute units, and each work-group is beside one of them.
     Devices(Devices),
 }
 
-/// Which device each work-group is beside, in their order.
+/// The kind of device beside each work-group, in the order of the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Devices {
-    /// Kinds of devices that there are: CPU cores, and one kind of compute units or two that take turns.
+    /// The number of kinds of devices: CPU cores, and one kind of compute units or two that take turns.
     kinds: u8,
     groups: u8,
-    /// The kind beside each group, as digits.
+    /// The kind beside each group, as digits of a number.
     assignment: u32,
 }
 
-/// The letters that name kinds of devices, the CPU cores' first, where there are so many kinds.
+/// The letters of the kinds of devices, CPU cores first, by the number of kinds.
 const LETTERS: [(u8, &str); 2] = [(2, "cg"), (3, "cab")];
 
 impl Devices {
@@ -67,7 +69,7 @@ impl Devices {
         })
     }
 
-    /// CPU cores of the machine.
+    /// The number of CPU cores of the machine.
     pub fn cpus(self) -> u16 {
         (0..usize::from(self.groups)).filter(|&group| self.kind(group) == 0).count() as u16
     }
@@ -88,7 +90,7 @@ const SEVERAL_MODULES: [Placement; 5] =
     [Placement::Apart, Placement::Together, Placement::AtWriter, Placement::AtReader, Placement::Elsewhere];
 
 impl Placement {
-    /// The ways in which a test is placed for a protocol.
+    /// The placements in which a test is run on a protocol.
     pub fn all(protocol: &dyn Protocol, program: &Program) -> Vec<Placement> {
         if heterogeneous::applies(protocol) {
             let groups = work_groups(program).concat().len();
@@ -101,7 +103,7 @@ impl Placement {
         }
     }
 
-    /// A name.
+    /// The name of the placement, as replays and reports write it.
     pub fn name(self) -> String {
         let name = match self {
             Placement::OneModule => "one-module",
@@ -115,12 +117,13 @@ impl Placement {
         name.to_owned()
     }
 
-    /// The name of a test placed so: its own, followed by the placement's where there are several.
+    /// The name of a test in this placement. The name of the placement follows that of the test, unless there is only
+    /// one placement.
     pub fn name_of(self, test: &str) -> String {
         if self == Placement::OneModule { test.to_owned() } else { format!("{test}@{}", self.name()) }
     }
 
-    /// The name of the test and the placement that a name of a placed test stands for.
+    /// The test and the placement that the name of a placed test stands for.
     pub fn parse(name: &str) -> (&str, Placement) {
         let placed = name.rsplit_once('@').and_then(|(test, placement)| {
             let of_modules = SEVERAL_MODULES.into_iter().find(|other| other.name() == placement);
@@ -131,12 +134,12 @@ impl Placement {
     }
 }
 
-/// The machine that a test needs, and where its parts lie on it.
+/// The machine that a test needs, with the places of its threads and lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// GPUs, and modules of each.
+    /// The number of GPUs, and of modules of each.
     pub modules: [u16; 2],
-    /// Private caches of each module.
+    /// The number of private caches of each module.
     pub l1s: u16,
     /// The private cache of each thread.
     pub caches: Vec<u16>,
@@ -156,17 +159,17 @@ pub fn lines_used(program: &Program) -> Vec<u8> {
 }
 
 impl Places {
-    /// Places a test.
+    /// The places of a program's threads and lines.
     pub fn new(program: &Program, placement: Placement) -> Places {
         let groups = work_groups(program);
         let largest = groups.iter().map(Vec::len).max().unwrap_or(1).max(1) as u16;
         let used = groups.len().max(1) as u16;
-        let seat = |thread: &Thread| {
+        let cache = |thread: &Thread| {
             let gpu = groups.iter().position(|groups| groups.contains(&(thread.gpu, thread.cta))).unwrap_or(0);
             let group = groups[gpu].iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0);
             gpu as u16 * largest + group as u16
         };
-        let mut caches: Vec<u16> = program.threads.iter().map(seat).collect();
+        let mut caches: Vec<u16> = program.threads.iter().map(cache).collect();
         if let Placement::Devices(devices) = placement {
             let all = groups.concat();
             let group = |thread: &Thread| all.iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Suites of litmus tests: texts in the common syntax, one test behind the other.
 //!
-//! A test says in a comment what it asks, and in another what is expected of it under each memory model. [`SUITES`] are the
-//! suites that Chorus ships, the files `litmus/*.litmus`. Functions that read suites take a slice of them, so that suites of
-//! a user's own are read like these.
+//! A test says in a comment what it asks, and in another what is expected of it under each memory model. [`SUITES`] are
+//! the suites that Chorus ships, the files `litmus/*.litmus`. Functions that read suites take a slice of them, so that
+//! suites of a user's own are read like these.
 
 use chorus_litmus::error::{LitmusError, Position};
 use chorus_litmus::model::Model;
@@ -24,8 +24,8 @@ pub struct SuiteTest {
 }
 
 impl SuiteTest {
-    /// A test with the expectations of its comments. Cells that are no expectation are ignored here, since tests of others have
-    /// comments of their own; [`LitmusSuite::read`] refuses them.
+    /// A test with the expectations of its comments. Cells that are no expectation are ignored here, since tests of
+    /// others have comments of their own; [`LitmusSuite::read`] refuses them.
     pub fn new(test: LitmusTest) -> SuiteTest {
         let expected = cells(&test).filter_map(expectation).collect();
         SuiteTest { expected, test }
@@ -66,13 +66,13 @@ fn expectation(cell: &str) -> Option<(Model, Expectation)> {
 /// The protocols that a suite is run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppliesTo {
-    /// Every protocol.
+    /// The suite is run on every protocol.
     EveryProtocol,
-    /// Protocols whose machines have CPU cores beside compute units.
+    /// The suite is run on protocols whose machines have CPU cores beside compute units.
     Devices,
 }
 
-/// A text with litmus tests.
+/// A text with litmus tests, and the protocols that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LitmusSuite {
     /// The name, which messages put in front of a line and a column.
@@ -89,7 +89,7 @@ pub enum SuiteError {
     /// The text is no litmus test, or expects what cannot be expected.
     #[error("{suite}:{error}")]
     Mistake {
-        /// The suite's name.
+        /// The name of the suite.
         suite: &'static str,
         /// The mistake, with its line and column.
         error: LitmusError,
@@ -97,9 +97,9 @@ pub enum SuiteError {
     /// A test uses what Chorus does not model.
     #[error("{suite}: the test `{test}` cannot be run: {reason}")]
     Unsupported {
-        /// The suite's name.
+        /// The name of the suite.
         suite: &'static str,
-        /// The test's name.
+        /// The name of the test.
         test: String,
         /// The part of the test that is not modelled, and its line.
         reason: String,
@@ -118,8 +118,8 @@ const fn suite(name: &'static str, text: &'static str, applies_to: AppliesTo) ->
     LitmusSuite { name, text, applies_to }
 }
 
-/// The suites that Chorus ships. The last one is for CPU cores and compute units that work together: data that is handed over,
-/// in every shape.
+/// The suites that Chorus ships. The last one is for CPU cores and compute units that work together: data that is
+/// handed over, in every shape.
 pub static SUITES: &[LitmusSuite] = &[
     suite("coherence", include_str!("../../../../litmus/coherence.litmus"), AppliesTo::EveryProtocol),
     suite("words", include_str!("../../../../litmus/words.litmus"), AppliesTo::EveryProtocol),
@@ -136,10 +136,11 @@ pub static SUITES: &[LitmusSuite] = &[
     suite("devices", include_str!("../../../../litmus/devices.litmus"), AppliesTo::Devices),
 ];
 
-/// The smallest set of tests that tells kinds of protocols apart: sequential consistency from everything weaker (`MP`), ordered releases
-/// and acquires from unordered ones (`SB+ra`), atomic writes from others (`WRC+ra`, `IRIW+fences`), hardware invalidation from
-/// self-invalidation (`MP+release+weak-reader`), strong loads that leave stale copies (`CoRR+strong-weak`), cumulativity over scopes
-/// (`ISA2+cta-gpu`), scopes that are honoured (`MP+cta+across`), and write masks (`two-words`).
+/// The smallest set of tests that tells kinds of protocols apart: sequential consistency from everything weaker (`MP`),
+/// ordered releases and acquires from unordered ones (`SB+ra`), atomic writes from others (`WRC+ra`, `IRIW+fences`),
+/// hardware invalidation from self-invalidation (`MP+release+weak-reader`), strong loads that leave stale copies
+/// (`CoRR+strong-weak`), cumulativity over scopes (`ISA2+cta-gpu`), scopes that are honoured (`MP+cta+across`), and
+/// write masks (`two-words`).
 pub const DISCRIMINATORS: [&str; 9] = [
     "MP",
     "SB+ra",

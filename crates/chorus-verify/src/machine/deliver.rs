@@ -1,4 +1,4 @@
-//! Messages and requests that come to controllers, and what follows from them.
+//! Messages and requests that arrive at controllers, and their consequences.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use chorus_protocol::controller::Outcome as StepOutcome;
 use chorus_protocol::line::LineData;
 use chorus_protocol::message::{Message, memory};
 
-use super::{Halt, Happening, Machine, Route, Unknown, WARMING};
+use super::{ExploredMachine, Halt, Happening, Route, Unknown, WARMING};
 use crate::issue::index_of;
 use crate::networks::Networks;
 use crate::node::{StepInput, Victim};
@@ -16,14 +16,14 @@ use crate::program::{Op, WORDS};
 use crate::state::{Progress, State};
 use crate::violation::Violation;
 
-/// What became of an input.
+/// The result of offering an input to a controller.
 pub(super) enum Offer {
     Consumed,
     EvictedOnly,
     Refused,
 }
 
-impl Machine {
+impl ExploredMachine {
     pub(super) fn deliver(&self, state: &mut State, number: u32) -> Result<bool, Halt> {
         let message = self.nodes.message(number);
         let (role, _) = self.config.topology.role(message.dst);
@@ -64,7 +64,7 @@ impl Machine {
         }
     }
 
-    /// Gives an input to a controller, and then what takes no time to whom it is for.
+    /// Gives an input to a controller, and then delivers the messages that take no time.
     pub(super) fn offer(&self, state: &mut State, agent: u16, input: StepInput) -> Result<Offer, Halt> {
         let mut instants = VecDeque::new();
         let offer = self.try_input(state, agent, input, &mut instants)?;
@@ -72,7 +72,7 @@ impl Machine {
         Ok(offer)
     }
 
-    /// Delivers the messages that take no time, and those that they cause, in the order sent.
+    /// Delivers the messages that take no time, and the further ones that they cause, in the order sent.
     pub(super) fn deliver_instants(&self, state: &mut State, mut instants: VecDeque<u32>) -> Result<(), Halt> {
         while let Some(number) = instants.pop_front() {
             let message = self.nodes.message(number);
@@ -89,7 +89,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Gives an input to a controller, first making room if it asks for that.
+    /// Gives an input to a controller, and makes room first if the controller asks for it.
     fn try_input(
         &self,
         state: &mut State,
@@ -121,7 +121,7 @@ impl Machine {
         self.nodes.known_step(node, input).ok_or(Halt::Unknown(Unknown::Step(node, input)))
     }
 
-    /// Takes over what a step did, unless its input was refused.
+    /// Takes over the effects of a step, unless its input was refused.
     pub(super) fn commit_if_done(
         &self,
         state: &mut State,
@@ -147,7 +147,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// What it means that a step did not consume its input.
+    /// The meaning of a step that did not consume its input.
     fn refused(&self, agent: u16, result: u32) -> Result<bool, Halt> {
         let step = self.nodes.result(result);
         if step.outcome != Ok(StepOutcome::Stall) {
@@ -200,7 +200,7 @@ impl Machine {
         }
     }
 
-    /// Forgets what a thread that repeats its operations has done, once all of it is answered.
+    /// Forgets the operations of a thread that repeats them, once all of them are answered.
     fn begin_anew(&self, state: &mut State, thread: usize) {
         let spec = &self.config.threads[thread];
         let answered = |slot| matches!(self.progress(state, thread, slot), Progress::Answered(..));

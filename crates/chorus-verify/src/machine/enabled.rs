@@ -1,10 +1,10 @@
-//! The moves that may be made in a state: messages that may arrive, lines that may leave.
+//! The moves that may be made in a state: messages that may arrive, and lines that may leave.
 
 use crate::config::Evictions;
-use crate::machine::{Action, Machine, Route};
+use crate::machine::{Action, ExploredMachine, Route};
 use crate::networks::Networks;
 
-impl Machine {
+impl ExploredMachine {
     /// The messages that may arrive.
     pub fn deliveries(&self, state: &[u32], actions: &mut Vec<Action>) {
         let mut last = None;
@@ -20,8 +20,9 @@ impl Machine {
         }
     }
 
-    /// The first of some deliveries that nothing depends on, now or later: the message stays at the head of its channel, and taking it commutes with every other
-    /// move. To follow it alone is to follow all of them. Where buffers are finite a message that waits keeps others out, and nothing is independent.
+    /// The first of some deliveries that nothing depends on, now or later: the message stays at the head of its
+    /// channel, and taking it commutes with every other move. To follow it alone is therefore to follow all deliveries.
+    /// Where buffers are finite, a message that waits blocks others, and no delivery is independent.
     pub fn independent(&self, state: &[u32], deliveries: &[Action]) -> Option<Action> {
         if self.config.networks != Networks::Unbounded {
             return None;

@@ -1,4 +1,5 @@
-//! What happens between two kernels: private caches hear of the end and of the beginning, and shared banks get the commands of a command processor in between, where the protocol has any.
+//! The time between two kernels: private caches hear of the end and of the beginning, and in between shared banks get
+//! the commands of a command processor, where the protocol has commands.
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope};
 use chorus_protocol::address::{LineAddr, Role};
@@ -13,7 +14,7 @@ use super::setup::PAGE_LINES;
 use crate::heterogeneous;
 use crate::program::Edge;
 
-/// Who is told of what.
+/// A notice of a kernel's end or beginning, and its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Notice {
     to: Role,
@@ -21,13 +22,14 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    /// What comes first where the end of a kernel has something to do.
+    /// The first notice where the end of a kernel has an effect.
     pub(super) const FIRST: Notice = Notice { to: Role::L1, edge: Edge::End };
     const LAST: Notice = Notice { to: Role::L1, edge: Edge::Begin };
 }
 
 impl Driver {
-    /// What is told first when all wavefronts have come to the end of a kernel. Within one module of compute units the end has nothing to do.
+    /// The first notice when all wavefronts have come to the end of a kernel. Within one module of compute units, the
+    /// end has no effect.
     pub(super) fn first_notice(&self) -> Notice {
         match self.protocol.reach() {
             Reach::OneModule if !heterogeneous::applies(self.protocol) => Notice::LAST,
@@ -39,7 +41,7 @@ impl Driver {
         self.protocol.commands(&self.setup.parameters)
     }
 
-    /// What is told next.
+    /// The notice that follows the last one.
     fn next_notice(&self) -> Option<Notice> {
         match self.notice {
             Notice { to: Role::L1, edge: Edge::End } if self.commands() != Commands::None => {
@@ -51,7 +53,8 @@ impl Driver {
         }
     }
 
-    /// Tells every private cache that a kernel ends, or begins, or every shared bank what to do in between; wavefronts go on when all are done with that.
+    /// Tells every private cache that a kernel ends or begins, or gives every shared bank its command in between.
+    /// Wavefronts go on when all receivers are done.
     pub(super) fn tell_of_kernel(&mut self) -> Result<(), Problem> {
         let Notice { to, edge } = self.notice;
         let (op, order, input) = match edge {
@@ -82,7 +85,7 @@ impl Driver {
         Ok(())
     }
 
-    /// A cache is done with what it was told.
+    /// Notes that a cache is done with a notice.
     pub(super) fn heard(&mut self) {
         self.hearing -= 1;
         if self.hearing > 0 {

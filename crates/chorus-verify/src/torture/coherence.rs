@@ -1,21 +1,21 @@
 //! Judges racy programs word by word: is there one order of a word's writes that all its reads fit?
 //!
-//! Every value is written once, so a value names its write. What a wavefront reads or writes of a word must not lie before what it read or wrote of it
-//! earlier, an atomic's write follows the write that it read from at once, and the final value comes last. Writes joined by
-//! atomics are one block; the order exists exactly if the blocks can be ordered (the axioms of coherence and atomicity, as in Alglave et al., TOPLAS 2014,
-//! section 4).
+//! Every value is written once, so a value names its write. A wavefront's read or write of a word must not lie before
+//! an earlier read or write of its own, an atomic's write directly follows the write that it read from, and the final
+//! value comes last. Writes joined by atomics are one block. The order exists exactly if the blocks can be ordered (the
+//! axioms of coherence and atomicity, as in Alglave et al., TOPLAS 2014, section 4).
 
-use super::program::{Seat, Word};
+use super::program::{WaveSlot, Word};
 
-/// A read that has not returned.
+/// The value of a read that has not returned.
 pub(super) const PENDING: u32 = u32::MAX;
 
-/// What a wavefront did to a word, in program order for each wavefront.
+/// A read or write of a word, in program order for each wavefront.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Logged {
     /// Index of the wavefront.
     pub wave: u16,
-    /// The word.
+    /// The word that was read or written.
     pub word: Word,
     /// The value read, for loads and atomics.
     pub read: Option<u32>,
@@ -28,11 +28,11 @@ pub(super) struct Logged {
 pub(super) struct Orders {
     /// By value: the word and wavefront of its write.
     writers: Vec<Option<(Word, u16)>>,
-    /// By value: what an atomic wrote over it.
+    /// By value: the value that an atomic wrote over it.
     successor: Vec<u32>,
-    /// By value: what the atomic that wrote it read.
+    /// By value: the value that the atomic which wrote it had read.
     predecessor: Vec<u32>,
-    /// By value: the block that it belongs to, named by its first value, and its place in it.
+    /// By value: the block that it belongs to, named by the block's first value, and its place there.
     block: Vec<(u32, u32)>,
     edges: Vec<(u32, u32)>,
     /// By value: how many edges lead to the block.
@@ -44,7 +44,13 @@ const NONE: u32 = u32::MAX;
 
 impl Orders {
     /// Checks every word of an episode. `values` is one more than the largest value written.
-    pub(super) fn check(&mut self, log: &[Logged], finals: &[u32], values: u32, seats: &[Seat]) -> Result<(), String> {
+    pub(super) fn check(
+        &mut self,
+        log: &[Logged],
+        finals: &[u32],
+        values: u32,
+        slots: &[WaveSlot],
+    ) -> Result<(), String> {
         self.writers.clear();
         self.writers.resize(values as usize, None);
         for entry in log {
@@ -54,12 +60,12 @@ impl Orders {
         }
         for (index, &last) in finals.iter().enumerate() {
             let word = Word(index as u8);
-            self.check_word(word, log, last, seats)?;
+            self.check_word(word, log, last, slots)?;
         }
         Ok(())
     }
 
-    fn check_word(&mut self, word: Word, log: &[Logged], last: u32, seats: &[Seat]) -> Result<(), String> {
+    fn check_word(&mut self, word: Word, log: &[Logged], last: u32, slots: &[WaveSlot]) -> Result<(), String> {
         let values = self.writers.len();
         let known = |value: u32| {
             value == 0
@@ -74,9 +80,9 @@ impl Orders {
         self.predecessor.resize(values.max(1), NONE);
         for entry in log.iter().filter(|entry| entry.word == word) {
             let Some(read) = entry.read else { continue };
-            let seat = seats[usize::from(entry.wave)];
+            let slot = slots[usize::from(entry.wave)];
             if !known(read) {
-                return Err(format!("{seat} read {read} from {word}, which nobody wrote there"));
+                return Err(format!("{slot} read {read} from {word}, which nobody wrote there"));
             }
             if let Some(written) = entry.written {
                 let first = self.successor[read as usize];
@@ -88,11 +94,11 @@ impl Orders {
             }
         }
         self.form_blocks(word, log)?;
-        self.collect_edges(word, log, seats)?;
+        self.collect_edges(word, log, slots)?;
         self.order_blocks(word, last)
     }
 
-    /// Joins writes and the atomics that follow them at once.
+    /// Joins writes with the atomics that directly follow them.
     fn form_blocks(&mut self, word: Word, log: &[Logged]) -> Result<(), String> {
         self.block.clear();
         self.block.resize(self.successor.len(), (NONE, 0));
@@ -115,22 +121,22 @@ impl Orders {
         Ok(())
     }
 
-    /// What each wavefront's program order says about the order of writes.
-    fn collect_edges(&mut self, word: Word, log: &[Logged], seats: &[Seat]) -> Result<(), String> {
+    /// Collects the order of writes that each wavefront's program order demands.
+    fn collect_edges(&mut self, word: Word, log: &[Logged], slots: &[WaveSlot]) -> Result<(), String> {
         self.edges.clear();
         self.last.clear();
-        self.last.resize(seats.len(), 0);
+        self.last.resize(slots.len(), 0);
         for entry in log.iter().filter(|entry| entry.word == word) {
             let wave = usize::from(entry.wave);
             let before = self.last[wave];
             let seen = entry.read.or(entry.written).unwrap_or(0);
-            // A read may see again what was seen; a write is new.
+            // A read may return a value that was seen before; a write is new.
             let is_new = entry.read.is_none();
             if seen != before || is_new {
                 let (from, to) = (self.block[before as usize], self.block[seen as usize]);
                 if from.0 == to.0 && from.1 >= to.1 {
-                    let seat = seats[wave];
-                    return Err(format!("{seat} saw {seen} in {word} after {before}, which was written later"));
+                    let slot = slots[wave];
+                    return Err(format!("{slot} saw {seen} in {word} after {before}, which was written later"));
                 }
                 if from.0 != to.0 {
                     self.edges.push((from.0, to.0));
@@ -141,7 +147,7 @@ impl Orders {
         Ok(())
     }
 
-    /// Orders the blocks, the final value's last.
+    /// Orders the blocks, the block of the final value last.
     fn order_blocks(&mut self, word: Word, last: u32) -> Result<(), String> {
         let (last_block, _) = self.block[last as usize];
         if self.successor[last as usize] != NONE {
@@ -203,8 +209,8 @@ mod tests {
     }
 
     fn check(log: &[Logged], last: u32) -> Result<(), String> {
-        let seats = [0, 1, 2, 3].map(|cache| Seat { cache, slot: 0 });
-        Orders::default().check(log, &[last], 10, &seats)
+        let slots = [0, 1, 2, 3].map(|cache| WaveSlot { cache, slot: 0 });
+        Orders::default().check(log, &[last], 10, &slots)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which cells of a protocol's transition table an input fell on.
+//! The cells of a protocol's transition table on which inputs fell.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use chorus_protocol::controller::{Classified, Vocabulary};
 
 use crate::table::{Reaction, TransitionTable};
 
-/// States and events of a role that are told apart.
+/// The number of states and events of a role that are told apart.
 const STRIDE: usize = 64;
 
-/// How often an input that was consumed fell on each cell.
+/// The number of consumed inputs that fell on each cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     roles: Vec<(&'static Vocabulary, Vec<u64>)>,
@@ -19,10 +19,10 @@ pub struct Coverage {
 /// A cell: role (and kind of device, where there are several), state and event, by name.
 pub type Cell = (String, &'static str, &'static str);
 
-/// A cell, by number: what its controller is, state and event.
+/// A cell by number: role and kind of device, state and event.
 type Place = ((Role, &'static str), u8, u8);
 
-/// Coverage beside what the exhaustive driver found reachable.
+/// Coverage beside the cells that the exhaustive driver found reachable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Reachable cells that were met.
@@ -65,7 +65,7 @@ impl Coverage {
         self.cells().count()
     }
 
-    /// Compares with what the exhaustive driver saw.
+    /// Compares the coverage with the table of the exhaustive driver.
     pub fn compare(&self, table: &TransitionTable) -> Comparison {
         let kind = |vocabulary: &Vocabulary| (vocabulary.role, vocabulary.device);
         let met: BTreeSet<Place> = self.cells().map(|(of, state, event, _)| (kind(of), state, event)).collect();

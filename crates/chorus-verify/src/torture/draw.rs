@@ -1,9 +1,9 @@
-//! Draws machines and programs.
+//! Draws random machines and programs.
 
 use chorus_protocol::access::{Order, Scope};
 use chorus_protocol::registry::{MemoryModel, Promise, Protocol, Reach, Values};
 
-use super::program::{Access, Action, Boundary, Kind, Phase, Program, Scopes, Seat, WORDS, Word};
+use super::program::{Action, Boundary, Kind, Phase, PlainAccess, Program, Scopes, WORDS, WaveSlot, Word};
 use super::random::{Random, derive};
 use super::setup::{Episode, Setup, draw_setup};
 use crate::heterogeneous;
@@ -12,38 +12,39 @@ use crate::heterogeneous;
 pub fn draw_episode(protocol: &dyn Protocol, seed: u64, index: u64) -> Episode {
     let mut random = Random::new(derive(seed, index));
     let mut setup = draw_setup(protocol, &mut random);
-    let seats: Vec<Seat> = (0..setup.topology.l1s)
-        .flat_map(|cache| (0..setup.waves).map(move |slot| Seat { cache, slot }))
+    let slots: Vec<WaveSlot> = (0..setup.topology.l1s)
+        .flat_map(|cache| (0..setup.waves).map(move |slot| WaveSlot { cache, slot }))
         .filter(|_| !random.once_in(8))
         .collect();
     let program = if random.once_in(3) {
         setup.fences = !random.once_in(4);
-        // Few words make races.
+        // Few words make many races.
         setup.lines = setup.lines.min(random.pick(&[1, 2, 3, 4]));
         let mut scopes = scopes(protocol, &setup);
         if heterogeneous::applies(protocol) {
             scopes.races = random.pick(&[Order::Weak, Order::Relaxed]);
         }
-        draw_racy(&setup, scopes, seats, &mut random)
+        draw_racy(&setup, scopes, slots, &mut random)
     } else {
-        draw_race_free(protocol, &setup, seats, &mut random)
+        draw_race_free(protocol, &setup, slots, &mut random)
     };
     Episode { setup, program, schedule: random.next() }
 }
 
-/// The scope that everybody is in.
+/// The scope that contains all wavefronts.
 fn widest(setup: &Setup) -> Scope {
     if setup.topology.gpus > 1 || setup.topology.cpus > 0 { Scope::System } else { Scope::Gpu }
 }
 
-/// How far synchronisation must reach, and whether accesses that race must be strong: in PTX, weak ones promise nothing.
+/// The scopes of synchronisation, and the order of accesses that race: in PTX, weak ones promise nothing, so that they
+/// must be strong there.
 fn scopes(protocol: &dyn Protocol, setup: &Setup) -> Scopes {
     let widest = widest(setup);
     let races = if protocol.model() == MemoryModel::Ptx { Order::Relaxed } else { Order::Weak };
     Scopes { widest, narrow: Vec::new(), races }
 }
 
-fn draw_racy(setup: &Setup, scopes: Scopes, seats: Vec<Seat>, random: &mut Random) -> Program {
+fn draw_racy(setup: &Setup, scopes: Scopes, slots: Vec<WaveSlot>, random: &mut Random) -> Program {
     let words = (u32::from(setup.lines) * WORDS as u32).min(random.between(1, 6));
     let length = random.pick(&[8, 15, 30, 60]);
     let atomics = random.pick(&[0, 2, 4, 8]);
@@ -56,50 +57,51 @@ fn draw_racy(setup: &Setup, scopes: Scopes, seats: Vec<Seat>, random: &mut Rando
             chance if chance < atomics && chance.is_multiple_of(4) => Action::CompareExchange(word),
             chance if chance < atomics => Action::Exchange(word),
             15 if setup.fences => Action::Fence,
-            chance if chance.is_multiple_of(2) => Action::Plain(Access::Load(word)),
-            _ => Action::Plain(Access::Store(word)),
+            chance if chance.is_multiple_of(2) => Action::Plain(PlainAccess::Load(word)),
+            _ => Action::Plain(PlainAccess::Store(word)),
         }
     };
-    let actions = seats.iter().map(|_| (0..length).map(|_| draw_action()).collect()).collect();
-    Program { kind: Kind::Racy, scopes, seats, phases: vec![Phase { actions, end: Boundary::Kernel }] }
+    let actions = slots.iter().map(|_| (0..length).map(|_| draw_action()).collect()).collect();
+    Program { kind: Kind::Racy, scopes, slots, phases: vec![Phase { actions, end: Boundary::Kernel }] }
 }
 
 /// A word by which some wavefronts synchronise.
 #[derive(Clone, Debug)]
 struct Meeting {
     word: Word,
-    /// In which scope they all are.
+    /// The scope that contains all of them.
     scope: Scope,
-    /// Their numbers.
+    /// The numbers of the wavefronts.
     members: Vec<usize>,
 }
 
-/// Draws who synchronises by a word: all, or those of a GPU or beside a private cache where the protocol knows scopes.
-fn draw_meeting(word: Word, reach: Reach, setup: &Setup, seats: &[Seat], random: &mut Random) -> Meeting {
+/// Draws the wavefronts that synchronise by a word: all, or those of a GPU or beside a private cache where the protocol
+/// knows scopes.
+fn draw_meeting(word: Word, reach: Reach, setup: &Setup, slots: &[WaveSlot], random: &mut Random) -> Meeting {
     let topology = setup.topology;
     let widest = widest(setup);
     let scope = match reach {
         Reach::OneModule => widest,
         Reach::AnyMachine => random.pick(&[widest, widest, Scope::System, Scope::Gpu, Scope::Gpu, Scope::WorkGroup]),
     };
-    let gpu = |seat: &Seat| topology.gpu_of(topology.module_of(topology.l1(seat.cache)));
+    let gpu = |slot: &WaveSlot| topology.gpu_of(topology.module_of(topology.l1(slot.cache)));
     let (cache, one_gpu) = match scope {
         Scope::System => (0, 0),
         _ if scope == widest => (0, 0),
         Scope::Gpu => (0, random.below(u32::from(topology.gpus)) as u16),
         Scope::WorkGroup => (random.below(u32::from(topology.l1s)) as u16, 0),
     };
-    let is_member = |seat: &Seat| match scope {
+    let is_member = |slot: &WaveSlot| match scope {
         Scope::System => true,
         _ if scope == widest => true,
-        Scope::Gpu => gpu(seat) == one_gpu,
-        Scope::WorkGroup => seat.cache == cache,
+        Scope::Gpu => gpu(slot) == one_gpu,
+        Scope::WorkGroup => slot.cache == cache,
     };
-    let members = seats.iter().enumerate().filter(|(_, seat)| is_member(seat)).map(|(wave, _)| wave).collect();
+    let members = slots.iter().enumerate().filter(|(_, slot)| is_member(slot)).map(|(wave, _)| wave).collect();
     Meeting { word, scope, members }
 }
 
-/// Which words are used for what through the whole program.
+/// The uses of words through the whole program.
 struct Roles {
     barrier: Option<Word>,
     locks: Vec<Meeting>,
@@ -109,10 +111,10 @@ struct Roles {
 }
 
 impl Roles {
-    fn draw(protocol: &dyn Protocol, setup: &Setup, seats: &[Seat], random: &mut Random) -> Roles {
+    fn draw(protocol: &dyn Protocol, setup: &Setup, slots: &[WaveSlot], random: &mut Random) -> Roles {
         let promised = protocol.promises().contains(&Promise::Communication);
         let communicates = promised && protocol.values() == Values::Carried;
-        let meeting = |word, random: &mut Random| draw_meeting(word, protocol.reach(), setup, seats, random);
+        let meeting = |word, random: &mut Random| draw_meeting(word, protocol.reach(), setup, slots, random);
         let mut words: Vec<Word> = (0..setup.lines * WORDS as u8).map(Word).collect();
         random.shuffle(&mut words);
         let mut roles =
@@ -133,14 +135,14 @@ impl Roles {
     }
 }
 
-/// What the data words of one phase are for.
+/// The uses of data words in one phase.
 struct PhaseRoles {
     /// The words of each wavefront.
     own: Vec<Vec<Word>>,
     read_only: Vec<Word>,
     /// The words that each lock guards.
     guarded: Vec<Vec<Word>>,
-    /// The words that go with each flag, and who raises it, if somebody can.
+    /// The words that go with each flag, and the wavefront that raises it, if one can.
     handed: Vec<(Option<usize>, Vec<Word>)>,
 }
 
@@ -172,17 +174,17 @@ impl PhaseRoles {
     }
 }
 
-fn draw_race_free(protocol: &dyn Protocol, setup: &Setup, seats: Vec<Seat>, random: &mut Random) -> Program {
-    let roles = Roles::draw(protocol, setup, &seats, random);
-    let waves = seats.len();
+fn draw_race_free(protocol: &dyn Protocol, setup: &Setup, slots: Vec<WaveSlot>, random: &mut Random) -> Program {
+    let roles = Roles::draw(protocol, setup, &slots, random);
+    let waves = slots.len();
     let phases = random.between(1, 4);
-    // Where values are decreed, copies stay as they are even when a kernel begins.
+    // Where values are those of a coherent machine, copies stay as they are even when a kernel begins.
     let phases = if protocol.values() == Values::Decreed { 1 } else { phases };
     let length = random.pick(&[3, 6, 12]);
     let meetings = [&roles.locks, &roles.flags, &roles.counters].into_iter().flatten();
     let narrow = meetings.map(|meeting| (meeting.word, meeting.scope)).collect();
     let scopes = Scopes { narrow, ..scopes(protocol, setup) };
-    let mut program = Program { kind: Kind::DataRaceFree, scopes, seats, phases: Vec::new() };
+    let mut program = Program { kind: Kind::DataRaceFree, scopes, slots, phases: Vec::new() };
     if waves == 0 {
         return program;
     }
@@ -198,14 +200,15 @@ fn draw_race_free(protocol: &dyn Protocol, setup: &Setup, seats: Vec<Seat>, rand
     program
 }
 
-/// The actions of one wavefront in one phase. It waits for flags only when it has raised its own, so nobody waits in a circle.
+/// Draws the actions of one wavefront in one phase. The wavefront waits for flags only after it has raised its own, so
+/// that wavefronts never wait in a circle.
 fn draw_wave(wave: usize, length: u32, roles: &Roles, phase: &PhaseRoles, random: &mut Random) -> Vec<Action> {
     let mut actions = Vec::new();
     for _ in 0..length {
         let Some(action) = draw_free_action(wave, roles, phase, random) else { continue };
         // Stores in quick succession make timestamps run ahead of time.
         let times = match action {
-            Action::Plain(Access::Store(_)) if random.once_in(4) => random.between(2, 8),
+            Action::Plain(PlainAccess::Store(_)) if random.once_in(4) => random.between(2, 8),
             _ => 1,
         };
         actions.extend(std::iter::repeat_n(action, times as usize));
@@ -229,17 +232,17 @@ fn draw_wave(wave: usize, length: u32, roles: &Roles, phase: &PhaseRoles, random
     actions
 }
 
-/// An action that waits for nobody but the holder of a lock.
+/// Draws an action that waits for nobody but the holder of a lock.
 fn draw_free_action(wave: usize, roles: &Roles, phase: &PhaseRoles, random: &mut Random) -> Option<Action> {
     let access = |word: Word, random: &mut Random| {
-        if random.once_in(2) { Access::Load(word) } else { Access::Store(word) }
+        if random.once_in(2) { PlainAccess::Load(word) } else { PlainAccess::Store(word) }
     };
     let own = &phase.own[wave];
     if random.once_in(6) {
         return Some(Action::Peek(random.pick(&roles.data)));
     }
     match random.below(8) {
-        0 if !phase.read_only.is_empty() => Some(Action::Plain(Access::Load(random.pick(&phase.read_only)))),
+        0 if !phase.read_only.is_empty() => Some(Action::Plain(PlainAccess::Load(random.pick(&phase.read_only)))),
         1 if !roles.counters.is_empty() => {
             let counter = &roles.counters[random.below(roles.counters.len() as u32) as usize];
             counter.members.contains(&wave).then_some(Action::Count(counter.word))
@@ -259,7 +262,7 @@ fn draw_free_action(wave: usize, roles: &Roles, phase: &PhaseRoles, random: &mut
             let word = random.pick(own);
             Some(Action::Plain(access(word, random)))
         }
-        _ if !phase.read_only.is_empty() => Some(Action::Plain(Access::Load(random.pick(&phase.read_only)))),
+        _ if !phase.read_only.is_empty() => Some(Action::Plain(PlainAccess::Load(random.pick(&phase.read_only)))),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Runs one episode: gives controllers their inputs in a random order, and takes what they push.
+//! Runs one episode: gives controllers their inputs in a random order, and takes their messages and completions.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -23,35 +23,35 @@ use super::setup::{Episode, Setup};
 use super::trace::Trace;
 use super::wavefront::Wavefront;
 
-/// Attempts to give an input during which no wavefront gets on before that is called a livelock: at least and at most so many, and so many for
-/// each operation of the program, since those who wait make attempts too.
+/// The number of attempts to give an input without progress of any wavefront that counts as a livelock. It has a
+/// minimum, a maximum and a number for each operation of the program, since wavefronts that wait make attempts too.
 const PATIENCE_MIN: u64 = 4_000;
 const PATIENCE_MAX: u64 = 30_000;
 const PATIENCE_PER_OPERATION: u64 = 100;
 
-/// Lines thrown out for one input.
+/// The most lines that are evicted for one input.
 const EVICTIONS_MAX: u32 = 4;
 
 /// One attempt in so many is checked for effects of refusals.
 const AUDIT_ONE_IN: u32 = 64;
 
-/// Who waits for a controller to change.
+/// A channel or wavefront that waits for a controller to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiter {
-    /// A channel, with its oldest message.
+    /// A channel with its oldest message.
     Channel(u32),
-    /// A wavefront, with its next operation.
+    /// A wavefront with its next operation.
     Wave(u16),
 }
 
-/// A machine with everything that is used again from episode to episode.
+/// A machine, with memory that is used again from episode to episode.
 pub(super) struct Driver {
     pub(super) protocol: &'static dyn Protocol,
     fault: Option<u8>,
     pub(super) coverage: Coverage,
-    /// Inputs consumed.
+    /// The number of inputs consumed.
     pub(super) steps: u64,
-    /// Inputs refused.
+    /// The number of inputs refused.
     pub(super) refusals: u64,
     pub(super) random: Random,
     pub(super) now: Time,
@@ -66,23 +66,23 @@ pub(super) struct Driver {
     out: Outbox<WORDS>,
     before: StateBytes,
     after: StateBytes,
-    /// Attempts since a wavefront last got on.
+    /// The number of attempts since a wavefront last made progress.
     pub(super) attempts: u64,
     pub(super) waves: Vec<Wavefront>,
     pub(super) code: Vec<Micro>,
     ranges: Vec<Range<usize>>,
     pub(super) operations: Operations,
-    /// Wavefronts that have not issued everything.
+    /// The number of wavefronts that have not issued everything.
     pub(super) running: usize,
-    /// Wavefronts that wait for the next kernel.
+    /// The number of wavefronts that wait for the next kernel.
     pub(super) arrived: usize,
-    /// Who is told of the end of the kernel next, or of the beginning of another.
+    /// The notice of a kernel's end or beginning that is given next.
     pub(super) notice: Notice,
-    /// How many of them are not done with that yet.
+    /// The number of its receivers that are not done yet.
     pub(super) hearing: usize,
-    /// How far the program's synchronisation reaches.
+    /// The scopes of the program's synchronisation.
     pub(super) scopes: Scopes,
-    /// What each word holds by rights, in data-race-free programs.
+    /// The right value of each word, in programs without data races.
     pub(super) shadow: Vec<u32>,
     /// The old values that atomics counting in each word have returned, one bit each.
     pub(super) counted: Vec<Vec<u64>>,
@@ -191,7 +191,7 @@ impl Driver {
         self.operations.reset();
         lower(program, &mut self.code, &mut self.ranges);
         self.waves.clear();
-        self.waves.extend(program.seats.iter().zip(&self.ranges).map(|(&seat, range)| Wavefront::new(seat, range)));
+        self.waves.extend(program.slots.iter().zip(&self.ranges).map(|(&slot, range)| Wavefront::new(slot, range)));
         self.running = self.waves.iter().filter(|wave| !wave.has_ended()).count();
         for wave in 0..self.waves.len() as u16 {
             self.go_on(wave);
@@ -257,9 +257,9 @@ impl Driver {
         let class = controller.classify(input, self.now);
         let result = controller.step(input, &mut self.out);
         if let Some(trace) = &mut self.trace {
-            let seat = |wave: u16| self.waves.get(usize::from(wave)).map(|wave| wave.seat);
+            let slot = |wave: u16| self.waves.get(usize::from(wave)).map(|wave| wave.slot);
             let op = match input {
-                Input::Core(request) => self.operations.get(request.txn).map(|op| (seat(op.wave), op.micro)),
+                Input::Core(request) => self.operations.get(request.txn).map(|op| (slot(op.wave), op.micro)),
                 Input::Message(_) | Input::Evict(_) | Input::Time(_) => None,
             };
             trace.step(&self.setup, self.protocol, &**controller, agent, input, class, &result, &self.out, op);
@@ -303,7 +303,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes what a step has pushed, and lets those try again that wait for the controller to change.
+    /// Takes the messages and completions of a step, and lets everything try again that waits for the controller to
+    /// change.
     fn commit(&mut self, agent: u16) -> Result<(), Problem> {
         if !self.out.completions.is_empty() {
             let mut completions = std::mem::take(&mut self.out.completions);
@@ -354,7 +355,7 @@ impl Driver {
 
     fn deliver(&mut self, channel: u32) -> Result<(), Problem> {
         let Some(message) = self.network.front(channel) else { return Ok(()) };
-        if self.network.is_held_up(channel) {
+        if self.network.is_blocked(channel) {
             self.stalled[usize::from(message.dst.0)].push(Waiter::Channel(channel));
             return Ok(());
         }
@@ -388,13 +389,13 @@ impl Driver {
         }
     }
 
-    /// Throws out a line of some controller, if the one that chance names can go.
+    /// Evicts a line of a random controller, if the drawn one can leave.
     fn evict_something(&mut self) -> Result<(), Problem> {
         let agent = self.random.below(self.controllers.len() as u32) as u16;
         let line = LineAddr(u64::from(self.random.below(u32::from(self.setup.lines))));
         let next = self.now + 1 + Time::from(self.random.below(2 * self.setup.evict_every));
         self.network.schedule(next, Event::Evict, &mut self.random);
-        // Directories are told apart from caches only where there may be some.
+        // Only protocols that reach several modules may have directories with entries to evict.
         let victim = match self.protocol.reach() {
             Reach::AnyMachine if self.random.once_in(2) => line.entry(),
             Reach::AnyMachine | Reach::OneModule => line,
@@ -405,14 +406,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Checks what is left when all is answered and delivered.
+    /// Checks the caches and memory when everything is answered and delivered.
     fn check_end(&mut self, program: &Program) -> Result<(), Problem> {
         for agent in 0..self.controllers.len() {
             if !self.controllers[agent].quiescent() {
                 return Err(Problem::NotQuiescent { agent: self.name(agent as u16) });
             }
         }
-        // What is farther from the memory of a line is newer.
+        // A copy farther from the memory of a line is newer.
         let (memory, topology) = (&mut self.memory, self.setup.topology);
         for stations in 0..=Topology::STATIONS_MAX {
             for (agent, controller) in self.controllers.iter().enumerate() {
@@ -427,7 +428,7 @@ impl Driver {
         self.finals.clear();
         self.finals.extend(self.memory.iter().flat_map(|line| line.0));
         if self.kind == Kind::Racy {
-            let checked = self.orders.check(&self.log, &self.finals, self.last_value + 1, &program.seats);
+            let checked = self.orders.check(&self.log, &self.finals, self.last_value + 1, &program.slots);
             return checked.map_err(|reason| Problem::Incoherent { reason });
         }
         match self.finals.iter().zip(&self.shadow).position(|(got, expected)| got != expected) {
@@ -439,7 +440,7 @@ impl Driver {
         }
     }
 
-    /// What waits, in words.
+    /// Everything that waits, in words.
     fn waiting(&self) -> String {
         let mut waiting: Vec<String> = Vec::new();
         for wave in self.waves.iter().filter(|wave| !wave.has_ended() || wave.is_waiting()) {
@@ -456,7 +457,7 @@ impl Driver {
     }
 }
 
-/// Fills a vector with equal values, keeping its memory.
+/// Fills a vector with equal values, reusing its memory.
 fn refill<T: Clone>(values: &mut Vec<T>, length: usize, value: T) {
     values.clear();
     values.resize(length, value);

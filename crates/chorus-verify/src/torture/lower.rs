@@ -1,34 +1,34 @@
-//! Programs as wavefronts issue them: an acquire is followed and a release preceded by a fence, as in the other drivers.
+//! Programs as wavefronts issue them: a fence follows an acquire and precedes a release, as in the other drivers.
 
 use std::fmt;
 use std::ops::Range;
 
 use chorus_protocol::access::{Order, Scope};
 
-use super::program::{Access, Action, Boundary, Program, Scopes, Word};
+use super::program::{Action, Boundary, PlainAccess, Program, Scopes, Word};
 
 /// One operation, or something to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Micro {
-    /// Reads.
+    /// Reads a word whose value is known.
     Load(Word),
-    /// Reads whatever is there.
+    /// Reads a word and accepts any value.
     Peek(Word),
-    /// Writes a value of its own.
+    /// Writes a value that nobody else writes.
     Store(Word),
-    /// Adds one.
+    /// Adds one to a word, atomically.
     Count(Word),
-    /// Writes a value of its own and reads the old one.
+    /// Writes a value that nobody else writes and reads the old one, atomically.
     Exchange(Word),
-    /// The same, if the word holds what was last read there.
+    /// Exchanges, if the word holds the value that the wavefront last read there.
     CompareExchange(Word),
-    /// Orders: everything, or as the operation that it stands for.
+    /// Orders accesses: all of them, or those around the operation that the fence stands for.
     Fence(Order, Scope),
     /// Takes a lock, trying until it is free.
     Lock(Word),
-    /// Gives a lock back.
+    /// Releases a lock.
     Unlock { lock: Word, by_exchange: bool },
-    /// Raises a flag.
+    /// Raises a flag to a value.
     Signal { flag: Word, value: u32 },
     /// Reads until a word has at least this value.
     Await { word: Word, value: u32, by_atomics: bool },
@@ -36,11 +36,11 @@ pub(super) enum Micro {
     NextKernel,
 }
 
-/// Lowers the program of every wavefront into `code`, one after the other; `ranges` says where each one's is.
+/// Lowers the program of every wavefront into `code`, one after the other. `ranges` receives the range of each.
 pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<Range<usize>>) {
     code.clear();
     ranges.clear();
-    let waves = program.seats.len();
+    let waves = program.slots.len();
     for wave in 0..waves {
         let start = code.len();
         let mut barriers = 0;
@@ -63,7 +63,7 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
                     code.push(Micro::Await { word, value: barriers, by_atomics: (number + wave) % 2 == 0 });
                     code.push(Micro::Fence(Order::Acquire, program.scopes.widest));
                 }
-                // What a wavefront wrote leaves in order; the end of the kernel takes it further.
+                // The fence sends the wavefront's writes in order; the end of the kernel takes them further.
                 Boundary::Kernel => {
                     code.extend([Micro::Fence(Order::Release, Scope::WorkGroup), Micro::NextKernel]);
                 }
@@ -73,10 +73,10 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
     }
 }
 
-fn lower_access(access: &Access) -> Micro {
+fn lower_access(access: &PlainAccess) -> Micro {
     match *access {
-        Access::Load(word) => Micro::Load(word),
-        Access::Store(word) => Micro::Store(word),
+        PlainAccess::Load(word) => Micro::Load(word),
+        PlainAccess::Store(word) => Micro::Store(word),
     }
 }
 
@@ -98,7 +98,7 @@ fn lower_action(action: &Action, epoch: u32, scopes: &Scopes, raised: &dyn Fn(Wo
             code.extend(words.iter().map(|&word| Micro::Store(word)));
             code.extend([fence(Order::Release, flag), Micro::Signal { flag: *flag, value: epoch }]);
         }
-        // Without anybody who raises the flag nobody writes the words either.
+        // If nobody raises the flag, nobody writes the words either.
         Action::Consume { flag, by_atomics, words } if raised(*flag) => {
             code.push(Micro::Await { word: *flag, value: epoch, by_atomics: *by_atomics });
             code.push(fence(Order::Acquire, flag));

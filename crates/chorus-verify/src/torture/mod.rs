@@ -1,9 +1,10 @@
-//! The random driver: the same controllers as the other two, in millions of random steps.
+//! The random driver: the controllers of the other two drivers, in millions of random steps.
 //!
-//! An episode is a random small machine ([`setup`]) that runs a random program ([`program`], drawn by [`draw`]) with random delays of
-//! every message, random evictions and every reordering that the protocol's network allows. Programs are free of data races, and then
-//! every value read is known beforehand, or racy, and then the values of each word must fit one order of its writes. Afterwards nothing may be
-//! left over. Episode `i` depends on the seed and on `i` alone. What goes wrong is made small ([`shrink`]) and can be repeated exactly.
+//! An episode is a random small machine ([`setup`]) that runs a random program ([`program`], drawn by [`draw`]) with
+//! random delays of every message, random evictions and every reordering that the protocol's network allows. Some
+//! programs are free of data races, so that every value read is known beforehand. The others are racy, and the values
+//! of each word must fit one order of its writes. At the end of an episode nothing may be left over. Episode `i`
+//! depends on the seed and on `i` alone. A failing episode is made small ([`shrink`]) and can be repeated exactly.
 
 mod boundary;
 mod coherence;
@@ -31,16 +32,17 @@ use driver::Driver;
 use problem::Problem;
 use shrink::{Shrunk, shrink};
 
-/// How much to do.
+/// The settings of the random driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Episodes begin until so many inputs have been consumed.
     pub steps: u64,
-    /// Everything that happens by chance follows from this.
+    /// The seed of everything that is random.
     pub seed: u64,
-    /// Only this episode.
+    /// The only episode to run, if one is given.
     pub episode: Option<u64>,
-    /// Whether wavefronts always wait for a load or an atomic before they go on; otherwise they do in half of the episodes.
+    /// Whether wavefronts always wait for a load or an atomic before they go on; otherwise they do in half of the
+    /// episodes.
     pub blocking_loads: bool,
     /// Whether a failing episode is made small.
     pub shrinks: bool,
@@ -52,44 +54,44 @@ impl Default for Settings {
     }
 }
 
-/// Something went wrong.
+/// An episode that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TortureFailure {
-    /// The episode, counted from 0.
+    /// The number of the episode, counted from 0.
     pub episode: u64,
-    /// What went wrong.
+    /// The broken rule.
     pub problem: Problem,
-    /// Operations of the episode's program.
+    /// The number of operations of the episode's program.
     pub operations: usize,
     /// The episode made small, where that was asked for.
     pub shrunk: Option<Shrunk>,
 }
 
-/// What came of it.
+/// The result of many random episodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TortureReport {
-    /// The protocol's name.
+    /// The name of the protocol.
     pub protocol: &'static str,
-    /// The fault built in, if any.
+    /// The seeded fault of the controllers, if any.
     pub fault: Option<&'static str>,
-    /// What was asked for.
+    /// The settings that were asked for.
     pub settings: Settings,
-    /// Inputs that controllers consumed.
+    /// The number of inputs that controllers consumed.
     pub steps: u64,
-    /// Inputs that they refused for the time being.
+    /// The number of inputs that they refused for the time being.
     pub refusals: u64,
-    /// Episodes begun.
+    /// The number of episodes begun.
     pub episodes: u64,
-    /// Operations of the programs.
+    /// The number of operations of all programs.
     pub operations: u64,
     /// The cells of the transition table that were met.
     pub coverage: Coverage,
-    /// The first thing that went wrong, which ends it.
+    /// The first failure, which ends the run.
     pub failure: Option<TortureFailure>,
 }
 
 impl TortureReport {
-    /// Whether nothing went wrong.
+    /// Whether no episode failed.
     pub fn passed(&self) -> bool {
         self.failure.is_none()
     }
@@ -103,7 +105,8 @@ impl TortureReport {
         Some(format!("chorus torture {protocol}{fault}{blocking} --seed {seed} --episode {episode}"))
     }
 
-    /// The failure in words: what, how to repeat it, the small program and its last steps. Empty where nothing went wrong.
+    /// The failure in words: the broken rule, the command that repeats it, the small program and its last steps. Empty
+    /// if no episode failed.
     pub fn failure_text(&self, protocol: &dyn Protocol) -> String {
         let mut text = String::new();
         let (Some(failure), Some(command)) = (&self.failure, self.command()) else { return text };
@@ -124,12 +127,12 @@ impl TortureReport {
     }
 }
 
-/// Runs random episodes until one goes wrong or enough steps are made; `fault` indexes the protocol's faults.
+/// Runs random episodes until one fails or enough steps are made. `fault` indexes the protocol's faults.
 pub fn torture(protocol: &'static dyn Protocol, fault: Option<u8>, settings: &Settings) -> TortureReport {
     torture_watched(protocol, fault, settings, &mut |_| {})
 }
 
-/// As [`torture`], telling now and then how many steps are made.
+/// Runs random episodes like [`torture`], and reports the number of steps now and then.
 pub fn torture_watched(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
@@ -177,16 +180,16 @@ pub fn torture_watched(
     }
 }
 
-/// How a seeded fault was found.
+/// A seeded fault that a random episode showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TortureCatch {
-    /// The fault.
+    /// The seeded fault.
     pub fault: FaultSpec,
-    /// Steps made until then.
+    /// The number of steps made until then.
     pub steps: u64,
-    /// The episode that showed it.
+    /// The number of the episode that showed it.
     pub episode: u64,
-    /// How it showed.
+    /// The broken rule that showed it.
     pub problem: Problem,
 }
 

@@ -1,8 +1,9 @@
-//! What is going to happen, and the messages on their way.
+//! The events that are planned, and the messages in flight.
 //!
-//! Channels between two agents on one virtual network keep the order of their messages where the protocol needs that; otherwise every
-//! message has a channel to itself. Memory channels always keep it. A message that was refused many times holds up all that come later to the
-//! same receiver on the same network, as a bank with one queue for each network does; without that, newer messages could keep it waiting for ever.
+//! Channels between two agents on one virtual network keep the order of their messages where the protocol needs that;
+//! otherwise every message has a channel to itself. Memory channels always keep the order. A message that was refused
+//! many times holds up all later ones to the same receiver on the same network, as a bank with one queue for each
+//! network does. Without that, newer messages could make it wait for ever.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,57 +19,57 @@ use super::setup::{Delays, Setup};
 /// Refusals after which a message holds up others.
 const REFUSALS_MAX: u32 = 32;
 
-/// Something that happens at a time.
+/// An event that happens at a planned time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// A wavefront issues its next operation.
     Issue(u16),
     /// The oldest message of a channel arrives.
     Deliver(u32),
-    /// The moment has come that a controller asked to be woken at.
+    /// A controller is woken at the time that it asked for.
     Wake(u16),
-    /// A line is thrown out somewhere.
+    /// A line is evicted somewhere.
     Evict,
 }
 
-/// A message on its way.
+/// A message in flight with its time of arrival.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct InFlight {
     message: Message<WORDS>,
     arrives: Time,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    flights: VecDeque<Flight>,
-    /// When the last message of it arrives.
+    messages: VecDeque<InFlight>,
+    /// The time at which the last message of the channel arrives.
     last: Time,
-    /// How often its oldest message was refused.
+    /// The number of times that its oldest message was refused.
     refusals: u32,
 }
 
-/// Events in the order of time, by chance where that is the same, and channels.
+/// Events in the order of time, random where times are equal, and channels.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Network {
     events: BinaryHeap<Reverse<(Time, u32, Event)>>,
-    /// Events that are not evictions.
+    /// The number of events that are not evictions.
     live: usize,
     queues: Vec<Queue>,
-    /// The first queue that holds one message out of any order.
+    /// The first queue for a single message that keeps no order.
     first_pooled: usize,
     free: Vec<u32>,
     agents: usize,
     networks: usize,
     in_order: bool,
     /// The channel whose message holds up all others of its receiver and virtual network.
-    held: Vec<Option<u32>>,
-    /// Messages on their way.
+    blocking: Vec<Option<u32>>,
+    /// The number of messages in flight.
     pub in_flight: usize,
     delays: Option<Delays>,
 }
 
 impl Network {
-    /// Forgets everything, keeping the memory.
+    /// Forgets everything but the allocated memory.
     pub(super) fn reset(&mut self, protocol: &dyn Protocol, setup: &Setup) {
         self.agents = usize::from(setup.topology.agents());
         self.networks = usize::from(protocol.virtual_networks());
@@ -77,11 +78,11 @@ impl Network {
         self.events.clear();
         (self.live, self.in_flight) = (0, 0);
         for queue in &mut self.queues {
-            queue.flights.clear();
+            queue.messages.clear();
             (queue.last, queue.refusals) = (0, 0);
         }
-        self.held.clear();
-        self.held.resize(self.agents * (self.networks + 1), None);
+        self.blocking.clear();
+        self.blocking.resize(self.agents * (self.networks + 1), None);
         self.queues.resize_with(self.queues.len().max(self.first_pooled), Queue::default);
         self.free.clear();
         self.free.extend((self.first_pooled as u32..self.queues.len() as u32).rev());
@@ -95,7 +96,7 @@ impl Network {
         self.events.push(Reverse((time, random.next() as u32, event)));
     }
 
-    /// The next event. Nothing if no more is planned than evictions.
+    /// The next event; nothing if only evictions are planned.
     pub(super) fn pop(&mut self) -> Option<(Time, Event)> {
         if self.live == 0 {
             return None;
@@ -105,7 +106,7 @@ impl Network {
         Some((time, event))
     }
 
-    /// Whether the machine has such an agent.
+    /// Whether the machine has this agent.
     pub(super) fn has(&self, agent: u16) -> bool {
         usize::from(agent) < self.agents
     }
@@ -123,8 +124,8 @@ impl Network {
         let queue = &mut self.queues[id];
         let arrives = if keeps_order { arrives.max(queue.last) } else { arrives };
         queue.last = arrives;
-        let was_empty = queue.flights.is_empty();
-        queue.flights.push_back(Flight { message: *message, arrives });
+        let was_empty = queue.messages.is_empty();
+        queue.messages.push_back(InFlight { message: *message, arrives });
         self.in_flight += 1;
         if was_empty {
             self.schedule(arrives, Event::Deliver(id as u32), random);
@@ -150,9 +151,9 @@ impl Network {
         1 + random.below(most)
     }
 
-    /// The message that comes next on a channel.
+    /// The oldest message of a channel.
     pub(super) fn front(&self, channel: u32) -> Option<Message<WORDS>> {
-        self.queues[channel as usize].flights.front().map(|flight| flight.message)
+        self.queues[channel as usize].messages.front().map(|flight| flight.message)
     }
 
     /// The receiver and virtual network of a channel that keeps order, as an index.
@@ -162,32 +163,32 @@ impl Network {
     }
 
     /// Whether another channel holds this one up.
-    pub(super) fn is_held_up(&self, channel: u32) -> bool {
-        self.port(channel).is_some_and(|port| self.held[port].is_some_and(|holder| holder != channel))
+    pub(super) fn is_blocked(&self, channel: u32) -> bool {
+        self.port(channel).is_some_and(|port| self.blocking[port].is_some_and(|holder| holder != channel))
     }
 
-    /// The message that came was refused.
+    /// Notes that the message of a channel was refused.
     pub(super) fn refuse(&mut self, channel: u32) {
         let port = self.port(channel).filter(|_| self.in_order);
         let queue = &mut self.queues[channel as usize];
         queue.refusals += 1;
         if let Some(port) = port.filter(|_| queue.refusals > REFUSALS_MAX) {
-            self.held[port].get_or_insert(channel);
+            self.blocking[port].get_or_insert(channel);
         }
     }
 
-    /// Takes the message that came; the next on the channel may come now.
+    /// Takes the message of a channel. The next one of the channel may arrive now.
     pub(super) fn take(&mut self, channel: u32, now: Time, random: &mut Random) {
-        if let Some(port) = self.port(channel).filter(|&port| self.held[port] == Some(channel)) {
-            self.held[port] = None;
+        if let Some(port) = self.port(channel).filter(|&port| self.blocking[port] == Some(channel)) {
+            self.blocking[port] = None;
         }
         let queue = &mut self.queues[channel as usize];
         queue.refusals = 0;
-        if queue.flights.pop_front().is_none() {
+        if queue.messages.pop_front().is_none() {
             return;
         }
         self.in_flight -= 1;
-        if let Some(next) = queue.flights.front() {
+        if let Some(next) = queue.messages.front() {
             let arrives = next.arrives.max(now);
             self.schedule(arrives, Event::Deliver(channel), random);
         } else if channel as usize >= self.first_pooled {
@@ -195,8 +196,8 @@ impl Network {
         }
     }
 
-    /// Every message on its way.
+    /// Every message in flight.
     pub(super) fn messages(&self) -> impl Iterator<Item = &Message<WORDS>> {
-        self.queues.iter().flat_map(|queue| &queue.flights).map(|flight| &flight.message)
+        self.queues.iter().flat_map(|queue| &queue.messages).map(|flight| &flight.message)
     }
 }

@@ -1,15 +1,15 @@
-//! The operations that wavefronts have under way, by the name that comes back with their completion.
+//! The operations that wavefronts have in flight, by the transaction name that comes back with their completion.
 
 use chorus_protocol::access::Txn;
 
 use super::lower::Micro;
 
-/// An operation under way.
+/// An operation in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
-    /// What it is.
+    /// The operation itself.
     pub micro: Micro,
-    /// Whose it is.
+    /// The number of its wavefront.
     pub wave: u16,
     /// The value that it should return, or that it compares with.
     pub expected: u32,
@@ -24,16 +24,17 @@ enum Slot {
     Kernel(u16),
 }
 
-/// What a completion ended.
+/// The operation that a completion ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ended {
     /// An operation of a wavefront.
     Operation(Operation),
-    /// A private cache has ended or begun a kernel, or a shared bank has done what it was told in between.
+    /// The end or the beginning of a kernel at a private cache, or a command at a shared bank in between.
     Kernel(u16),
 }
 
-/// All of them. A name consists of a slot and of how often the slot was used, so a second completion is noticed.
+/// All operations in flight. A name consists of a slot and of the number of times that the slot was used, so that a
+/// second completion is noticed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Operations {
     slots: Vec<(u32, Slot)>,
@@ -44,13 +45,13 @@ const SLOT_BITS: u32 = 12;
 const USES_MASK: u32 = (1 << 19) - 1;
 
 impl Operations {
-    /// Forgets everything.
+    /// Forgets all operations.
     pub(super) fn reset(&mut self) {
         self.slots.clear();
         self.free.clear();
     }
 
-    /// How many are under way.
+    /// The number of operations in flight.
     pub(super) fn outstanding(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -76,7 +77,7 @@ impl Operations {
         self.insert_slot(Slot::Kernel(cache))
     }
 
-    /// An operation of a wavefront that is under way.
+    /// The operation of a wavefront with this name, if it is in flight.
     pub(super) fn get(&self, txn: Txn) -> Option<&Operation> {
         match self.slots.get((txn.0 & ((1 << SLOT_BITS) - 1)) as usize) {
             Some((uses, Slot::Wave(operation))) if *uses == txn.0 >> SLOT_BITS => Some(operation),
@@ -84,7 +85,7 @@ impl Operations {
         }
     }
 
-    /// Ends what a name stands for, if that is under way.
+    /// Ends the operation with this name, if it is in flight.
     pub(super) fn remove(&mut self, txn: Txn) -> Option<Ended> {
         let index = txn.0 & ((1 << SLOT_BITS) - 1);
         let (uses, slot) = self.slots.get_mut(index as usize)?;

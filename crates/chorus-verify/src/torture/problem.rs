@@ -1,4 +1,4 @@
-//! What can go wrong in an episode.
+//! The rules that an episode can break.
 
 use std::mem::discriminant;
 
@@ -14,86 +14,87 @@ pub enum Problem {
     /// The protocol has no controller for an agent.
     #[error("the protocol has no controller for {agent}")]
     NoController {
-        /// The agent.
+        /// The name of the agent.
         agent: String,
     },
-    /// A load or an atomic of a data-race-free program returned something else than what was last written.
+    /// A load or an atomic of a program without data races returned another value than the last one written.
     #[error("wrong value: {wave} got {got} from {operation}, expected {expected}")]
     WrongValue {
-        /// The wavefront.
+        /// The name of the wavefront.
         wave: String,
-        /// The operation.
+        /// The operation in words.
         operation: String,
-        /// What it returned.
+        /// The value that it returned.
         got: u32,
-        /// What it should have returned, in words.
+        /// The value that it should have returned, in words.
         expected: String,
     },
     /// The values of a word fit no order of its writes.
     #[error("incoherent: {reason}")]
     Incoherent {
-        /// What does not fit.
+        /// The reads or writes that do not fit.
         reason: String,
     },
-    /// A word holds something else than what was last written, when all is done.
+    /// A word holds another value than the last one written when everything is done.
     #[error("wrong final value: {word} holds {got}, expected {expected}")]
     WrongFinal {
-        /// The word.
+        /// The name of the word.
         word: String,
-        /// What it holds.
+        /// The value that it holds.
         got: u32,
-        /// What it should hold.
+        /// The value that it should hold.
         expected: u32,
     },
     /// Something waits and nothing moves any more.
     #[error("deadlock: {0}")]
     Deadlock(String),
-    /// Much moves but no wavefront gets on.
+    /// Inputs are consumed but no wavefront makes progress.
     #[error("livelock: nothing got on for {steps} steps: {waiting}")]
     Livelock {
-        /// Steps without progress.
+        /// The number of steps without progress.
         steps: u64,
-        /// What waits.
+        /// Everything that waits, in words.
         waiting: String,
     },
     /// Everything is answered and delivered, but a controller still waits for something.
     #[error("everything is answered and delivered, but {agent} still waits for something")]
     NotQuiescent {
-        /// The controller.
+        /// The name of the controller.
         agent: String,
     },
-    /// A controller refused an input and changed or sent something all the same.
+    /// A controller refused an input, but changed or sent something all the same.
     #[error("{agent} did not consume its input, but the attempt had effects")]
     RefusalWithEffects {
-        /// The controller.
+        /// The name of the controller.
         agent: String,
     },
     /// An input that takes no time was not accepted at once.
     #[error("{agent} did not accept {input}, which takes no time, at once")]
     NotAtOnce {
-        /// The receiver.
+        /// The name of the receiver.
         agent: String,
-        /// The input.
+        /// The input in words.
         input: &'static str,
     },
     /// An operation ended that was not outstanding.
     #[error("{agent} answered an operation that was not outstanding")]
     UnexpectedAnswer {
-        /// The cache.
+        /// The name of the cache.
         agent: String,
     },
     /// A message went to an agent that the machine does not have.
     #[error("{message} went to agent {agent}, which does not exist")]
     NoSuchAgent {
-        /// The message's name.
+        /// The name of the message.
         message: &'static str,
-        /// The id it was sent to.
+        /// The number of the agent that it was sent to.
         agent: u16,
     },
 }
 
 impl Problem {
-    /// Whether two problems are of one kind. Wrong values are, however they were noticed, and so is everything that is stuck.
+    /// Whether two problems are of one kind. All wrong values are of one kind, however they were noticed, and so are
+    /// deadlocks and livelocks.
     pub fn is_like(&self, other: &Problem) -> bool {
         let class = |problem: &Problem| match problem {
             Problem::WrongValue { .. } | Problem::Incoherent { .. } | Problem::WrongFinal { .. } => 1,

@@ -1,15 +1,16 @@
-//! Random programs: what each wavefront does, in a form from which parts can be taken away and what is left is still a program.
+//! Random programs: the actions of each wavefront, in a form that is still a program after parts were taken away.
 //!
-//! A data-race-free program has phases, which a barrier or the start of a new kernel separates. In each phase every word has one role: it
-//! belongs to one wavefront, nobody writes it, a lock guards it, or one wavefront hands it to others. Words of all roles share lines. So
-//! whoever may read a word knows what it holds, as in gem5's data-race-free tester (Ta et al., ISPASS 2019). Wavefronts also look at words
-//! that they have no business with and forget what they saw: the copies that this leaves behind must do no harm.
+//! A program without data races has phases, which a barrier or the start of a new kernel separates. In each phase every
+//! word has one role: it belongs to one wavefront, nobody writes it, a lock guards it, or one wavefront hands it to
+//! others. Words of all roles share lines. So a wavefront that may read a word knows its value, as in gem5's
+//! data-race-free tester (Ta et al., ISPASS 2019). Wavefronts also read words that they may not use and forget the
+//! values: the copies that this leaves behind must do no harm.
 
 use std::fmt;
 
 use chorus_protocol::access::{Order, Scope};
 
-/// Words of a line.
+/// The number of words of a line.
 pub const WORDS: usize = 2;
 
 /// One word of memory, by number. `a0` and `a1` are the words of line 0, `b0` and `b1` those of line 1.
@@ -22,18 +23,18 @@ impl Word {
         u64::from(self.0) / WORDS as u64
     }
 
-    /// Its place in the line.
+    /// The place of the word in its line.
     pub fn place(self) -> usize {
         usize::from(self.0) % WORDS
     }
 
-    /// As an index.
+    /// The number of the word as an index.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// The name of a line: the letter with which those of its words begin.
+/// The name of a line: the letter with which the names of its words begin.
 pub fn line_name(line: u64) -> char {
     char::from(b'a' + (line % 26) as u8)
 }
@@ -46,66 +47,66 @@ impl fmt::Display for Word {
 
 /// A load or store of one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// Reads.
+pub enum PlainAccess {
+    /// Reads a word.
     Load(Word),
     /// Writes a value that nobody else writes.
     Store(Word),
 }
 
-impl fmt::Display for Access {
+impl fmt::Display for PlainAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Access::Load(word) => write!(f, "ld {word}"),
-            Access::Store(word) => write!(f, "st {word}"),
+            PlainAccess::Load(word) => write!(f, "ld {word}"),
+            PlainAccess::Store(word) => write!(f, "st {word}"),
         }
     }
 }
 
-/// What a wavefront does next.
+/// One action of a wavefront.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// A load or store.
-    Plain(Access),
-    /// Reads without being entitled to: any value will do, but a copy may be left behind.
+    /// A load or a store without synchronisation.
+    Plain(PlainAccess),
+    /// A read that the wavefront is not entitled to: any value will do, but a copy may be left behind.
     Peek(Word),
-    /// Adds one, atomically.
+    /// Adds one to a word, atomically.
     Count(Word),
     /// Writes a value that nobody else writes, atomically, and reads the old one.
     Exchange(Word),
-    /// As an exchange, if the word still holds what the wavefront last read there.
+    /// An exchange, if the word still holds the value that the wavefront last read there.
     CompareExchange(Word),
-    /// A fence.
+    /// A fence of the widest scope.
     Fence,
-    /// Takes a lock, makes accesses, gives it back.
+    /// Takes a lock, makes accesses, and releases the lock.
     Critical {
-        /// The lock: zero when free.
+        /// The word of the lock, zero when free.
         lock: Word,
-        /// Whether the lock is given back by an exchange instead of a store.
+        /// Whether the lock is released by an exchange instead of a store.
         by_exchange: bool,
-        /// The accesses.
-        inside: Vec<Access>,
+        /// The accesses under the lock.
+        inside: Vec<PlainAccess>,
     },
-    /// Stores words and says so in a flag.
+    /// Stores words and raises a flag.
     Publish {
-        /// The flag.
+        /// The word of the flag.
         flag: Word,
-        /// The words.
+        /// The words to store.
         words: Vec<Word>,
     },
     /// Waits for the flag, if somebody raises it in this phase, and then loads words.
     Consume {
-        /// The flag.
+        /// The word of the flag.
         flag: Word,
         /// Whether the flag is read by atomics instead of loads.
         by_atomics: bool,
-        /// The words.
+        /// The words to load.
         words: Vec<Word>,
     },
 }
 
 impl Action {
-    /// How many operations of the memory it stands for.
+    /// The number of operations of the memory that it stands for.
     pub fn operations(&self) -> usize {
         match self {
             Action::Plain(_) | Action::Peek(_) | Action::Fence => 1,
@@ -115,7 +116,7 @@ impl Action {
         }
     }
 
-    /// How many parts could be taken away from inside.
+    /// The number of parts that could be taken away from inside.
     pub fn parts(&self) -> usize {
         match self {
             Action::Critical { inside, .. } => inside.len(),
@@ -157,7 +158,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// What separates a phase from the next.
+/// The boundary between a phase and the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Boundary {
     /// A barrier of all wavefronts, made of atomics.
@@ -171,72 +172,73 @@ pub enum Boundary {
 pub struct Phase {
     /// The actions of each wavefront.
     pub actions: Vec<Vec<Action>>,
-    /// What comes between this phase and the next.
+    /// The boundary between this phase and the next.
     pub end: Boundary,
 }
 
-/// How a program's results are judged.
+/// The way in which a program's results are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Every load's value is known when it is issued.
+    /// The value of every load is known when it is issued.
     DataRaceFree,
     /// The values of each word must fit one order of its writes.
     Racy,
 }
 
-/// Where a wavefront runs.
+/// The wavefront slot that a wavefront runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Seat {
-    /// Index of the private cache.
+pub struct WaveSlot {
+    /// The index of the private cache.
     pub cache: u16,
-    /// Wavefront slot beside it.
+    /// The number of the slot beside it.
     pub slot: u16,
 }
 
-impl fmt::Display for Seat {
+impl fmt::Display for WaveSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "L1.{}.w{}", self.cache, self.slot)
     }
 }
 
-/// How far synchronisation reaches.
+/// The scopes of a program's synchronisation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scopes {
-    /// What reaches all wavefronts.
+    /// The scope that contains all wavefronts.
     pub widest: Scope,
-    /// Words by which fewer synchronise, all of them in this scope.
+    /// Words by which fewer wavefronts synchronise, with the scope that contains those.
     pub narrow: Vec<(Word, Scope)>,
-    /// The order of accesses that race: weak ones only where the protocol keeps the order of a word's writes for them too.
+    /// The order of accesses that race. They are weak only where the protocol keeps the order of a word's writes for
+    /// weak accesses too.
     pub races: Order,
 }
 
 impl Scopes {
-    /// The scope of those who synchronise by a word.
+    /// The scope of the wavefronts that synchronise by a word.
     pub fn of(&self, word: Word) -> Scope {
         self.narrow.iter().find(|(other, _)| *other == word).map_or(self.widest, |&(_, scope)| scope)
     }
 }
 
-/// What all wavefronts do.
+/// The actions of all wavefronts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
-    /// How its results are judged.
+    /// The way in which its results are judged.
     pub kind: Kind,
-    /// How far its synchronisation reaches.
+    /// The scopes of its synchronisation.
     pub scopes: Scopes,
-    /// Where each wavefront runs.
-    pub seats: Vec<Seat>,
+    /// The slot of each wavefront.
+    pub slots: Vec<WaveSlot>,
     /// The phases, one after the other.
     pub phases: Vec<Phase>,
 }
 
 impl Program {
-    /// Operations of all wavefronts, without the fences and barriers between them.
+    /// The number of operations of all wavefronts, without the fences and barriers between them.
     pub fn operations(&self) -> usize {
         self.phases.iter().flat_map(|phase| &phase.actions).flatten().map(Action::operations).sum()
     }
 
-    /// A line for each wavefront.
+    /// The program as text, a line for each wavefront.
     pub fn lines(&self) -> Vec<String> {
         let line = |wave: usize| {
             let mut parts: Vec<String> = Vec::new();
@@ -250,9 +252,9 @@ impl Program {
                 }
             }
             let text = if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") };
-            format!("{}: {text}", self.seats[wave])
+            format!("{}: {text}", self.slots[wave])
         };
-        (0..self.seats.len()).map(line).collect()
+        (0..self.slots.len()).map(line).collect()
     }
 }
 
@@ -266,10 +268,10 @@ mod tests {
             vec![Action::Publish { flag: Word(2), words: vec![Word(0)] }],
             vec![Action::Consume { flag: Word(2), by_atomics: false, words: vec![Word(0), Word(1)] }],
         ];
-        let seats = vec![Seat { cache: 0, slot: 0 }, Seat { cache: 1, slot: 0 }];
+        let slots = vec![WaveSlot { cache: 0, slot: 0 }, WaveSlot { cache: 1, slot: 0 }];
         let scopes = Scopes { widest: Scope::Gpu, narrow: Vec::new(), races: Order::Weak };
         let phases = vec![Phase { actions, end: Boundary::Kernel }];
-        let program = Program { kind: Kind::DataRaceFree, scopes, seats, phases };
+        let program = Program { kind: Kind::DataRaceFree, scopes, slots, phases };
         assert_eq!(program.lines(), ["L1.0.w0: publish a0 by b0", "L1.1.w0: await b0, then ld a0, a1"]);
         assert_eq!(program.operations(), 5);
     }

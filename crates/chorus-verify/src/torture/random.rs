@@ -12,7 +12,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A seed of its own for each pair.
+/// A seed of its own for each pair of a seed and an index.
 pub fn derive(seed: u64, index: u64) -> u64 {
     mix(mix(seed.wrapping_add(GOLDEN)) ^ index.wrapping_mul(GOLDEN))
 }
@@ -23,7 +23,7 @@ impl Random {
         Random(seed)
     }
 
-    /// The next number.
+    /// The next pseudo-random number.
     #[inline]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
@@ -41,7 +41,7 @@ impl Random {
         low + self.below(high - low + 1)
     }
 
-    /// Whether something happens that does once in `times`.
+    /// Whether an event happens that has a chance of one in `times`.
     pub fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }

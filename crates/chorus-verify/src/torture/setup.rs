@@ -1,4 +1,4 @@
-//! The small machines that random programs run on, and how unkindly they are treated.
+//! The small machines that random programs run on, and their delays and evictions.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::program::Program;
 use super::random::Random;
 use crate::heterogeneous;
 
-/// How long things take, in ticks.
+/// The delays of messages and wavefronts, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
     /// The longest delay of most messages.
@@ -23,42 +23,43 @@ pub struct Delays {
     pub slow_agents: u64,
     /// One message in so many takes up to sixteen times as long; none if zero.
     pub late_one_in: u32,
-    /// The longest time between an operation of a wavefront and its next.
+    /// The longest time between two operations of a wavefront.
     pub think: u32,
 }
 
-/// Lines of a page, for commands to shared banks that concern one.
+/// The lines of a page, for commands to shared banks that concern one page.
 pub(super) const PAGE_LINES: u32 = 2;
 
-/// A machine.
+/// A machine that a random program runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Private caches and shared banks; what the protocol's structure adds comes when it runs.
+    /// The private caches and shared banks. The protocol's structure adds the rest when the machine runs.
     pub topology: Topology,
-    /// Each private cache.
+    /// The shape of each private cache.
     pub l1: CacheShape,
-    /// Each shared bank.
+    /// The shape of each shared bank.
     pub l2: CacheShape,
-    /// The directory beside each shared bank.
+    /// The shape of the directory beside each shared bank.
     pub directory: DirectoryShape,
-    /// Wavefront slots beside each private cache.
+    /// The number of wavefront slots beside each private cache.
     pub waves: u16,
-    /// Lines of memory.
+    /// The number of lines of memory.
     pub lines: u8,
     /// Whether the program contains fences.
     pub fences: bool,
-    /// The protocol's parameters.
+    /// The values of the protocol's parameters.
     pub parameters: Parameters,
-    /// Loads and atomics that a wavefront may have under way; with one, it waits for it before it goes on.
+    /// The number of loads and atomics that a wavefront may have in flight. With one, it waits for each before it goes
+    /// on.
     pub loads_in_flight: u32,
-    /// A line is thrown out about every so many ticks; never if zero.
+    /// A line is evicted about every so many ticks; never if zero.
     pub evict_every: u32,
-    /// How long things take.
+    /// The delays of messages and wavefronts.
     pub delays: Delays,
 }
 
 impl Setup {
-    /// What a protocol needs to build the controllers.
+    /// The configuration from which a protocol builds the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
         let Setup { topology, l1, l2, directory, waves, fences, parameters, .. } = *self;
         let read_only = ReadOnlyLines::NONE;
@@ -77,7 +78,7 @@ impl Setup {
         }
     }
 
-    /// The machine in words.
+    /// The machine in words, for people.
     pub fn describe(&self, protocol: &dyn Protocol) -> String {
         let mut text = self.to_string();
         for (index, spec) in protocol.parameters().iter().enumerate() {
@@ -123,14 +124,14 @@ impl fmt::Display for Setup {
     }
 }
 
-/// A program on a machine in one of its many schedules.
+/// A program on a machine, with the seed of one of its many schedules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Episode {
-    /// The machine.
+    /// The machine of the episode.
     pub setup: Setup,
-    /// The program.
+    /// The program of the episode.
     pub program: Program,
-    /// The seed of everything that happens by chance while it runs.
+    /// The seed of everything that is random while it runs.
     pub schedule: u64,
 }
 
@@ -153,12 +154,13 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
     };
     let (l1, mut l2) = (shape(), shape());
     if protocol.reach() == Reach::AnyMachine {
-        // Banks keep registers for those that wait for fewer other banks: at a home, at a GPU home, and on the way to them.
+        // Banks reserve registers for requests that wait for fewer other banks: at a home, at a GPU home, and on the
+        // path to them.
         l2.mshrs += 2;
     }
     let mut parameters = Parameters::defaults(protocol.parameters());
     for (index, spec) in protocol.parameters().iter().enumerate() {
-        // Small values stress, but copies must live long enough to be found stale.
+        // Small values stress the protocol, but copies must live long enough to be found stale.
         let value = match random.below(8) {
             0 => spec.explored,
             1 | 2 => spec.min + u64::from(random.below(5)),
@@ -166,7 +168,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
             7 if spec.default <= 4096 => spec.default,
             _ => spec.min + u64::from(random.below(512)),
         };
-        // A read that is refused for ever is another check's business.
+        // Reads that are refused for ever are the subject of another check.
         let least = if spec.key == "reqv.retries" { 1 } else { spec.min };
         parameters.set(index, value.clamp(least, spec.max));
     }
@@ -185,7 +187,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
     }
 }
 
-/// A few GPUs of a few modules, with directories that soon are too small.
+/// A few GPUs of a few modules, with directories that are soon too small.
 fn draw_modules(random: &mut Random) -> (Topology, DirectoryShape) {
     let (gpus, gpms) = random.pick(&[(1, 1), (1, 2), (1, 3), (2, 1), (2, 1), (2, 2), (2, 2), (2, 2), (3, 1), (3, 2)]);
     let (l1s, banks) = (random.pick(&[1, 1, 2]), random.pick(&[1, 1, 1, 2]));

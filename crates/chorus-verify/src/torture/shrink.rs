@@ -1,28 +1,29 @@
-//! Makes a failing episode small: takes parts of it away as long as something of the same kind still goes wrong in one of many schedules.
+//! Makes a failing episode small: takes parts of it away as long as a rule of the same kind still breaks in one of many
+//! schedules.
 
 use chorus_protocol::address::Topology;
 use chorus_protocol::registry::Protocol;
 
 use super::driver::Driver;
 use super::problem::Problem;
-use super::program::Seat;
+use super::program::WaveSlot;
 use super::random::derive;
 use super::setup::{Delays, Episode};
 use super::trace::Trace;
 
-/// Steps spent on one smaller episode, over all its schedules.
+/// The steps spent on one smaller episode, over all its schedules.
 const STEPS_PER_CANDIDATE: u64 = 60_000;
-/// Schedules tried for one smaller episode.
+/// The schedules tried for one smaller episode.
 const SCHEDULES_MAX: u64 = 300;
-/// Steps spent in all.
+/// The steps spent on all smaller episodes together.
 const STEPS_MAX: u64 = 6_000_000;
 
-/// An episode made small.
+/// A failing episode that was made small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk {
-    /// The episode.
+    /// The small episode.
     pub episode: Episode,
-    /// What goes wrong in it.
+    /// The rule that breaks in it.
     pub problem: Problem,
     /// The last steps, one line each: time, agent, input, state before and after, outputs.
     pub trace: Vec<String>,
@@ -34,7 +35,7 @@ struct Shrinker {
     problem: Problem,
 }
 
-/// Makes `episode`, in which `problem` was found, as small as it gets.
+/// Makes `episode`, in which `problem` was found, as small as possible.
 pub(super) fn shrink(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
@@ -66,7 +67,7 @@ impl Shrinker {
         self.driver.steps + self.driver.refusals > STEPS_MAX
     }
 
-    /// Takes over a smaller episode if something of the same kind goes wrong in it.
+    /// Takes over a smaller episode if a rule of the same kind breaks in it.
     fn accept(&mut self, mut candidate: Episode) -> bool {
         let start = self.driver.steps + self.driver.refusals;
         let schedule = candidate.schedule;
@@ -86,14 +87,14 @@ impl Shrinker {
     }
 
     fn without_waves(&mut self) {
-        let mut wave = self.best.program.seats.len();
+        let mut wave = self.best.program.slots.len();
         while wave > 0 {
             wave -= 1;
-            if self.best.program.seats.len() == 1 {
+            if self.best.program.slots.len() == 1 {
                 return;
             }
             let mut candidate = self.best.clone();
-            candidate.program.seats.remove(wave);
+            candidate.program.slots.remove(wave);
             for phase in &mut candidate.program.phases {
                 phase.actions.remove(wave);
             }
@@ -116,7 +117,7 @@ impl Shrinker {
     /// Takes away stretches of actions, ever shorter ones.
     fn without_actions(&mut self) {
         for phase in 0..self.best.program.phases.len() {
-            for wave in 0..self.best.program.seats.len() {
+            for wave in 0..self.best.program.slots.len() {
                 let mut length = self.best.program.phases[phase].actions[wave].len();
                 while length > 0 {
                     let mut end = self.best.program.phases[phase].actions[wave].len();
@@ -135,7 +136,7 @@ impl Shrinker {
 
     fn without_parts(&mut self) {
         for phase in 0..self.best.program.phases.len() {
-            for wave in 0..self.best.program.seats.len() {
+            for wave in 0..self.best.program.slots.len() {
                 for action in 0..self.best.program.phases[phase].actions[wave].len() {
                     for part in (0..self.best.program.phases[phase].actions[wave][action].parts()).rev() {
                         let mut candidate = self.best.clone();
@@ -167,17 +168,18 @@ impl Shrinker {
     }
 }
 
-/// Numbers the caches that have wavefronts, and the wavefronts beside each, without gaps. Where caches lie in several modules they stay.
+/// Numbers the caches that have wavefronts, and the wavefronts beside each, without gaps. Caches that lie in several
+/// modules stay.
 fn compact(episode: &mut Episode) {
     if episode.setup.topology.modules() > 1 {
         return;
     }
-    let mut caches: Vec<u16> = episode.program.seats.iter().map(|seat| seat.cache).collect();
+    let mut caches: Vec<u16> = episode.program.slots.iter().map(|slot| slot.cache).collect();
     caches.dedup();
     let mut waves = vec![0; caches.len()];
-    for seat in &mut episode.program.seats {
-        let cache = caches.iter().position(|&cache| cache == seat.cache).unwrap_or(0);
-        *seat = Seat { cache: cache as u16, slot: waves[cache] };
+    for slot in &mut episode.program.slots {
+        let cache = caches.iter().position(|&cache| cache == slot.cache).unwrap_or(0);
+        *slot = WaveSlot { cache: cache as u16, slot: waves[cache] };
         waves[cache] += 1;
     }
     let l1s = caches.len().max(1) as u16;

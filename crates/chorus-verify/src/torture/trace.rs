@@ -10,10 +10,10 @@ use chorus_protocol::message::Message;
 use chorus_protocol::registry::Protocol;
 
 use super::lower::Micro;
-use super::program::{Seat, WORDS, line_name};
+use super::program::{WORDS, WaveSlot, line_name};
 use super::setup::Setup;
 
-/// Lines kept: the last ones.
+/// The number of lines that are stored: the last ones.
 const LINES_MAX: usize = 60;
 
 /// The last steps, with how many there were before them.
@@ -61,12 +61,12 @@ impl Trace {
         class: Option<Classified>,
         result: &Result<Outcome, Unspecified>,
         out: &Outbox<WORDS>,
-        operation: Option<(Option<Seat>, Micro)>,
+        operation: Option<(Option<WaveSlot>, Micro)>,
     ) {
         let name = |agent: AgentId| setup.topology.name(agent);
         let what = match (input, operation) {
-            (Input::Core(request), Some((seat, micro))) => {
-                let slot = seat.map_or(request.wave, |seat| seat.slot);
+            (Input::Core(request), Some((slot, micro))) => {
+                let slot = slot.map_or(request.wave, |slot| slot.slot);
                 let value = contents(request.mask, &request.data);
                 let writes = matches!(micro, Micro::Store(_) | Micro::Exchange(_) | Micro::CompareExchange(_));
                 format!("w{slot}: {micro}{}", if writes { value } else { String::new() })

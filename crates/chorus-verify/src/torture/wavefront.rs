@@ -1,4 +1,4 @@
-//! Wavefronts: what they issue, and what the answers must be.
+//! Wavefronts: the operations that they issue, and the answers that these must get.
 
 use std::ops::Range;
 
@@ -13,36 +13,36 @@ use super::lower::Micro;
 use super::network::Event;
 use super::operations::{Ended, Operation};
 use super::problem::Problem;
-use super::program::{Kind, Seat, WORDS, Word};
+use super::program::{Kind, WORDS, WaveSlot, Word};
 
 /// The longest wait between two looks at a lock or a flag, in ticks.
 const BACK_OFF_MAX: u32 = 256;
 
-/// One wavefront.
+/// One wavefront of an episode.
 #[derive(Clone, Debug)]
 pub(super) struct Wavefront {
-    /// Where it runs.
-    pub(super) seat: Seat,
+    /// The slot that it runs in.
+    pub(super) slot: WaveSlot,
     next: usize,
     end: usize,
-    /// Loads and atomics under way.
+    /// The number of loads and atomics in flight.
     loads: u32,
-    /// It goes on when its fence is passed, its lock taken, or the kernel begun.
+    /// Whether it waits for its fence, its lock or the next kernel.
     pub(super) waits: bool,
-    /// Its next attempt to issue is planned already.
+    /// Whether its next attempt to issue is planned already.
     planned: bool,
     back_off: u32,
-    /// The value of its next store, once chosen.
+    /// The value of its next store, once drawn.
     value: u32,
-    /// What it last read of each word.
+    /// The value that it last read of each word.
     seen: [u32; 32],
 }
 
 impl Wavefront {
     /// A wavefront that issues a range of the code.
-    pub(super) fn new(seat: Seat, code: &Range<usize>) -> Wavefront {
+    pub(super) fn new(slot: WaveSlot, code: &Range<usize>) -> Wavefront {
         let (next, end) = (code.start, code.end);
-        Wavefront { seat, next, end, loads: 0, waits: false, planned: false, back_off: 1, value: 0, seen: [0; 32] }
+        Wavefront { slot, next, end, loads: 0, waits: false, planned: false, back_off: 1, value: 0, seen: [0; 32] }
     }
 
     /// Whether it has issued everything.
@@ -55,16 +55,16 @@ impl Wavefront {
         self.loads > 0 || self.waits
     }
 
-    /// Where it is, in words.
+    /// The progress of the wavefront in words.
     pub(super) fn describe(&self, code: &[Micro]) -> String {
         match code.get(self.next) {
-            Some(micro) if !self.has_ended() => format!("{} is at {micro}", self.seat),
-            Some(_) | None => format!("{} waits for answers", self.seat),
+            Some(micro) if !self.has_ended() => format!("{} is at {micro}", self.slot),
+            Some(_) | None => format!("{} waits for answers", self.slot),
         }
     }
 }
 
-/// What an operation asks of the cache: the word, the operation, its operand, and its order.
+/// The request of an operation to the cache: the word, the operation, its operand and its order.
 fn request_of(micro: Micro, value: u32, seen: &[u32; 32]) -> (Word, CoreOp, u32, Order) {
     let atomic = CoreOp::Atomic;
     match micro {
@@ -126,7 +126,7 @@ impl Driver {
             wave.value = self.last_value;
         }
         let (word, op, operand, order) = request_of(micro, wave.value, &wave.seen);
-        let (seat, value) = (wave.seat, wave.value);
+        let (slot, value) = (wave.slot, wave.value);
         let returns = matches!(op, CoreOp::Load | CoreOp::Atomic(_));
         let waits = matches!(micro, Micro::Fence(..) | Micro::Lock(_) | Micro::Await { .. });
         wave.loads += u32::from(returns);
@@ -148,18 +148,18 @@ impl Driver {
         let scope = self.scopes.of(word);
         let order = if self.kind == Kind::Racy && order == Order::Weak { self.scopes.races } else { order };
         let request = match micro {
-            Micro::Fence(order, scope) => CoreRequest { order, ..lineless(CoreOp::Fence, scope, seat.slot, txn) },
-            _ => CoreRequest { op, order, scope, line, mask, data, wave: seat.slot, txn },
+            Micro::Fence(order, scope) => CoreRequest { order, ..lineless(CoreOp::Fence, scope, slot.slot, txn) },
+            _ => CoreRequest { op, order, scope, line, mask, data, wave: slot.slot, txn },
         };
-        if self.offer(seat.cache, &Input::Core(&request))? {
+        if self.offer(slot.cache, &Input::Core(&request))? {
             self.issued(number, micro, value, waits);
         } else {
-            self.refused(number, txn, returns, logs, seat.cache);
+            self.refused(number, txn, returns, logs, slot.cache);
         }
         Ok(())
     }
 
-    /// An operation was accepted: its effects are known from here on.
+    /// Notes that an operation was accepted: its effects are known from here on.
     fn issued(&mut self, number: u16, micro: Micro, value: u32, waits: bool) {
         match micro {
             Micro::Store(word) => self.shadow[word.index()] = value,
@@ -182,7 +182,7 @@ impl Driver {
         }
     }
 
-    /// An operation was refused: it is as if it had not been tried.
+    /// Notes that an operation was refused, as if it had not been tried.
     fn refused(&mut self, number: u16, txn: Txn, returns: bool, logs: bool, cache: u16) {
         self.operations.remove(txn);
         if logs {
@@ -195,7 +195,7 @@ impl Driver {
         self.stalled[usize::from(cache)].push(Waiter::Wave(number));
     }
 
-    /// A wavefront gets on.
+    /// Lets a wavefront go on to its next operation.
     pub(super) fn advance(&mut self, number: u16) {
         self.attempts = 0;
         let wave = &mut self.waves[usize::from(number)];
@@ -205,10 +205,10 @@ impl Driver {
         self.go_on(number);
     }
 
-    /// A completion came.
+    /// Takes a completion.
     pub(super) fn answered(&mut self, agent: u16, txn: Txn, data: &LineData<WORDS>) -> Result<(), Problem> {
         let operation = match self.operations.remove(txn) {
-            Some(Ended::Operation(operation)) if self.waves[usize::from(operation.wave)].seat.cache == agent => {
+            Some(Ended::Operation(operation)) if self.waves[usize::from(operation.wave)].slot.cache == agent => {
                 operation
             }
             Some(Ended::Kernel(cache)) if cache == agent => {
@@ -254,7 +254,7 @@ impl Driver {
         Ok(())
     }
 
-    /// A wavefront has its answer: it gets on, or tries again after a while.
+    /// A wavefront has its answer: it goes on, or tries again after a while.
     fn release(&mut self, number: u16, gets_on: bool) {
         let wave = &mut self.waves[usize::from(number)];
         wave.waits = false;
@@ -268,15 +268,15 @@ impl Driver {
         self.go_on_after(number, delay);
     }
 
-    /// Compares an answer with what the driver knows.
+    /// Compares an answer with the value that the driver expects.
     fn judge(&mut self, operation: &Operation, value: u32) -> Result<(), Problem> {
         if self.kind == Kind::Racy {
             return Ok(());
         }
         let wrong = |expected: String| {
-            let seat = self.waves[usize::from(operation.wave)].seat;
+            let slot = self.waves[usize::from(operation.wave)].slot;
             let operation = operation.micro.to_string();
-            Problem::WrongValue { wave: seat.to_string(), operation, got: value, expected }
+            Problem::WrongValue { wave: slot.to_string(), operation, got: value, expected }
         };
         match operation.micro {
             Micro::Load(_) if value != operation.expected => Err(wrong(operation.expected.to_string())),

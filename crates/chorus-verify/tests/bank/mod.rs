@@ -1,4 +1,5 @@
-//! One shared bank by itself: requests of all GPUs go in, and everything that it sends comes out. Memory and the other banks answer when they are told to.
+//! One shared bank by itself: requests of all GPUs go in, and everything that it sends comes out. Memory and the other
+//! banks answer when they are told to.
 
 use std::collections::VecDeque;
 
@@ -125,7 +126,8 @@ impl Bank {
         })
     }
 
-    /// Lets a request reach the bank. Returns whether it was taken, and everything that was sent, also to make room for it.
+    /// Lets a request reach the bank. Returns whether it was taken, and everything that was sent, also to make room for
+    /// it.
     pub fn step(&mut self, request: Request) -> (Outcome, Vec<Message<2>>) {
         self.steps += 1;
         let message = match request {

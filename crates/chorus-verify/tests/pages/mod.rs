@@ -1,8 +1,8 @@
 //! Pages of the documentation, and the blocks in them that are generated.
 //!
-//! A block lies between the lines `<!-- generated: NAME -->` and `<!-- end -->`. A page that differs from what is generated
-//! fails its test. `CHORUS_UPDATE_DOCS=1` in the environment rewrites the pages instead; parts of the paths of pages,
-//! separated by commas, in place of the `1` rewrite those pages alone.
+//! A block lies between the lines `<!-- generated: NAME -->` and `<!-- end -->`. A page that differs from what is
+//! generated fails its test. `CHORUS_UPDATE_DOCS=1` in the environment rewrites the pages instead; parts of the paths
+//! of pages, separated by commas, in place of the `1` rewrite those pages alone.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,8 +27,8 @@ impl Page {
         Page { path: path.to_owned(), text: text_of(path) }
     }
 
-    /// Compares a block with what `generate` gives, or rewrites it. `generate` gets the text of the block, or nothing where
-    /// the block is to be rewritten.
+    /// Compares a block with what `generate` gives, or rewrites it. `generate` gets the text of the block, or nothing
+    /// where the block is to be rewritten.
     pub fn expect(&mut self, name: &str, generate: impl FnOnce(Option<&str>) -> String) {
         let (start, end) = self.place(name);
         let asked = std::env::var("CHORUS_UPDATE_DOCS").unwrap_or_default();

@@ -37,7 +37,8 @@ pub fn kernels(chiplets: u32, places: usize) -> Vec<Kernel> {
     kernels
 }
 
-/// What the command processor is told of a kernel whose data structures have `places` places of `bytes` each, from `address` on.
+/// What the command processor is told of a kernel whose data structures have `places` places of `bytes` each, from
+/// `address` on.
 pub fn accesses(kernel: &Kernel, places: usize, bytes: u64, address: impl Fn(usize) -> u64) -> Vec<Access> {
     let mut accesses = Vec::new();
     for first in (0..kernel.len()).step_by(places) {
