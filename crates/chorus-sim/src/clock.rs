@@ -7,7 +7,7 @@ use chorus_system::{Clocks, SystemConfig};
 /// A point in time or a duration, in ticks.
 pub type Ticks = u64;
 
-/// One clock domain.
+/// The clock of one clock domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     period: Ticks,
@@ -46,13 +46,13 @@ impl Clock {
 pub struct ClockDomains {
     /// Compute units and private caches.
     pub core: Clock,
-    /// CPU cores and their private caches; that of compute units where there are none.
+    /// CPU cores and their private caches. It equals the core clock where there are no CPU cores.
     pub cpu: Clock,
-    /// Crossbars.
+    /// The networks of modules.
     pub network: Clock,
-    /// Shared banks.
+    /// Banks of the shared caches.
     pub l2: Clock,
-    /// Memory channels.
+    /// Memory channels and their command clock.
     pub dram: Clock,
     ticks_mhz: u64,
 }
@@ -65,6 +65,7 @@ impl ClockDomains {
     }
 
     /// The domains of a machine without CPU cores.
+    #[cfg(test)]
     pub fn new(clocks: &Clocks) -> ClockDomains {
         ClockDomains::with_cpu(clocks, clocks.core_mhz)
     }

@@ -1,4 +1,5 @@
-//! The coalescer: splits a memory instruction into line accesses, which wait in order for the private cache (TC paper, section 3.1).
+//! The coalescer splits a memory instruction into line accesses, which wait in order for the private cache (TC paper,
+//! section 3.1).
 
 use std::collections::VecDeque;
 
@@ -8,7 +9,7 @@ use crate::clock::Ticks;
 use crate::frontend::{LANES, MemoryOp, MemoryOpKind};
 use crate::slab::Slab;
 
-/// What an access is for.
+/// The purpose of a line access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Part of a load.
@@ -25,38 +26,48 @@ pub enum AccessKind {
     Drain,
     /// The part of a fence that waits for lines that have left the store buffer.
     Follow {
-        /// The fence.
+        /// The fence that this access is a part of.
         fence: u32,
     },
 }
 
 /// One line access of a memory instruction, from the coalescer until its completion.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// What it is for.
+pub struct LineAccess {
+    /// The purpose of the access.
     pub kind: AccessKind,
-    /// Wavefront slot.
+    /// The slot of the wavefront that issued it.
     pub wave: u16,
     /// The wavefront's memory instruction.
     pub slot: u16,
     /// The lanes that it serves.
     pub lanes: u32,
-    /// The line.
+    /// The virtual line that it touches.
     pub line: u64,
     /// Whether lane `i` touches word `i` of the line, for all lanes: values can be copied as a whole.
     pub whole_line: bool,
     /// When it was issued.
     pub issued: Ticks,
-    /// Whether it has not completed; names of completed accesses are used again.
+    /// Whether it has not completed. The numbers of completed accesses are used again.
     pub outstanding: bool,
-    /// Completions that it takes.
+    /// The number of completions that end it.
     pub answers: u8,
 }
 
-impl Access {
+impl LineAccess {
     /// An access that serves no lane.
-    pub fn new(kind: AccessKind, wave: u16, line: u64, now: Ticks) -> Access {
-        Access { kind, wave, slot: 0, lanes: 0, line, whole_line: false, issued: now, outstanding: true, answers: 1 }
+    pub fn new(kind: AccessKind, wave: u16, line: u64, now: Ticks) -> LineAccess {
+        LineAccess {
+            kind,
+            wave,
+            slot: 0,
+            lanes: 0,
+            line,
+            whole_line: false,
+            issued: now,
+            outstanding: true,
+            answers: 1,
+        }
     }
 
     /// Whether it concerns a line.
@@ -69,7 +80,7 @@ impl Access {
 #[derive(Debug, Default)]
 pub struct AccessQueue {
     waiting: VecDeque<u32>,
-    accesses: Slab<Access>,
+    accesses: Slab<LineAccess>,
 }
 
 impl AccessQueue {
@@ -93,18 +104,18 @@ impl AccessQueue {
         self.waiting.is_empty()
     }
 
-    /// An outstanding access.
-    pub fn get(&self, id: u32) -> &Access {
+    /// The outstanding access with number `id`.
+    pub fn get(&self, id: u32) -> &LineAccess {
         self.accesses.get(id)
     }
 
-    /// An outstanding access, to change.
-    pub fn get_mut(&mut self, id: u32) -> &mut Access {
+    /// The outstanding access with number `id`, mutably.
+    pub fn get_mut(&mut self, id: u32) -> &mut LineAccess {
         self.accesses.get_mut(id)
     }
 
-    /// An access that does not wait for its turn; its name.
-    pub fn add(&mut self, access: Access) -> u32 {
+    /// Adds an access that does not wait in the queue. Returns its number.
+    pub fn add(&mut self, access: LineAccess) -> u32 {
         self.accesses.insert(access)
     }
 
@@ -115,18 +126,19 @@ impl AccessQueue {
     }
 
     /// The accesses of a wavefront that have not completed.
-    pub fn outstanding(&self, wave: u16) -> impl Iterator<Item = &Access> {
+    pub fn outstanding(&self, wave: u16) -> impl Iterator<Item = &LineAccess> {
         self.accesses.iter().filter(move |access| access.outstanding && access.wave == wave)
     }
 
-    /// Queues an access.
-    pub fn push(&mut self, access: Access) {
+    /// Appends an access to the queue.
+    pub fn push(&mut self, access: LineAccess) {
         let id = self.accesses.insert(access);
         self.waiting.push_back(id);
     }
 
-    /// Splits a memory instruction into accesses to lines of `line_words` and queues them; returns how many. Lanes that touch one
-    /// line share an access, except that an atomic's lanes share one only while they touch different words.
+    /// Splits a memory instruction into accesses to lines of `line_words` and queues them. Returns how many there are.
+    /// Lanes that touch one line share an access, except that the lanes of an atomic share one only while they touch
+    /// different words.
     pub fn coalesce(&mut self, op: &MemoryOp, wave: u16, slot: u16, line_words: u64, now: Ticks) -> u32 {
         let kind = match op.kind {
             MemoryOpKind::Load => AccessKind::Load,
@@ -134,8 +146,8 @@ impl AccessQueue {
             MemoryOpKind::Atomic(_) => AccessKind::Atomic,
         };
         if let Some(line) = whole_line(op, line_words) {
-            let access = Access::new(kind, wave, line, now);
-            self.push(Access { slot, lanes: u32::MAX, whole_line: true, ..access });
+            let access = LineAccess::new(kind, wave, line, now);
+            self.push(LineAccess { slot, lanes: u32::MAX, whole_line: true, ..access });
             return 1;
         }
         let shift = line_words.trailing_zeros();
@@ -152,8 +164,8 @@ impl AccessQueue {
                     MemoryOpKind::Atomic(_) => first_of_each_word(lanes, op, line_words),
                 };
                 lanes &= !group;
-                let access = Access::new(kind, wave, u64::from(line), now);
-                self.push(Access { slot, lanes: group, ..access });
+                let access = LineAccess::new(kind, wave, u64::from(line), now);
+                self.push(LineAccess { slot, lanes: group, ..access });
                 count += 1;
             }
         }

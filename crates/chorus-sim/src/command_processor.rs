@@ -1,7 +1,10 @@
-//! The global command processor: what the L2s have to do before a kernel begins, and when it knows (CPElide paper, sections III-C and IV-B).
+//! The global command processor decides what the L2s do before a kernel begins, and when it has decided (CPElide paper,
+//! sections III-C and IV-B).
 //!
-//! Kernels are queued before they can begin, as many of a stream as the Chiplet Coherence Table is sized for (section III-A), and worked on meanwhile. So the work on the table delays
-//! the first kernel, and others only where kernels are so short that as many of them take less time than the work on one.
+//! Kernels are queued before they can begin. As many kernels of a stream are queued as the Chiplet Coherence Table is
+//! sized for (section III-A), and the command processor works on them meanwhile. So the work on the table delays the
+//! first kernel. It delays other kernels only where kernels are so short that a queue of them takes less time than the
+//! work on one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,14 +22,14 @@ use crate::pages::Pages;
 /// Data structures of a kernel whose work takes `elide_ns` (section IV-B: four on average).
 const STRUCTURES: i64 = 4;
 
-/// What L2s have to do.
+/// Acquires and releases that L2s perform.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
     /// Modules whose L2 is emptied, one bit each.
     pub acquires: u64,
     /// Modules whose L2 is written back.
     pub releases: u64,
-    /// What is done to parts of L2s instead; addresses are virtual lines.
+    /// Operations on parts of L2s instead of whole ones. Addresses are virtual lines.
     pub parts: Vec<RangeOperation>,
 }
 
@@ -38,41 +41,42 @@ impl Orders {
     }
 }
 
-/// What a kernel may access: what it declares, or anything.
+/// The data that a kernel may access: the structures that it declares, or any data if it declares none.
 #[derive(Clone, Debug)]
-enum Declared {
-    Accesses(Vec<Access>),
-    Nothing,
+enum KernelAccesses {
+    Declared(Vec<Access>),
+    Any,
 }
 
-/// The command processor.
+/// The global command processor of a machine.
 #[derive(Debug)]
 pub struct CommandProcessor {
     commands: Commands,
     modules: u16,
-    /// Words of a line. The table's addresses are lines, since L2s hold lines: chiplets that write different words of one are in each other's way.
+    /// Words of a line. The addresses of the table are lines because L2s hold lines. Chiplets that write different
+    /// words of one line conflict.
     line_words: u64,
     table: ChipletTable,
     /// The most rows of the table that were in use.
     rows_max: usize,
     /// Data structures that kernels declared, all of them together.
     structures: usize,
-    /// The most that one of them declared.
+    /// The most data structures that one kernel declared.
     structures_max: usize,
     work: Work,
     /// Kernels of a stream that are queued at the same time.
     queue: usize,
     /// When the last kernels of each stream could begin, as many as are queued.
     began: Vec<VecDeque<Ticks>>,
-    /// What the kernel that each stream runs declares.
-    running: Vec<Option<Declared>>,
+    /// The accesses that the running kernel of each stream declares.
+    running: Vec<Option<KernelAccesses>>,
 }
 
 /// How long work on the table takes.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     base: Ticks,
-    /// For each data structure more or less than the usual number: a row is read and written.
+    /// The time of one data structure more or less than the usual number: a row is read and written.
     per_structure: Ticks,
 }
 
@@ -110,12 +114,12 @@ impl CommandProcessor {
         }
     }
 
-    /// When and how it has banks do something.
+    /// When and how the command processor gives commands to banks.
     pub fn commands(&self) -> Commands {
         self.commands
     }
 
-    /// Whether what it has several modules do depends on what kernels declare.
+    /// Whether the commands to several modules depend on what kernels declare.
     pub fn believes_kernels(&self) -> bool {
         matches!(self.commands, Commands::Table | Commands::TableOfRanges)
     }
@@ -130,7 +134,8 @@ impl CommandProcessor {
         (self.structures, self.structures_max)
     }
 
-    /// What has to be done before the next kernel of a stream may begin on `modules`, and when that is known. The kernel may begin at `now`.
+    /// The orders that have to be carried out before the next kernel of a stream may begin on `modules`, and the time
+    /// at which they are known. The kernel itself may begin at `now`.
     pub fn prepare(
         &mut self,
         stream: usize,
@@ -165,18 +170,20 @@ impl CommandProcessor {
         }
     }
 
-    /// What has to be done when a kernel on `modules` has ended.
+    /// The orders that have to be carried out when a kernel on `modules` has ended.
     pub fn after(&self, modules: &Range<u16>) -> Orders {
         let releases = if self.commands == Commands::EveryKernel { bits(modules) } else { 0 };
         Orders { releases, ..Orders::default() }
     }
 
-    /// What has to be done when all programs have ended (section V-B: all but the final operations can be left out).
+    /// The orders that have to be carried out when all programs have ended (section V-B: all but the final operations
+    /// can be left out).
     pub fn finally(&self) -> Orders {
         Orders { releases: self.table.dirty(), ..Orders::default() }
     }
 
-    /// When the work on a kernel is done that has so many data structures and may begin at `now`.
+    /// The time at which the work on a kernel is done. The kernel declares this many data structures and may begin at
+    /// `now`.
     fn work_on(&mut self, stream: usize, structures: usize, now: Ticks) -> Ticks {
         self.began.resize(self.began.len().max(stream + 1), VecDeque::new());
         let began = &mut self.began[stream];
@@ -190,32 +197,33 @@ impl CommandProcessor {
         now.max(queued + work)
     }
 
-    /// Asks the table.
-    fn consult(&mut self, declared: &Declared) -> Orders {
+    /// Derives orders from the table and updates it.
+    fn consult(&mut self, declared: &KernelAccesses) -> Orders {
         match declared {
-            Declared::Accesses(accesses) if self.commands == Commands::TableOfRanges => {
+            KernelAccesses::Declared(accesses) if self.commands == Commands::TableOfRanges => {
                 Orders { parts: self.table.launch_by_ranges(accesses), ..Orders::default() }
             }
-            Declared::Accesses(accesses) => {
+            KernelAccesses::Declared(accesses) => {
                 let plan = self.table.launch(accesses);
                 Orders { acquires: plan.acquires, releases: plan.releases & !plan.acquires, parts: Vec::new() }
             }
-            Declared::Nothing => {
+            KernelAccesses::Any => {
                 let plan = self.table.launch_undeclared();
                 Orders { acquires: plan.acquires, releases: 0, parts: Vec::new() }
             }
         }
     }
 
-    /// Kernels of other streams go on accessing what they declared after an L2 was written back or emptied.
+    /// Tells the table that the kernels of other streams continue to access what they declared, after an L2 was written
+    /// back or emptied.
     fn remind(&mut self, orders: &Orders, stream: usize) {
         if orders.modules() == 0 {
             return;
         }
         for (_, declared) in self.running.iter().enumerate().filter(|(other, _)| *other != stream) {
             match declared {
-                Some(Declared::Accesses(accesses)) => self.table.go_on(accesses),
-                Some(Declared::Nothing) => {
+                Some(KernelAccesses::Declared(accesses)) => self.table.go_on(accesses),
+                Some(KernelAccesses::Any) => {
                     self.table.launch_undeclared();
                 }
                 None => {}
@@ -223,10 +231,10 @@ impl CommandProcessor {
         }
     }
 
-    /// What a kernel on `modules` declares. Chiplets without work-groups access nothing.
-    fn declared(&self, kernel: &Kernel, modules: &Range<u16>) -> Declared {
+    /// The accesses that a kernel on `modules` declares. Chiplets without work-groups access nothing.
+    fn declared(&self, kernel: &Kernel, modules: &Range<u16>) -> KernelAccesses {
         if kernel.declares().is_empty() {
-            return Declared::Nothing;
+            return KernelAccesses::Any;
         }
         let share = |chiplet: u16| Share {
             index: u32::from(chiplet - modules.start),
@@ -249,7 +257,7 @@ impl CommandProcessor {
                 })
                 .collect(),
         });
-        Declared::Accesses(accesses.collect())
+        KernelAccesses::Declared(accesses.collect())
     }
 
     /// The lines that words lie in.

@@ -1,4 +1,5 @@
-//! A compute unit, or a CPU core, which is one with a clock of its own and blocking loads: wavefront slots, work-groups, and the queue of line accesses before its private cache.
+//! A compute unit or a CPU core: wavefront slots, work-groups, and the queue of line accesses before its private cache.
+//! A CPU core is modelled as a compute unit with a clock of its own and blocking loads.
 
 use chorus_system::{Core, SystemConfig};
 
@@ -8,17 +9,17 @@ use crate::frontend::{Kernel, LANES, WaveId, WaveTask};
 use crate::issue::IssueSlots;
 use crate::slab::Slab;
 
-/// A wavefront slot.
+/// A wavefront slot that is in use.
 pub struct WaveSlot {
     /// The wavefront that runs here.
     pub task: WaveTask,
-    /// Which it is.
+    /// The identity of the wavefront.
     pub id: WaveId,
     /// Whether it is a CPU thread.
     pub cpu: bool,
     /// The stream whose kernel it belongs to.
     pub stream: u8,
-    /// Its work-group, as a name in [`ComputeUnit::groups`].
+    /// Its work-group, as a number in [`ComputeUnit::groups`].
     pub group: u32,
     /// Load and atomic instructions in flight.
     pub loads_in_flight: u32,
@@ -53,14 +54,14 @@ impl WaveSlot {
     }
 }
 
-/// What a work-group holds of a compute unit.
+/// Resources of a compute unit that a work-group holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs {
-    /// Wavefront slots.
+    /// Number of wavefront slots.
     pub waves: u32,
-    /// Registers.
+    /// 32-bit registers of all its work-items.
     pub registers: u32,
-    /// Local data share.
+    /// Bytes of the local data share.
     pub lds_bytes: u32,
 }
 
@@ -68,7 +69,7 @@ impl Needs {
     /// A CPU thread takes a wavefront of 16 registers per lane.
     pub const CPU_THREAD: Needs = Needs { waves: 1, registers: 16 * LANES as u32, lds_bytes: 0 };
 
-    /// What a work-group of `kernel` takes.
+    /// The resources that a work-group of `kernel` takes.
     pub fn of_group(kernel: &Kernel) -> Needs {
         Needs { waves: kernel.waves_per_group, registers: kernel.registers_per_group(), lds_bytes: kernel.lds_bytes }
     }
@@ -81,11 +82,11 @@ pub struct Group {
     pub running: u32,
     /// Wavefronts that wait at the barrier.
     pub at_barrier: u32,
-    /// What it holds.
+    /// The resources that it holds.
     pub needs: Needs,
 }
 
-/// What holds up the head of an access queue.
+/// Reasons why the private cache has not accepted the head of an access queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stalled {
     /// The private cache, until a message changes its state.
@@ -102,11 +103,11 @@ pub struct ComputeUnit {
     pub clock: Clock,
     /// Loads and atomics that a wavefront may have in flight.
     pub loads_in_flight_max: u32,
-    /// Wavefront slots.
+    /// The wavefront slots; empty ones hold nothing.
     pub waves: Vec<Option<WaveSlot>>,
     /// Wavefronts of the resident work-groups, finished ones included.
     pub running: u32,
-    /// Resident work-groups.
+    /// The work-groups that are resident.
     pub groups: Slab<Group>,
     /// Number of resident work-groups.
     pub resident: u32,
@@ -114,7 +115,7 @@ pub struct ComputeUnit {
     pub registers: u32,
     /// Local data share that they hold.
     pub lds_bytes: u32,
-    /// Who issues when.
+    /// The scheduler that decides which wavefront issues.
     pub slots: IssueSlots,
     /// When the next issue event counts; others are stale.
     pub next_issue: Option<Ticks>,
@@ -168,7 +169,7 @@ impl ComputeUnit {
             && self.lds_bytes + needs.lds_bytes <= core.lds_bytes
     }
 
-    /// A work-group becomes resident; its name in [`ComputeUnit::groups`].
+    /// Makes a work-group resident. Returns its number in [`ComputeUnit::groups`].
     pub fn hold(&mut self, needs: Needs) -> u32 {
         self.resident += 1;
         self.running += needs.waves;

@@ -1,9 +1,9 @@
-//! One crossbar per direction: input ports with a queue per virtual network, output ports, flits, and a window of flits per virtual
-//! channel that gives back-pressure.
+//! A crossbar of one direction: input ports with a queue per virtual network, output ports, flits, and a window of
+//! flits per virtual channel that gives back-pressure.
 //!
-//! A message occupies its input port and its output port for one cycle per flit. It counts against the window of its source's
-//! virtual channel (the channel's buffer and what is in the pipeline) until its destination consumes it, so a stalled destination
-//! fills the windows of those who talk to it, and they stop.
+//! A message occupies its input port and its output port for one cycle per flit. It counts against the window of its
+//! source's virtual channel until its destination consumes it. The window covers the buffer of the channel and the
+//! flits in the pipeline. So a stalled destination fills the windows of its sources, and they stop.
 
 use std::collections::VecDeque;
 
@@ -19,22 +19,22 @@ const UNLIMITED: u32 = u32::MAX / 2;
 /// A message as the crossbar sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Parcel {
-    /// The driver's name for it.
+    /// The number that the driver gives the message.
     pub id: u32,
-    /// Output port.
+    /// The output port of the message.
     pub to: u16,
-    /// Virtual network.
+    /// The virtual network of the message.
     pub network: u8,
-    /// Length.
+    /// Length of the message in flits.
     pub flits: u32,
 }
 
-/// A message under way.
+/// The departure of a message from its input port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flight {
-    /// Which.
+pub struct Departure {
+    /// The number that the driver gives the message.
     pub id: u32,
-    /// When its last flit is at the destination.
+    /// The time at which its last flit is at the destination.
     pub arrives: Ticks,
 }
 
@@ -53,11 +53,11 @@ struct InputPort {
     free: Ticks,
     /// The virtual network served last.
     last: usize,
-    /// Its driver wakes it when it is free.
+    /// Whether the driver wakes the port when it is free.
     wakes: bool,
 }
 
-/// A crossbar.
+/// A crossbar with its input and output ports.
 #[derive(Clone, Debug)]
 pub struct Crossbar {
     inputs: Vec<InputPort>,
@@ -66,15 +66,16 @@ pub struct Crossbar {
     latency: Ticks,
     /// The latency from each input port to each output port, where they differ.
     legs: Vec<Ticks>,
-    /// What lies between the ports, where that is a mesh.
+    /// The links between the ports, where the network is a mesh.
     links: Option<Links>,
     window: u32,
 }
 
 impl Crossbar {
-    /// An idle crossbar.
+    /// Makes an idle crossbar.
     pub fn new(inputs: u16, outputs: u16, networks: u8, config: &Network, clock: Clock) -> Crossbar {
-        // Flits in the pipeline are held by its stages, one per cycle of latency; those at its end by the channel's buffer.
+        // The stages of the pipeline hold one flit per cycle of latency. The buffer of the channel holds the flits at
+        // its end.
         let window = config.vc_buffer_flits + config.latency_cycles;
         let channel = VirtualChannel { queue: VecDeque::new(), window };
         let port =
@@ -93,7 +94,8 @@ impl Crossbar {
         }
     }
 
-    /// The same without back-pressure, and with the distances and links of a mesh whose controllers are its ports.
+    /// Makes an idle network without back-pressure, with the distances and links of a mesh. The controllers of the mesh
+    /// are its ports.
     pub fn connecting_all(mut self, mesh: Option<&Mesh>) -> Crossbar {
         self.window = UNLIMITED;
         self.inputs.iter_mut().flat_map(|port| &mut port.channels).for_each(|channel| channel.window = UNLIMITED);
@@ -134,7 +136,7 @@ impl Crossbar {
         (free > self.clock.edge(now)).then_some(free)
     }
 
-    /// Notes that an input port is to be woken when it is free. Returns whether that is news.
+    /// Notes that an input port is to be woken when it is free. Returns false if that was noted before.
     pub fn ask_to_wake(&mut self, from: u16) -> bool {
         !std::mem::replace(&mut self.inputs[usize::from(from)].wakes, true)
     }
@@ -146,7 +148,7 @@ impl Crossbar {
 
     /// Sends a message at once if nothing waits at its input port and nothing holds it up.
     #[inline]
-    pub fn pass(&mut self, from: u16, parcel: Parcel, now: Ticks) -> Option<Flight> {
+    pub fn pass(&mut self, from: u16, parcel: Parcel, now: Ticks) -> Option<Departure> {
         let port = &mut self.inputs[usize::from(from)];
         let start = self.clock.edge(now);
         let network = usize::from(parcel.network);
@@ -156,9 +158,9 @@ impl Crossbar {
         Some(self.launch(from, parcel, start))
     }
 
-    /// Lets an input port that is not busy send one message, taking turns between its virtual networks. Nothing leaves while the
-    /// windows of all that wait are too small.
-    pub fn send(&mut self, from: u16, now: Ticks) -> Option<Flight> {
+    /// Lets an input port that is not busy send one message, taking turns between its virtual networks. Nothing leaves
+    /// if no waiting message fits into its window.
+    pub fn send(&mut self, from: u16, now: Ticks) -> Option<Departure> {
         let port = &mut self.inputs[usize::from(from)];
         if port.waiting == 0 {
             return None;
@@ -188,7 +190,7 @@ impl Crossbar {
 
     /// A message takes its ports from `start` on.
     #[inline]
-    fn launch(&mut self, from: u16, parcel: Parcel, start: Ticks) -> Flight {
+    fn launch(&mut self, from: u16, parcel: Parcel, start: Ticks) -> Departure {
         let port = &mut self.inputs[usize::from(from)];
         let network = usize::from(parcel.network);
         let window = &mut port.channels[network].window;
@@ -200,7 +202,7 @@ impl Crossbar {
         let latency = self.latency(from, parcel.to) + waits;
         let output = &mut self.output_free[usize::from(parcel.to)];
         *output = (start + latency).max(*output) + length;
-        Flight { id: parcel.id, arrives: *output }
+        Departure { id: parcel.id, arrives: *output }
     }
 }
 
@@ -228,7 +230,7 @@ mod tests {
         Parcel { id, to, network, flits }
     }
 
-    fn arrival(sent: Option<Flight>) -> Ticks {
+    fn arrival(sent: Option<Departure>) -> Ticks {
         sent.unwrap().arrives
     }
 
@@ -286,8 +288,8 @@ mod tests {
         }
         assert_eq!(crossbar.send(0, 8), None);
         crossbar.enqueue(0, parcel(20, 1, 1, 1));
-        assert!(matches!(crossbar.send(0, 8), Some(Flight { id: 20, .. })));
+        assert!(matches!(crossbar.send(0, 8), Some(Departure { id: 20, .. })));
         crossbar.consumed(0, 0, 1);
-        assert!(matches!(crossbar.send(0, 9), Some(Flight { id: 8, .. })));
+        assert!(matches!(crossbar.send(0, 9), Some(Departure { id: 8, .. })));
     }
 }

@@ -1,28 +1,28 @@
-//! What the metrics of a run mean: every counter, traffic by class, and energy.
+//! Definitions of the metrics of a run: every counter, traffic by class, and energy.
 
 use chorus_protocol::message::TrafficClass;
 use chorus_protocol::registry::Protocol;
 use chorus_protocol::tally::TallySpec;
 
 use crate::energy;
-use crate::stats::{COUNTERS, Distance, Machines, Unit};
+use crate::stats::{COUNTERS, CountedOn, Distance, Unit};
 
-/// Follows the meaning of metrics that not every machine has.
+/// Ends the meaning of metrics that only machines of several modules have.
 const SEVERAL_MODULES: &str = "; only on machines of several modules";
 
-/// The same, of those of machines with an L3.
+/// Ends the meaning of metrics that only machines with a memory-side L3 have.
 const WITH_L3: &str = "; only on machines with a memory-side L3";
 
-/// The same, of those of machines with another one.
+/// Ends the meaning of metrics that only machines with a coherent L3 have.
 const WITH_COHERENT_L3: &str = "; only on machines with a coherent L3";
 
-/// The same, of those of translation units.
+/// Ends the meaning of metrics that only protocols with translation units have.
 const WITH_TRANSLATION: &str = "; only under protocols with translation units";
 
-/// The same, of those of meshes.
+/// Ends the meaning of metrics that only machines with a mesh have.
 const MESH: &str = "; only on machines whose network is a mesh";
 
-/// The same for what shared banks do between kernels.
+/// Ends the meaning of metrics about the commands that shared banks get between kernels.
 const WITH_COMMANDS: &str =
     "; only under protocols whose command processor gives L2s commands, on machines of several modules";
 
@@ -33,12 +33,12 @@ pub struct Definition {
     pub key: String,
     /// The unit of its value.
     pub unit: &'static str,
-    /// What it measures.
+    /// The quantity that it measures.
     pub meaning: String,
 }
 
 impl Definition {
-    /// A definition.
+    /// A definition of these three texts.
     pub fn new(key: &str, unit: &'static str, meaning: &str) -> Definition {
         Definition { key: key.to_owned(), unit, meaning: meaning.to_owned() }
     }
@@ -49,25 +49,25 @@ pub fn metric_key(tally: &TallySpec) -> String {
     format!("protocol.{}", tally.key)
 }
 
-/// Every metric of a run and of each of its kernels. A run has the tallies of its own protocol only; the list has those of all
-/// the protocols that are given.
+/// Every metric of a run and of each of its kernels. A run has the tallies of its own protocol only; the list has those
+/// of all the protocols that are given.
 pub fn definitions(protocols: &[&'static dyn Protocol]) -> Vec<Definition> {
     let counter_unit = |unit| match unit {
         Unit::Count => "count",
         Unit::Cycles => "core cycles",
     };
     let where_counted = |machines| match machines {
-        Machines::All => "",
-        Machines::OfSeveralModules => SEVERAL_MODULES,
-        Machines::WithL3 => WITH_L3,
-        Machines::WithCoherentL3 => WITH_COHERENT_L3,
-        Machines::WithTranslation => WITH_TRANSLATION,
-        Machines::WithCommands => WITH_COMMANDS,
+        CountedOn::AllMachines => "",
+        CountedOn::SeveralModules => SEVERAL_MODULES,
+        CountedOn::MemorySideL3 => WITH_L3,
+        CountedOn::CoherentL3 => WITH_COHERENT_L3,
+        CountedOn::TranslationUnits => WITH_TRANSLATION,
+        CountedOn::BankCommands => WITH_COMMANDS,
     };
     let mut definitions: Vec<Definition> = COUNTERS
         .iter()
         .map(|counter| {
-            let meaning = format!("{}{}", counter.definition, where_counted(counter.machines));
+            let meaning = format!("{}{}", counter.definition, where_counted(counter.counted_on));
             Definition::new(counter.key, counter_unit(counter.unit), &meaning)
         })
         .collect();
@@ -109,7 +109,7 @@ pub fn definitions(protocols: &[&'static dyn Protocol]) -> Vec<Definition> {
     definitions
 }
 
-/// The metrics of messages that go so far.
+/// The metrics of messages that go this distance.
 fn of_distance(distance: Distance) -> Vec<Definition> {
     let (key, between) = (distance.key(), distance.between());
     let mut definitions = Vec::new();

@@ -10,7 +10,7 @@ use crate::port::{Port, Rate};
 /// A request that waits at a channel.
 #[derive(Clone, Copy, Debug)]
 pub struct DramRequest {
-    /// The driver's name for it.
+    /// The number that the driver gives the request.
     pub id: u32,
     /// Line number within the channel.
     pub line: u64,
@@ -18,14 +18,14 @@ pub struct DramRequest {
     pub write: bool,
 }
 
-/// What a decision leads to.
+/// The request that a channel has chosen, and when it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Which request was served.
+    /// The number of the request that is served.
     pub id: u32,
-    /// Whether it writes.
+    /// Whether the request is a write.
     pub write: bool,
-    /// When its data is at the bank again, or written.
+    /// The time at which its data has arrived at the L2 bank, or is written.
     pub done: Ticks,
     /// Whether its row was open.
     pub row_hit: bool,
@@ -42,9 +42,9 @@ struct Queued {
     row: u64,
 }
 
-/// One memory channel.
+/// One memory channel with its queue.
 #[derive(Clone, Debug)]
-pub struct Channel {
+pub struct MemoryChannel {
     queue: Vec<Queued>,
     capacity: usize,
     burst_bytes: u64,
@@ -52,7 +52,7 @@ pub struct Channel {
     bus: Bus,
 }
 
-/// What moves the data of a channel.
+/// The timing model of a channel.
 #[derive(Clone, Debug)]
 enum Bus {
     /// A bandwidth and nothing more.
@@ -61,10 +61,10 @@ enum Bus {
     Gddr5 { banks: Banks, free: Ticks, burst: Ticks },
 }
 
-impl Channel {
+impl MemoryChannel {
     /// An idle channel for lines of `line_bytes`.
-    pub fn new(config: &Dram, clock: Clock, line_bytes: u32) -> Channel {
-        Channel {
+    pub fn new(config: &Dram, clock: Clock, line_bytes: u32) -> MemoryChannel {
+        MemoryChannel {
             queue: Vec::with_capacity(config.queue as usize),
             capacity: config.queue as usize,
             burst_bytes: u64::from(line_bytes),
@@ -89,7 +89,7 @@ impl Channel {
         self.capacity.saturating_sub(self.queue.len())
     }
 
-    /// Whether nobody waits.
+    /// Whether no request waits in the queue.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -102,7 +102,7 @@ impl Channel {
         }
     }
 
-    /// Adds a request. The caller has asked for room.
+    /// Adds a request. The caller has checked that there is room.
     pub fn push(&mut self, request: DramRequest) {
         let DramRequest { id, line, write } = request;
         let (bank, row) = match &self.bus {
@@ -208,8 +208,9 @@ impl Banks {
         self.banks[request.bank].open_row == Some(request.row)
     }
 
-    /// Gives the commands of one access as early as the timing allows. Returns when its data starts, whether its row was open, and
-    /// how long before the bus is free the next access should be decided for its own commands to be hidden.
+    /// Issues the commands of one access as early as the timing allows. Returns three values: when its data starts,
+    /// whether its row was open, and how long before the bus is free the next access should be decided so that its own
+    /// commands are hidden.
     fn access(&mut self, request: &Queued, now: Ticks, bus_free: Ticks, burst: Ticks) -> (Ticks, bool, Ticks) {
         let Queued { write, bank: index, row, .. } = *request;
         let timing = self.timing;
@@ -237,7 +238,7 @@ impl Banks {
         (data_start, row_hit, timing.rp + timing.rcd + timing.cl)
     }
 
-    /// Closes the bank's row if one is open, and opens another.
+    /// Closes the open row of the bank, if there is one, and opens another.
     fn open(&mut self, index: usize, row: u64, now: Ticks) {
         let timing = self.timing;
         let bank = &mut self.banks[index];
@@ -263,10 +264,10 @@ mod tests {
     use super::*;
     use crate::clock::ClockDomains;
 
-    fn channel(set: &[&str]) -> Channel {
+    fn channel(set: &[&str]) -> MemoryChannel {
         let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();
         let config = resolve("tc", Scale::Paper, &set).unwrap().config;
-        Channel::new(&config.dram, ClockDomains::new(&config.clocks).dram, 128)
+        MemoryChannel::new(&config.dram, ClockDomains::new(&config.clocks).dram, 128)
     }
 
     fn read(id: u32, line: u64) -> DramRequest {

@@ -1,13 +1,14 @@
-//! What accesses to the memory hierarchy cost, where the machine says so: counts times constants, divided as in the CPElide paper's Figure 9.
+//! Energy of accesses to the memory hierarchy: counts times the constants of the machine, divided as in the CPElide
+//! paper's Figure 9.
 //!
-//! Leakage and the cores are left out, and so is the array of the L3, which that figure does not show either.
+//! Leakage and the cores are left out. The array of the L3 is left out too, since that figure does not show it either.
 
 use chorus_system::SystemConfig;
 
 use crate::definitions::Definition;
 use crate::stats::{Counter, Stats};
 
-/// The parts, each with its key and what it is.
+/// The parts of the energy, each with its key and its meaning.
 const PARTS: [(&str, &str); 6] = [
     (
         "energy.l1i_nj",
@@ -23,7 +24,8 @@ const PARTS: [(&str, &str); 6] = [
     ("energy.dram_nj", "energy of lines read from and written to memory"),
 ];
 
-/// Nanojoules of each part under its key; nothing where the machine does not say what accesses cost.
+/// The nanojoules of each part under its key. The list is empty where the machine does not state the energy of
+/// accesses.
 pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64)> {
     let energy = &config.access_energy;
     if !energy.is_declared() {
@@ -44,7 +46,7 @@ pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64
     PARTS.iter().zip(picojoules).map(|((key, _), value)| ((*key).to_owned(), value / 1e3)).collect()
 }
 
-/// What the parts mean.
+/// The definitions of the parts as metrics.
 pub fn definitions() -> Vec<Definition> {
     let where_reported = "; only on machines whose [access_energy] says what that costs";
     PARTS.iter().map(|(key, meaning)| Definition::new(key, "nJ", &format!("{meaning}{where_reported}"))).collect()

@@ -1,39 +1,43 @@
-//! What connects modules: every module and every GPU has a port out and a port in, with a latency in between.
+//! The links between modules. Every module and every GPU has an outgoing port and an incoming port, with a latency in
+//! between.
 //!
-//! A message to another module of its GPU passes its module's port out and, one latency later, the port in of the other module. A message to
-//! another GPU passes its module's port out, its GPU's port out, the switch, the other GPU's port in and the other module's port in. Every
-//! port serves first come, first served. The two ends of a link stream: a message occupies the port in while it still leaves the port
-//! out. Where a message goes from a module's link to a GPU's link or back, it is stored first, and where it found nobody waiting it takes its
-//! turn at the next port at once, an instant early, which saves the driver an event. HMG paper, section II and Table II.
+//! A message to another module of its GPU passes its module's outgoing port and, one latency later, the incoming port
+//! of the other module. A message to another GPU passes its module's outgoing port, its GPU's outgoing port, the
+//! switch, the other GPU's incoming port and the other module's incoming port. Every port serves first come, first
+//! served. The two ends of a link stream: a message occupies the incoming port while it still leaves the outgoing port.
+//! Between a module's link and a GPU's link a message is stored first. A message that found nobody waiting takes its
+//! turn at the next port at once, an instant early, which saves the driver an event (HMG paper, section II and Table
+//! II).
 //!
-//! Queues at ports are not bounded here; the driver keeps banks from accepting what would have to wait too long ([`Fabric::crowded_until`]).
+//! Queues at ports are not bounded here. The driver prevents banks from accepting messages that would have to wait too
+//! long ([`Fabric::crowded_until`]).
 
 use chorus_system::{Link, SystemConfig};
 
 use crate::clock::{ClockDomains, Ticks};
 use crate::port::{Port, Rate};
 
-/// The next part of a message's way.
+/// The next part of a message's path between modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
     /// Within a module, past no port.
     Inside,
-    /// The port out of its module.
+    /// The outgoing port of its module.
     ModuleOut,
-    /// The port out of its GPU.
+    /// The outgoing port of its GPU.
     GpuOut,
-    /// The port into the other GPU.
+    /// The incoming port of the other GPU.
     GpuIn,
-    /// The port into the other module.
+    /// The incoming port of the other module.
     ModuleIn,
 }
 
-/// Where a message comes next.
+/// The next stop of a message, and when it gets there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// At a port, at that time.
+    /// The message comes to a port at this time.
     Port(Hop, Ticks),
-    /// At its destination, at that time.
+    /// The message comes to its destination at this time.
     Arrived(Ticks),
 }
 
@@ -43,7 +47,7 @@ struct Level {
     out: Vec<Port>,
     into: Vec<Port>,
     latency: Ticks,
-    /// How long what waits at a port out may take before the port is crowded.
+    /// The waiting time at an outgoing port above which the port counts as crowded.
     queue: Ticks,
 }
 
@@ -126,7 +130,8 @@ impl Fabric {
         Next::Arrived(self.modules.into[usize::from(module)].pass(bytes, now).end)
     }
 
-    /// When so little waits at the ports out between module `from` and module `home` that more may be sent, if that is not yet.
+    /// The time until which the outgoing ports between module `from` and module `home` are crowded. Returns nothing if
+    /// they are not, so that more may be sent at once.
     #[inline]
     pub fn crowded_until(&self, from: u16, home: u16, now: Ticks) -> Option<Ticks> {
         if from == home {

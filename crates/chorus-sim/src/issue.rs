@@ -1,7 +1,7 @@
 //! The issue slot of a compute unit: one wavefront instruction per cycle, by loose round robin or greedy-then-oldest.
 //!
-//! Stretches in which every ready wavefront has arithmetic to do are not simulated cycle by cycle: the rotation is fixed, so the slots
-//! are dealt out by division when something else happens. The result is the same to the cycle.
+//! Stretches in which every ready wavefront has arithmetic to do are not simulated cycle by cycle. The rotation is
+//! fixed, so the slots are dealt out by division when something else happens. The result is the same to the cycle.
 
 use chorus_system::Scheduler;
 
@@ -119,7 +119,7 @@ impl IssueSlots {
         Some(self.next_of(self.ready))
     }
 
-    /// Which of `waves`, of which there is at least one, comes next in the scheduler's order.
+    /// The one of `waves` that comes next in the scheduler's order. There is at least one.
     pub fn next_of(&self, waves: u64) -> usize {
         match self.scheduler {
             Scheduler::LooseRoundRobin => {
@@ -144,7 +144,8 @@ impl IssueSlots {
         self.alu_left[wave] == 0
     }
 
-    /// When the next instruction that is not part of a stretch of arithmetic can issue; begins such a stretch if there is one.
+    /// The time at which the next instruction that is not part of a stretch of arithmetic can issue. Begins such a
+    /// stretch if there is one.
     pub fn plan(&mut self, now: Ticks) -> Option<Ticks> {
         if self.ready == 0 {
             return None;

@@ -1,9 +1,9 @@
-//! One slice of a memory-side L3: its tags, its link to the L2 bank before it, and what waits at it.
+//! One slice of a memory-side L3: its tags, its link to the L2 bank before it, and its queues.
 //!
-//! A slice holds lines of the memory channel behind it. Lines are there or not whatever the L2s hold (the CPElide paper calls its L3 inclusive,
-//! section IV-A, but Table I gives it half the capacity of the L2s). A line that is fetched from memory is kept, and so is one that is
-//! written back, which needs no fetch; a dirty line that has to give way is written to memory. What is written through is kept and written to memory at
-//! once. Values are not its business.
+//! A slice holds lines of the memory channel behind it, independently of the contents of the L2s. (The CPElide paper
+//! calls its L3 inclusive, section IV-A, but Table I gives it half the capacity of the L2s.) A line that is fetched
+//! from memory is inserted. A line that is written back is inserted too and needs no fetch. A dirty victim is written
+//! to memory. A line that is written through is inserted and written to memory at once. A slice has no values.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ impl Tags {
         place.is_some()
     }
 
-    /// Holds a line, dirty or as it is in memory. Returns the dirty line that gave way, if one did.
+    /// Inserts a line, dirty or clean. Returns the victim if it was dirty.
     pub fn insert(&mut self, line: u64, dirty: bool) -> Option<u64> {
         let dirty = u64::from(dirty);
         if self.touch(line) {
@@ -60,12 +60,12 @@ impl Tags {
     }
 }
 
-/// What waits at a slice for the memory channel behind it.
+/// A request that waits at a slice for the memory channel behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForMemory {
-    /// The driver's name for a fetch whose line the slice does not hold.
+    /// A fetch of a line that the slice does not hold, by the number that the driver gives it.
     Fetch(u32),
-    /// A dirty line that gave way.
+    /// A dirty victim that is written to memory.
     Victim(u64),
 }
 
@@ -74,16 +74,16 @@ pub enum ForMemory {
 pub struct Slice {
     /// Which lines it holds.
     pub tags: Tags,
-    /// From the bank to the slice.
+    /// The link from the bank to the slice.
     down: Port,
-    /// From the slice to the bank.
+    /// The link from the slice to the bank.
     up: Port,
     /// Write-backs that the slice has not taken yet.
     write_backs: VecDeque<u32>,
     fetches: VecDeque<u32>,
-    /// Lines on their way to memory: those that gave way, and those written through.
+    /// Lines that wait to be written to memory: dirty victims and lines that were written through.
     victims: VecDeque<u64>,
-    /// Whether what banks write goes on to memory at once.
+    /// Whether writes of banks go on to memory at once.
     writes_through: bool,
     /// Most write-backs that the bank may let wait, and most victims.
     capacity: usize,
@@ -125,7 +125,8 @@ impl Slice {
         self.capacity.saturating_sub(self.waiting())
     }
 
-    /// The write-back that the slice takes next, and from when on the link is free for it, unless it waits for a victim to leave.
+    /// The write-back that the slice takes next, and the time from which the link is free for it. Returns nothing while
+    /// the slice waits for a victim to leave.
     pub fn next_write_back(&self) -> Option<(u32, Ticks)> {
         let next = self.write_backs.front().filter(|_| self.victims.len() < self.capacity);
         next.map(|&write_back| (write_back, self.down.free()))
@@ -148,7 +149,7 @@ impl Slice {
         self.fetches.push_back(fetch);
     }
 
-    /// Keeps a line that has been fetched.
+    /// Inserts a line that has been fetched.
     pub fn fill(&mut self, line: u64) {
         if let Some(victim) = self.tags.insert(line, false) {
             self.victims.push_back(victim);
@@ -160,7 +161,8 @@ impl Slice {
         self.up.pass(bytes, now).end
     }
 
-    /// What the memory channel is given next: fetches, for which somebody waits, and victims only when it is `idle`, so that few are ever ahead of a fetch.
+    /// The request that the memory channel gets next. Fetches come first, since a wavefront waits for each. Victims are
+    /// sent only when the channel is `idle`, so that few are ever ahead of a fetch.
     pub fn next_for_memory(&mut self, idle: bool) -> Option<ForMemory> {
         let fetch = self.fetches.pop_front().map(ForMemory::Fetch);
         fetch.or_else(|| self.victims.pop_front_if(|_| idle).map(ForMemory::Victim))

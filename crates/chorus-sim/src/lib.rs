@@ -1,34 +1,35 @@
 //! The timing driver: event wheel, compute units, crossbars, DRAM and statistics around the protocol controllers.
 //!
-//! [`simulate::simulate`] runs a program; [`frontend`] is how programs are written. The rest are the parts of the machine: each
-//! knows about time and queues and nothing about coherence, which is the controllers' business.
+//! [`simulate()`] runs a program, and [`frontend`] is how programs are written. The private modules are the parts of a
+//! machine. Each part knows about time and queues and nothing about coherence, which is the business of the
+//! controllers.
 
-pub mod clock;
-pub mod coalescer;
-pub mod command_processor;
-pub mod compute_unit;
-pub mod crossbar;
+mod clock;
+mod coalescer;
+mod command_processor;
+mod compute_unit;
+mod crossbar;
 pub mod definitions;
-pub mod dram;
-pub mod energy;
-pub mod fabric;
+mod dram;
+mod energy;
+mod fabric;
 pub mod frontend;
-pub mod issue;
-pub mod l3;
-pub mod links;
-pub mod machine;
-pub mod mesh;
-pub mod network;
-pub mod pages;
-pub mod port;
-pub mod prefetch;
-pub mod sharing;
+mod issue;
+mod l3;
+mod links;
+mod mesh;
+mod network;
+mod pages;
+mod port;
+mod prefetch;
+mod sharing;
 pub mod simulate;
-pub mod slab;
+mod simulator;
+mod slab;
 pub mod stats;
-pub mod store_buffer;
+mod store_buffer;
 pub mod synthetic;
-pub mod wheel;
+mod wheel;
 
-pub use machine::{SimError, StuckReport};
 pub use simulate::{KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_with};
+pub use simulator::{SimError, StuckCause, StuckReport, StuckWave};

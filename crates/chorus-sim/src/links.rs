@@ -1,11 +1,13 @@
-//! The links between neighbouring tiles of a mesh, and when each is free.
+//! The links between neighbouring tiles of a mesh, and the times at which they are free.
 //!
-//! A message goes along its row first and then along its column, and takes each link on its way for one cycle per flit. Links are given in the order in which messages
-//! set out; what has to wait for one waits in a router, which always has room. What goes between a bank and memory takes no link: the Spandex paper gives no bandwidth of memory.
+//! A message goes along its row first and then along its column. It takes each link of its route for one cycle per
+//! flit. Messages get links in the order in which they set out. A message that waits for a link waits in a router,
+//! which always has room. Traffic between a bank and memory takes no link, since the Spandex paper gives no bandwidth
+//! of memory.
 
 use crate::clock::Ticks;
 
-/// A way out of a tile.
+/// A direction in which a link leaves a tile.
 #[derive(Clone, Copy)]
 enum Direction {
     East,
@@ -18,11 +20,11 @@ enum Direction {
 #[derive(Clone, Debug)]
 pub struct Links {
     width: u16,
-    /// By controller, its tile.
+    /// The tile of each controller.
     tiles: Vec<u16>,
-    /// How long so many hops take.
+    /// The latency of each number of hops.
     hops: Vec<Ticks>,
-    /// By tile and direction, when the link is free.
+    /// The time at which each link is free, by tile and direction.
     free: Vec<Ticks>,
 }
 
@@ -32,7 +34,7 @@ impl Links {
         Links { width, tiles, hops, free: vec![0; usize::from(width * width) * 4] }
     }
 
-    /// Sends a message of some length on its way. Returns how long it waits for links.
+    /// Sends a message of this many flits along its route. Returns how long it waits for links.
     #[inline]
     pub fn take(&mut self, from: u16, to: u16, start: Ticks, length: Ticks) -> Ticks {
         let place = |controller: u16| {

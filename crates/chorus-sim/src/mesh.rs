@@ -1,8 +1,8 @@
-//! Where caches lie on a square mesh, and how far they are from each other.
+//! The positions of caches on a square mesh, and the distances between them.
 //!
-//! Compute units, banks of the L2 and banks of the L3 take the tiles row by row, each from the first on; CPU cores take the top row and then the bottom row. A
-//! translation unit lies with its cache, and the memory controller in the first tile. Messages take shortest ways (Spandex paper, Table VI: 16 banks of non-uniform
-//! distance).
+//! Compute units, banks of the L2 and banks of the L3 take the tiles row by row, each kind from the first tile on. CPU
+//! cores take the top row and then the bottom row. A translation unit lies with its cache, and the memory controller in
+//! the first tile. Messages take minimal routes (Spandex paper, Table VI: 16 banks of non-uniform distance).
 
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_system::SystemConfig;
@@ -17,11 +17,11 @@ const MEMORY_TILE: u16 = 0;
 #[derive(Clone, Debug)]
 pub struct Mesh {
     width: u16,
-    /// By controller.
+    /// The tile of each controller.
     tiles: Vec<u16>,
     /// Whether a controller is a bank or the translation unit of one.
     banks: Vec<bool>,
-    /// How long so many hops take.
+    /// The latency of each number of hops.
     hops: Vec<Ticks>,
     latency: Ticks,
     bank_latency: Ticks,
@@ -50,7 +50,7 @@ impl Mesh {
         self.tiles.len() as u16
     }
 
-    /// Its links, idle.
+    /// Makes the idle links of the mesh.
     pub fn links(&self) -> Links {
         Links::new(self.width, self.tiles.clone(), self.hops.clone())
     }
@@ -65,14 +65,14 @@ impl Mesh {
         (from / self.width).abs_diff(to / self.width) + (from % self.width).abs_diff(to % self.width)
     }
 
-    /// How long a leg takes, without serialisation and queueing.
+    /// The latency from one controller to another, without serialisation and queueing.
     pub fn leg(&self, from: u16, to: u16) -> Ticks {
         let between_banks = self.banks[usize::from(from)] && self.banks[usize::from(to)];
         let fixed = if between_banks { self.bank_latency } else { self.latency };
         fixed + self.hops[usize::from(self.hops(from, to))]
     }
 
-    /// How long the hops between a controller and the memory controller take.
+    /// The latency of the hops between a controller and the memory controller.
     pub fn memory_leg(&self, from: u16) -> Ticks {
         self.hops[usize::from(self.distance(self.tiles[usize::from(from)], MEMORY_TILE))]
     }

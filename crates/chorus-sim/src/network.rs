@@ -1,8 +1,10 @@
-//! What takes messages from cache to cache within a module: one crossbar per direction, or one network that connects every cache with every other.
+//! The network of a module, which carries messages from cache to cache. It is one crossbar per direction, or one
+//! network that connects every cache with every other.
 //!
-//! The latter is a mesh, or, where the machine has crossbars and the protocol has translation units, which talk to each other, one crossbar. It takes whatever
-//! it is given: what waits for a link waits in a router and what has arrived at its destination, however much there is, so that caches of several levels cannot wait for each
-//! other's ports in a circle.
+//! One network for all is a mesh. It is a crossbar where the machine has crossbars and the protocol has translation
+//! units, which talk to each other. Such a network takes every message that it is given. Messages that wait for a link
+//! wait in a router, and messages that have arrived wait at their destination, without a bound. So caches of several
+//! levels cannot wait for each other's ports in a circle.
 
 use chorus_protocol::address::{Role, Topology};
 use chorus_system::{NetworkTopology, SystemConfig};
@@ -14,9 +16,9 @@ use crate::mesh::Mesh;
 /// The network of a module.
 #[derive(Clone, Debug)]
 pub struct Interconnect {
-    /// What private caches send, and all that is sent where one network takes everything.
+    /// The crossbar for messages of private caches, or the one network for all messages.
     requests: Crossbar,
-    /// What banks send.
+    /// The crossbar for messages of banks.
     responses: Crossbar,
     is_one: bool,
     /// The ports of banks and of translation units begin here.
@@ -26,7 +28,7 @@ pub struct Interconnect {
 }
 
 impl Interconnect {
-    /// The idle network of a machine whose protocol has so many virtual networks.
+    /// The idle network of a machine whose protocol has `networks` virtual networks.
     pub fn new(config: &SystemConfig, topology: Topology, virtual_networks: u8, clocks: &ClockDomains) -> Interconnect {
         let crossbar =
             |inputs, outputs| Crossbar::new(inputs, outputs, virtual_networks, &config.network, clocks.network);
@@ -54,19 +56,19 @@ impl Interconnect {
         }
     }
 
-    /// What carries the messages of `from`.
+    /// The network that carries the messages of role `from`.
     #[inline]
     pub fn crossbar(&self, from: Role) -> &Crossbar {
         if from == Role::L1 || self.is_one { &self.requests } else { &self.responses }
     }
 
-    /// What carries the messages of `from`, to change.
+    /// The network that carries the messages of role `from`, mutably.
     #[inline]
     pub fn crossbar_mut(&mut self, from: Role) -> &mut Crossbar {
         if from == Role::L1 || self.is_one { &mut self.requests } else { &mut self.responses }
     }
 
-    /// The port there of cache, bank or unit `index`.
+    /// The port of the cache, bank or translation unit with this role and index.
     #[inline]
     pub fn port(&self, role: Role, index: u16) -> u16 {
         match role {
@@ -83,7 +85,7 @@ impl Interconnect {
         Some(1 + u64::from(mesh.hops(self.port(from.0, from.1), self.port(to.0, to.1))))
     }
 
-    /// How long it takes between bank `index` and the memory controller.
+    /// The latency between bank `index` and the memory controller.
     pub fn memory_leg(&self, index: u16) -> Ticks {
         self.mesh.as_ref().map_or(0, |mesh| mesh.memory_leg(self.port(Role::L2, index)))
     }

@@ -1,8 +1,9 @@
-//! In which module's memory the pages of a program lie, and what their lines are called there.
+//! The page table: in which module's memory each page of a program lies, and the physical numbers of its lines.
 //!
-//! Programs and the host know virtual lines, controllers physical ones: the home module in the upper bits, and below them the line within the
-//! module's memory, where pages are numbered in the order in which they were placed. HMG paper, section VI (first touch); MGPUSim (Sun et al., ISCA 2019), which distributes buffers over
-//! GPUs (blocks).
+//! Programs and the host use virtual lines, and controllers use physical lines. A physical line has the home module in
+//! its upper bits and, below, the line within the module's memory, where pages are numbered in the order in which they
+//! were placed. Sources are the HMG paper, section VI (first touch), and MGPUSim (Sun et al., ISCA 2019), which
+//! distributes buffers over GPUs (blocks).
 
 use std::ops::Range;
 
@@ -50,7 +51,8 @@ impl Pages {
         pages
     }
 
-    /// Places the pages of a buffer, where its place in memory decides. One that the buffer before shares is its already.
+    /// Places the pages of a buffer under policies that need no access. A page that it shares with the buffer before is
+    /// placed already.
     fn place_buffer(&mut self, number: usize, buffer: Range<usize>) {
         let (modules, pages) = (self.touched.len(), buffer.len());
         for (index, page) in buffer.enumerate() {
@@ -124,7 +126,8 @@ impl Pages {
         })
     }
 
-    /// The parts of a range of virtual lines that lie in the memory of a module, or may come to lie there, because nobody has touched them.
+    /// The parts of a range of virtual lines that lie in the memory of a module, or that may come to lie there because
+    /// nobody has touched them.
     pub fn in_memory_of(&self, module: u16, lines: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<'_> {
         let Range { start, end } = *lines;
         let pages = start >> self.shift..(end + (1 << self.shift) - 1) >> self.shift;
@@ -138,14 +141,9 @@ impl Pages {
         })
     }
 
-    /// Lines of a page.
+    /// The number of lines of a page.
     pub fn page_lines(&self) -> u32 {
         1 << self.shift
-    }
-
-    /// Pages in the memory of each module.
-    pub fn per_module(&self) -> impl Iterator<Item = usize> {
-        self.touched.iter().map(Vec::len)
     }
 }
 
@@ -185,7 +183,7 @@ mod tests {
         assert_eq!(pages.physical(11, 0), LineAddr(2 << 32 | 3));
         assert_eq!(pages.physical(0, 2), LineAddr(2 << 32 | 4));
         assert_eq!(pages.physical(4, 0), LineAddr(0));
-        assert_eq!(pages.per_module().collect::<Vec<_>>(), [1, 0, 2]);
+        assert_eq!(pages.touched.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! A port that moves bytes one message after another, at a bandwidth that is an exact fraction.
 //!
-//! What a message needs is rarely a whole number of ticks. The fraction is carried over to the message that follows without a gap, so that
-//! the bandwidth over time is the one configured.
+//! A message rarely takes a whole number of ticks. The fraction is carried over to the message that follows without a
+//! gap, so that the bandwidth over time is the configured one.
 
 use crate::clock::Ticks;
 
 /// A bandwidth: so many bytes in so many ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Bytes.
+    /// Bytes that move together.
     pub bytes: u64,
     /// Ticks that they take.
     pub ticks: u64,
@@ -36,16 +36,16 @@ pub struct Port {
 /// When a message passes a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
-    /// When its first byte does.
+    /// The time at which its first byte passes.
     pub start: Ticks,
-    /// When its last byte has.
+    /// The time at which its last byte has passed.
     pub end: Ticks,
     /// Whether all that came before it was through an instant earlier.
     pub alone: bool,
 }
 
 impl Port {
-    /// An idle port.
+    /// Makes an idle port.
     pub fn new(rate: Rate, slack: Ticks) -> Port {
         Port { rate, slack, free: 0, fraction: 0 }
     }

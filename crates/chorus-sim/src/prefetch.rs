@@ -1,8 +1,8 @@
-//! A hint to the host: this memory is read soon.
+//! A hint to the host that memory is read soon.
 //!
-//! A simulated memory is larger than the host's caches, so reading a line that a program has never touched waits for the host's own
-//! memory. The simulator knows of such a read hundreds of host nanoseconds ahead: the fetch still has to get through the
-//! simulated channel. See `BENCHMARKS.md` for what the hint gains.
+//! A simulated memory is larger than the host's caches, so reading a line that a program has never touched waits for
+//! the host's own memory. The simulator knows of such a read hundreds of host nanoseconds ahead, since the fetch still
+//! has to get through the simulated channel. See `BENCHMARKS.md` for the gain.
 
 /// Bytes that one hint covers.
 #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! Which loads of remote lines another module of the same GPU could have shared.
 //!
-//! Figure 3 of the HMG paper: the percentage of inter-GPU loads that go to addresses which another module of the same GPU accesses too. Lines
-//! are watched from the first access of a GPU that does not hold them in its memory.
+//! Figure 3 of the HMG paper: the percentage of inter-GPU loads that go to addresses which another module of the same
+//! GPU accesses too. Lines are watched from the first access of a GPU that does not hold them in its memory.
 
 /// Marks a line that several modules of a GPU have accessed.
 const SEVERAL: u32 = 0xff;
@@ -14,18 +14,19 @@ const STRETCH: u32 = 10;
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
     gpus: usize,
-    /// For each stretch of lines of which one was accessed so, and each line and GPU: the module that accessed it, from 1 on, and its loads.
+    /// The state of each watched stretch of lines, by line and GPU: the module that accessed the line, counted from 1,
+    /// and its loads.
     stretches: Vec<Vec<u32>>,
 }
 
 impl Sharing {
-    /// Nothing has been accessed on a machine with so many GPUs.
+    /// The state of a machine with `gpus` GPUs on which nothing has been accessed.
     pub fn new(gpus: u16) -> Sharing {
         Sharing { gpus: usize::from(gpus), stretches: Vec::new() }
     }
 
-    /// Module `module` of GPU `gpu`, counted within that GPU, accesses virtual line `line`, loading `loads` times. Returns how many more loads
-    /// are known to be of lines that several modules of the GPU access.
+    /// Notes that module `module` of GPU `gpu`, counted within that GPU, accesses virtual line `line` with `loads`
+    /// loads. Returns how many more loads are known to be of lines that several modules of the GPU access.
     #[inline]
     pub fn access(&mut self, line: u64, gpu: u16, module: u16, loads: u32) -> u32 {
         let stretch = (line >> STRETCH) as usize;

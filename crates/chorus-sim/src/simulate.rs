@@ -1,4 +1,4 @@
-//! Running a program on a machine, and what comes out of it.
+//! Simulations: running programs on a machine, and the results.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,41 +13,41 @@ use crate::clock::ClockDomains;
 use crate::energy::access_energies;
 use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
-use crate::machine::{Machine, STREAMS_MAX, SimError};
-use crate::stats::{COUNTERS, Counter, Distance, Machines, Stats, Unit};
+use crate::simulator::{STREAMS_MAX, SimError, Simulator};
+use crate::stats::{COUNTERS, CountedOn, Counter, Distance, Stats, Unit};
 
 /// Counters and derived figures by their keys.
 pub type Metrics = BTreeMap<String, f64>;
 
-/// What one kernel did.
+/// Results of one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelRun {
-    /// Its name.
+    /// The name of the kernel.
     pub name: String,
     /// Core cycles from launch to the end of its last wavefront.
     pub cycles: u64,
-    /// What was counted meanwhile, of all kernels that ran at the same time.
+    /// Metrics of that time, over all kernels that ran at the same time.
     pub metrics: Metrics,
 }
 
-/// What a program did.
+/// Results of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// Core cycles.
+    /// Core cycles of the whole run.
     pub cycles: u64,
-    /// Simulated time.
+    /// Simulated time of the whole run.
     pub simulated_ns: f64,
     /// Coalesced line accesses accepted by private caches.
     pub accesses: u64,
-    /// Whether the result equals the host's.
+    /// Whether the result equals the host's reference.
     pub check: Result<(), Mismatch>,
-    /// All counters.
+    /// Metrics of the whole run.
     pub metrics: Metrics,
-    /// Each kernel.
+    /// Results of each kernel, in order.
     pub kernels: Vec<KernelRun>,
 }
 
-/// How a protocol is set up for a run.
+/// Settings of a protocol for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The values of the protocol's parameters.
@@ -56,19 +56,20 @@ pub struct Settings {
     pub fences: bool,
     /// A seeded fault to build in.
     pub fault: Option<u8>,
-    /// Whether kernels that declare what they access are held to it where the command processor of several modules believes them.
+    /// Whether accesses of kernels are checked against their annotations, where the command processor of several
+    /// modules relies on these.
     pub check_annotations: bool,
 }
 
 impl Settings {
-    /// A protocol as it declares itself, for programs that may contain fences.
+    /// The defaults that a protocol declares, for programs that may contain fences.
     pub fn defaults(protocol: &dyn Protocol) -> Settings {
         let parameters = Parameters::defaults(protocol.parameters());
         Settings { parameters, fences: true, fault: None, check_annotations: true }
     }
 }
 
-/// Runs `program`, whose data is in `memory`, on a machine under a protocol as it declares itself.
+/// Runs `program`, whose data is in `memory`, on a machine under a protocol with its defaults.
 pub fn simulate(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
@@ -78,7 +79,7 @@ pub fn simulate(
     simulate_with(config, protocol, Settings::defaults(protocol), program, memory)
 }
 
-/// As [`simulate`], with the protocol set up as asked.
+/// Runs a program like [`simulate()`], with these settings of the protocol.
 pub fn simulate_with(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
@@ -92,7 +93,7 @@ pub fn simulate_with(
 
 /// A program whose kernels run in order, at the same time as those of other streams (CPElide paper, section II-B).
 pub struct Stream<'p> {
-    /// The program.
+    /// The program whose kernels run.
     pub program: &'p mut dyn Program,
     /// The modules that share its kernels.
     pub modules: Range<u16>,
@@ -143,7 +144,7 @@ fn check_streams(config: &SystemConfig, streams: &[Stream<'_>]) -> Result<(), Si
     }
 }
 
-/// What was counted before a kernel.
+/// Counters at the launch of a kernel.
 struct Before {
     name: String,
     stats: Stats,
@@ -162,7 +163,7 @@ fn run<const W: usize>(
 where
     dyn Protocol: Build<W>,
 {
-    let mut machine = Machine::<W>::new(config, protocol, settings, memory)?;
+    let mut machine = Simulator::<W>::new(config, protocol, settings, memory)?;
     let mut kernels = Vec::new();
     let mut running: Vec<Option<Before>> = Vec::new();
     for (number, stream) in streams.iter_mut().enumerate() {
@@ -197,7 +198,7 @@ where
 
 /// Launches the next kernel of a stream, if it has one.
 fn launch_next<const W: usize>(
-    machine: &mut Machine<'_, W>,
+    machine: &mut Simulator<'_, W>,
     number: usize,
     stream: &mut Stream<'_>,
     protocol: &'static dyn Protocol,
@@ -214,9 +215,9 @@ fn launch_next<const W: usize>(
     Ok(Some(before))
 }
 
-/// What was counted from `before` a kernel to its end.
+/// The results of a kernel, from the counters `before` it to those at its end.
 fn kernel_run<const W: usize>(
-    machine: &Machine<'_, W>,
+    machine: &Simulator<'_, W>,
     before: Before,
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
@@ -239,15 +240,15 @@ fn metrics(
 ) -> Metrics {
     let mut metrics = Metrics::new();
     let several = config.hierarchy.modules() > 1;
-    let has = |machines: Machines| match machines {
-        Machines::All => true,
-        Machines::OfSeveralModules => several,
-        Machines::WithL3 => config.l3.is_memory_side(),
-        Machines::WithCoherentL3 => config.l3.is_coherent(),
-        Machines::WithTranslation => protocol.structure().is_translated(),
-        Machines::WithCommands => several && protocol.declaration().commands != Commands::None,
+    let has = |machines: CountedOn| match machines {
+        CountedOn::AllMachines => true,
+        CountedOn::SeveralModules => several,
+        CountedOn::MemorySideL3 => config.l3.is_memory_side(),
+        CountedOn::CoherentL3 => config.l3.is_coherent(),
+        CountedOn::TranslationUnits => protocol.structure().is_translated(),
+        CountedOn::BankCommands => several && protocol.declaration().commands != Commands::None,
     };
-    for spec in COUNTERS.iter().filter(|spec| has(spec.machines)) {
+    for spec in COUNTERS.iter().filter(|spec| has(spec.counted_on)) {
         let value = match spec.unit {
             Unit::Count => stats.get(spec.counter),
             Unit::Cycles => clocks.core.count(stats.get(spec.counter)),
@@ -281,7 +282,7 @@ fn traffic_classes(protocol: &dyn Protocol) -> &'static [TrafficClass] {
     if protocol.messages().iter().any(by_request) { &TrafficClass::BY_REQUEST } else { &TrafficClass::BY_CONTENTS }
 }
 
-/// Messages that go so far, and how much of the links they used.
+/// Metrics of messages that go this distance, and the utilisation of the links.
 fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &SystemConfig) -> Metrics {
     let key = distance.key();
     let mut metrics = Metrics::new();
@@ -293,7 +294,7 @@ fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &Syst
     let total = stats.total_distant(distance);
     metrics.insert(format!("{key}.messages"), total.messages as f64);
     metrics.insert(format!("{key}.bytes"), total.bytes as f64);
-    // What goes to another GPU leaves its module too.
+    // Messages to another GPU leave their module too.
     let (bytes, link, ports) = match distance {
         Distance::InterGpm => {
             let bytes = total.bytes + stats.total_distant(Distance::InterGpu).bytes;
@@ -306,8 +307,9 @@ fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &Syst
     metrics
 }
 
-/// Interconnect energy: dynamic per flit, on a mesh at every router, static per virtual-channel buffer. Every virtual network has its buffers at every port, so a
-/// protocol with more virtual networks costs more (TC paper, section 8.2).
+/// Interconnect energy. Dynamic energy is spent per flit, on a mesh at every router. Static energy is spent per
+/// virtual-channel buffer. Every virtual network has its buffers at every port, so a protocol with more virtual
+/// networks costs more (TC paper, section 8.2).
 fn energy_nj(flits: u64, elapsed_ns: f64, config: &SystemConfig, protocol: &dyn Protocol) -> (f64, f64) {
     let l3_banks = if config.l3.is_coherent() { config.l2.banks } else { 0 };
     let ports = config.cpu.count + (config.core.count + config.l2.banks) * config.hierarchy.modules() + l3_banks;

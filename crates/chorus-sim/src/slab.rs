@@ -14,7 +14,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Keeps a value.
+    /// Stores a value and returns its number.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
@@ -29,32 +29,32 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Gives up a value; its name may be used again.
+    /// Frees a value. Its number may be used again.
     #[inline]
     pub fn remove(&mut self, id: u32) {
         self.free.push(id);
     }
 
-    /// The value called `id`.
+    /// The value with number `id`.
     #[inline]
     pub fn get(&self, id: u32) -> &T {
         &self.values[id as usize]
     }
 
-    /// Every value that has not been given up, and its name.
+    /// Every value that has not been freed, with its number.
     pub fn live(&self) -> impl Iterator<Item = (u32, &T)> {
-        let mut given_up = vec![false; self.values.len()];
-        self.free.iter().for_each(|&id| given_up[id as usize] = true);
-        let kept = (0..).zip(&self.values).zip(given_up);
-        kept.filter(|(_, given_up)| !given_up).map(|(value, _)| value)
+        let mut freed = vec![false; self.values.len()];
+        self.free.iter().for_each(|&id| freed[id as usize] = true);
+        let all = (0..).zip(&self.values).zip(freed);
+        all.filter(|(_, freed)| !freed).map(|(value, _)| value)
     }
 
-    /// Every value ever kept whose name has not been given to another, given up or not.
+    /// Every stored value, including freed ones whose numbers have not been used again.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.values.iter()
     }
 
-    /// The value called `id`, to change.
+    /// The value with number `id`, mutably.
     #[inline]
     pub fn get_mut(&mut self, id: u32) -> &mut T {
         &mut self.values[id as usize]

@@ -56,75 +56,75 @@ pub enum Counter {
 /// The declaration of a counter.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterSpec {
-    /// Which.
+    /// The counter that is declared.
     pub counter: Counter,
     /// The key in `--json` and in results.
     pub key: &'static str,
     /// Unit of the value reported; ticks are reported as core cycles.
     pub unit: Unit,
-    /// What is counted.
+    /// The definition of the count.
     pub definition: &'static str,
-    /// Which machines have it.
-    pub machines: Machines,
+    /// The machines and protocols that have it.
+    pub counted_on: CountedOn,
 }
 
-/// Which machines have a counter.
+/// The machines and protocols that have a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machines {
-    /// All.
-    All,
-    /// Those of several modules.
-    OfSeveralModules,
-    /// Those with a memory-side L3.
-    WithL3,
-    /// Those with a coherent L3.
-    WithCoherentL3,
-    /// Those whose protocol has translation units.
-    WithTranslation,
-    /// Those whose protocol has a command processor tell shared banks what to do between kernels.
-    WithCommands,
+pub enum CountedOn {
+    /// Every machine has it.
+    AllMachines,
+    /// Machines of several modules have it.
+    SeveralModules,
+    /// Machines with a memory-side L3 have it.
+    MemorySideL3,
+    /// Machines with a coherent L3 have it.
+    CoherentL3,
+    /// Runs under protocols with translation units have it.
+    TranslationUnits,
+    /// Runs under protocols whose command processor gives shared banks commands between kernels have it.
+    BankCommands,
 }
 
 /// Unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Number of things.
+    /// A number of events or objects.
     Count,
-    /// Core cycles.
+    /// A time in core cycles.
     Cycles,
 }
 
 const fn count(counter: Counter, key: &'static str, definition: &'static str) -> CounterSpec {
-    CounterSpec { counter, key, unit: Unit::Count, definition, machines: Machines::All }
+    CounterSpec { counter, key, unit: Unit::Count, definition, counted_on: CountedOn::AllMachines }
 }
 
 const fn cycles(counter: Counter, key: &'static str, definition: &'static str) -> CounterSpec {
-    CounterSpec { counter, key, unit: Unit::Cycles, definition, machines: Machines::All }
+    CounterSpec { counter, key, unit: Unit::Cycles, definition, counted_on: CountedOn::AllMachines }
 }
 
 /// A counter of machines of several modules.
 const fn several(spec: CounterSpec) -> CounterSpec {
-    CounterSpec { machines: Machines::OfSeveralModules, ..spec }
+    CounterSpec { counted_on: CountedOn::SeveralModules, ..spec }
 }
 
 /// A counter of machines with a memory-side L3.
 const fn with_l3(spec: CounterSpec) -> CounterSpec {
-    CounterSpec { machines: Machines::WithL3, ..spec }
+    CounterSpec { counted_on: CountedOn::MemorySideL3, ..spec }
 }
 
 /// A counter of machines with a coherent L3.
 const fn coherent_l3(spec: CounterSpec) -> CounterSpec {
-    CounterSpec { machines: Machines::WithCoherentL3, ..spec }
+    CounterSpec { counted_on: CountedOn::CoherentL3, ..spec }
 }
 
 /// A counter of translation units.
 const fn translated(spec: CounterSpec) -> CounterSpec {
-    CounterSpec { machines: Machines::WithTranslation, ..spec }
+    CounterSpec { counted_on: CountedOn::TranslationUnits, ..spec }
 }
 
-/// A counter of what shared banks do between kernels.
+/// A counter of the commands that shared banks get between kernels.
 const fn commanded(spec: CounterSpec) -> CounterSpec {
-    CounterSpec { machines: Machines::WithCommands, ..spec }
+    CounterSpec { counted_on: CountedOn::BankCommands, ..spec }
 }
 
 /// Every counter, in the order of [`Counter`].
@@ -232,7 +232,7 @@ pub const COUNTERS: &[CounterSpec] = &[
     )),
 ];
 
-/// Messages, flits and bytes of one traffic class.
+/// Counts of one traffic class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Flits through a crossbar.
@@ -243,20 +243,20 @@ pub struct Traffic {
     pub flit_hops: u64,
 }
 
-/// How far a message goes that leaves its module.
+/// The distance of a message that leaves its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
     /// To another module of its GPU.
     InterGpm,
-    /// To another GPU.
+    /// To a module of another GPU.
     InterGpu,
 }
 
 impl Distance {
-    /// Every distance.
+    /// Every distance, nearest first.
     pub const ALL: [Distance; 2] = [Distance::InterGpm, Distance::InterGpu];
 
-    /// What the keys of its metrics begin with.
+    /// The first part of the keys of its metrics.
     pub fn key(self) -> &'static str {
         match self {
             Distance::InterGpm => "inter_gpm",
@@ -264,7 +264,7 @@ impl Distance {
         }
     }
 
-    /// What it is between.
+    /// The two ends of the distance, in words.
     pub fn between(self) -> &'static str {
         match self {
             Distance::InterGpm => "between modules of one GPU",
@@ -273,10 +273,10 @@ impl Distance {
     }
 }
 
-/// Messages, flits and bytes of one traffic class.
+/// Counts of one traffic class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Messages.
+    /// Number of messages sent.
     pub messages: u64,
     /// Bytes of headers and payloads.
     pub bytes: u64,
@@ -308,14 +308,14 @@ impl Stats {
         self.counters[counter as usize]
     }
 
-    /// Counts a message.
+    /// Counts a message of a module's network.
     pub fn add_traffic(&mut self, class: TrafficClass, flits: u64, bytes: u64) {
         let traffic = &mut self.traffic[class as usize];
         traffic.flits += flits;
         traffic.bytes += bytes;
     }
 
-    /// Counts the way of a message on a mesh.
+    /// Counts the routers that the flits of a message pass on a mesh.
     pub fn add_flit_hops(&mut self, class: TrafficClass, flit_hops: u64) {
         self.traffic[class as usize].flit_hops += flit_hops;
     }
@@ -328,12 +328,12 @@ impl Stats {
         sent.bytes += bytes;
     }
 
-    /// The traffic of one class that goes so far.
+    /// The traffic of one class at this distance.
     pub fn distant(&self, distance: Distance, class: TrafficClass) -> Sent {
         self.distant[distance as usize][class as usize]
     }
 
-    /// The traffic of all classes that goes so far.
+    /// The traffic of all classes at this distance.
     pub fn total_distant(&self, distance: Distance) -> Sent {
         let all = self.distant[distance as usize].iter();
         all.fold(Sent::default(), |sum, sent| Sent {
@@ -356,7 +356,7 @@ impl Stats {
         })
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     pub fn since(&self, earlier: &Stats) -> Stats {
         let mut difference = self.clone();
         for (value, before) in difference.counters.iter_mut().zip(&earlier.counters) {

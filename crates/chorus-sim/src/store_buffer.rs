@@ -1,15 +1,15 @@
-//! The store buffer of a compute unit or a CPU core: stores wait there, line by line, until a release or until room is needed (Spandex paper, Table VI:
-//! 128 entries).
+//! The store buffer of a compute unit or a CPU core. Stores wait there, line by line, until a release or until room is
+//! needed (Spandex paper, Table VI: 128 entries).
 //!
-//! Stores of all wavefronts to one line become one store. Entries leave for the private cache oldest first; what an access that the buffer
-//! cannot answer touches leaves before it.
+//! Stores of all wavefronts to one line become one store. Entries leave for the private cache oldest first. An access
+//! that the buffer cannot answer forces the line that it touches to leave first.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order};
 use chorus_protocol::line::{ByteMask, LineData};
 
-/// What is to be done about an access.
+/// The step that the store buffer decides for an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The buffer takes the store.
@@ -27,9 +27,9 @@ pub enum Step {
 /// The bytes of one line that wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<const W: usize> {
-    /// Which.
+    /// The bytes that wait.
     pub mask: ByteMask,
-    /// Their values.
+    /// The values of these bytes.
     pub data: LineData<W>,
 }
 
@@ -40,14 +40,15 @@ pub struct StoreBuffer<const W: usize> {
     entries: BTreeMap<u64, Entry<W>>,
     /// Their lines, oldest first.
     order: VecDeque<u64>,
-    /// The access of the buffer's own that the private cache has not accepted: a line, or the part of a fence that waits for lines.
+    /// The access that the buffer itself has sent and the private cache has not accepted: a line, or the part of a
+    /// fence that waits for lines.
     pub leaving: Option<u32>,
-    /// Whether that part of the fence whose turn it is has been accepted.
+    /// Whether the private cache has accepted that part of the fence at the head of the access queue.
     pub followed: bool,
 }
 
 impl<const W: usize> StoreBuffer<W> {
-    /// An empty buffer for so many lines, or none.
+    /// An empty buffer for `capacity` lines, or nothing where this is zero.
     pub fn new(capacity: u32) -> Option<StoreBuffer<W>> {
         (capacity > 0).then(|| StoreBuffer {
             capacity: capacity as usize,
@@ -58,7 +59,7 @@ impl<const W: usize> StoreBuffer<W> {
         })
     }
 
-    /// What is to be done about an access whose turn it is; `line` is its virtual line.
+    /// Decides the next step for the access at the head of the queue; `line` is its virtual line.
     pub fn step(&self, request: &CoreRequest<W>, line: u64) -> Step {
         let weak = request.order == Order::Weak;
         let found = self.entries.get(&line);
@@ -87,7 +88,7 @@ impl<const W: usize> StoreBuffer<W> {
         }
     }
 
-    /// Takes a store.
+    /// Adds a store to its line.
     pub fn take(&mut self, line: u64, mask: ByteMask, data: &LineData<W>) {
         let order = &mut self.order;
         let entry = self.entries.entry(line).or_insert_with(|| {
@@ -98,7 +99,7 @@ impl<const W: usize> StoreBuffer<W> {
         entry.data.merge(mask, data);
     }
 
-    /// What waits of a line.
+    /// The waiting bytes of a line.
     pub fn entry(&self, line: u64) -> Option<&Entry<W>> {
         self.entries.get(&line)
     }
@@ -107,11 +108,6 @@ impl<const W: usize> StoreBuffer<W> {
     pub fn remove(&mut self, line: u64) {
         self.entries.remove(&line);
         self.order.retain(|&other| other != line);
-    }
-
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
     }
 }
 
@@ -178,7 +174,7 @@ mod tests {
             assert_eq!(buffer.step(&release, 0), Step::Drain(line));
             buffer.remove(line);
         }
-        assert!(buffer.is_empty());
+        assert!(buffer.entries.is_empty());
         assert_eq!(buffer.step(&release, 0), Step::Follow);
         buffer.followed = true;
         assert_eq!(buffer.step(&release, 0), Step::Pass);

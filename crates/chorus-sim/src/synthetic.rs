@@ -4,7 +4,7 @@ use chorus_protocol::access::AtomicOp;
 
 use crate::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Program};
 
-/// What a synthetic program does most.
+/// The access pattern of a synthetic program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Loads of a few lines that stay in the private caches.
@@ -15,13 +15,13 @@ pub enum Pattern {
     ShareHeavy,
     /// Read-modify-writes of a few counters.
     AtomicHeavy,
-    /// Loads, and some stores, that stream through the memory of other GPUs; four wavefronts of a GPU, in different modules where it has
-    /// four, read each line.
+    /// Loads, and some stores, that stream through the memory of other GPUs. Four wavefronts of a GPU read each line.
+    /// They run in different modules where the GPU has four.
     RemoteHeavy,
 }
 
 impl Pattern {
-    /// The patterns that say something on a machine of one module.
+    /// The patterns that are meaningful on a machine of one module.
     pub const OF_ONE_MODULE: [Pattern; 4] =
         [Pattern::HitHeavy, Pattern::MissHeavy, Pattern::ShareHeavy, Pattern::AtomicHeavy];
 
@@ -50,7 +50,8 @@ const STORE_ROUNDS: u32 = 8;
 /// Wavefronts of a GPU that read a line of the remote pattern.
 const READERS: u32 = 4;
 
-/// A program in which every wavefront repeats a pattern, in one kernel after one that places its pages where that matters.
+/// A program in which every wavefront repeats a pattern in one kernel. A kernel before it places the pages, where that
+/// matters.
 pub struct Synthetic {
     pattern: Pattern,
     work_groups: u32,
@@ -155,8 +156,9 @@ impl Program for Synthetic {
     }
 }
 
-/// The first of the lines that wavefront `number` of `waves` loads in a round of the remote pattern, and whether it stores to it. The other GPUs
-/// take turns, and so do the parts of one. Lines are numbered by the wavefront that owns them.
+/// The first of the lines that wavefront `number` of `waves` loads in a round of the remote pattern, and whether the
+/// wavefront stores to it. The other GPUs take turns, and so do the parts of one. Lines are numbered by the wavefront
+/// that owns them.
 fn remote_line(number: u32, round: u32, rounds: u32, waves: u32, gpus: u32) -> (u32, bool) {
     let of_gpu = waves / gpus;
     let part = (of_gpu / READERS).max(1);

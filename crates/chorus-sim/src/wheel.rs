@@ -1,15 +1,15 @@
-//! The event wheel: what happens when, in a fixed order.
+//! The event wheel: events by time, in a fixed order.
 //!
-//! A ring of buckets, one per tick, holds the near future; a heap holds the rest. Events of one tick come out in the order they went
-//! in, whichever of the two they waited in.
+//! A ring of buckets, one per tick, holds the near future. A heap holds the rest. Events of one tick come out in the
+//! order in which they went in, whichever of the two they waited in.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::clock::Ticks;
 
-/// Ticks that the ring covers: longer than all but the longest waits, so that the heap is used rarely, and short enough for a host's
-/// first-level cache.
+/// Ticks that the ring covers: longer than all but the longest waits, so that the heap is used rarely, and short enough
+/// for a host's first-level cache.
 const RING: usize = 1024;
 /// Words of one bit for each tick of the ring.
 const WORDS: usize = RING / 64;

@@ -1,7 +1,7 @@
 //! Does the simulator allocate for every access, and how much memory does it take?
 //!
-//! These tests have a binary of their own. They count allocations with a global allocator, which a binary has once for all of
-//! its tests, and which would slow down every other test.
+//! These tests have a binary of their own. They count allocations with a global allocator, which a binary has once for
+//! all of its tests, and which would slow down every other test.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -36,8 +36,9 @@ fn count(allocations: i64, bytes: i64) {
     PEAK.set(PEAK.get().max(LIVE.get()));
 }
 
-// SAFETY: every method passes its arguments to the system's allocator unchanged and returns what that returns. Counting touches only
-// thread-local cells that are initialised at compile time and need no destructor, so it neither allocates nor unwinds.
+// SAFETY: every method passes its arguments to the system's allocator unchanged and returns what that returns. Counting
+// touches only thread-local cells that are initialised at compile time and need no destructor, so it neither allocates
+// nor unwinds.
 #[expect(unsafe_code, reason = "only an allocator sees every allocation, and its trait is unsafe")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,7 +1,7 @@
 //! The typed description of a machine.
 //!
-//! A value of [`SystemConfig`] is complete: scales and overrides have been applied and every number checked. Units are the last
-//! word of a name. Latencies in cycles count cycles of the clock domain of their section.
+//! A value of [`SystemConfig`] is complete: scales and overrides have been applied and every number checked. Units are
+//! the last word of a name. Latencies in cycles count cycles of the clock domain of their section.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct SystemConfig {
     pub source: String,
     /// GPUs and their modules.
     pub hierarchy: Hierarchy,
-    /// Clock frequencies.
+    /// Clock frequencies of all clock domains.
     pub clocks: Clocks,
     /// Compute units and work-group dispatch.
     pub core: Core,
@@ -25,7 +25,7 @@ pub struct SystemConfig {
     pub cpu: CpuCores,
     /// The private cache of each compute unit and CPU core.
     pub l1: L1,
-    /// The shared cache.
+    /// The shared cache, divided into banks.
     pub l2: L2,
     /// The coherence directory of each module, for protocols that have one.
     pub directory: Directory,
@@ -39,7 +39,7 @@ pub struct SystemConfig {
     pub inter_gpm: Link,
     /// The links between GPUs.
     pub inter_gpu: Link,
-    /// Where pages lie.
+    /// Pages and the module memory that each lies in.
     pub memory: Memory,
     /// The cache behind the L2.
     pub l3: L3,
@@ -47,7 +47,7 @@ pub struct SystemConfig {
     pub dram: Dram,
     /// The command processors that launch kernels, for protocols that give them commands to the caches.
     pub command_processor: CommandProcessor,
-    /// Interconnect energy constants.
+    /// Energy constants of the interconnect.
     pub energy: Energy,
     /// Energies of accesses to the memory hierarchy.
     pub access_energy: AccessEnergy,
@@ -59,7 +59,7 @@ pub struct SystemConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hierarchy {
-    /// Number of GPUs.
+    /// Number of GPUs in the machine.
     pub gpus: u32,
     /// Modules of each GPU.
     pub gpms: u32,
@@ -72,21 +72,22 @@ impl Hierarchy {
     }
 }
 
-/// Clock frequencies in MHz. The simulator's tick is one period of their least common multiple, so every edge is an integer.
+/// Clock frequencies in MHz. The simulator's tick is one period of their least common multiple, so every edge is an
+/// integer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clocks {
-    /// Compute units and their L1s.
+    /// Clock of the compute units and their L1s.
     pub core_mhz: u32,
-    /// The crossbars.
+    /// Clock of the networks of modules.
     pub network_mhz: u32,
-    /// The L2 banks.
+    /// Clock of the L2 banks.
     pub l2_mhz: u32,
     /// The DRAM command clock.
     pub dram_mhz: u32,
 }
 
-/// Compute units.
+/// Compute units and their wavefront slots, registers and queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
@@ -114,7 +115,7 @@ pub struct Core {
     pub launch_latency_cycles: u32,
     /// Lines of a compute unit's store buffer; 0 where it has none.
     pub store_buffer_entries: u32,
-    /// What read-modify-writes of wavefronts and CPU threads order besides themselves.
+    /// Memory order of read-modify-writes that wavefronts and CPU threads issue.
     pub atomic_order: AtomicOrder,
 }
 
@@ -130,13 +131,13 @@ pub struct CpuCores {
     pub store_buffer_entries: u32,
 }
 
-/// What a read-modify-write orders besides itself.
+/// The memory order of a read-modify-write: which other operations it orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtomicOrder {
-    /// Nothing: programs have fences where order matters.
+    /// It orders nothing else. Programs have fences where order matters.
     Relaxed,
-    /// Everything: it is a release before and an acquire behind, of its own scope.
+    /// It orders everything: it is a release before and an acquire behind, both of its own scope.
     AcqRel,
 }
 
@@ -154,19 +155,19 @@ pub enum Scheduler {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
-    /// The least recently used.
+    /// The line or entry that was used least recently.
     Lru,
-    /// The first inserted.
+    /// The line or entry that was inserted first.
     Fifo,
 }
 
-/// The private cache.
+/// The private cache of a compute unit or CPU core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L1 {
-    /// Capacity.
+    /// Capacity of one private cache.
     pub size_bytes: u32,
-    /// Associativity.
+    /// Associativity: lines or entries of a set.
     pub ways: u32,
     /// Line size, shared by every cache of the machine.
     pub line_bytes: u32,
@@ -174,10 +175,10 @@ pub struct L1 {
     pub banks: u32,
     /// Lines that may have requests outstanding.
     pub mshrs: u32,
-    /// Replacement policy.
+    /// Replacement policy of a full set.
     pub replacement: Replacement,
-    /// The lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers go to the wavefront at
-    /// once. On a mesh it counts network cycles, as all latencies of the memory system do there.
+    /// The lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers go to the
+    /// wavefront at once. On a mesh it counts network cycles, as all latencies of the memory system do there.
     pub latency_cycles: u32,
 }
 
@@ -191,11 +192,11 @@ pub struct L2 {
     pub interleave_lines: u32,
     /// Capacity of one bank.
     pub bank_bytes: u32,
-    /// Associativity.
+    /// Associativity: lines or entries of a set.
     pub ways: u32,
     /// Lines of a bank that may have requests outstanding.
     pub mshrs: u32,
-    /// Replacement policy.
+    /// Replacement policy of a full set.
     pub replacement: Replacement,
     /// Tag lookup: from the head of the bank's queue to the decision.
     pub tag_latency_cycles: u32,
@@ -203,19 +204,20 @@ pub struct L2 {
     pub data_latency_cycles: u32,
 }
 
-/// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's banks.
+/// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's
+/// banks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Directory {
     /// Entries of each module.
     pub entries: u32,
-    /// Associativity.
+    /// Associativity: lines or entries of a set.
     pub ways: u32,
     /// Lines that one entry covers, for protocols that do not say so themselves.
     pub lines_per_entry: u32,
     /// Addresses that one entry covers, for protocols whose entries tell their lines apart.
     pub range: DirectoryRange,
-    /// Replacement policy.
+    /// Replacement policy of a full set.
     pub replacement: DirectoryReplacement,
 }
 
@@ -223,39 +225,39 @@ pub struct Directory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectoryReplacement {
-    /// The one that the protocol prefers.
+    /// The entry that the protocol prefers to replace.
     Own,
-    /// The least recently used.
+    /// The line or entry that was used least recently.
     Lru,
-    /// The first inserted.
+    /// The line or entry that was inserted first.
     Fifo,
 }
 
 /// The range of addresses of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DirectoryRange {
-    /// 128 bytes.
+    /// An entry covers 128 bytes.
     #[serde(rename = "128B")]
     Bytes128,
-    /// 256 bytes.
+    /// An entry covers 256 bytes.
     #[serde(rename = "256B")]
     Bytes256,
-    /// 512 bytes.
+    /// An entry covers 512 bytes.
     #[serde(rename = "512B")]
     Bytes512,
-    /// 1,024 bytes.
+    /// An entry covers 1,024 bytes.
     #[serde(rename = "1kB")]
     Bytes1024,
-    /// 2,048 bytes.
+    /// An entry covers 2,048 bytes.
     #[serde(rename = "2kB")]
     Bytes2048,
-    /// 4,096 bytes.
+    /// An entry covers 4,096 bytes.
     #[serde(rename = "4kB")]
     Bytes4096,
 }
 
 impl DirectoryRange {
-    /// How many bytes.
+    /// The number of bytes that an entry covers.
     pub fn bytes(self) -> u32 {
         match self {
             DirectoryRange::Bytes128 => 128,
@@ -268,15 +270,16 @@ impl DirectoryRange {
     }
 }
 
-/// Links of one level: every module, or every GPU, has one port out and one port in.
+/// The links of one level. Every module, or every GPU, has one outgoing port and one incoming port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Bandwidth of one port in one direction, in millions of bytes per second.
     pub megabytes_per_second: u32,
-    /// Network cycles from the port out to the port in, without serialisation and queueing.
+    /// Network cycles from the outgoing to the incoming port, without serialisation and queueing.
     pub latency_cycles: u32,
-    /// Bytes that wait at a port out before the L2 banks behind it take no more stores and atomics of their own compute units.
+    /// Limit of the bytes that wait at an outgoing port. Above it, the L2 banks behind the port take no more stores and
+    /// atomics of their own compute units.
     pub queue_bytes: u32,
 }
 
@@ -286,33 +289,34 @@ pub struct Link {
 pub struct Memory {
     /// Size of a page.
     pub page_bytes: u32,
-    /// Multiples of this many bytes begin a buffer.
+    /// Every buffer begins at a multiple of this many bytes.
     pub alignment_bytes: u32,
-    /// In which module's memory a page lies.
+    /// The rule that places a page in a module's memory.
     pub placement: Placement,
 }
 
-/// Who decides in which module's memory a page lies.
+/// The rule that places a page in a module's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// The module whose compute unit touches it first.
+    /// A page lies in the memory of the module whose compute unit touches it first.
     FirstTouch,
-    /// Its number: the modules take turns.
+    /// The number of a page decides: the modules take turns.
     Interleaved,
-    /// Its place in its buffer: the first part of every buffer is the first module's, and so on.
+    /// The position of a page in its buffer decides: the first part of every buffer belongs to the first module, and so
+    /// on.
     Block,
-    /// Its buffer: the modules take turns with whole buffers.
+    /// The buffer of a page decides: the modules take turns with whole buffers.
     Buffer,
-    /// Nobody: all memory is the first module's.
+    /// All memory belongs to the first module.
     Single,
 }
 
-/// What connects the private caches and banks of a module.
+/// The network that connects the private caches and banks of a module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Its form.
+    /// The form of the network.
     pub topology: NetworkTopology,
     /// Bytes of a flit; every port moves one flit per cycle.
     pub flit_bytes: u32,
@@ -320,7 +324,8 @@ pub struct Network {
     pub header_bytes: u32,
     /// Cycles from the input port to the output port, without serialisation, queueing and, on a mesh, hops.
     pub latency_cycles: u32,
-    /// Buffer of one virtual channel; on a mesh, messages that wait at a port before what is behind it takes no more inputs.
+    /// Buffer of one virtual channel, in flits. On a mesh: the number of messages that may wait at a port before the
+    /// controller behind it takes no more inputs.
     pub vc_buffer_flits: u32,
 }
 
@@ -330,19 +335,19 @@ pub struct Network {
 pub enum NetworkTopology {
     /// One crossbar per direction, between private caches and banks.
     Crossbar,
-    /// A square mesh of tiles, which takes messages from every cache to every other.
+    /// A square mesh of tiles, which carries messages from every cache to every other.
     Mesh,
 }
 
-/// A square mesh: as many rows as columns, one router per tile, shortest ways.
+/// A square mesh: as many rows as columns, one router per tile, minimal routes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mesh {
     /// Tiles of a row.
     pub width: u32,
-    /// Network cycles from corner to corner; a shorter way takes its share of them.
+    /// Network cycles from corner to corner. A shorter route takes a proportional share of them.
     pub diameter_cycles: u32,
-    /// As `network.latency_cycles`, from bank to bank.
+    /// Cycles like `network.latency_cycles`, but from bank to bank.
     pub bank_latency_cycles: u32,
 }
 
@@ -350,7 +355,7 @@ pub struct Mesh {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tu {
-    /// Network cycles of the lookup, of messages from the network and of those to it.
+    /// Network cycles of the lookup. It delays messages from the network and messages to the network.
     pub latency_cycles: u32,
 }
 
@@ -358,37 +363,39 @@ pub struct Tu {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L3 {
-    /// What it takes part in.
+    /// Whether it takes part in the protocol.
     pub kind: L3Kind,
     /// Capacity of one slice or bank; 0 where the machine has no L3.
     pub bank_bytes: u32,
-    /// Associativity.
+    /// Associativity: lines or entries of a set.
     pub ways: u32,
     /// Core cycles from the departure of a request at the L2 bank to the answer of a hit (`memory-side` only).
     pub latency_cycles: u32,
-    /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction (`memory-side` only).
+    /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction (`memory-side`
+    /// only).
     pub bytes_per_cycle: u32,
 }
 
 impl L3 {
-    /// Whether there is one that takes part in the protocol.
+    /// Whether the machine has an L3 that takes part in the protocol.
     pub fn is_coherent(&self) -> bool {
         self.bank_bytes > 0 && self.kind == L3Kind::Coherent
     }
 
-    /// Whether there is one that the protocol does not see.
+    /// Whether the machine has an L3 that the protocol does not see.
     pub fn is_memory_side(&self) -> bool {
         self.bank_bytes > 0 && self.kind == L3Kind::MemorySide
     }
 }
 
-/// What an L3 takes part in.
+/// Whether an L3 takes part in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum L3Kind {
-    /// Nothing: it holds lines of the memory channel behind it, whether or not an L2 holds them too, one slice before each channel.
+    /// The L3 does not take part. There is one slice before each memory channel. It holds lines of that channel,
+    /// whether or not an L2 holds them too.
     MemorySide,
-    /// The protocol: as many banks as the L2 has, with its miss registers, replacement and latencies.
+    /// The L3 takes part. It has as many banks as the L2, with the L2's miss registers, replacement and latencies.
     Coherent,
 }
 
@@ -410,13 +417,13 @@ pub struct CommandProcessor {
     pub rows: u32,
     /// Data structures of a kernel that the table tells apart.
     pub structures_per_kernel: u32,
-    /// What the table takes the L2 of a module to hold.
+    /// Assumption of the table about the contents of a module's L2.
     pub holds: Holds,
     /// Sets of acquires and releases that a kernel boundary performs one after the other.
     pub sets: u32,
 }
 
-/// What the table of a command processor takes the L2 of a module to hold.
+/// The assumption of a command processor's table about the contents of a module's L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
@@ -426,7 +433,7 @@ pub enum Holds {
     OwnMemory,
 }
 
-/// Off-chip memory.
+/// Off-chip memory: one channel beside each bank of the last coherent cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dram {
@@ -462,17 +469,17 @@ pub enum DramModel {
 pub struct DramTiming {
     /// Column read to first data.
     pub t_cl: u32,
-    /// Precharge.
+    /// Cycles of a precharge.
     pub t_rp: u32,
     /// Activate to activate, same bank.
     pub t_rc: u32,
-    /// Activate to precharge.
+    /// Cycles from activate to precharge.
     pub t_ras: u32,
     /// Column to column, different bank groups.
     pub t_ccd: u32,
     /// Column write to first data.
     pub t_wl: u32,
-    /// Activate to column.
+    /// Cycles from activate to a column command.
     pub t_rcd: u32,
     /// Activate to activate, different banks.
     pub t_rrd: u32,
@@ -482,11 +489,11 @@ pub struct DramTiming {
     pub t_wr: u32,
     /// Column to column, same bank group.
     pub t_ccdl: u32,
-    /// Read to precharge.
+    /// Cycles from a read to precharge.
     pub t_rtpl: u32,
 }
 
-/// Interconnect energy constants.
+/// Energy constants of the interconnect, per flit and per virtual-channel buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Energy {
@@ -534,8 +541,8 @@ impl AccessEnergy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watchdog {
-    /// Core cycles without a store, a value-changing atomic, a read of memory or a finished wavefront after which a run counts as
-    /// livelocked.
+    /// Core cycles without a store, a value-changing atomic, a read of memory or a finished wavefront after which a run
+    /// counts as livelocked.
     pub idle_cycles: u64,
     /// Core cycles after which a run is given up whatever it does.
     pub cycles: u64,

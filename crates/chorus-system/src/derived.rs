@@ -6,7 +6,7 @@ use crate::geometry::tick_mhz;
 /// A figure that no file states because others determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Derived {
-    /// What it is.
+    /// The name of the quantity.
     pub name: &'static str,
     /// Its value with unit.
     pub value: String,

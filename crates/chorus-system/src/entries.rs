@@ -9,13 +9,13 @@ use crate::schema::leaves;
 /// Which layer a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nothing: the file describes one module and need not say it.
+    /// A default: a file that describes one module may leave the key out.
     Default,
-    /// The machine as the file describes it.
+    /// The machine as its file describes it.
     System,
-    /// The file's table for a scale.
+    /// The table of a scale in the file.
     Scale(Scale),
-    /// An override.
+    /// An override on the command line or of an experiment.
     Set,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Origin {
 /// One key of a resolved system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The dotted key.
+    /// The whole dotted key.
     pub key: String,
     /// Its value as TOML.
     pub value: String,

@@ -1,7 +1,7 @@
-//! What can be wrong with a system, and where.
+//! Errors in systems: each says what is wrong and where.
 //!
-//! The text of each error is complete on its own: place, key, what was given, what is accepted and, where one is close, the
-//! name that was probably meant. As a [`Diagnostic`] an error also shows the line of the file.
+//! The text of each error is complete on its own: place, key, what was given, what is accepted and, where one is close,
+//! the name that was probably meant. As a [`Diagnostic`] an error also shows the line of the file.
 
 use std::fmt;
 
@@ -17,27 +17,27 @@ pub enum SystemError {
     /// A name that no known system has and that is no path.
     #[error("unknown system `{given}`{} known: {}; or the path of a file that ends in .toml", DidYouMean(.nearest), quoted(.known))]
     UnknownSystem {
-        /// What was given.
+        /// The text that was given.
         given: String,
         /// The names of the known systems.
         known: Vec<&'static str>,
-        /// The nearest of them.
+        /// The nearest of these names.
         nearest: Option<String>,
     },
     /// A scale that does not exist.
     #[error("unknown scale `{given}`{} accepted: {}", DidYouMean(.nearest), quoted(.accepted))]
     UnknownScale {
-        /// What was given.
+        /// The text that was given.
         given: String,
-        /// The scales.
+        /// The names of the scales.
         accepted: Vec<&'static str>,
-        /// The nearest of them.
+        /// The nearest of these names.
         nearest: Option<String>,
     },
     /// A scale that the system does not have.
     #[error("{file}: system `{system}` has no scale `{given}`; it has: {}", quoted(.accepted))]
     NoSuchScale {
-        /// The file.
+        /// The name of the system file.
         file: String,
         /// The name that the system gives itself.
         system: String,
@@ -51,21 +51,21 @@ pub enum SystemError {
     UnreadableFile {
         /// The path as given.
         path: String,
-        /// Why.
+        /// The reason, in words.
         reason: String,
     },
     /// Text that is not TOML.
     #[error("{place}: not valid TOML: {message}")]
     Syntax {
-        /// Where the parser stopped.
+        /// The place at which the parser stopped.
         place: Box<Place>,
-        /// What it says.
+        /// The message of the parser.
         message: String,
     },
     /// A key that the schema does not have.
     #[error("{place}: unknown key `{key}`{} accepted{}: {}", DidYouMean(.nearest), In(.table), quoted(.accepted))]
     UnknownKey {
-        /// Where the key was written.
+        /// The place at which the key was written.
         place: Box<Place>,
         /// The whole dotted key.
         key: String,
@@ -79,13 +79,13 @@ pub enum SystemError {
     /// A value of another kind than its key takes.
     #[error("{place}: key `{key}` is given as {given}{} expected {expected}", DidYouMean(.nearest))]
     WrongType {
-        /// Where the value was written.
+        /// The place at which the value was written.
         place: Box<Place>,
         /// The whole dotted key.
         key: String,
         /// The value as written.
         given: String,
-        /// What the key takes.
+        /// The values that the key takes, in words.
         expected: String,
         /// The nearest valid name, where the key takes names.
         nearest: Option<String>,
@@ -93,21 +93,21 @@ pub enum SystemError {
     /// A base that a system cannot have.
     #[error("{place}: key `base` is `{given}`{reason}{} accepted: {}", DidYouMean(.nearest), quoted(.accepted))]
     Base {
-        /// Where it was written.
+        /// The place at which the base was written.
         place: Box<Place>,
-        /// What was given.
+        /// The text that was given.
         given: String,
         /// Why it is refused.
         reason: String,
         /// The systems whose files describe a whole machine.
         accepted: Vec<&'static str>,
-        /// The nearest of them.
+        /// The nearest of these names.
         nearest: Option<String>,
     },
     /// Keys that the file must have and has not.
     #[error("{file}: missing {} {}", if .keys.len() == 1 { "key" } else { "keys" }, quoted(.keys))]
     MissingKeys {
-        /// The file.
+        /// The name of the system file.
         file: String,
         /// The dotted keys, in the order of the schema.
         keys: Vec<String>,
@@ -115,33 +115,33 @@ pub enum SystemError {
     /// An override that is not `key=value`.
     #[error("--set {text}: expected KEY=VALUE, for example l1.size_bytes=65536")]
     MalformedOverride {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
     /// A value that makes no machine.
     #[error("{place}: key `{key}` is {given}; accepted: {accepted}")]
     Geometry {
-        /// Where the value was written, or the override that made it impossible.
+        /// The place at which the value was written, or the override that made it impossible.
         place: Box<Place>,
         /// The whole dotted key.
         key: String,
-        /// Its value.
+        /// The value of the key.
         given: String,
-        /// What is accepted, given the other values.
+        /// The values that are accepted, given the values of other keys.
         accepted: String,
     },
     /// Checked values that the typed configuration still refuses: a defect of this crate, reported without a panic.
     #[error("{file}: the resolved configuration is not a system: {message}")]
     Inconsistent {
-        /// The file.
+        /// The name of the system file.
         file: String,
-        /// What was refused.
+        /// The message of the deserialiser.
         message: String,
     },
 }
 
 impl SystemError {
-    /// Where the mistake was written, where it was written anywhere.
+    /// The place at which the mistake was written. Errors about names and whole files have none.
     pub fn place(&self) -> Option<&Place> {
         match self {
             SystemError::Syntax { place, .. }
@@ -172,7 +172,8 @@ impl Diagnostic for SystemError {
     }
 }
 
-/// The step from what was given to what is accepted. A name that was probably meant comes before a long list of accepted ones.
+/// The part of a message between what was given and what is accepted. The name that was probably meant comes here,
+/// before a list of accepted names that may be long.
 struct DidYouMean<'a>(&'a Option<String>);
 
 impl fmt::Display for DidYouMean<'_> {

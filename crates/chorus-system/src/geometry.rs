@@ -1,7 +1,7 @@
 //! Which sizes and counts make a machine that can exist.
 //!
-//! Upper bounds keep every product of sizes, counts and cycles within the integers that the simulator computes with, and a
-//! mistyped number from asking for more memory than there is.
+//! Upper bounds have two purposes. Every product of sizes, counts and cycles stays within the integers that the
+//! simulator computes with. A mistyped number does not ask for more memory than there is.
 
 use crate::config::{
     AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, Energy, Hierarchy, L1, L2, L3, Link,
@@ -12,7 +12,8 @@ use crate::config::{
 const MODULES_MAX: u32 = 64;
 /// Most caches of one level in the whole machine, so that all agents have 16-bit names.
 const AGENTS_MAX: u32 = 4096;
-/// Least miss registers of a bank on a machine of several modules: for its own compute units, for its GPU, and for others.
+/// Fewest miss registers of a bank on a machine of several modules: one for its own compute units, one for its GPU, and
+/// one for other GPUs.
 const MODULES_MSHRS_MIN: u32 = 3;
 /// Most lines of a directory entry.
 const LINES_PER_ENTRY_MAX: u32 = 8;
@@ -57,13 +58,13 @@ const NAME_CHARS_MAX: usize = 64;
 /// A value that makes no machine.
 #[derive(Debug)]
 pub(crate) struct Violation {
-    /// The dotted key.
+    /// The key whose value is impossible.
     pub(crate) key: &'static str,
-    /// Its value.
+    /// The value of the key.
     pub(crate) given: String,
-    /// What is accepted instead.
+    /// The values that are accepted instead.
     pub(crate) accepted: String,
-    /// The other keys on which that depends.
+    /// The other keys that decide what is accepted.
     pub(crate) depends_on: &'static [&'static str],
 }
 
@@ -182,7 +183,7 @@ fn check_hierarchy(hierarchy: &Hierarchy) -> Check {
     require_with((1..=max).contains(&hierarchy.gpms), "hierarchy.gpms", hierarchy.gpms, accepted, &["hierarchy.gpus"])
 }
 
-/// What every module has is named with 16 bits in the whole machine.
+/// Bounds the agents of all modules together, which are named with 16 bits.
 fn check_agents(key: &'static str, per_module: u32, modules: u32) -> Check {
     let max = AGENTS_MAX / modules.max(1);
     let accepted = format!("at most {max}, so that {modules} modules have at most {AGENTS_MAX}");

@@ -59,8 +59,8 @@ impl fmt::Display for Scalar {
 }
 
 impl Scalar {
-    /// Reads a TOML value as the kind that its key takes. Whole numbers may be written in every form of [`parse_whole`];
-    /// TOML has no syntax for units and powers, so these stand in strings.
+    /// Reads a TOML value as the kind that its key takes. Whole numbers may be written in every form of
+    /// [`parse_whole`]; TOML has no syntax for units and powers, so these stand in strings.
     pub(crate) fn read(value: &DeValue<'_>, kind: &Kind) -> Option<Scalar> {
         match (kind, value) {
             (Kind::Integer(max), DeValue::Integer(integer)) => {
@@ -97,7 +97,8 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// What this file says, and what `whole` says where this one says nothing: each table of a scale by itself, too.
+    /// Completes this file with the values of `whole` for the keys that this file leaves out. The tables of scales are
+    /// completed one by one in the same way.
     pub(crate) fn over(self, whole: Document) -> Document {
         let Document { extends, mut base, mut scales } = whole;
         base.extend(self.base);

@@ -1,10 +1,10 @@
 //! Systems as typed, validated data.
 //!
 //! A system is one TOML file: a machine in the schema of [`SystemConfig`], plus a table for each of its scales, such as
-//! `[scale.quick]` and `[scale.paper]`, that overrides any of its keys. A file that names another system as its `base` states
-//! only what differs from it. [`resolve`] finds the file, lays the scale and the `--set` overrides over it, checks every key,
-//! type and size, and hashes the result. [`resolve_among`] does so with a user's own systems beside the shipped ones. [`entries`] and [`derived`] describe a resolved system for people; nothing here
-//! prints.
+//! `[scale.quick]` and `[scale.paper]`, that overrides any of its keys. A file that names another system as its `base`
+//! states only what differs from it. [`resolve`] finds the file, lays the scale and the `--set` overrides over it,
+//! checks every key, type and size, and hashes the result. [`resolve_among`] does so with a user's own systems beside
+//! the shipped ones. [`entries`] and [`derived`] describe a resolved system for people; nothing here prints.
 //!
 //! | file | subject |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Whole numbers as people write them: `65536`, `1_000_000`, `0x8000`, `64KiB`, `1e6`, `2^20`.
 //!
-//! Numbers are read exactly. `1.5e3` is 1500, and `0.5KiB` is 512. Text whose value is not whole, or does not fit in 64 bits,
-//! is refused and never rounded.
+//! Numbers are read exactly. `1.5e3` is 1500, and `0.5KiB` is 512. Text whose value is not whole, or does not fit in 64
+//! bits, is refused and never rounded.
 
 use crate::place::excerpt;
 
@@ -48,9 +48,9 @@ enum Refusal {
 
 /// Reads a whole number from 0 to 2^64 - 1.
 ///
-/// The accepted forms are digits (`65536`), digits in groups (`1_000_000`), hexadecimal, octal and binary digits (`0x8000`,
-/// `0o17`, `0b101`), decimal fractions and exponents whose value is whole (`1e6`, `1.5e3`), powers (`2^20`), and any decimal
-/// number with a unit (`64KiB`, `1.5 MiB`). A fraction may have at most 38 significant digits.
+/// The accepted forms are digits (`65536`), digits in groups (`1_000_000`), hexadecimal, octal and binary digits
+/// (`0x8000`, `0o17`, `0b101`), decimal fractions and exponents whose value is whole (`1e6`, `1.5e3`), powers (`2^20`),
+/// and any decimal number with a unit (`64KiB`, `1.5 MiB`). A fraction may have at most 38 significant digits.
 pub fn parse_whole(text: &str) -> Result<u64, NumberError> {
     read(text.trim()).map_err(|refusal| {
         let given = excerpt(text);

@@ -1,7 +1,7 @@
 //! Overrides from the command line: `--set KEY=VALUE`.
 //!
-//! A value is TOML. Names, sizes such as `64KiB` and powers such as `2^20` may be written without quotes, since a shell would
-//! eat them.
+//! A value is TOML. Names, sizes such as `64KiB` and powers such as `2^20` may be written without quotes, since a shell
+//! would eat them.
 
 use toml::de::DeValue;
 

@@ -1,4 +1,4 @@
-//! Where a key was written: a position in a system file, or an override.
+//! Places at which keys are written: a position in a system file, or an override.
 
 use std::fmt;
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl SourceText {
     }
 }
 
-/// Where a key was written. Displays as `FILE:LINE:COLUMN` or as `--set KEY=VALUE`.
+/// The place at which a key was written. It displays as `FILE:LINE:COLUMN` or as `--set KEY=VALUE`.
 #[derive(Clone, Debug)]
 pub struct Place(Written);
 
@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    /// What follows `# source:` on the line on which the value ends.
+    /// The text that follows `# source:` on the line on which the value ends.
     pub(crate) fn source_comment(&self) -> Option<String> {
         let (source, span) = self.source_and_span()?;
         let rest_of_line = source.text().get(span.end..)?.lines().next()?;

@@ -6,8 +6,8 @@ use crate::nearest::nearest;
 use crate::place::{SourceText, excerpt, on_one_line};
 use crate::text_file::read_text;
 
-/// A system that can be named on the command line and as the `base` of other systems. Its file is embedded in the program, so
-/// the system is found from any working directory.
+/// A system that can be named on the command line and as the `base` of other systems. Its file is embedded in the
+/// program, so the system is found from any working directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemFile {
     /// The name of the system. It is the `name` that the file states.
@@ -19,8 +19,8 @@ pub struct SystemFile {
 }
 
 impl SystemFile {
-    /// A system with the name that its file states. Only the file's syntax and keys are checked here, since a `base` is not yet
-    /// known.
+    /// A system with the name that its file states. Only the file's syntax and keys are checked here, since a `base` is
+    /// not yet known.
     pub fn new(file: &'static str, text: &'static str) -> Result<SystemFile, SystemError> {
         let document = layer::read(&SourceText::new(file, text))?;
         match document.base.get("name").map(|leaf| &leaf.scalar) {
@@ -106,8 +106,8 @@ pub(crate) fn possible_bases(systems: &[SystemFile]) -> Vec<&'static str> {
     systems.iter().filter(is_whole).map(|system| system.name).collect()
 }
 
-/// Finds a system by its name, or reads the file at a path. A path is whatever ends in `.toml` or contains a separator, so the
-/// result never depends on which files happen to lie in the working directory.
+/// Finds a system by its name, or reads the file at a path. A path is whatever ends in `.toml` or contains a separator,
+/// so the result never depends on which files happen to lie in the working directory.
 pub(crate) fn open(systems: &[SystemFile], name_or_path: &str) -> Result<SourceText, SystemError> {
     if let Some(source) = find(systems, name_or_path) {
         return Ok(source);

@@ -15,7 +15,7 @@ use crate::registry::{self, SYSTEMS, SystemFile};
 use crate::scale::Scale;
 use crate::schema::{join, leaves};
 
-/// Bytes of the SHA-256 that are kept: 16 hexadecimal digits.
+/// Bytes of the SHA-256 that make the hash: 16 hexadecimal digits.
 const HASH_BYTES: usize = 8;
 
 /// The sections that only machines of several modules need.
@@ -25,7 +25,7 @@ const ONE_MODULE: &str = include_str!("one_module.toml");
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The machine.
+    /// The configuration of the machine.
     pub config: SystemConfig,
     /// The scale at which it was asked for.
     pub scale: Scale,
@@ -41,13 +41,14 @@ pub struct Resolved {
 
 /// Finds a shipped system by name, or a system file by path, and applies a scale and overrides.
 ///
-/// A path is whatever ends in `.toml` or contains a separator; everything else is a name. Overrides are `key.path=value`, and
-/// later ones win.
+/// A path is whatever ends in `.toml` or contains a separator; everything else is a name. Overrides are
+/// `key.path=value`, and later ones win.
 pub fn resolve(name_or_path: &str, scale: Scale, overrides: &[String]) -> Result<Resolved, SystemError> {
     resolve_among(SYSTEMS, name_or_path, scale, overrides)
 }
 
-/// Like [`resolve`], with these systems instead of the shipped ones. They are also the systems that a file may have as its base.
+/// Like [`resolve`], with these systems instead of the shipped ones. They are also the systems that a file may have as
+/// its base.
 pub fn resolve_among(
     systems: &[SystemFile],
     name_or_path: &str,
@@ -122,8 +123,9 @@ fn resolve_source(
     Ok(Resolved { config, scale, hash: hash(&merged), text, defaults, base, scaled, overridden })
 }
 
-/// Completes a file that has a base with what the base states. A system has a name and a title of its own, so these are not
-/// inherited. A base describes a whole machine and has no base itself, so that whoever reads a system reads two files at most.
+/// Completes a file that has a base with what the base states. A system has a name and a title of its own, so these are
+/// not inherited. A base describes a whole machine and has no base itself, so that whoever reads a system reads two
+/// files at most.
 fn with_base(systems: &[SystemFile], document: Document) -> Result<Document, SystemError> {
     let Some((given, place)) = document.extends.clone() else { return Ok(document) };
     let name = document.base.get("name").map(|leaf| leaf.scalar.clone());
@@ -167,7 +169,8 @@ fn no_such_scale<'a>(
     SystemError::NoSuchScale { file: source.name().to_owned(), system, given: scale.name(), accepted }
 }
 
-/// What a file leaves out that does not speak of GPUs and modules. A file that does describes all of its machine.
+/// Defaults for a file that does not speak of GPUs and modules. A file that does speak of them describes a whole
+/// machine and has no defaults.
 fn defaults(base: &Layer) -> Result<Layer, SystemError> {
     let section = |key: &str| key.split_once('.').map(|(section, _)| section.to_owned());
     if base.keys().any(|key| section(key).as_deref() == Some("hierarchy")) {

@@ -17,7 +17,7 @@ pub enum Scale {
     Quick,
     /// About four times as large as quick, to see whether what holds there holds at a larger size.
     Medium,
-    /// As the paper describes it.
+    /// The size that the paper describes.
     Paper,
 }
 

@@ -1,7 +1,8 @@
 //! Keys and kinds of value, read off the types of [`crate::config`].
 //!
-//! The types are the only declaration of the schema. A deserialiser that holds no data walks them and notes which fields each
-//! struct asks for and which variants each enum has, so that messages can list what is accepted without a second list.
+//! The types are the only declaration of the schema. A deserialiser that holds no data walks them and notes which
+//! fields each struct asks for and which variants each enum has, so that messages can list what is accepted without a
+//! second list.
 
 use std::sync::LazyLock;
 
@@ -12,14 +13,14 @@ use serde::forward_to_deserialize_any;
 use crate::config::SystemConfig;
 use crate::number::WHOLE_EXAMPLES;
 
-/// What a key takes.
+/// The kind of value that a key takes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// An integer from 0 to the number given.
     Integer(u64),
     /// A number with a fraction.
     Float,
-    /// A string.
+    /// Any string of text.
     Text,
     /// One of these names.
     Choice(&'static [&'static str]),

@@ -1,8 +1,10 @@
-//! What a kernel says of the buffers that it accesses (CPElide paper, section III-B, Listings 1 and 2).
+//! Annotations: statements of a kernel about the buffers that it accesses (CPElide paper, section III-B, Listings 1 and
+//! 2).
 //!
-//! A command processor that knows which chiplet reads and writes what can leave out synchronisation that nobody needs. It knows only what
-//! it is told: a buffer that is read is named with [`AccessMode::Read`], one that may be written with [`AccessMode::ReadWrite`], as a whole
-//! or with the elements that each chiplet touches. A kernel that names nothing may touch anything.
+//! A command processor that knows which chiplet reads and writes which data can leave out synchronisation that nobody
+//! needs. It knows only what it is told. A kernel names a buffer that it reads with [`AccessMode::Read`] and a buffer
+//! that it may write with [`AccessMode::ReadWrite`], as a whole or with the elements that each chiplet touches. A
+//! kernel that names nothing may touch anything.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,18 +15,18 @@ use super::partition::groups_of;
 /// How a kernel accesses a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessMode {
-    /// It only reads.
+    /// The kernel only reads the buffer.
     Read,
-    /// It may write.
+    /// The kernel may read and write the buffer.
     ReadWrite,
 }
 
 /// The part of a launch that one chiplet runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Which of the chiplets that share the launch.
+    /// The index of the chiplet among those that share the launch.
     pub index: u32,
-    /// How many share it.
+    /// The number of chiplets that share the launch.
     pub count: u32,
     /// Work-groups of the launch.
     pub work_groups: u32,
@@ -46,7 +48,7 @@ impl Share {
 
 type Parts = dyn Fn(Share) -> Vec<Range<usize>>;
 
-/// What a kernel says of one buffer.
+/// The statement of a kernel about one buffer.
 pub struct Annotation {
     /// The words of the buffer.
     pub words: Range<usize>,
@@ -57,32 +59,32 @@ pub struct Annotation {
 
 /// Which of the words of a buffer each chiplet touches.
 enum Extent {
-    /// All of them may.
+    /// Every chiplet may touch every word.
     Whole,
-    /// These elements.
+    /// Each chiplet touches the elements that a function gives.
     Parts(Box<Parts>),
-    /// What each chiplet touched when the kernel was recorded on as many of them.
+    /// Each chiplet touches the words that it touched when the kernel was recorded on as many chiplets.
     Recorded(Vec<Vec<Range<usize>>>),
 }
 
 impl Annotation {
-    /// All of a buffer (`hipSetAccessMode`).
+    /// An annotation of all of a buffer (`hipSetAccessMode`).
     pub fn whole<T>(buf: Buf<T>, mode: AccessMode) -> Annotation {
         let start = buf.start() as usize;
         Annotation { words: start..start + buf.len(), mode, extent: Extent::Whole }
     }
 
-    /// The elements that `parts` names for each chiplet (`hipSetAccessModeRange`).
+    /// An annotation of the elements that `parts` names for each chiplet (`hipSetAccessModeRange`).
     pub fn parts<T>(buf: Buf<T>, mode: AccessMode, parts: impl Fn(Share) -> Vec<Range<usize>> + 'static) -> Annotation {
         Annotation { extent: Extent::Parts(Box::new(parts)), ..Annotation::whole(buf, mode) }
     }
 
-    /// The words of a buffer that each chiplet was seen to touch.
+    /// An annotation of the words of a buffer that each chiplet touched in a recording.
     pub(super) fn recorded(words: Range<usize>, mode: AccessMode, by_chiplet: Vec<Vec<Range<usize>>>) -> Annotation {
         Annotation { words, mode, extent: Extent::Recorded(by_chiplet) }
     }
 
-    /// Whether it comes from a recording.
+    /// Whether the annotation comes from a recording.
     pub fn is_recorded(&self) -> bool {
         matches!(self.extent, Extent::Recorded(_))
     }

@@ -1,7 +1,8 @@
-//! What a CPU thread sees of its core: memory, fences and arithmetic, for everybody in the system.
+//! The interface of a CPU thread to its core: memory, fences and arithmetic, at system scope.
 //!
-//! CPU threads run beside the work-groups of a launch and share its memory (Spandex paper, section IV-B). A thread is a wavefront of which one lane
-//! works: an in-order core whose loads block and whose stores are posted. On machines without CPU cores a compute unit runs it.
+//! CPU threads run beside the work-groups of a launch and share its memory (Spandex paper, section IV-B). A thread is a
+//! wavefront of which one lane works: an in-order core whose loads block and whose stores are posted. On machines
+//! without CPU cores a compute unit runs it.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
@@ -20,17 +21,17 @@ impl Cpu {
         Cpu { wave }
     }
 
-    /// Which thread of the launch this is.
+    /// The number of this thread in the launch.
     pub fn id(&self) -> u32 {
         self.wave.work_group()
     }
 
-    /// CPU threads of the launch.
+    /// The number of CPU threads of the launch.
     pub fn threads(&self) -> u32 {
         self.wave.id().work_groups
     }
 
-    /// Loads one element.
+    /// Loads one element of a buffer.
     pub async fn load<T: Word>(&self, buf: Buf<T>, index: u32) -> T {
         self.access(MemoryOpKind::Load, Order::Weak, buf, index, None).await[0]
     }
@@ -58,12 +59,12 @@ impl Cpu {
         self.wave.access(MemoryOpKind::Store, Order::Weak, Scope::System, mask, buf, index, Some(values)).forget();
     }
 
-    /// Stores one element, as it is for everybody; orders nothing else.
+    /// Stores one element as a relaxed atomic of system scope. It orders nothing else.
     pub fn store_relaxed<T: Word>(&self, buf: Buf<T>, index: u32, value: T) {
         self.access(MemoryOpKind::Store, Order::Relaxed, buf, index, Some(value)).forget();
     }
 
-    /// Loads one element, as it is for everybody; orders nothing else.
+    /// Loads one element as a relaxed atomic of system scope. It orders nothing else.
     pub async fn load_relaxed<T: Word>(&self, buf: Buf<T>, index: u32) -> T {
         self.access(MemoryOpKind::Load, Order::Relaxed, buf, index, None).await[0]
     }
@@ -78,7 +79,8 @@ impl Cpu {
         self.wave.store_release(buf, index, value, Scope::System).await;
     }
 
-    /// One read-modify-write, which orders nothing else, except on machines whose `core.atomic_order` is `acq-rel`; gives the old value.
+    /// Performs one read-modify-write and gives the old value. It orders nothing else, except on machines whose
+    /// `core.atomic_order` is `acq-rel`.
     pub async fn atomic<T: Word>(&self, op: AtomicOp, buf: Buf<T>, index: u32, operand: T) -> T {
         let (mask, at) = (Mask::lane(0), Lanes::splat(index));
         self.wave.atomic_in(Scope::System, op, mask, buf, at, Lanes::splat(operand)).await[0]

@@ -1,6 +1,7 @@
 //! A machine without caches or time: every operation takes effect on flat memory the moment it is issued.
 //!
-//! It says what a kernel computes when nothing can go wrong, so that a kernel's mistakes and a protocol's are told apart.
+//! It computes the results of kernels without any protocol, so that a kernel's mistakes and a protocol's are told
+//! apart.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -8,7 +9,7 @@ use std::rc::Rc;
 
 use chorus_system::AtomicOrder;
 
-use super::declared::Declared;
+use super::annotation_checker::AnnotationChecker;
 use super::kernel::{Kernel, Mismatch, Program, WaveId};
 use super::memory::HostMemory;
 use super::partition::part_of;
@@ -33,7 +34,7 @@ pub fn run(program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mis
     run_on(1, program, memory)
 }
 
-/// As [`run`], with work-groups told that they run on one of `gpus` GPUs.
+/// Runs a program like [`run`], with work-groups told that they run on one of `gpus` GPUs.
 pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
         run_waves(&kernel, start_all(&kernel, gpus), memory, &mut |_, _, _| Ok(()))?;
@@ -41,7 +42,7 @@ pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> 
     program.check(memory)
 }
 
-/// Who watches a program run.
+/// An observer of a program's run.
 pub(super) trait Watcher {
     /// Sees what a work-group is about to do.
     fn access(&mut self, work_group: u32, kernel: &Kernel, op: &MemoryOp);
@@ -50,7 +51,7 @@ pub(super) trait Watcher {
     fn ended(&mut self, kernel: &Kernel);
 }
 
-/// As [`run_on`], watched.
+/// Runs a program like [`run_on`], with an observer.
 pub(super) fn run_watched(
     gpus: u32,
     program: &mut dyn Program,
@@ -68,10 +69,12 @@ pub(super) fn run_watched(
     program.check(memory)
 }
 
-/// As [`run`], comparing what kernels do with what they declare for each of these numbers of chiplets.
+/// Runs a program like [`run`] and checks the accesses of kernels against their annotations, for each of these numbers
+/// of chiplets.
 pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
-        let declared: Vec<Declared> = chiplets.iter().filter_map(|&count| Declared::of(&kernel, count)).collect();
+        let declared: Vec<AnnotationChecker> =
+            chiplets.iter().filter_map(|&count| AnnotationChecker::of(&kernel, count)).collect();
         let mut compare = |group: usize, op: &MemoryOp, memory: &HostMemory| {
             let checks = declared.iter().map(|declared| declared.check(group as u32, op, memory));
             checks.collect::<Result<(), _>>().map_err(|undeclared| Mismatch(undeclared.to_string()))

@@ -11,7 +11,7 @@ use super::lanes::LANES;
 use super::memory::{Buf, HostMemory};
 use super::wave::Wave;
 
-/// Which wavefront of a launch.
+/// The identity of a wavefront within a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaveId {
     /// Work-group within the launch.
@@ -31,9 +31,10 @@ pub struct WaveId {
 type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>>;
 type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn Future<Output = ()>>>;
 
-/// One launch: a grid of work-groups that all run the same async function, and CPU threads that run another one beside them.
+/// One launch: a grid of work-groups that all run the same async function, and CPU threads that run another one beside
+/// them.
 pub struct Kernel {
-    /// For statistics and messages.
+    /// The name in statistics and messages.
     pub name: String,
     /// Work-groups of the launch.
     pub work_groups: u32,
@@ -43,7 +44,7 @@ pub struct Kernel {
     pub registers_per_item: u32,
     /// Local data share of each work-group.
     pub lds_bytes: u32,
-    /// What is said of the buffers that it accesses; nothing where it may access any.
+    /// Annotations of the buffers that it accesses. A kernel without annotations may access any buffer.
     pub annotations: Vec<Annotation>,
     body: Box<Body>,
     /// CPU threads that start together with the work-groups.
@@ -72,25 +73,25 @@ impl Kernel {
         }
     }
 
-    /// With another number of registers per work-item.
+    /// Sets the number of registers per work-item.
     pub fn registers(mut self, registers_per_item: u32) -> Kernel {
         self.registers_per_item = registers_per_item;
         self
     }
 
-    /// With a local data share per work-group.
+    /// Sets the size of the local data share per work-group.
     pub fn lds(mut self, bytes: u32) -> Kernel {
         self.lds_bytes = bytes;
         self
     }
 
-    /// Accessing all of a buffer.
+    /// Adds the annotation that the kernel accesses all of a buffer.
     pub fn access<T>(mut self, buf: Buf<T>, mode: AccessMode) -> Kernel {
         self.annotations.push(Annotation::whole(buf, mode));
         self
     }
 
-    /// Accessing those elements of a buffer that `parts` names for each chiplet.
+    /// Adds the annotation that each chiplet accesses those elements of a buffer that `parts` names for it.
     pub fn access_parts<T>(
         mut self,
         buf: Buf<T>,
@@ -101,7 +102,7 @@ impl Kernel {
         self
     }
 
-    /// With CPU threads that start together with the work-groups. The launch is over when they have ended too.
+    /// Adds CPU threads that start together with the work-groups. The launch is over when they have ended too.
     pub fn with_cpu<F: Future<Output = ()> + 'static>(
         mut self,
         threads: u32,
@@ -117,7 +118,7 @@ impl Kernel {
         self.cpu_threads
     }
 
-    /// What can be believed of the annotations: nothing where CPU threads may access anything besides.
+    /// The annotations that a command processor can rely on. There are none where CPU threads may access other data.
     pub fn declares(&self) -> &[Annotation] {
         if self.cpu_threads > 0 { &[] } else { &self.annotations }
     }
@@ -141,7 +142,7 @@ impl Kernel {
     }
 }
 
-/// Why a result is wrong.
+/// The reason why a result is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch(pub String);
 

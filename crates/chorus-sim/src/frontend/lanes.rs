@@ -7,9 +7,9 @@ pub const LANES: usize = 32;
 
 /// A type that fits one memory word.
 pub trait Word: Copy + Default + Unpin + 'static {
-    /// As stored in memory.
+    /// The value as a word of memory.
     fn to_bits(self) -> u32;
-    /// As loaded from memory.
+    /// The value of a word of memory.
     fn from_bits(bits: u32) -> Self;
 }
 
@@ -48,7 +48,7 @@ impl Word for f32 {
 pub struct Lanes<T>(pub [T; LANES]);
 
 impl<T: Copy> Lanes<T> {
-    /// The same value in every lane.
+    /// Lanes that all hold one value.
     pub fn splat(value: T) -> Self {
         Lanes([value; LANES])
     }
@@ -150,12 +150,12 @@ impl<T: Copy + Rem<Output = T>, R: Into<Lanes<T>>> Rem<R> for Lanes<T> {
 pub struct Mask(pub u32);
 
 impl Mask {
-    /// Every lane.
+    /// The set of all lanes.
     pub const ALL: Mask = Mask(u32::MAX);
-    /// No lane.
+    /// The set without any lane.
     pub const NONE: Mask = Mask(0);
 
-    /// One lane.
+    /// The set of one lane.
     pub fn lane(lane: usize) -> Mask {
         Mask(1 << lane)
     }

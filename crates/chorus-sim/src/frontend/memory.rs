@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::lanes::Word;
 use super::word_set::normal;
 
-/// Buffers begin at multiples of this at least, so that two never share a line.
+/// The least alignment of buffers, so that two never share a line.
 const ALIGNMENT_WORDS: usize = 64;
 
 /// A typed piece of memory: `len` words from word number `start`.
@@ -26,7 +26,7 @@ impl<T> Clone for Buf<T> {
 impl<T> Copy for Buf<T> {}
 
 impl<T> Buf<T> {
-    /// Number of elements.
+    /// The number of elements of the buffer.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -77,7 +77,7 @@ impl HostMemory {
         let start = self.words.len().next_multiple_of(self.alignment_words);
         let end = (start + len).next_multiple_of(self.alignment_words);
         assert!(u32::try_from(end).is_ok(), "more than 16 GiB of memory");
-        // Exactly, since memory is most of what a simulation takes, and buffers are few.
+        // The size is exact, since memory is most of what a simulation takes, and buffers are few.
         self.words.reserve_exact(end - self.words.len());
         self.words.resize(end, 0);
         self.buffers.push(start..end);
@@ -93,29 +93,30 @@ impl HostMemory {
         buf
     }
 
-    /// One element.
+    /// Reads one element of a buffer.
     pub fn get<T: Word>(&self, buf: Buf<T>, index: usize) -> T {
         assert!(index < buf.len, "element {index} of a buffer of {}", buf.len);
         T::from_bits(self.words[buf.start as usize + index])
     }
 
-    /// Writes one element.
+    /// Writes one element of a buffer.
     pub fn set<T: Word>(&mut self, buf: Buf<T>, index: usize, value: T) {
         assert!(index < buf.len, "element {index} of a buffer of {}", buf.len);
         self.words[buf.start as usize + index] = value.to_bits();
     }
 
-    /// All elements.
+    /// Reads all elements of a buffer.
     pub fn read<T: Word>(&self, buf: Buf<T>) -> Vec<T> {
         (0..buf.len).map(|index| self.get(buf, index)).collect()
     }
 
-    /// Where each buffer lies, in words; they follow each other.
+    /// The words of each buffer. Buffers follow each other without a gap.
     pub fn buffers(&self) -> &[Range<usize>] {
         &self.buffers
     }
 
-    /// Says that no kernel writes any of the buffer that `buf` lies in. Caches may keep copies of it where they would drop others.
+    /// Declares that no kernel writes any of the buffer that `buf` lies in. Caches may retain copies of it where they
+    /// would drop others.
     pub fn declare_read_only<T>(&mut self, buf: Buf<T>) {
         // An empty buffer begins where the next one does.
         if let Some((_, words)) = self.buffer_of(buf.start).filter(|_| !buf.is_empty()) {

@@ -1,11 +1,11 @@
-//! How programs are written: kernels as async functions over wavefronts, and the host programs that launch them.
+//! The front-end for programs: kernels as async functions over wavefronts, and the host programs that launch them.
 //!
-//! A wavefront is a future. It runs ahead until it awaits a value; the operations it asked for on the way wait in its queue
-//! until the compute unit issues them. Values are real: what a load returns is what the caches hold.
+//! A wavefront is a future. It runs ahead until it awaits a value. The operations that it has asked for wait in its
+//! queue until the compute unit issues them. Values are real: a load returns what the caches hold.
 
 pub mod annotation;
+pub mod annotation_checker;
 pub mod cpu;
-pub mod declared;
 pub mod flat;
 pub mod kernel;
 pub mod lanes;
@@ -18,8 +18,8 @@ mod wave_state;
 mod word_set;
 
 pub use annotation::{AccessMode, Annotation, Share};
+pub use annotation_checker::{AnnotationChecker, Undeclared};
 pub use cpu::Cpu;
-pub use declared::{Declared, Undeclared};
 pub use kernel::{Kernel, Mismatch, Program, WaveId};
 pub use lanes::{LANES, Lanes, Mask, Word};
 pub use memory::{Buf, HostMemory};

@@ -1,4 +1,5 @@
-//! Whether kernels leave alone what their program declares read-only (see [`HostMemory::declare_read_only`]). A cache that believes a wrong declaration keeps stale copies.
+//! The check that kernels do not write data that their program declares read-only (see
+//! [`HostMemory::declare_read_only`]). A cache that relies on a wrong declaration retains stale copies.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,9 +12,9 @@ use super::word_set::covers;
 /// A write to read-only data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOnlyWritten {
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: String,
-    /// What it writes.
+    /// The word that it writes.
     pub word: u32,
     /// The buffer that the word lies in, by the order in which buffers were made, and its words.
     pub buffer: Option<(usize, Range<usize>)>,

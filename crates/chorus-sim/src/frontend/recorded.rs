@@ -1,10 +1,11 @@
-//! Annotations that nobody wrote: what each chiplet touches in a run on flat memory is what its kernels declare.
+//! Recorded annotations: kernels declare the data that each chiplet touches in a run on flat memory.
 //!
-//! This goes beyond the CPElide paper, which asks programmers or compilers and names record and replay as a way (section III-B). A buffer gets
-//! the words that each chiplet writes with [`AccessMode::ReadWrite`], and what it only reads besides with [`AccessMode::Read`]. Words are
-//! joined across gaps of up to a page, since caches do not tell such neighbours apart for long, and then to as many ranges as an entry of the
-//! table can hold. What a kernel touches atomically it may touch anywhere, since who comes first is not the same in every run; so it is with everything
-//! that a kernel touches of which one chiplet reads or writes what another one writes.
+//! This goes beyond the CPElide paper, which asks programmers or compilers and names record and replay as a possibility
+//! (section III-B). The words of a buffer that a chiplet writes are declared with [`AccessMode::ReadWrite`], and the
+//! words that it only reads with [`AccessMode::Read`]. Words are joined across gaps of up to a page, since caches do
+//! not tell such neighbours apart for long, and then to as many ranges as an entry of the table can hold. Data that a
+//! kernel touches atomically is declared as a whole, since the order of atomics differs from run to run. So is data of
+//! which one chiplet reads or writes words that another one writes.
 
 use std::ops::Range;
 
@@ -20,11 +21,11 @@ use super::word_set::{BITS, WordSet, at_most};
 /// Gaps of up to so many words are filled: a page of 4 KB.
 const GAP_WORDS: usize = 1024;
 
-/// Ranges of a buffer in one chiplet. An entry of the table has 28 bytes of ranges (CPElide paper, section III-A), which are three times two
-/// addresses of 4 bytes.
+/// The most ranges of a buffer in one chiplet. An entry of the table has 28 bytes of ranges (CPElide paper, section
+/// III-A), which are three times two addresses of 4 bytes.
 const RANGES_MAX: usize = 3;
 
-/// What the launches of a program touch.
+/// The data that the launches of a program touch.
 #[derive(Debug)]
 pub struct Recording {
     launches: Vec<Launch>,
@@ -37,7 +38,7 @@ struct Launch {
     touched: Vec<Touched>,
 }
 
-/// Words of a buffer that are accessed in one way.
+/// Words of a buffer that are accessed in one mode.
 #[derive(Clone, Debug)]
 struct Touched {
     buffer: Range<usize>,
@@ -46,8 +47,8 @@ struct Touched {
 }
 
 impl Recording {
-    /// Runs a program, whose data is in `memory`, as on `gpus` GPUs with `chiplets` chiplets in all. Fails where the program does not end or
-    /// its result is wrong even on flat memory.
+    /// Runs a program, whose data is in `memory`, as on `gpus` GPUs with `chiplets` chiplets in all. Fails where the
+    /// program does not end, or where its result is wrong even on flat memory.
     pub fn of(
         program: &mut dyn Program,
         memory: &mut HostMemory,
@@ -59,8 +60,8 @@ impl Recording {
         Ok(Recording { launches: recorder.launches })
     }
 
-    /// Has the kernel of a launch declare what was recorded, whatever it declares itself. A launch that the recording does not have, since
-    /// another run took another course, declares nothing.
+    /// Replaces the annotations of a launch's kernel by the recorded ones. A launch that the recording does not have
+    /// declares nothing. The recording lacks a launch if another run took another course.
     pub fn annotate(&self, launch: usize, kernel: &mut Kernel) {
         let same = |launch: &&Launch| launch.kernel == kernel.name && launch.work_groups == kernel.work_groups;
         let touched = self.launches.get(launch).filter(same).map_or(&[][..], |launch| &launch.touched);
@@ -82,7 +83,7 @@ struct Recorder {
     launches: Vec<Launch>,
 }
 
-/// What is known of a buffer.
+/// The accesses to a buffer that were seen.
 struct Seen {
     words: Range<usize>,
     touched: bool,
@@ -130,7 +131,7 @@ impl Recorder {
             })
     }
 
-    /// What has been seen of a buffer, and forgets it.
+    /// Takes the accesses to a buffer that were seen. The buffer counts as untouched afterwards.
     fn take(&mut self, buffer: usize, races: bool) -> Vec<Touched> {
         let Seen { words, touched, atomic } = &mut self.buffers[buffer];
         if !std::mem::take(touched) {
@@ -176,7 +177,7 @@ impl Watcher for Recorder {
     }
 }
 
-/// A program whose kernels declare something else than it says itself.
+/// A program with other annotations than its own.
 pub struct Annotated {
     program: Box<dyn Program>,
     recording: Option<Recording>,
@@ -237,7 +238,7 @@ mod tests {
         vec![words]
     }
 
-    /// What the kernel declares on two chiplets once it is recorded there: words, mode, and parts.
+    /// The annotations of the kernel that are recorded on two chiplets: words, mode, and parts.
     type Said = Vec<(Range<usize>, AccessMode, [Vec<Range<usize>>; 2])>;
 
     fn said(kernel: &Kernel) -> Said {

@@ -1,4 +1,4 @@
-//! What a kernel sees of its wavefront: identifiers, memory, fences, barriers, local data.
+//! The interface of a kernel to its wavefront: identifiers, memory, fences, barriers, local data.
 
 use std::cell::RefCell;
 use std::future::{Future, Ready, ready};
@@ -35,17 +35,17 @@ impl Wave {
         Wave { id, state, lds, atomic_order }
     }
 
-    /// Which wavefront this is.
+    /// The identity of this wavefront.
     pub fn id(&self) -> WaveId {
         self.id
     }
 
-    /// Which work-group this is.
+    /// The number of this work-group.
     pub fn work_group(&self) -> u32 {
         self.id.work_group
     }
 
-    /// Which GPU this work-group runs on.
+    /// The GPU that this work-group runs on.
     pub fn gpu(&self) -> u32 {
         self.id.gpu
     }
@@ -60,7 +60,7 @@ impl Wave {
         groups_of(self.id.gpu, self.id.work_groups, self.id.gpus)
     }
 
-    /// 0 to 31.
+    /// The number of each lane, 0 to 31.
     pub fn lane_ids(&self) -> Lanes<u32> {
         Lanes::from_fn(|lane| lane as u32)
     }
@@ -100,7 +100,7 @@ impl Wave {
         value
     }
 
-    /// Loads one element per lane of `mask`, as it is for everybody in `scope`; orders nothing else.
+    /// Loads one element per lane of `mask` as a relaxed atomic of `scope`. It orders nothing else.
     pub fn load_relaxed<T: Word>(&self, scope: Scope, mask: Mask, buf: Buf<T>, index: Lanes<u32>) -> Load<'_, T> {
         self.access(MemoryOpKind::Load, Order::Relaxed, scope, mask, buf, index, None)
     }
@@ -131,20 +131,22 @@ impl Wave {
         posted.forget();
     }
 
-    /// Waits until the wavefront's earlier operations are performed for everybody in `scope`; later ones may see old values.
+    /// Waits until the wavefront's earlier operations are performed for everybody in `scope`. Later ones may see old
+    /// values.
     pub fn fence_release(&self, scope: Scope) -> Passed<'_> {
         self.wait_for(Operation::Fence { order: Order::Release, scope })
     }
 
-    /// Stores one element per lane of `mask` for everybody in `scope`; orders nothing else.
+    /// Stores one element per lane of `mask` as a relaxed atomic of `scope`. It orders nothing else.
     pub fn store_relaxed<T: Word>(&self, scope: Scope, mask: Mask, buf: Buf<T>, index: Lanes<u32>, value: Lanes<T>) {
         let posted: Load<'_, T> =
             self.access(MemoryOpKind::Store, Order::Relaxed, scope, mask, buf, index, Some(value));
         posted.forget();
     }
 
-    /// One read-modify-write per lane of `mask`, atomic for everybody in `scope`; gives the old values. Lanes of one word go one
-    /// after the other. Orders nothing else, except on machines whose `core.atomic_order` is `acq-rel`.
+    /// Performs one read-modify-write per lane of `mask`, atomic for everybody in `scope`, and gives the old values.
+    /// Lanes of one word go one after the other. It orders nothing else, except on machines whose `core.atomic_order`
+    /// is `acq-rel`.
     pub fn atomic_in<T: Word>(
         &self,
         scope: Scope,
@@ -165,7 +167,7 @@ impl Wave {
         atomic
     }
 
-    /// As [`Wave::atomic_in`], for everybody on the same GPU.
+    /// Performs read-modify-writes like [`Wave::atomic_in`], atomic for everybody on the same GPU.
     pub fn atomic_where<T: Word>(
         &self,
         op: AtomicOp,
@@ -177,7 +179,7 @@ impl Wave {
         self.atomic_in(Scope::Gpu, op, mask, buf, index, operand)
     }
 
-    /// One read-modify-write for the whole wavefront; gives the old value.
+    /// Performs one read-modify-write for the whole wavefront and gives the old value.
     pub async fn atomic_one<T: Word>(&self, op: AtomicOp, buf: Buf<T>, index: u32, operand: T) -> T {
         self.atomic_where(op, Mask::lane(0), buf, Lanes::splat(index), Lanes::splat(operand)).await[0]
     }
@@ -220,8 +222,8 @@ impl Wave {
         }
     }
 
-    /// Reads adjacent words of the work-group's local data share for the whole wavefront. Up to four words, the 128 bits that
-    /// one lane of a vector instruction reads, take one access.
+    /// Reads adjacent words of the work-group's local data share for the whole wavefront. Up to four words, the 128
+    /// bits that one lane of a vector instruction reads, take one access.
     pub fn lds_read_vector<T: Word, const N: usize>(&self, first: u32) -> [T; N] {
         self.state.borrow_mut().push(Operation::Lds((N as u32).div_ceil(4)));
         let lds = self.lds.borrow();
@@ -259,7 +261,8 @@ impl Wave {
         index: Lanes<u32>,
         value: Option<Lanes<T>>,
     ) -> Load<'_, T> {
-        // The union of all bits is no less than any element, and almost always inside. Which lane is not matters only then.
+        // The union of the bits of all indices is no less than any index. It almost always lies inside the buffer. Only
+        // if it does not, each lane is examined.
         if index.0.iter().fold(0, |bits, &element| bits | element) as usize >= buf.len() {
             assert_inside(mask, index, buf.len());
         }
@@ -282,7 +285,7 @@ fn assert_inside(mask: Mask, index: Lanes<u32>, len: usize) {
     }
 }
 
-/// A load or atomic in flight: await it for the values.
+/// A load or atomic in flight. Await it for the values.
 #[must_use = "a load is only waited for when it is awaited"]
 pub struct Load<'a, T> {
     state: &'a RefCell<WaveState>,
@@ -292,7 +295,7 @@ pub struct Load<'a, T> {
 }
 
 impl<T> Load<'_, T> {
-    /// Nobody waits for it, and the queue frees its slot.
+    /// Frees the slot of an operation whose values nobody awaits, when it completes.
     pub(super) fn forget(mut self) {
         self.taken = true;
     }
@@ -329,7 +332,7 @@ impl<T> Drop for Load<'_, T> {
     }
 }
 
-/// A fence or barrier: await it to pass.
+/// A fence or barrier. Await it to pass.
 #[must_use = "a fence orders only what comes after its await"]
 pub struct Passed<'a> {
     state: &'a RefCell<WaveState>,
@@ -355,7 +358,7 @@ impl<A: Word, B: Word> Future for Join<'_, A, B> {
     type Output = (Lanes<A>, Lanes<B>);
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        // Not short-circuit: every load that is not there must be waited for.
+        // This does not short-circuit: the future has to wait for every load that has not returned.
         if self.a.is_ready() & self.b.is_ready() {
             return Poll::Ready((self.a.take(), self.b.take()));
         }
@@ -373,7 +376,7 @@ impl<T: Word, const N: usize> Future for JoinAll<'_, T, N> {
     type Output = [Lanes<T>; N];
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        // Not short-circuit: every load that is not there must be waited for.
+        // This does not short-circuit: the future has to wait for every load that has not returned.
         if self.loads.iter().fold(true, |all, load| all & load.is_ready()) {
             return Poll::Ready(std::array::from_fn(|load| self.loads[load].take()));
         }

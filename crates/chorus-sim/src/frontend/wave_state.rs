@@ -15,28 +15,28 @@ use super::kernel::{Kernel, WaveId};
 use super::lanes::{LANES, Mask};
 use super::wave::Wave;
 
-/// What a memory operation does.
+/// The kind of a memory operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryOpKind {
-    /// Reads.
+    /// A read of memory.
     #[default]
     Load,
-    /// Writes.
+    /// A write to memory.
     Store,
-    /// Reads and writes in one.
+    /// A read-modify-write of memory.
     Atomic(AtomicOp),
 }
 
-/// One memory instruction of a wavefront: an address and a value per lane. In this order and place, so that the usual instruction, which touches
-/// a row of words, lies in few lines of the host's caches.
+/// One memory instruction of a wavefront: an address and a value per lane. The order and place of its fields let the
+/// usual instruction, which touches a row of words, lie in few lines of the host's caches.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct MemoryOp {
-    /// What it does.
+    /// The kind of the operation.
     pub kind: MemoryOpKind,
-    /// Its memory order.
+    /// The memory order of the operation.
     pub order: Order,
-    /// Its scope.
+    /// The scope of the operation.
     pub scope: Scope,
     done: bool,
     awaited: bool,
@@ -45,7 +45,8 @@ pub struct MemoryOp {
     pub mask: Mask,
     /// Line accesses that have not come back; set by the driver when it issues the operation.
     pub accesses: u32,
-    /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. The usual case, and kept short.
+    /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. This is the usual
+    /// case, and this form of it is short.
     row: Option<u32>,
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
@@ -95,7 +96,7 @@ pub enum Operation {
     Fence {
         /// Acquire: later operations stay behind it. Release: earlier ones stay before it.
         order: Order,
-        /// Who must agree.
+        /// The scope within which it orders operations.
         scope: Scope,
     },
     /// Waits for the other wavefronts of the work-group.
@@ -104,7 +105,7 @@ pub enum Operation {
     Lds(u32),
 }
 
-/// What a wavefront's future and its compute unit share.
+/// The state that a wavefront's future and its compute unit share.
 #[derive(Debug, Default)]
 pub struct WaveState {
     queue: VecDeque<Operation>,
@@ -135,7 +136,7 @@ impl WaveState {
         &self.slots[usize::from(slot)]
     }
 
-    /// The memory instruction in a slot, to change.
+    /// The memory instruction in a slot, mutably.
     pub fn memory_op_mut(&mut self, slot: u16) -> &mut MemoryOp {
         &mut self.slots[usize::from(slot)]
     }
@@ -256,7 +257,8 @@ impl WaveTask {
         WaveTask { future: kernel.start(wave), state, ended: false }
     }
 
-    /// Starts a CPU thread of `kernel`, and says which wavefront it counts as: the only one of work-group `thread`, of as many as there are threads.
+    /// Starts a CPU thread of `kernel`. Returns it with the wavefront that it counts as: the only one of work-group
+    /// `thread`, of as many work-groups as there are threads.
     pub fn start_cpu(kernel: &Kernel, thread: u32, atomic_order: AtomicOrder) -> (WaveTask, WaveId) {
         let state = Rc::new(RefCell::new(WaveState::default()));
         let work_groups = kernel.cpu_threads();

@@ -2,24 +2,24 @@
 
 use std::ops::Range;
 
-/// Words of a block.
+/// The number of words of a block.
 pub const BITS: usize = u64::BITS as usize;
 
-/// Words of memory.
+/// A set of words of memory.
 pub struct WordSet(Vec<u64>);
 
 impl WordSet {
-    /// No word of a memory of so many.
+    /// The empty set for a memory of this many words.
     pub fn new(words: usize) -> WordSet {
         WordSet(vec![0; words.div_ceil(BITS)])
     }
 
-    /// Adds words.
+    /// Adds a range of words.
     pub fn insert(&mut self, words: Range<usize>) {
         self.each_block(words, |block, bits| *block |= bits);
     }
 
-    /// Takes words out.
+    /// Removes a range of words.
     pub fn remove(&mut self, words: Range<usize>) {
         self.each_block(words, |block, bits| *block &= !bits);
     }
@@ -60,7 +60,8 @@ fn ones(count: usize) -> u64 {
     u64::MAX >> (BITS - count)
 }
 
-/// Appends a range that begins behind all others do; one of those within `gap` of it grows instead.
+/// Appends a range that begins behind the beginnings of all others. If the last one ends within `gap` of it, that one
+/// grows instead.
 fn join(ranges: &mut Vec<Range<usize>>, next: Range<usize>, gap: usize) {
     match ranges.last_mut() {
         Some(last) if next.start <= last.end + gap => last.end = last.end.max(next.end),
@@ -68,7 +69,7 @@ fn join(ranges: &mut Vec<Range<usize>>, next: Range<usize>, gap: usize) {
     }
 }
 
-/// The same words as sorted ranges that neither overlap nor touch.
+/// Turns ranges into sorted ranges of the same words that neither overlap nor touch.
 pub fn normal(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| range.start);
     let mut joined = Vec::new();

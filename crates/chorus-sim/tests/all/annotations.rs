@@ -1,4 +1,4 @@
-//! Does a machine of several chiplets hold kernels to what they declare, and to nothing where they declare nothing?
+//! Does a machine of several chiplets check kernels against their annotations, and only where there are any?
 
 use chorus_protocol::access::AtomicOp;
 use chorus_protocol::registry;
@@ -9,7 +9,7 @@ use chorus_system::{Scale, SystemConfig, resolve};
 const WORK_GROUPS: u32 = 8;
 const WORDS: usize = WORK_GROUPS as usize * 32;
 
-/// One launch.
+/// A program of one launch.
 struct Once(Option<Kernel>);
 
 impl Program for Once {

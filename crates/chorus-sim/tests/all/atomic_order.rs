@@ -1,11 +1,12 @@
-//! What an atomic orders: nothing but itself, or everything before it and behind it (`core.atomic_order`).
+//! Does an atomic order nothing but itself, or everything before it and behind it, as `core.atomic_order` says?
 
-use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
+
+use crate::once::Once;
 
 /// Systems and protocols whose wavefronts may read old copies of what others have written.
 const MACHINES: [(&str, &str); 6] = [
@@ -17,7 +18,7 @@ const MACHINES: [(&str, &str); 6] = [
     ("spandex-hier", "hmesi-denovo"),
 ];
 
-/// Those of them whose CPU threads may, too.
+/// Systems and protocols among them whose CPU threads may read old copies, too.
 const DENOVO_CPUS: [(&str, &str); 2] = [("spandex", "sdg"), ("spandex", "sdd")];
 
 /// Everything is 0 at first, and in lines of its own.
@@ -25,11 +26,11 @@ const DENOVO_CPUS: [(&str, &str); 2] = [("spandex", "sdg"), ("spandex", "sdd")];
 struct Data {
     /// Written before the first atomic.
     before: Buf<u32>,
-    /// Written by the other side before its answer.
+    /// The word that the partner writes before its answer.
     behind: Buf<u32>,
     ready: Buf<u32>,
     answer: Buf<u32>,
-    /// What each side has read.
+    /// The values that each partner has read.
     seen: Buf<u32>,
 }
 
@@ -47,7 +48,7 @@ async fn wavefront_asks(w: Wave, data: Data) {
     w.store_one(data.seen, 0, seen);
 }
 
-/// As [`wavefront_asks`].
+/// The CPU thread that does what [`wavefront_asks`] does.
 async fn thread_asks(cpu: Cpu, data: Data) {
     cpu.load(data.behind, 0).await;
     cpu.store(data.before, 0, 7);
@@ -57,7 +58,8 @@ async fn thread_asks(cpu: Cpu, data: Data) {
     cpu.store(data.seen, 0, seen);
 }
 
-/// Reads what was written before the atomic, writes the word that the other side has a copy of, and answers. Orders what it does.
+/// Reads the word that was written before the atomic, writes the word that the partner has a copy of, and answers. It
+/// orders its operations.
 async fn wavefront_answers(w: Wave, data: Data) {
     while w.load_acquire(data.ready, 0, Scope::System).await == 0 {}
     let seen = w.load_one(data.before, 0).await;
@@ -66,7 +68,7 @@ async fn wavefront_answers(w: Wave, data: Data) {
     w.store_release(data.answer, 0, 1, Scope::System).await;
 }
 
-/// As [`wavefront_answers`].
+/// The CPU thread that does what [`wavefront_answers`] does.
 async fn thread_answers(cpu: Cpu, data: Data) {
     while cpu.load_acquire(data.ready, 0).await == 0 {}
     let seen = cpu.load(data.before, 0).await;
@@ -83,7 +85,7 @@ fn by_thread(data: Data) -> Kernel {
     Kernel::new("ask", 1, 1, move |w| wavefront_answers(w, data)).with_cpu(1, move |cpu| thread_asks(cpu, data))
 }
 
-/// Runs the kernel and checks what was read: behind the atomics by one side, before them by the other.
+/// Runs the kernel and checks the values that were read: behind the atomics by one partner, before them by the other.
 fn run(order: &str, (system, protocol): (&str, &str), kernel: fn(Data) -> Kernel, expected: [u32; 2]) -> Simulated {
     let config = resolve(system, Scale::Quick, &[format!("core.atomic_order={order}")]).unwrap().config;
     let mut memory = HostMemory::default();

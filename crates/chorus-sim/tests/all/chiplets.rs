@@ -1,4 +1,5 @@
-//! Does the command processor have L2s do between kernels what it should, when it should, and do kernels of several streams run at the same time?
+//! Does the command processor give L2s the right commands between kernels at the right time, and do kernels of several
+//! streams run at the same time?
 
 use std::ops::Range;
 

@@ -1,12 +1,13 @@
 //! CPU threads beside work-groups: do they run at the same time, and do they see what the others write?
 
-use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
+use chorus_sim::SimError;
 use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave, flat};
-use chorus_sim::machine::SimError;
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
+
+use crate::once::Once;
 
 const ROUNDS: u32 = 15;
 

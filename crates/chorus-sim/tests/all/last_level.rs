@@ -1,11 +1,12 @@
-//! Is the L3 of a machine that has one as far, as large and as wide as configured, and do programs come out right before it?
+//! Is a memory-side L3 as far, as large and as wide as configured, and are the results of programs right?
 
-use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Reach};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
+
+use crate::once::Once;
 
 /// Words of a line.
 const LINE_WORDS: u32 = 16;
@@ -38,7 +39,8 @@ fn load(data: Buf<u32>, chiplet: u32, lines: Vec<u32>) -> Kernel {
     })
 }
 
-/// The latency of all loads of the last of some kernels, each of which loads lines by one chiplet. The first kernel's is the home of all.
+/// The latency of all loads of the last of several kernels. Each kernel loads lines by one chiplet. The chiplet of the
+/// first kernel is the home of all lines.
 fn latency(set: &[&str], kernels: &[(u32, Vec<u32>)]) -> f64 {
     let mut memory = HostMemory::default();
     let data = memory.alloc::<u32>(PAGE_WORDS as usize);

@@ -1,4 +1,4 @@
-//! Do the latencies that the paper gives come out of the model?
+//! Does the model have the latencies that the paper gives?
 
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Structure};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Mismatch, Program};
@@ -71,8 +71,8 @@ impl Program for Readers {
     }
 }
 
-/// The third reader is the first that finds the line at the L2 under every protocol: under MESI the second takes it from the first, which
-/// has the only copy.
+/// The third reader is the first that finds the line at the L2 under every protocol: under MESI the second takes it
+/// from the first, which has the only copy.
 #[test]
 fn the_least_latency_of_the_l2_is_340_core_cycles() {
     let config = resolve("tc", Scale::Paper, &[]).unwrap().config;

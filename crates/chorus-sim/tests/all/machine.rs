@@ -1,20 +1,21 @@
-//! Does the machine do what its configuration says, and does it say why when a program cannot go on?
+//! Does the machine do what its configuration says, and does a program that cannot go on end with an explanation?
 
-use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Structure};
+use chorus_sim::SimError;
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch};
-use chorus_sim::machine::SimError;
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
+
+use crate::once::Once;
 
 fn config(set: &[&str]) -> SystemConfig {
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();
     resolve("tc", Scale::Quick, &set).unwrap().config
 }
 
-/// The same for a protocol that may have three levels of caches, which needs a machine that has them, too.
+/// A machine for a protocol, with three levels of caches if the protocol has as many.
 fn fitting(protocol: &dyn Protocol, set: &[&str]) -> SystemConfig {
     let system = if protocol.structure().has_l3() { "spandex-hier" } else { "tc" };
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();

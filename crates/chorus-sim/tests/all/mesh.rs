@@ -1,11 +1,12 @@
-//! Are the latencies of a mesh those of Table VI of the Spandex paper, and is what its messages pass counted?
+//! Are the latencies of a mesh those of Table VI of the Spandex paper, and are the routers that messages pass counted?
 
-use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Structure};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Program};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
+
+use crate::once::Once;
 
 const WORDS_OF_LINE: u32 = 16;
 const CORES: u32 = 8;
@@ -70,7 +71,8 @@ fn units() -> Vec<Who> {
     (0..UNITS).map(Unit).collect()
 }
 
-/// The least and the most cycles that loads of each of `who` take from a line of each bank, after those that `before` names have loaded it.
+/// The fewest and the most cycles of a load, over each of `who` and a line of each bank, after the units that `before`
+/// names have loaded the line.
 fn range(system: &str, protocol: &str, who: &[Who], before: fn(Who) -> Vec<Who>) -> (u64, u64) {
     let rows = if system == "spandex-hier" { 4 } else { 1 };
     // The lines of a bank take turns with the rows of the L3.
@@ -157,15 +159,17 @@ fn a_hit_in_the_l2_before_an_l3_takes_29_to_61_cycles() {
     assert_eq!(range("spandex-hier", "hmesi-gpu", &units(), a_unit), (29, 61));
 }
 
-/// The paper has 222 to 306 from a compute unit, which is no sum of its other figures: 52 to 100 are 23 to 39 more than 29 to 61, and so is this, but for the cycle in
-/// which the L2 tells the L3 that it has the line before it hands the line on.
+/// The paper has 222 to 306 cycles from a compute unit, which is no sum of its other figures. Its range of 52 to 100 is
+/// 23 to 39 more than that of 29 to 61. This range is as much more too, but for the cycle in which the L2 tells the L3
+/// that it has the line before it passes the line on.
 #[test]
 fn memory_behind_an_l3_is_197_to_261_cycles_from_a_core_and_221_to_301_from_a_compute_unit() {
     assert_eq!(range("spandex-hier", "hmesi-gpu", &cores(), nobody), (197, 261));
     assert_eq!(range("spandex-hier", "hmesi-gpu", &units(), nobody), (221, 301));
 }
 
-/// What each CPU core and each compute unit wrote lies in private caches of both kinds, in shared banks and on the way between them when the program ends.
+/// When the program ends, the data that each CPU core and each compute unit wrote lies in private caches of both kinds,
+/// in shared banks and in transit between them.
 #[test]
 fn the_host_reads_what_cores_and_units_wrote_last() {
     const WORDS: u32 = 2048;

@@ -1,12 +1,14 @@
-//! Does a machine of several modules place pages and work-groups as it says, and are its links as far and as wide as configured?
+//! Does a machine of several modules place pages and work-groups as configured, and are its links as far and as wide as
+//! configured?
 
-use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Reach};
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
+
+use crate::once::Once;
 
 /// Bytes of a page at quick scale, in words.
 const PAGE_WORDS: u32 = 16384 / 4;
@@ -109,7 +111,7 @@ fn latency(module: u32) -> f64 {
 
 /// Lookup in the L1, request, lookup in the L2, data, and an answer of three flits.
 const LOCAL: u32 = 28 + (50 + 1) + 30 + 25 + (50 + 3);
-/// What a bank on the way adds: a lookup for the request, and a lookup and data for the answer.
+/// The latency of a bank on the path: a lookup for the request, and a lookup and data for the answer.
 const ON_THE_WAY: u32 = 30 + 30 + 25;
 
 #[test]

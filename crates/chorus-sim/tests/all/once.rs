@@ -1,4 +1,4 @@
-//! A program for tests.
+//! A program of given kernels, for tests.
 
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 

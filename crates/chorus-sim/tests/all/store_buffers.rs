@@ -1,13 +1,14 @@
-//! Store buffers: do stores wait there, become one, and reach everybody who is told of them?
+//! Do stores wait in store buffers, become one, and reach other cores after a release?
 
-use crate::once::Once;
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
 use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
 
-/// Systems and protocols.
+use crate::once::Once;
+
+/// The systems and protocols of these tests.
 const MACHINES: [(&str, &str); 10] = [
     ("tc", "mesi"),
     ("tc", "gpu-vi"),
@@ -48,7 +49,8 @@ fn equal(got: Vec<u32>, expected: impl Iterator<Item = u32>) -> Result<(), Misma
 /// Words that a thread writes before it raises a flag.
 const WORDS: u32 = 300;
 
-/// A thread writes many words, one of them in every other line, and raises a flag; a work-group reads them then, and answers; the thread reads the answers.
+/// A thread writes many words, one of them in every other line, and raises a flag. A work-group then reads the words
+/// and answers. The thread reads the answers.
 fn hand_over(data: Buf<u32>, answers: Buf<u32>, seen: Buf<u32>, flags: Buf<u32>) -> Kernel {
     let gpu = move |w: Wave| async move {
         while w.load_acquire(flags, 0, Scope::System).await == 0 {}

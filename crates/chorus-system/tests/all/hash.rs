@@ -71,7 +71,8 @@ fn every_single_value_changes_the_hash() {
     let mut hashes = BTreeSet::from([resolved.hash.clone()]);
     let mut keys = 0;
     for entry in entries(&resolved) {
-        // Only one width of a wavefront is accepted, and entries of several lines need banks that serve several in a row.
+        // Only one width of a wavefront is accepted, and entries of several lines need banks that serve several in a
+        // row.
         if ["core.lanes", "directory.lines_per_entry"].contains(&entry.key.as_str()) {
             continue;
         }

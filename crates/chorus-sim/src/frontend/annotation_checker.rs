@@ -1,4 +1,5 @@
-//! Whether kernels touch only what they declare (see `annotation.rs`). A command processor that believes a wrong declaration leaves out synchronisation that somebody needs (CPElide paper, section III-B).
+//! The check that kernels touch only what they declare (see `annotation.rs`). A command processor that relies on a
+//! wrong annotation leaves out synchronisation that a kernel needs (CPElide paper, section III-B).
 
 use std::fmt;
 use std::ops::Range;
@@ -11,19 +12,19 @@ use super::partition::part_of;
 use super::wave_state::{MemoryOp, MemoryOpKind};
 use super::word_set::{covers, normal};
 
-/// Ranges that a message lists; of others it says how many there are.
+/// The most ranges that a message lists. It gives the number of the others.
 const LISTED: usize = 4;
 
-/// What a kernel declares of every chiplet, to compare with what it does.
+/// The annotations of a kernel by chiplet, for comparison with its accesses.
 #[derive(Debug)]
-pub struct Declared {
+pub struct AnnotationChecker {
     kernel: String,
     work_groups: u32,
     recorded: bool,
     by_chiplet: Vec<Words>,
 }
 
-/// What one chiplet may do, as sorted ranges.
+/// The words that one chiplet may touch, as sorted ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Words {
     readable: Vec<Range<usize>>,
@@ -33,21 +34,21 @@ struct Words {
 /// An access that no declaration covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undeclared {
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: String,
-    /// The work-group that makes it.
+    /// The work-group that makes the access.
     pub work_group: u32,
-    /// The chiplet that runs the work-group, of so many.
+    /// The chiplet that runs the work-group, and the number of chiplets.
     pub chiplet: [u32; 2],
-    /// What it touches.
+    /// The word that the access touches.
     pub word: u32,
-    /// Whether it may change it.
+    /// Whether the access may change the word.
     pub writes: bool,
     /// The buffer that the word lies in, by the order in which buffers were made, and its words.
     pub buffer: Option<(usize, Range<usize>)>,
-    /// Whether what the kernel declares comes from a recording.
+    /// Whether the annotations of the kernel come from a recording.
     pub recorded: bool,
-    /// What the chiplet may touch of the buffer.
+    /// The words of the buffer that the chiplet may touch.
     declared: Words,
 }
 
@@ -86,9 +87,10 @@ fn listed(ranges: &[Range<usize>]) -> String {
     format!("words {}", texts.join(", "))
 }
 
-impl Declared {
-    /// What `kernel` declares where so many chiplets share it; nothing if it declares nothing, since then it may touch anything.
-    pub fn of(kernel: &Kernel, chiplets: u32) -> Option<Declared> {
+impl AnnotationChecker {
+    /// A checker of the annotations of `kernel`, which `chiplets` chiplets share. There is none for a kernel without
+    /// annotations, since it may touch anything.
+    pub fn of(kernel: &Kernel, chiplets: u32) -> Option<AnnotationChecker> {
         if kernel.declares().is_empty() {
             return None;
         }
@@ -104,7 +106,7 @@ impl Declared {
             }
             Words { readable: normal(words.readable), writable: normal(words.writable) }
         };
-        Some(Declared {
+        Some(AnnotationChecker {
             kernel: kernel.name.clone(),
             work_groups: kernel.work_groups,
             recorded: kernel.declares().iter().any(|said| said.is_recorded()),
@@ -112,7 +114,8 @@ impl Declared {
         })
     }
 
-    /// Compares what a wavefront of a work-group does with what its chiplet declares. Memory says which buffer a word lies in.
+    /// Compares an operation of a work-group with the annotations of its chiplet. Memory says which buffer a word lies
+    /// in.
     pub fn check(&self, work_group: u32, op: &MemoryOp, memory: &HostMemory) -> Result<(), Box<Undeclared>> {
         let chiplets = self.by_chiplet.len() as u32;
         let chiplet = part_of(work_group, self.work_groups, chiplets);
@@ -142,7 +145,7 @@ impl Declared {
 }
 
 impl Words {
-    /// Those among some words.
+    /// The parts of the ranges that lie within `words`.
     fn within(&self, words: &Range<usize>) -> Words {
         let cut = |ranges: &[Range<usize>]| {
             let cut = ranges.iter().map(|range| range.start.max(words.start)..range.end.min(words.end));

@@ -1,8 +1,10 @@
-//! What the command processor has the shared banks do between kernels (CPElide paper, section III-C, Figure 7).
+//! Commands of the command processor to shared banks between kernels (CPElide paper, section III-C, Figure 7).
 //!
-//! A release has a bank walk its tags, a set in each cycle, and hand on what is dirty as fast as its port to the next level takes it; an acquire drops everything at once, after the same
-//! walk if anything is dirty. Commands of the Chiplet Coherence Table cross from the global command processor to the local ones, whose acknowledgements come back, and the kernel waits for the launch to be enabled. Those of every kernel's end and beginning
-//! are given by the local command processors on their own.
+//! For a release, a bank walks its tags, a set in each cycle, and writes dirty lines back as fast as its port to the
+//! next level takes them. For an acquire, a bank drops everything at once, after the same walk if any line is dirty.
+//! Commands of the Chiplet Coherence Table cross from the global command processor to the local ones. Their
+//! acknowledgements come back, and the kernel waits until its launch is enabled. The local command processors give the
+//! commands of every kernel's end and beginning on their own.
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope};
 use chorus_protocol::address::LineAddr;
@@ -14,12 +16,12 @@ use chorus_protocol::registry::Commands;
 
 use super::boundary::{name_of, stream_of};
 use super::launch::Phase;
-use super::{Event, Machine, SimError, lineless_request};
+use super::{Event, SimError, Simulator, lineless_request};
 use crate::clock::Ticks;
 use crate::command_processor::Orders;
 use crate::stats::Counter;
 
-/// What a walk through a bank concerns.
+/// The part of a bank that a command concerns.
 #[derive(Clone, Copy)]
 enum Part {
     Whole,
@@ -27,13 +29,13 @@ enum Part {
     Page(LineAddr),
 }
 
-impl<const W: usize> Machine<'_, W> {
-    /// Finds out what has to be done before a kernel begins, and has it done when it could begin otherwise.
+impl<const W: usize> Simulator<'_, W> {
+    /// Works out the commands before a kernel, and gives them at the time at which the kernel could begin without them.
     pub(super) fn prepare(&mut self, stream: usize) {
         let launch = &mut self.launches[stream];
         let (kernel, modules) = (launch.kernel.clone(), launch.modules.clone());
         let (orders, known) = self.processor.prepare(stream, &kernel, &modules, &self.pages, self.wheel.now());
-        // What the table asks for is done while the kernel is being launched.
+        // The commands of the table are carried out while the kernel is being launched.
         let time = self.clocks.core.edge(known);
         launch.preparing_since = launch.starts;
         if self.processor.commands() != Commands::EveryKernel {
@@ -45,7 +47,7 @@ impl<const W: usize> Machine<'_, W> {
         self.order(stream, orders, time + messages);
     }
 
-    /// Has orders carried out at `time`, as many times as the machine says.
+    /// Gives orders at `time`. They are carried out as many times as the configuration says.
     fn order(&mut self, stream: usize, orders: Orders, time: Ticks) {
         let launch = &mut self.launches[stream];
         launch.rounds = if orders.modules() == 0 { 0 } else { self.config.command_processor.sets };
@@ -53,7 +55,7 @@ impl<const W: usize> Machine<'_, W> {
         self.wheel.schedule(time, Event::Command(stream as u8));
     }
 
-    /// How long commands of the global command processor take to so many local ones.
+    /// The latency of commands from the global command processor to the local ones of `modules`.
     fn crossing(&self, modules: u64) -> Ticks {
         let processor = &self.config.command_processor;
         let cycles = match (self.processor.commands(), modules.count_ones()) {
@@ -64,7 +66,7 @@ impl<const W: usize> Machine<'_, W> {
         self.clocks.core.cycles(u64::from(cycles))
     }
 
-    /// How long an acknowledgement takes back.
+    /// The latency of an acknowledgement to the global command processor.
     fn acknowledgement(&self) -> Ticks {
         self.crossing(1)
     }
@@ -76,7 +78,7 @@ impl<const W: usize> Machine<'_, W> {
             return self.commanded(stream);
         }
         self.launches[stream].rounds -= 1;
-        // The walk through the banks is counted as an answer itself, so that none of them is the last before all are commanded.
+        // This loop counts as one answer itself, so that no answer is the last one before all commands are given.
         self.launches[stream].commands_left = 1;
         for module in 0..self.topology.modules() {
             let whole = |set: u64| set >> module & 1 == 1;
@@ -118,7 +120,8 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Gives a bank a command. It takes nothing else until it has walked through what the command concerns.
+    /// Gives a bank a command. The bank takes no other input until it has walked through the part that the command
+    /// concerns.
     fn command(&mut self, stream: usize, bank: u16, operation: Operation, part: Part) -> Result<(), SimError> {
         let (op, order) = match operation {
             Operation::Acquire => (CoreOp::KernelBegin, Order::Acquire),
@@ -144,7 +147,8 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Sends what a command made a bank hand on, spread over its walk. Returns when the last of it has reached the next level.
+    /// Sends the messages that a command caused, spread over the bank's walk. Returns the time at which the last of
+    /// them has reached the next level.
     fn hand_on(&mut self, bank: u16, operation: Operation, part: Part) -> Ticks {
         let messages = std::mem::take(&mut self.outbox.messages);
         let lines = messages.iter().filter(|message| self.goes_to_memory(message)).count() as u64;
@@ -170,7 +174,7 @@ impl<const W: usize> Machine<'_, W> {
         self.specs[usize::from(message.kind.0)].channel == Channel::Memory
     }
 
-    /// Core cycles of a walk through a bank that finds so many dirty lines.
+    /// Core cycles of a walk through a bank that finds this many dirty lines.
     fn walk_cycles(&self, operation: Operation, part: Part, lines: u64) -> u64 {
         let per_line = u64::from(self.config.l1.line_bytes.div_ceil(self.config.l3.bytes_per_cycle));
         let sets = match part {
@@ -192,7 +196,7 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// A bank has done what it was commanded.
+    /// Counts a command that a bank has carried out.
     pub(super) fn command_done(&mut self, stream: usize) -> Result<(), SimError> {
         self.progress = self.wheel.now();
         let launch = &mut self.launches[stream];
@@ -208,7 +212,7 @@ impl<const W: usize> Machine<'_, W> {
         self.commanded(stream)
     }
 
-    /// All commands of a stream are done: its kernel begins, or is over.
+    /// All commands of a stream have been carried out: its kernel begins, or is over.
     fn commanded(&mut self, stream: usize) -> Result<(), SimError> {
         let now = self.clocks.core.edge(self.wheel.now());
         let launch = &self.launches[stream];
@@ -230,7 +234,8 @@ impl<const W: usize> Machine<'_, W> {
         self.tell_all(stream)
     }
 
-    /// The private caches of a kernel that has ended have answered: what L2s have to do for it is done before it is over.
+    /// The private caches of a kernel that has ended have answered. The commands after it are carried out before it is
+    /// over.
     pub(super) fn release_after(&mut self, stream: usize) {
         let orders = self.processor.after(&self.launches[stream].modules);
         if orders.modules() == 0 {
@@ -249,7 +254,7 @@ impl<const W: usize> Machine<'_, W> {
         self.order(stream, orders, time);
     }
 
-    /// Has done what remains to be done when all programs have ended.
+    /// Carries out the final commands when all programs have ended.
     pub(crate) fn finish(&mut self) -> Result<(), SimError> {
         let orders = self.processor.finally();
         if orders.modules() == 0 || self.launches.is_empty() {

@@ -11,13 +11,13 @@ use chorus_protocol::registry::{Build, BuildConfig, CacheShape, Counters, Direct
 use chorus_protocol::sharers::Sharers;
 use chorus_system::{DirectoryReplacement, Placement, SystemConfig};
 
-use super::between_modules::SIDES;
-use super::flights::Flights;
-use super::{Bank, Latencies, Machine, PrivateCache, SimError, TranslationUnit};
+use super::between_modules::ORIGINS;
+use super::packets::Packets;
+use super::{Bank, Latencies, PrivateCache, SimError, Simulator, TranslationUnit};
 use crate::clock::ClockDomains;
 use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
-use crate::dram::Channel;
+use crate::dram::MemoryChannel;
 use crate::fabric::Fabric;
 use crate::frontend::HostMemory;
 use crate::l3::Slice;
@@ -28,8 +28,8 @@ use crate::simulate::Settings;
 use crate::stats::Stats;
 use crate::wheel::Wheel;
 
-impl<'a, const W: usize> Machine<'a, W> {
-    /// An idle machine.
+impl<'a, const W: usize> Simulator<'a, W> {
+    /// Makes an idle simulator.
     pub(crate) fn new<P>(
         config: &'a SystemConfig,
         protocol: &P,
@@ -49,7 +49,7 @@ impl<'a, const W: usize> Machine<'a, W> {
         let Controllers { caches, banks, tus } = Controllers::new(config, protocol, &build)?;
         let network = Interconnect::new(config, topology, protocol.virtual_networks(), &clocks);
         let agents = usize::from(topology.controllers());
-        Ok(Machine {
+        Ok(Simulator {
             config,
             clocks,
             topology,
@@ -61,7 +61,10 @@ impl<'a, const W: usize> Machine<'a, W> {
             memory,
             wheel: Wheel::default(),
             units: (0..topology.l1s).map(|unit| ComputeUnit::new(config, &clocks, topology.is_cpu(unit))).collect(),
-            channels: banks.iter().map(|_| Channel::new(&config.dram, clocks.dram, config.l1.line_bytes)).collect(),
+            channels: banks
+                .iter()
+                .map(|_| MemoryChannel::new(&config.dram, clocks.dram, config.l1.line_bytes))
+                .collect(),
             channel_scheduled: vec![false; banks.len()],
             memory_legs: (0..banks.len()).map(|bank| network.memory_leg(bank as u16)).collect(),
             caches,
@@ -70,7 +73,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             network,
             fabric: several.then(|| Fabric::new(config, &clocks)),
             slices: slices(config, topology, &clocks, protocol.writes_through(&settings.parameters)),
-            in_flight: Flights::default(),
+            packets: Packets::default(),
             outbox: Outbox::default(),
             instant: VecDeque::new(),
             injected: vec![0; agents * (networks + 1)],
@@ -100,14 +103,14 @@ struct Controllers<const W: usize> {
 }
 
 impl<const W: usize> Controllers<W> {
-    /// Those that a protocol builds for a machine.
+    /// Builds the controllers of a protocol for a machine.
     fn new<P>(config: &SystemConfig, protocol: &P, build: &BuildConfig) -> Result<Self, SimError>
     where
         P: Protocol + Build<W> + ?Sized,
     {
         let topology = build.topology;
         let networks = usize::from(protocol.virtual_networks());
-        let bank_queues = networks * if topology.modules() > 1 { SIDES } else { 1 };
+        let bank_queues = networks * if topology.modules() > 1 { ORIGINS } else { 1 };
         let controller = |role: Role, index: u16| {
             protocol
                 .build(role, index, build)
@@ -132,7 +135,7 @@ impl<const W: usize> Controllers<W> {
     }
 }
 
-/// The agents of a configuration.
+/// The agents of a machine with this configuration.
 fn topology(config: &SystemConfig) -> Topology {
     let modules = config.hierarchy.modules();
     Topology {
@@ -152,7 +155,7 @@ fn slices(config: &SystemConfig, topology: Topology, clocks: &ClockDomains, writ
     (0..count).map(|_| slice()).collect()
 }
 
-/// Module and GPU of every agent.
+/// The module and GPU of every agent.
 fn places(topology: Topology) -> Vec<(u8, u8)> {
     let agents = (0..topology.agents()).map(AgentId);
     let modules = agents.map(|agent| topology.module_of(agent));
@@ -175,7 +178,8 @@ fn check_structure(config: &SystemConfig, structure: Structure, protocol: &str) 
     }
 }
 
-/// Refuses machines that are too large for protocols of one module: those of several, and those with more private caches than such protocols tell apart.
+/// Refuses machines that are too large for protocols of one module: machines of several modules, and machines with more
+/// private caches than such protocols tell apart.
 fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -> Result<(), SimError> {
     if reach != Reach::OneModule {
         return Ok(());
@@ -196,7 +200,8 @@ fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -
     Ok(())
 }
 
-/// The lines that the program declares read-only. Where pages find their places while it runs nobody knows them before.
+/// The lines that the program declares read-only. They are known in advance only where pages are not placed while the
+/// program runs.
 fn read_only_lines<const W: usize>(config: &SystemConfig, memory: &HostMemory) -> ReadOnlyLines {
     let lines = |words: &Range<usize>| (words.start / W) as u64..(words.end / W) as u64;
     match config.memory.placement {
@@ -252,7 +257,7 @@ fn build_config(
             },
         },
         page_lines: (config.memory.page_bytes / line).max(1),
-        // What leaves store buffers has a number of its own.
+        // The lines that leave store buffers have a wavefront number of their own.
         waves: config.core.wavefronts as u16 + u16::from(has_store_buffers(config)),
         fences: settings.fences,
         read_only,

@@ -1,17 +1,17 @@
-//! Why a program hangs: which wavefronts are stuck, what they did last and which lines they wait for.
+//! Reports of programs that hang: which wavefronts are stuck, what they did last and which lines they wait for.
 
 use std::fmt;
 
 use super::launch::{Launch, Phase};
-use super::{Machine, SimError};
+use super::{SimError, Simulator};
 use crate::coalescer::AccessKind;
 
 /// Most wavefronts that a report lists.
 const LISTED: usize = 8;
 
-/// How a run hangs.
+/// The kind of a hang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum StuckCause {
     /// Nothing can happen any more.
     Deadlock,
     /// Wavefronts run, but nothing changes.
@@ -23,15 +23,15 @@ pub enum Cause {
 /// One wavefront that has not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StuckWave {
-    /// Compute unit, or CPU core.
+    /// The compute unit or CPU core that runs it.
     pub unit: usize,
-    /// Whether it is a CPU core.
+    /// Whether that unit is a CPU core.
     pub on_cpu: bool,
-    /// Wavefront slot.
+    /// The wavefront slot on that unit.
     pub slot: usize,
     /// Whether it is a CPU thread, whose number is that of its work-group.
     pub cpu: bool,
-    /// Work-group.
+    /// The work-group of the wavefront.
     pub work_group: u32,
     /// Wavefront of the work-group.
     pub wave: u32,
@@ -46,8 +46,8 @@ pub struct StuckWave {
 /// A deadlocked or livelocked program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StuckReport {
-    /// How it hangs.
-    pub cause: Cause,
+    /// The kind of hang.
+    pub cause: StuckCause,
     /// The kernel, or those that run at the same time.
     pub kernel: String,
     /// When it was given up, in core cycles.
@@ -70,15 +70,17 @@ impl fmt::Display for StuckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StuckReport { kernel, cycle, idle_cycles, unfinished, not_started, waves, .. } = self;
         match self.cause {
-            Cause::Deadlock => {
+            StuckCause::Deadlock => {
                 write!(f, "kernel {kernel} is deadlocked at cycle {cycle}: nothing can happen any more")?
             }
-            Cause::Livelock => write!(
+            StuckCause::Livelock => write!(
                 f,
                 "kernel {kernel} is livelocked at cycle {cycle}: no store, no value-changing atomic, no read of memory and \
                  no finished wavefront for {idle_cycles} cycles"
             )?,
-            Cause::TooLong => write!(f, "kernel {kernel} is not finished at cycle {cycle}, the most that is allowed")?,
+            StuckCause::TooLong => {
+                write!(f, "kernel {kernel} is not finished at cycle {cycle}, the most that is allowed")?
+            }
         }
         if *not_started > 0 {
             write!(f, "; {not_started} work-groups have not found room and may be what the others wait for")?;
@@ -111,9 +113,9 @@ impl fmt::Display for StuckReport {
     }
 }
 
-impl<const W: usize> Machine<'_, W> {
+impl<const W: usize> Simulator<'_, W> {
     /// The report of a run that hangs now.
-    pub(super) fn stuck(&self, cause: Cause) -> SimError {
+    pub(super) fn stuck(&self, cause: StuckCause) -> SimError {
         let unfinished_launches = || self.launches.iter().filter(|launch| launch.phase != Phase::Over);
         let names: Vec<&str> = unfinished_launches().map(|launch| launch.kernel.name.as_str()).collect();
         let mut unfinished = 0;

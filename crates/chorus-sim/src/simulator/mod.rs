@@ -1,22 +1,24 @@
-//! The machine: compute units, private caches, crossbars, shared banks and memory channels on one event wheel.
+//! The simulator of a machine: compute units, private caches, crossbars, shared banks and memory channels on one event
+//! wheel.
 //!
-//! Controllers are the protocol's; everything here is about time, queues and counting. [`core_side`] issues instructions and hands
-//! accesses to private caches, [`memory_side`] moves messages, [`last_level`] and [`memory_channel`] move lines behind the banks, [`between_modules`]
-//! moves messages from module to module, [`translation`] past translation units, [`store_buffering`] keeps stores from private caches, [`dispatch`] places
-//! work-groups of a [`launch`], [`boundary`] begins and ends kernels, [`commands`] has
-//! shared banks do what is to be done between them, [`stuck`] explains runs that hang.
+//! Controllers belong to the protocol. Everything here is about time, queues and counting. [`core_pipeline`] issues
+//! instructions and hands accesses to private caches. [`store_buffering`] holds stores before private caches.
+//! [`messages`] moves messages, which [`packets`] holds. [`between_modules`] moves them from module to module, and
+//! [`translation`] through translation units. [`last_level`] and [`memory_channel`] move lines behind the banks.
+//! [`dispatch`] places the work-groups of a [`launch`], [`boundary`] begins and ends kernels, and [`commands`] gives
+//! shared banks the commands between kernels. [`stuck`] explains runs that hang.
 
 mod between_modules;
 mod boundary;
 mod build;
 mod commands;
-mod core_side;
+mod core_pipeline;
 mod dispatch;
-mod flights;
 mod last_level;
 mod launch;
 mod memory_channel;
-mod memory_side;
+mod messages;
+mod packets;
 mod store_buffering;
 mod stuck;
 mod translation;
@@ -30,14 +32,14 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec, Size};
 use chorus_protocol::registry::{Delivery, Protocol, Values};
 use chorus_system::{NetworkTopology, SystemConfig};
-use flights::Flights;
 use launch::Launch;
+use packets::Packets;
 
 use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
 use crate::definitions::metric_key;
-use crate::dram::Channel;
+use crate::dram::MemoryChannel;
 use crate::fabric::Fabric;
 use crate::frontend::{HostMemory, ReadOnlyWritten, Undeclared};
 use crate::l3::Slice;
@@ -48,10 +50,10 @@ use crate::stats::Stats;
 use crate::store_buffer::StoreBuffer;
 use crate::wheel::Wheel;
 pub(crate) use boundary::STREAMS_MAX;
-pub use stuck::{StuckReport, StuckWave};
+pub use stuck::{StuckCause, StuckReport, StuckWave};
 use translation::TranslationUnit;
 
-/// Something that happens at a time.
+/// An event on the event wheel.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A compute unit issues an instruction.
@@ -62,7 +64,7 @@ enum Event {
     AccessDone { unit: u16, access: u32 },
     /// A wavefront's local data access ends.
     LdsDone { unit: u16, wave: u16 },
-    /// A message leaves its controller, or comes to the next port on its way to another module.
+    /// A message leaves its controller, or comes to the next port of its path to another module.
     Inject(u32),
     /// The port of a private cache, a bank or a translation unit is free to send.
     Send { from: Role, port: u16 },
@@ -70,7 +72,7 @@ enum Event {
     Arrive(u32),
     /// A translation unit has looked a message up.
     Translate(u32),
-    /// Something has changed at a translation unit or its cache, for which others may wait there.
+    /// The state of a translation unit or its cache has changed, and inputs that wait there are tried again.
     RetryTranslation(u16),
     /// A bank serves its next input.
     Serve(u16),
@@ -86,55 +88,56 @@ enum Event {
     Filled(u32),
     /// A line has been read from the L3 or memory and is at its bank.
     Fetched(u32),
-    /// The moment has come that a controller asked to be woken at.
+    /// A controller is woken at the time that it asked for.
     Wake(AgentId),
     /// The command processor starts the work-groups of a stream's kernel.
     Dispatch(u8),
     /// The commands for a stream's kernel have arrived at their modules.
     Command(u8),
-    /// A bank has done what it was commanded for a stream's kernel.
+    /// A bank has carried out a command for a stream's kernel.
     CommandDone(u8),
 }
 
 /// A shared bank: its controller and the queues before it.
 struct Bank<const W: usize> {
     controller: Box<dyn Controller<W>>,
-    /// One queue per virtual network for messages of the module itself and, on machines of several modules, one for those of other modules of
-    /// the GPU and one for those of other GPUs. So requests that wait for a port, or for an answer from another GPU, never hold up what
-    /// that port or that GPU waits for.
+    /// One queue per virtual network and origin. On one module there is one origin. On machines of several modules,
+    /// messages of the module itself, of other modules of the GPU and of other GPUs have a queue each. So requests that
+    /// wait for a port, or for an answer from another GPU, never hold up the messages that this port or this GPU waits
+    /// for.
     queues: Vec<VecDeque<u32>>,
     /// How many inputs wait in all queues.
     waiting: usize,
     /// Which queues are not empty, one bit each.
     occupied: u32,
-    /// Whose messages are served first next time: 0 the module's, 1 the GPU's, 2 those of others.
-    next_side: usize,
-    /// Whether the bank is to try again when a port to other modules is less crowded.
+    /// The origin whose messages are served first next time: 0 the module, 1 the GPU, 2 other GPUs.
+    next_origin: usize,
+    /// Whether an event lets the bank try again when a port to other modules is less crowded.
     retry_planned: bool,
     from_memory: VecDeque<u32>,
-    /// When the bank can serve its next input.
+    /// The time at which the bank can serve its next input.
     free: Ticks,
     scheduled: bool,
-    held: Held,
+    stall: BankStall,
     stalled_since: Option<Ticks>,
     /// Requests that have left for the memory channel but are not in its queue yet.
     to_memory: usize,
 }
 
 impl<const W: usize> Bank<W> {
-    /// An idle bank.
+    /// Makes an idle bank with this many queues.
     fn new(controller: Box<dyn Controller<W>>, queues: usize) -> Self {
         Bank {
             controller,
             queues: vec![VecDeque::with_capacity(64); queues],
             waiting: 0,
             occupied: 0,
-            next_side: 0,
+            next_origin: 0,
             retry_planned: false,
             from_memory: VecDeque::with_capacity(64),
             free: 0,
             scheduled: false,
-            held: Held::No,
+            stall: BankStall::None,
             stalled_since: None,
             to_memory: 0,
         }
@@ -142,7 +145,7 @@ impl<const W: usize> Bank<W> {
 }
 
 impl<const W: usize> Bank<W> {
-    /// Whether nothing waits.
+    /// Whether no input waits.
     fn is_idle(&self) -> bool {
         self.waiting == 0 && self.from_memory.is_empty()
     }
@@ -154,7 +157,7 @@ impl<const W: usize> Bank<W> {
         self.waiting += 1;
     }
 
-    /// Takes the message at a place of a queue out.
+    /// Removes the message at a place of a queue.
     fn take(&mut self, queue: usize, place: usize) {
         let waiting = &mut self.queues[queue];
         if place == 0 {
@@ -169,12 +172,12 @@ impl<const W: usize> Bank<W> {
     }
 }
 
-/// What keeps a bank from serving the inputs that wait.
+/// The reason why a bank does not serve the inputs that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
-    /// Nothing.
-    No,
-    /// The state of the lines that they concern.
+enum BankStall {
+    /// The bank is not stalled.
+    None,
+    /// The state of the lines that the inputs concern.
     Lines,
     /// The network port, until it has sent something.
     Port,
@@ -188,18 +191,18 @@ struct PrivateCache<const W: usize> {
     queues: Vec<VecDeque<u32>>,
     /// How many messages wait in all queues.
     waiting: usize,
-    /// What the access at the head of the compute unit's queue asks, kept while it cannot be accepted.
+    /// The request of the access at the head of the compute unit's queue. It is stored until the controller accepts it.
     head: CoreRequest<W>,
-    /// Whether `head` is that access's.
+    /// Whether `head` describes the access at the head of the queue.
     head_is_current: bool,
-    /// The stores before it, where units have a store buffer.
+    /// The store buffer before the cache, where units have one.
     store_buffer: Option<StoreBuffer<W>>,
-    /// Streams whose kernel's beginning or end could not be accepted yet, one bit each.
+    /// Streams whose kernel boundary the cache could not accept yet, one bit each.
     boundaries_waiting: u64,
 }
 
 impl<const W: usize> PrivateCache<W> {
-    /// An idle cache.
+    /// Makes an idle private cache.
     fn new(controller: Box<dyn Controller<W>>, networks: usize, store_buffer_entries: u32) -> Self {
         PrivateCache {
             controller,
@@ -213,7 +216,7 @@ impl<const W: usize> PrivateCache<W> {
     }
 }
 
-/// Why a simulation ended without a result.
+/// Reasons why a simulation ends without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
     /// The protocol has no transition for something that happened.
@@ -233,8 +236,8 @@ pub enum SimError {
     ReadOnlyWritten(Box<ReadOnlyWritten>),
 }
 
-/// A machine with a protocol, running programs.
-pub(crate) struct Machine<'a, const W: usize> {
+/// A simulated machine with a protocol, which runs programs.
+pub(crate) struct Simulator<'a, const W: usize> {
     config: &'a SystemConfig,
     clocks: ClockDomains,
     topology: Topology,
@@ -255,49 +258,49 @@ pub(crate) struct Machine<'a, const W: usize> {
     fabric: Option<Fabric>,
     pages: Pages,
     sharing: Sharing,
-    /// Module and GPU of every agent.
+    /// The module and GPU of every agent.
     places: Vec<(u8, u8)>,
     /// The slices of a memory-side L3, one beside each bank; none where there is no such L3.
     slices: Vec<Slice>,
-    /// One for each bank, those that have none to send to included.
-    channels: Vec<Channel>,
-    /// How long it takes from each bank to the memory controller.
+    /// One memory channel for each bank. Banks that send nothing to memory have one too.
+    channels: Vec<MemoryChannel>,
+    /// The latency from each bank to the memory controller.
     memory_legs: Vec<Ticks>,
     channel_scheduled: Vec<bool>,
-    in_flight: Flights<W>,
+    packets: Packets<W>,
     outbox: Outbox<W>,
-    /// Messages that take no time, waiting for the step that sent them to end.
+    /// Messages that take no time. They wait until the step that sent them has ended.
     instant: VecDeque<Message<W>>,
     /// The last injection of each agent on each virtual network, and to memory.
     injected: Vec<Ticks>,
     lanes_per_agent: usize,
     delivery: Delivery,
     values: Values,
-    /// When each agent is woken next, where the protocol has synchronised counters.
+    /// The time at which each agent is woken next, where the protocol has synchronised counters.
     wakes: Option<Vec<Option<Ticks>>>,
     pub(crate) processor: CommandProcessor,
-    /// Whether kernels are held to what they declare, where the command processor believes them.
+    /// Whether accesses of kernels are checked against their annotations, where the command processor relies on these.
     check_annotations: bool,
-    /// The kernel that each stream runs, or its last one.
+    /// The kernel that each stream runs, or the last one that it ran.
     launches: Vec<Launch>,
-    /// Whether a kernel has finished or is over since somebody last saw to them.
+    /// Whether a kernel has finished or is over since the launches were last examined.
     launches_changed: bool,
-    /// Streams whose kernels are over, which their programs do not know yet.
+    /// Streams whose kernels are over and whose programs have not been told.
     over: VecDeque<usize>,
-    /// Private caches that could not accept the beginning or the end of a kernel yet, counted once for each kernel.
+    /// Private caches that could not accept a kernel boundary yet, counted once for each kernel.
     boundaries_waiting: u32,
     waves_started: u64,
     progress: Ticks,
 }
 
-/// What the configuration says about time, in ticks.
+/// The latencies of the configuration, in ticks.
 struct Latencies {
     l1: Ticks,
-    /// The same of a CPU core's private cache.
+    /// Latency of a CPU core's private cache.
     cpu_l1: Ticks,
     l2_tag: Ticks,
     l2_data: Ticks,
-    /// What an L2 bank adds to data that has come from the next level and is passed on.
+    /// Latency that an L2 bank adds to data that it passes on from the next level.
     l2_fill: Ticks,
     tu: Ticks,
     l3: Ticks,
@@ -315,20 +318,20 @@ impl Latencies {
             cpu_l1: l1_clock(clocks.cpu).cycles(u64::from(config.l1.latency_cycles)),
             l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
             l2_data: data,
-            // What comes from an L3 is passed on as it arrives.
+            // Data from an L3 is passed on as it arrives.
             l2_fill: if config.l3.is_coherent() { 0 } else { data },
             tu: clocks.network.cycles(u64::from(config.tu.latency_cycles)),
             l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
         }
     }
 
-    /// The lookup of a private cache: that of a CPU core, or of a compute unit.
+    /// The lookup latency of the private cache of a CPU core or of a compute unit.
     fn of_l1(&self, is_cpu: bool) -> Ticks {
         if is_cpu { self.cpu_l1 } else { self.l1 }
     }
 }
 
-impl<'a, const W: usize> Machine<'a, W> {
+impl<'a, const W: usize> Simulator<'a, W> {
     /// The time, in core cycles.
     pub(crate) fn cycles(&self) -> u64 {
         self.clocks.core.count(self.wheel.now())
@@ -339,20 +342,21 @@ impl<'a, const W: usize> Machine<'a, W> {
         self.clocks.nanoseconds(self.wheel.now())
     }
 
-    /// The clock domains.
+    /// The clock domains of the machine.
     pub(crate) fn clocks(&self) -> &ClockDomains {
         &self.clocks
     }
 
-    /// Runs until the kernel of a stream is over, and names the stream. Memory is then as its kernels left it.
+    /// Runs until the kernel of a stream is over. Returns the stream. Memory is then as the kernels of the stream left
+    /// it.
     pub(crate) fn run_until_over(&mut self) -> Result<usize, SimError> {
         let idle_max = self.clocks.core.cycles(self.config.watchdog.idle_cycles);
         let time_max = self.clocks.core.cycles(self.config.watchdog.cycles);
-        // Progress only ever puts the limit off, so it is looked at when an earlier one is over.
+        // Progress only moves the limit later, so the limit is computed again only when the old one has passed.
         let mut limit = 0;
         loop {
             if self.launches_changed
-                && let Some(stream) = self.see_to_launches()?
+                && let Some(stream) = self.end_finished_kernels()?
             {
                 if self.values == Values::Carried {
                     self.write_back_for_host();
@@ -360,17 +364,17 @@ impl<'a, const W: usize> Machine<'a, W> {
                 return Ok(stream);
             }
             let Some(event) = self.wheel.pop() else {
-                return Err(self.stuck(stuck::Cause::Deadlock));
+                return Err(self.stuck(StuckCause::Deadlock));
             };
             self.handle(event)?;
             let now = self.wheel.now();
             if now > limit {
                 limit = (self.progress + idle_max).min(time_max);
                 if now - self.progress > idle_max {
-                    return Err(self.stuck(stuck::Cause::Livelock));
+                    return Err(self.stuck(StuckCause::Livelock));
                 }
                 if now > time_max {
-                    return Err(self.stuck(stuck::Cause::TooLong));
+                    return Err(self.stuck(StuckCause::TooLong));
                 }
             }
         }
@@ -402,7 +406,7 @@ impl<'a, const W: usize> Machine<'a, W> {
         Ok(())
     }
 
-    /// What the controllers have counted about themselves, under the keys of metrics.
+    /// The tallies of all controllers, summed, under the keys of metrics.
     pub(crate) fn tallies(&self, protocol: &dyn Protocol) -> Vec<(String, f64)> {
         let banks = self.banks.iter().map(|bank| &bank.controller);
         let units = self.tus.iter().map(|unit| &unit.controller);
@@ -414,17 +418,19 @@ impl<'a, const W: usize> Machine<'a, W> {
         specs.map(|(index, spec)| (metric_key(spec), total(index) as f64)).collect()
     }
 
-    /// Makes memory hold what the caches would answer, for the host to read: what lies nearer to a core is newer. Costs no simulated time.
+    /// Writes the dirty data of all caches to memory, so that the host reads what the caches would answer. Copies
+    /// nearer to a core are newer and are written later. This takes no simulated time.
     fn write_back_for_host(&mut self) {
         let (words, pages, topology, specs) = (self.memory.words_mut(), &self.pages, self.topology, self.specs);
         let mut write = |line, mask, data: &LineData<W>| write_line(words, pages.virtual_line(line), mask, data);
         let sent = |from: Role| {
             let with_data = |message: &Message<W>| specs[usize::from(message.kind.0)].size != Size::Control;
-            let live = self.in_flight.live().filter(move |(flight, message)| flight.from == from && with_data(message));
-            live.map(|(flight, message)| (flight.to, flight.destination, message))
+            let live = self.packets.live().filter(move |(packet, message)| packet.from == from && with_data(message));
+            live.map(|(packet, message)| (packet.to, packet.destination, message))
         };
         let over = self.launches.iter().all(|launch| launch.phase == launch::Phase::Over);
-        // What a translation unit gives back is still owned by its cache, as far as the shared cache knows, or there already.
+        // As far as the shared cache knows, its client still owns the lines that a translation unit writes back, or the
+        // lines are there already.
         if over && !self.tus.is_empty() {
             self.tus.iter().for_each(|unit| unit.controller.dirty_lines(&mut write));
             sent(Role::Tu).for_each(|(_, _, message)| write(message.line, message.mask, &message.data));
@@ -435,7 +441,7 @@ impl<'a, const W: usize> Machine<'a, W> {
             let to_l3 = sent(Role::L2).filter(|&(to, bank, _)| to == Role::L2 && bank >= topology.l2s);
             to_l3.for_each(|(_, _, message)| write(message.line, message.mask, &message.data));
         }
-        // What another module has written of a line is newer than what its home has.
+        // The bytes that another module has written of a line are newer than the copy at its home.
         for at_home in [true, false] {
             for (bank, module) in l2.iter().zip((0..).map(|bank| bank / topology.banks_per_module())) {
                 bank.controller.dirty_lines(&mut |line, mask, data| {
@@ -448,25 +454,26 @@ impl<'a, const W: usize> Machine<'a, W> {
         if !over {
             return;
         }
-        // Every wavefront has finished, so data on its way to a bank is what a private cache gave up: newer than the bank's.
+        // Every wavefront has finished, so data in transit to a bank was written back by a private cache and is newer
+        // than the copy of the bank.
         sent(Role::L1).for_each(|(_, _, message)| write(message.line, message.mask, &message.data));
         for cache in &self.caches {
             cache.controller.dirty_lines(&mut write);
         }
     }
 
-    /// The role and number of an agent; a bank of an L3 is a further bank of the L2 here.
+    /// The role and index of an agent. The banks of an L3 count as further banks of the L2 here.
     #[inline]
-    fn seat(&self, agent: AgentId) -> (Role, u16) {
+    fn role_and_index(&self, agent: AgentId) -> (Role, u16) {
         match self.topology.role(agent) {
             (Role::L3, index) => (Role::L2, self.topology.l2s + index),
-            seat => seat,
+            role_and_index => role_and_index,
         }
     }
 
-    /// The controller that an agent id names.
+    /// The controller of an agent.
     fn controller(&mut self, agent: AgentId) -> &mut Box<dyn Controller<W>> {
-        match self.seat(agent) {
+        match self.role_and_index(agent) {
             (Role::L1, index) => &mut self.caches[usize::from(index)].controller,
             (Role::Tu, index) => &mut self.tus[usize::from(index)].controller,
             (Role::L2 | Role::L3 | Role::Memory, index) => &mut self.banks[usize::from(index)].controller,
@@ -484,7 +491,7 @@ fn write_line<const W: usize>(words: &mut [u32], line: LineAddr, mask: ByteMask,
     }
 }
 
-/// Reads a virtual line from memory; what lies beyond its end is zero.
+/// Reads a virtual line from memory. Words beyond the end of memory are zero.
 fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
     let start = line.0 as usize * W;
     let mut data = LineData::default();

@@ -1,20 +1,21 @@
-//! Messages between modules: past the ports of the fabric, and what keeps banks from sending more than these can take.
+//! Messages between modules: their path through the ports of the fabric, and the back-pressure on banks that would send
+//! more than the ports can take.
 
 use chorus_protocol::address::AgentId;
 use chorus_protocol::message::Message;
 
-use super::flights::Flight;
-use super::{Event, Machine};
+use super::packets::Packet;
+use super::{Event, Simulator};
 use crate::fabric::{Hop, Next};
 use crate::stats::{Counter, Distance};
 
-/// From how far messages come to a bank: from its module, its GPU, or other GPUs.
-pub(super) const SIDES: usize = 3;
+/// Origins of the messages of a bank: its module, its GPU, and other GPUs.
+pub(super) const ORIGINS: usize = 3;
 
-/// The way of a message past ports.
+/// The path of a message through the ports of the fabric.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
-    /// Its first hop.
+pub(super) struct FabricPath {
+    /// The first hop of the path.
     pub(super) hop: Hop,
     /// The modules of its source and destination.
     pub(super) modules: [u8; 2],
@@ -22,9 +23,9 @@ pub(super) struct Way {
     pub(super) distance: Option<Distance>,
 }
 
-impl Way {
-    /// From how far it comes, as its destination sees it.
-    pub(super) fn side(&self) -> u8 {
+impl FabricPath {
+    /// The origin of the message, as its destination sees it.
+    pub(super) fn origin(&self) -> u8 {
         match self.distance {
             None | Some(Distance::InterGpm) => 1,
             Some(Distance::InterGpu) => 2,
@@ -32,18 +33,19 @@ impl Way {
     }
 }
 
-impl<const W: usize> Machine<'_, W> {
-    /// The way of a message that does not stay between a private cache and a bank of one module.
+impl<const W: usize> Simulator<'_, W> {
+    /// The path of a message through the fabric, or nothing for messages between a private cache and a bank of one
+    /// module.
     #[inline]
-    pub(super) fn way(&self, message: &Message<W>, same_role: bool) -> Option<Way> {
+    pub(super) fn path_between_modules(&self, message: &Message<W>, same_role: bool) -> Option<FabricPath> {
         self.fabric.as_ref()?;
         let place = |agent: AgentId| self.places[usize::from(agent.0)];
         let ((from, from_gpu), (to, to_gpu)) = (place(message.src), place(message.dst));
         if from != to {
             let distance = if from_gpu == to_gpu { Distance::InterGpm } else { Distance::InterGpu };
-            return Some(Way { hop: Hop::ModuleOut, modules: [from, to], distance: Some(distance) });
+            return Some(FabricPath { hop: Hop::ModuleOut, modules: [from, to], distance: Some(distance) });
         }
-        same_role.then_some(Way { hop: Hop::Inside, modules: [from, to], distance: None })
+        same_role.then_some(FabricPath { hop: Hop::Inside, modules: [from, to], distance: None })
     }
 
     /// The module of a private cache.
@@ -52,7 +54,8 @@ impl<const W: usize> Machine<'_, W> {
         u16::from(self.places[usize::from(unit)].0)
     }
 
-    /// Notes an access to a line that may lie in another GPU's memory. `load` says whether it is a load that has to leave the private cache.
+    /// Counts an access to a line that may lie in another GPU's memory. `load` says whether it is a load that misses in
+    /// the private cache.
     pub(super) fn count_remote_access(&mut self, unit: u16, virtual_line: u64, load: bool) {
         let physical = self.caches[usize::from(unit)].head.line;
         let module = self.module_of_unit(unit);
@@ -65,28 +68,29 @@ impl<const W: usize> Machine<'_, W> {
         self.stats.add(Counter::InterGpuLoadsShared, u64::from(shared));
     }
 
-    /// A message is at the next port on its way to another module.
+    /// Lets a message pass the next port of its path to another module.
     pub(super) fn travel(&mut self, id: u32, hop: Hop) {
-        let &Flight { modules: [from, to], bytes, .. } = self.in_flight.get(id);
+        let &Packet { modules: [from, to], bytes, .. } = self.packets.get(id);
         let Some(fabric) = &mut self.fabric else { return };
         match fabric.pass(hop, u16::from(from), u16::from(to), bytes, self.wheel.now()) {
             Next::Port(hop, time) => {
-                self.in_flight.get_mut(id).hop = Some(hop);
+                self.packets.get_mut(id).hop = Some(hop);
                 self.wheel.schedule(time, Event::Inject(id));
             }
             Next::Arrived(time) => self.wheel.schedule(time, Event::Arrive(id)),
         }
     }
 
-    /// Whether a bank must not take a request of its own module now: one that carries data while too much waits at the ports between it and the
-    /// line's home. Then it tries again when there is less. Loads are few, since somebody waits for each, and may find what they look
-    /// for on the way. What comes from other modules is always taken, so what waits at ports never depends on itself.
-    pub(super) fn is_held_by_port(&mut self, bank: u16, id: u32) -> bool {
+    /// Whether a bank must not take a request of its own module now, because the request carries data and too many
+    /// bytes wait at the ports between the bank and the line's home. The bank then tries again when fewer wait. Loads
+    /// are never refused: they are few, since a wavefront waits for each, and a cache on their path may answer them.
+    /// Messages from other modules are never refused either, so the messages at ports never wait for themselves.
+    pub(super) fn waits_for_fabric(&mut self, bank: u16, id: u32) -> bool {
         let Some(fabric) = &self.fabric else { return false };
-        if u32::from(self.in_flight.get(id).bytes) <= self.config.network.header_bytes {
+        if u32::from(self.packets.get(id).bytes) <= self.config.network.header_bytes {
             return false;
         }
-        let home = self.topology.home_module(self.in_flight.message(id).line);
+        let home = self.topology.home_module(self.packets.message(id).line);
         let module = u16::from(self.places[usize::from(self.topology.l2(bank).0)].0);
         let Some(until) = fabric.crowded_until(module, home, self.wheel.now()) else { return false };
         if !std::mem::replace(&mut self.banks[usize::from(bank)].retry_planned, true) {
@@ -97,7 +101,7 @@ impl<const W: usize> Machine<'_, W> {
         true
     }
 
-    /// A port that held up a bank is less crowded.
+    /// Lets a bank try again, since the port that held it up is less crowded.
     pub(super) fn retry_crowded(&mut self, bank: u16) {
         self.banks[usize::from(bank)].retry_planned = false;
         self.schedule_serve(bank);

@@ -1,29 +1,30 @@
-//! Between banks and the slices of a memory-side L3, and between these and the memory channels.
+//! Traffic between banks and the slices of a memory-side L3, and between slices and memory channels.
 //!
-//! Only time passes here: a fetch finds its values in the program's memory whichever of the two answers it (see [`Machine::fetched`]), and what a
-//! write-back carries is there since it left the bank. So fetches may pass write-backs that wait.
+//! Only time passes here. A fetch finds its values in the program's memory, whichever of the two answers it (see
+//! [`Simulator::fetched`]). The data of a write-back is in memory since it left the bank. So fetches may pass
+//! write-backs that wait.
 
 use chorus_protocol::message::memory;
 
 use super::memory_channel::MEMORY_REQUESTS_PER_STEP;
-use super::memory_side::short_flits;
-use super::{Event, Held, Machine};
+use super::messages::short_flits;
+use super::{BankStall, Event, Simulator};
 use crate::dram::DramRequest;
 use crate::l3::{ForMemory, Slice};
 use crate::stats::Counter;
 
-/// Names writes to memory that no message of a bank asked for.
+/// The number of writes to memory that no message of a bank asked for.
 const VICTIM: u32 = u32::MAX;
 
-impl<const W: usize> Machine<'_, W> {
+impl<const W: usize> Simulator<'_, W> {
     /// A request of a bank arrives at its slice.
     pub(super) fn enqueue_last_level(&mut self, id: u32) {
-        let flight = self.in_flight.get(id);
-        let bank = flight.source;
-        let carries_data = u32::from(flight.bytes) > self.config.network.header_bytes;
+        let packet = self.packets.get(id);
+        let bank = packet.source;
+        let carries_data = u32::from(packet.bytes) > self.config.network.header_bytes;
         self.stats.add(Counter::L2L3Flits, short_flits::<W>(carries_data));
         self.banks[usize::from(bank)].to_memory -= 1;
-        if self.in_flight.message(id).kind == memory::WB {
+        if self.packets.message(id).kind == memory::WB {
             self.slice(bank).put(id);
             self.schedule_write_back(bank);
         } else {
@@ -34,7 +35,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A slice knows whether it holds the line of a fetch.
     pub(super) fn look_up(&mut self, id: u32) {
-        let (bank, line) = (self.in_flight.get(id).source, self.topology.line_in_bank(self.in_flight.message(id).line));
+        let (bank, line) = (self.packets.get(id).source, self.topology.line_in_bank(self.packets.message(id).line));
         if self.slice(bank).tags.touch(line) {
             self.stats.add(Counter::L3Hits, 1);
             self.answer_from_last_level(id);
@@ -47,7 +48,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A line that a slice did not hold has come from memory.
     pub(super) fn filled(&mut self, id: u32) {
-        let (bank, line) = (self.in_flight.get(id).source, self.topology.line_in_bank(self.in_flight.message(id).line));
+        let (bank, line) = (self.packets.get(id).source, self.topology.line_in_bank(self.packets.message(id).line));
         self.slice(bank).fill(line);
         self.feed_channel(bank);
         self.answer_from_last_level(id);
@@ -55,7 +56,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// Sends a line from a slice to its bank.
     fn answer_from_last_level(&mut self, id: u32) {
-        let bank = self.in_flight.get(id).source;
+        let bank = self.packets.get(id).source;
         self.stats.add(Counter::L2L3Flits, short_flits::<W>(true));
         let now = self.wheel.now();
         let there = self.slice(bank).answer(W as u64 * 4, now);
@@ -78,9 +79,9 @@ impl<const W: usize> Machine<'_, W> {
         let now = self.wheel.now();
         self.slice(bank).scheduled = false;
         let Some((id, _)) = self.slice(bank).next_write_back() else { return };
-        let message = self.in_flight.message(id);
+        let message = self.packets.message(id);
         let (line, bytes) = (self.topology.line_in_bank(message.line), u64::from(message.mask.bytes()));
-        self.in_flight.remove(id);
+        self.packets.remove(id);
         self.slice(bank).take_write_back(line, bytes, now);
         self.feed_channel(bank);
         self.retry_with_room(bank);
@@ -89,7 +90,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Serves a bank again that waited for room at its slice.
     fn retry_with_room(&mut self, bank: u16) {
         if self.memory_room(bank) >= MEMORY_REQUESTS_PER_STEP {
-            self.retry_bank(bank, Held::Memory);
+            self.retry_bank(bank, BankStall::Memory);
         }
     }
 
@@ -101,7 +102,7 @@ impl<const W: usize> Machine<'_, W> {
             let Some(next) = self.slice(bank).next_for_memory(idle) else { break };
             let request = match next {
                 ForMemory::Fetch(id) => {
-                    let line = self.topology.line_in_bank(self.in_flight.message(id).line);
+                    let line = self.topology.line_in_bank(self.packets.message(id).line);
                     DramRequest { id, line, write: false }
                 }
                 ForMemory::Victim(line) => DramRequest { id: VICTIM, line, write: true },
@@ -109,7 +110,8 @@ impl<const W: usize> Machine<'_, W> {
             self.stats.add(if request.write { Counter::DramWrites } else { Counter::DramReads }, 1);
             self.channels[index].push(request);
         }
-        // Not before the bus is free: what it has not begun to move waits in the channel's queue, and then in the slice's.
+        // The next request is given when the bus is free. Requests that the bus has not begun to move wait in the queue
+        // of the channel, and others in the queue of the slice.
         self.schedule_decision(bank, self.wheel.now().max(self.channels[index].free()));
         self.schedule_write_back(bank);
     }

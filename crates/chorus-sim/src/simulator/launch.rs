@@ -1,4 +1,4 @@
-//! A kernel being run: which modules share it, what it waits for, and which of its work-groups have started.
+//! A kernel that runs: the modules that share it, the phase that it is in, and the work-groups that have started.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -6,33 +6,33 @@ use std::rc::Rc;
 use crate::clock::Ticks;
 use crate::command_processor::Orders;
 use crate::frontend::partition::groups_of;
-use crate::frontend::{Declared, Kernel};
+use crate::frontend::{AnnotationChecker, Kernel};
 
-/// What a launch waits for.
+/// The phase of a launch: what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Phase {
-    /// Shared banks that have not done what the command processor wants done before it begins.
+    /// The launch waits for shared banks that have not carried out the commands before the kernel.
     Preparing,
-    /// Private caches that have not answered the beginning.
+    /// The launch waits for private caches that have not answered the beginning of the kernel.
     Beginning,
-    /// Work-groups.
+    /// The launch waits for its work-groups and CPU threads.
     Running,
-    /// The command processor, which has not told the private caches of the end.
+    /// The launch waits for the command processor, which has not told the private caches of the end.
     Finished,
-    /// Private caches that have not answered the end.
+    /// The launch waits for private caches that have not answered the end of the kernel.
     Ending,
-    /// Shared banks that have not done what the command processor wants done after it.
+    /// The launch waits for shared banks that have not carried out the commands after the kernel.
     Releasing,
-    /// Nothing.
+    /// The kernel is over.
     Over,
 }
 
-/// What starts on one module.
+/// The work-groups and CPU threads that start on one module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// The first that has not been started.
+    /// The first work-group that has not been started.
     pub(super) next_group: u32,
-    /// The first of the next module.
+    /// The first work-group of the next module.
     pub(super) end_group: u32,
     /// The first CPU thread that has not been started.
     pub(super) next_thread: u32,
@@ -42,11 +42,11 @@ pub(super) struct Block {
     pub(super) next_unit: usize,
 }
 
-/// A kernel being run, or the last one of a stream that has none.
+/// The kernel that a stream runs, or the last one that it ran.
 pub(super) struct Launch {
     pub(super) kernel: Rc<Kernel>,
-    /// What it declares, where it is held to that.
-    pub(super) declared: Option<Declared>,
+    /// The checker of its annotations, where accesses are checked.
+    pub(super) declared: Option<AnnotationChecker>,
     pub(super) phase: Phase,
     /// The modules that share it.
     pub(super) modules: Range<u16>,
@@ -54,22 +54,22 @@ pub(super) struct Launch {
     pub(super) blocks: Vec<Block>,
     /// Work-groups and CPU threads that have finished.
     pub(super) finished: u32,
-    /// When work-groups may start.
+    /// The time from which work-groups may start.
     pub(super) starts: Ticks,
     /// Private caches that have not answered the beginning or the end.
     pub(super) unanswered: u32,
-    /// What shared banks have to do before it begins, or after it.
+    /// The orders for shared banks before the kernel begins, or after it.
     pub(super) orders: Orders,
-    /// How many times they still have to.
+    /// How many times the orders are still to be carried out.
     pub(super) rounds: u32,
     /// Commands that have not been answered.
     pub(super) commands_left: u32,
-    /// Since when it waits for that.
+    /// The time since which it waits for the commands.
     pub(super) preparing_since: Ticks,
 }
 
 impl Launch {
-    /// A launch that nobody knows of yet; work-groups start at `starts` at the earliest.
+    /// A launch that no cache has been told of. Work-groups start at `starts` at the earliest.
     pub(super) fn new(kernel: Rc<Kernel>, modules: Range<u16>, starts: Ticks) -> Launch {
         let shares = modules.len() as u32;
         let blocks = (0..shares).map(|share| {
@@ -100,7 +100,7 @@ impl Launch {
         &mut self.blocks[usize::from(module - self.modules.start)]
     }
 
-    /// Work-groups, and CPU threads that count as such, that have not found room on a compute unit.
+    /// The number of work-groups and CPU threads that have not found room on a compute unit.
     pub(super) fn not_started(&self) -> u32 {
         self.blocks.iter().map(|block| block.end_group - block.next_group + block.end_thread - block.next_thread).sum()
     }

@@ -6,13 +6,13 @@ use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
 use chorus_protocol::registry::Values;
 
-use super::{Event, Machine, PrivateCache, SimError, lineless_request, write_line};
-use crate::coalescer::{Access, AccessKind};
+use super::{Event, PrivateCache, SimError, Simulator, lineless_request, write_line};
+use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::{Stalled, WaveSlot};
 use crate::frontend::{LANES, MemoryOp, MemoryOpKind, Operation, ReadOnlyWritten};
 use crate::stats::Counter;
 
-impl<const W: usize> Machine<'_, W> {
+impl<const W: usize> Simulator<'_, W> {
     /// One issue slot of a compute unit.
     pub(super) fn issue(&mut self, unit: u16) -> Result<(), Box<SimError>> {
         let now = self.wheel.now();
@@ -129,7 +129,7 @@ impl<const W: usize> Machine<'_, W> {
         } else {
             running.last_operation = "end of kernel";
         }
-        cu.accesses.push(Access::new(kind, wave as u16, 0, now));
+        cu.accesses.push(LineAccess::new(kind, wave as u16, 0, now));
         cu.slots.block(wave);
         self.schedule_access(unit);
         true
@@ -217,7 +217,8 @@ impl<const W: usize> Machine<'_, W> {
         cu.next_issue = next;
     }
 
-    /// Lets one of the wavefronts that wait for room in the access queue try again, if there is room. It lets the next one try.
+    /// Lets one of the wavefronts that wait for room in the access queue try again, if there is room. That wavefront
+    /// lets the next one try.
     fn wake_for_queue(&mut self, unit: u16) {
         let cu = &self.units[usize::from(unit)];
         if cu.waiting_for_queue != 0 && cu.accesses.len() < self.config.core.lsu_queue as usize {
@@ -293,7 +294,8 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Bookkeeping for an access that the private cache has accepted. Operations that it completes at once take its latency.
+    /// Updates counters and queues for an access that the private cache has accepted. Operations that it completes at
+    /// once take its latency.
     fn accepted(&mut self, unit: u16, id: u32) {
         let now = self.wheel.now();
         let access = *self.units[usize::from(unit)].accesses.get(id);
@@ -326,8 +328,8 @@ impl<const W: usize> Machine<'_, W> {
         self.use_queue_room(unit);
     }
 
-    /// An access has had its turn: the head of the queue, or something of the store buffer's own before it.
-    pub(super) fn leave_queue(&mut self, unit: u16, access: &Access) {
+    /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.
+    pub(super) fn leave_queue(&mut self, unit: u16, access: &LineAccess) {
         let now = self.wheel.now();
         let cu = &mut self.units[usize::from(unit)];
         let bank = cu.bank_of(access.line);
@@ -363,8 +365,8 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// One access of a store has been taken; with the last, the instruction is over for its wavefront.
-    pub(super) fn store_posted(&mut self, unit: u16, access: &Access) {
+    /// Counts an accepted access of a store. With the last one, the instruction is over for its wavefront.
+    pub(super) fn store_posted(&mut self, unit: u16, access: &LineAccess) {
         let running = self.units[usize::from(unit)].wave(usize::from(access.wave));
         let mut state = running.task.state().borrow_mut();
         let op = state.memory_op_mut(access.slot);
@@ -388,7 +390,7 @@ impl<const W: usize> Machine<'_, W> {
         self.stats.add(Counter::L1Accesses, 1);
     }
 
-    /// Writes down what the access at the head of the queue asks of the private cache.
+    /// Makes the request to the private cache for the access at the head of the queue.
     pub(super) fn describe_head(&mut self, unit: u16, id: u32) {
         let module = self.module_of_unit(unit);
         let cu = &mut self.units[usize::from(unit)];
@@ -397,7 +399,7 @@ impl<const W: usize> Machine<'_, W> {
         (head.wave, head.txn) = (access.wave, Txn(id));
         let fence = match access.kind {
             AccessKind::Fence(order, scope) => Some((order, scope)),
-            // What a wavefront wrote reaches the others when its kernel ends; until then it only leaves in order.
+            // The stores of a wavefront reach the others when its kernel ends. Until then they only leave in order.
             AccessKind::End => Some((Order::Release, Scope::WorkGroup)),
             AccessKind::Load
             | AccessKind::Store
@@ -417,7 +419,7 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
         };
         (head.order, head.scope, head.line) = (op.order, op.scope, self.pages.physical(access.line, module));
-        // Loads carry no data; what an earlier access left there means nothing.
+        // Loads carry no data, so the data of an earlier access may stay in the request.
         let carries_data = op.kind != MemoryOpKind::Load;
         if access.whole_line {
             head.mask = ByteMask::full::<W>();
@@ -441,7 +443,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Puts the values of a completed load or atomic where its instruction expects them.
     pub(super) fn record_values(&mut self, unit: u16, completion: &Completion<W>) {
         let cu = &mut self.units[usize::from(unit)];
-        let &Access { kind, wave, slot, lanes, whole_line, .. } = cu.accesses.get(completion.txn.0);
+        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = cu.accesses.get(completion.txn.0);
         if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             return;
         }
@@ -452,7 +454,7 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
         if self.values == Values::Decreed {
-            if decree(self.memory.words_mut(), op, lanes, atomic) {
+            if perform_in_memory(self.memory.words_mut(), op, lanes, atomic) {
                 self.progress = self.wheel.now();
             }
             return;
@@ -505,7 +507,7 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// One access of a load or atomic is back; with the last, the instruction is.
+    /// Counts a returned access of a load or atomic. With the last one, the instruction completes.
     fn values_returned(&mut self, unit: u16, wave: usize, slot: u16) {
         let cu = &mut self.units[usize::from(unit)];
         let running = cu.wave(wave);
@@ -530,9 +532,10 @@ impl<const W: usize> Machine<'_, W> {
     }
 }
 
-/// Gives the lanes of a load or an atomic what memory holds, and performs the atomic there. Returns whether that changed memory.
+/// Performs a load or an atomic on memory at once, for protocols whose accesses are ideally coherent. The lanes get the
+/// values of memory. Returns whether memory changed.
 #[inline(never)]
-fn decree(words: &mut [u32], op: &mut MemoryOp, lanes: u32, atomic: Option<AtomicOp>) -> bool {
+fn perform_in_memory(words: &mut [u32], op: &mut MemoryOp, lanes: u32, atomic: Option<AtomicOp>) -> bool {
     let mut changed = false;
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
         let Some(word) = words.get_mut(op.word(lane) as usize) else { continue };
@@ -546,7 +549,8 @@ fn decree(words: &mut [u32], op: &mut MemoryOp, lanes: u32, atomic: Option<Atomi
     changed
 }
 
-/// The arithmetic before a wavefront's next operation, or nothing if it has to wait. Runs its future when its queue is empty.
+/// The number of arithmetic instructions before a wavefront's next operation, or nothing if the wavefront has to wait.
+/// Runs its future when its queue is empty.
 fn next_operation(running: &mut WaveSlot) -> Option<u32> {
     running.idle = false;
     let mut polled = false;

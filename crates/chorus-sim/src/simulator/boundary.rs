@@ -1,7 +1,8 @@
-//! The beginning and the end of a kernel: the private caches of its modules are told, and the kernel goes on when all have answered.
+//! The beginning and the end of a kernel. The private caches of its modules are told, and the kernel goes on when all
+//! have answered.
 //!
-//! A kernel begins with an acquire and ends with a release of the whole system (HMG paper, section II-D). What a private cache has to do for
-//! them, and whom it has to ask, is the protocol's business.
+//! A kernel begins with an acquire and ends with a release of the whole system (HMG paper, section II-D). The protocol
+//! decides what a private cache has to do for them, and whom it has to ask.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -11,27 +12,27 @@ use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::registry::Commands;
 
 use super::launch::{Launch, Phase};
-use super::{Event, Machine, SimError, lineless_request};
-use crate::frontend::{Declared, Kernel};
+use super::{Event, SimError, Simulator, lineless_request};
+use crate::frontend::{AnnotationChecker, Kernel};
 use crate::stats::Counter;
 
 /// Streams whose kernels can run at the same time.
 pub(crate) const STREAMS_MAX: usize = 64;
 
-/// The name of the beginning or the end of a stream's kernel in completions. Accesses are numbered from zero.
+/// The transaction number of a kernel boundary of a stream. Accesses are numbered from zero.
 pub(super) fn name_of(stream: usize) -> Txn {
     Txn(u32::MAX - stream as u32)
 }
 
-/// The stream whose kernel's beginning or end a completion names.
+/// The stream whose kernel boundary has this transaction number.
 pub(super) fn stream_of(txn: Txn) -> Option<usize> {
     let stream = (u32::MAX - txn.0) as usize;
     (stream < STREAMS_MAX).then_some(stream)
 }
 
-impl<const W: usize> Machine<'_, W> {
-    /// Launches the next kernel of a stream, whose last one is over, on `modules`: what shared banks have to do for it is done, private caches learn
-    /// of it, and work-groups start after the launch latency.
+impl<const W: usize> Simulator<'_, W> {
+    /// Launches the next kernel of a stream on `modules`. The last kernel of the stream is over. Shared banks carry out
+    /// their commands, private caches are told, and work-groups start after the launch latency.
     pub(crate) fn launch(&mut self, stream: usize, kernel: Rc<Kernel>, modules: Range<u16>) -> Result<(), SimError> {
         self.check_fits(&kernel)?;
         let now = self.wheel.now();
@@ -40,7 +41,7 @@ impl<const W: usize> Machine<'_, W> {
         let latency = self.clocks.core.cycles(u64::from(self.config.core.launch_latency_cycles));
         let mut launch = Launch::new(kernel, modules, self.clocks.core.edge(now) + latency);
         if self.check_annotations && self.processor.believes_kernels() {
-            launch.declared = Declared::of(&launch.kernel, launch.modules.len() as u32);
+            launch.declared = AnnotationChecker::of(&launch.kernel, launch.modules.len() as u32);
         }
         match self.launches.get_mut(stream) {
             Some(over) => *over = launch,
@@ -54,8 +55,8 @@ impl<const W: usize> Machine<'_, W> {
         self.tell_all(stream)
     }
 
-    /// Ends kernels whose last work-group has finished, and names a stream whose kernel is over, if there is one.
-    pub(super) fn see_to_launches(&mut self) -> Result<Option<usize>, SimError> {
+    /// Ends kernels whose last work-group has finished. Returns a stream whose kernel is over, if there is one.
+    pub(super) fn end_finished_kernels(&mut self) -> Result<Option<usize>, SimError> {
         self.launches_changed = false;
         for stream in 0..self.launches.len() {
             if self.launches[stream].phase == Phase::Finished {
@@ -66,7 +67,7 @@ impl<const W: usize> Machine<'_, W> {
         Ok(self.over.pop_front())
     }
 
-    /// Notes whether all work-groups and CPU threads have finished.
+    /// Moves a launch to its next phase if all its work-groups and CPU threads have finished.
     pub(super) fn count_finished(&mut self, stream: usize) {
         let launch = &mut self.launches[stream];
         if launch.finished == launch.kernel.work_groups + launch.kernel.cpu_threads() {
@@ -75,7 +76,7 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Gives every private cache of a kernel's modules the beginning or the end.
+    /// Tells every private cache of a kernel's modules that the kernel begins or ends.
     pub(super) fn tell_all(&mut self, stream: usize) -> Result<(), SimError> {
         let units = self.topology.l1s / self.topology.modules();
         let Range { start, end } = self.launches[stream].modules;
@@ -86,7 +87,7 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Gives one private cache the beginning or the end.
+    /// Tells one private cache that a kernel begins or ends.
     fn tell(&mut self, stream: usize, unit: u16) -> Result<(), SimError> {
         let (op, order) = match self.launches[stream].phase {
             Phase::Beginning => (CoreOp::KernelBegin, Order::Acquire),
@@ -110,7 +111,8 @@ impl<const W: usize> Machine<'_, W> {
         self.route(agent, true)
     }
 
-    /// Gives a private cache the beginnings and ends again that it could not accept, since a message has changed it.
+    /// Tells a private cache again of the kernel boundaries that it could not accept, since a message has changed its
+    /// state.
     pub(super) fn retry_boundary(&mut self, unit: u16) -> Result<(), SimError> {
         if self.boundaries_waiting == 0 {
             return Ok(());
@@ -123,7 +125,7 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// A private cache has answered the beginning or the end.
+    /// Counts the answer of a private cache to a kernel boundary.
     pub(super) fn boundary_answered(&mut self, stream: usize) {
         self.progress = self.wheel.now();
         let launch = &mut self.launches[stream];
@@ -142,7 +144,7 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// The kernel of a stream is over.
+    /// Notes that the kernel of a stream is over.
     pub(super) fn is_over(&mut self, stream: usize) {
         self.processor.over(stream);
         self.launches[stream].phase = Phase::Over;

@@ -1,4 +1,4 @@
-//! Messages on their way: from controllers through the network to controllers.
+//! Messages in transit: from controllers through the network to controllers.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use chorus_protocol::controller::{Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message, MessageSpec, Size, memory};
 use chorus_protocol::registry::{Delivery, Values};
 
-use super::between_modules::SIDES;
+use super::between_modules::ORIGINS;
 use super::boundary::stream_of;
-use super::flights::Flight;
 use super::memory_channel::MEMORY_REQUESTS_PER_STEP;
-use super::{Bank, Event, Held, Machine, SimError, write_line};
+use super::packets::Packet;
+use super::{Bank, BankStall, Event, SimError, Simulator, write_line};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::Parcel;
@@ -20,7 +20,8 @@ use crate::stats::Counter;
 /// Marks a message between a bank and its memory channel.
 const TO_MEMORY: u8 = u8::MAX;
 
-/// Flits of 16 bytes of a message, as gem5's network counts them: one, and those of a whole line if it carries data, however little.
+/// The number of 16-byte flits of a message, as gem5's network counts them: one for the header, and a whole line if the
+/// message carries any data.
 pub(super) fn short_flits<const W: usize>(carries_data: bool) -> u64 {
     1 + if carries_data { (W as u64).div_ceil(4) } else { 0 }
 }
@@ -34,8 +35,9 @@ pub(super) fn payload_bytes<const W: usize>(message: &Message<W>, spec: &Message
     }
 }
 
-impl<const W: usize> Machine<'_, W> {
-    /// Sends what the last step of `sender` put into the outbox. `lookup` says whether the step began with a tag lookup.
+impl<const W: usize> Simulator<'_, W> {
+    /// Sends the messages that the last step of `sender` put into the outbox. `lookup` says whether the step began with
+    /// a tag lookup.
     #[inline]
     pub(super) fn route(&mut self, sender: AgentId, lookup: bool) -> Result<(), SimError> {
         if self.outbox.messages.is_empty() { Ok(()) } else { self.route_all(sender, lookup) }
@@ -74,7 +76,7 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Puts a message on its way, after the latency of its sender.
+    /// Sends a message after the latency of its sender.
     fn post(&mut self, from: Role, message: &Message<W>, spec: &MessageSpec, network: u8, lookup: bool) {
         let delay = match from {
             Role::L1 => self.latencies.of_l1(self.topology.is_cpu(message.src.0)),
@@ -89,7 +91,7 @@ impl<const W: usize> Machine<'_, W> {
         self.post_at(message, spec, network, self.wheel.now() + delay);
     }
 
-    /// Puts a message of a bank on its way that leaves at `time`.
+    /// Sends a message of a bank at `time`.
     pub(super) fn post_later(&mut self, message: &Message<W>, time: Ticks) {
         let spec = &self.specs[usize::from(message.kind.0)];
         match spec.channel {
@@ -99,25 +101,25 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Puts a message on its way at `time`. Messages of one agent on one network leave in the order sent.
+    /// Sends a message at `time`. Messages of one agent on one network leave in the order sent.
     fn post_at(&mut self, message: &Message<W>, spec: &MessageSpec, network: u8, mut time: Ticks) {
-        let (from, source) = self.seat(message.src);
+        let (from, source) = self.role_and_index(message.src);
         let payload = payload_bytes(message, spec);
         let flits = self.flits[payload as usize];
         let bytes = self.config.network.header_bytes + payload;
-        let (to, destination) = self.seat(message.dst);
-        let mut way = None;
+        let (to, destination) = self.role_and_index(message.dst);
+        let mut path = None;
         if network == TO_MEMORY {
             self.banks[usize::from(source)].to_memory += 1;
             time += self.memory_legs[usize::from(source)];
-            // Later fetches are behind a write-back on the same channel, so they may find it in memory already.
+            // Later fetches are behind a write-back on the same channel, so memory may have its data from now on.
             if message.kind == memory::WB && self.values == Values::Carried {
                 let line = self.pages.virtual_line(message.line);
                 write_line(self.memory.words_mut(), line, message.mask, &message.data);
             }
         } else {
-            way = self.way(message, from == to);
-            if let Some(distance) = way.and_then(|way| way.distance) {
+            path = self.path_between_modules(message, from == to);
+            if let Some(distance) = path.and_then(|path| path.distance) {
                 self.stats.add_distant(distance, spec.class, u64::from(bytes));
                 self.stats.add(Counter::RemoteFlits, short_flits::<W>(payload > 0));
             } else {
@@ -130,7 +132,7 @@ impl<const W: usize> Machine<'_, W> {
             }
         }
         let time = self.in_order(message.src, network, time);
-        let flight = Flight {
+        let packet = Packet {
             enqueued: time,
             flits,
             bytes: bytes as u16,
@@ -139,15 +141,15 @@ impl<const W: usize> Machine<'_, W> {
             from,
             to,
             network,
-            hop: way.map(|way| way.hop),
-            modules: way.map_or([0; 2], |way| way.modules),
-            side: way.map_or(0, |way| way.side()),
+            hop: path.map(|path| path.hop),
+            modules: path.map_or([0; 2], |path| path.modules),
+            origin: path.map_or(0, |path| path.origin()),
         };
-        let id = self.in_flight.insert(flight, message, payload > 0);
+        let id = self.packets.insert(packet, message, payload > 0);
         self.wheel.schedule(time, Event::Inject(id));
     }
 
-    /// The first time from `time` on that keeps an agent's messages on one network in order.
+    /// The first time from `time` on at which an agent's messages on one network stay in order.
     fn in_order(&mut self, sender: AgentId, network: u8, time: Ticks) -> Ticks {
         let lanes = self.lanes_per_agent;
         let last = &mut self.injected[usize::from(sender.0) * lanes + usize::from(network).min(lanes - 1)];
@@ -155,9 +157,9 @@ impl<const W: usize> Machine<'_, W> {
         *last
     }
 
-    /// A message leaves its controller, or comes to the next port on its way to another module.
+    /// A message leaves its controller, or comes to the next port of its path to another module.
     pub(super) fn inject(&mut self, id: u32) {
-        let &Flight { flits, network, from, source, to, destination, hop, .. } = self.in_flight.get(id);
+        let &Packet { flits, network, from, source, to, destination, hop, .. } = self.packets.get(id);
         if let Some(hop) = hop {
             self.travel(id, hop);
             return;
@@ -174,8 +176,8 @@ impl<const W: usize> Machine<'_, W> {
         let parcel = Parcel { id, to: self.network.port(to, destination), network, flits: u32::from(flits) };
         let port = self.network.port(from, source);
         let crossbar = self.network.crossbar_mut(from);
-        if let Some(flight) = crossbar.pass(port, parcel, now) {
-            self.depart(id, flight.arrives);
+        if let Some(departure) = crossbar.pass(port, parcel, now) {
+            self.depart(id, departure.arrives);
             return;
         }
         crossbar.enqueue(port, parcel);
@@ -189,7 +191,7 @@ impl<const W: usize> Machine<'_, W> {
         self.send(from, index);
     }
 
-    /// Lets the port of a private cache, a bank or a translation unit send what it can, now or when it is free.
+    /// Lets the port of a private cache, a bank or a translation unit send messages, now or when it is free.
     fn send(&mut self, from: Role, index: u16) {
         let now = self.wheel.now();
         let port = self.network.port(from, index);
@@ -204,8 +206,8 @@ impl<const W: usize> Machine<'_, W> {
                 }
                 break;
             }
-            let Some(flight) = crossbar.send(port, now) else { break };
-            self.depart(flight.id, flight.arrives);
+            let Some(departure) = crossbar.send(port, now) else { break };
+            self.depart(departure.id, departure.arrives);
         }
         if self.port_is_full(from, index) {
             return;
@@ -213,11 +215,12 @@ impl<const W: usize> Machine<'_, W> {
         match from {
             Role::L1 => self.retry_access(index, Stalled::Port),
             Role::Tu => self.retry_client(index),
-            Role::L2 | Role::L3 | Role::Memory => self.retry_bank(index, Held::Port),
+            Role::L2 | Role::L3 | Role::Memory => self.retry_bank(index, BankStall::Port),
         }
     }
 
-    /// Whether so many messages wait at a port that the controller behind it takes no more inputs that could add to them.
+    /// Whether so many messages wait at a port that the controller behind it takes no more inputs that could add to
+    /// them.
     pub(super) fn port_is_full(&mut self, from: Role, index: u16) -> bool {
         let port = match from {
             Role::L1 if !self.tus.is_empty() => self.port_of_cache(index),
@@ -226,15 +229,15 @@ impl<const W: usize> Machine<'_, W> {
         self.network.crossbar(from).waiting(port) >= self.config.network.vc_buffer_flits
     }
 
-    /// Serves a bank again if what held it up may have changed.
-    pub(super) fn retry_bank(&mut self, bank: u16, changed: Held) {
-        if self.banks[usize::from(bank)].held == changed {
+    /// Serves a bank again if the reason of its stall may have changed.
+    pub(super) fn retry_bank(&mut self, bank: u16, changed: BankStall) {
+        if self.banks[usize::from(bank)].stall == changed {
             self.schedule_serve(bank);
         }
     }
 
     fn depart(&mut self, id: u32, arrives: Ticks) {
-        let &Flight { flits, enqueued, from, source, to, destination, .. } = self.in_flight.get(id);
+        let &Packet { flits, enqueued, from, source, to, destination, .. } = self.packets.get(id);
         let ports = (self.network.port(from, source), self.network.port(to, destination));
         let latency = self.network.crossbar(from).latency(ports.0, ports.1);
         let unloaded = latency + self.clocks.network.cycles(u64::from(flits));
@@ -242,7 +245,7 @@ impl<const W: usize> Machine<'_, W> {
         self.wheel.schedule(arrives, Event::Arrive(id));
     }
 
-    /// Tells the controllers the time before a step, where they need to know it.
+    /// Tells the controllers the time before a step, where the protocol has synchronised counters.
     #[inline]
     pub(super) fn tell_time(&mut self) {
         if self.wakes.is_some() {
@@ -282,7 +285,7 @@ impl<const W: usize> Machine<'_, W> {
         self.outbox = outbox;
         outcome?;
         self.plan_wake(agent);
-        match self.seat(agent) {
+        match self.role_and_index(agent) {
             (Role::L1, unit) => {
                 self.finish_completions(agent);
                 self.route(agent, true)?;
@@ -296,7 +299,7 @@ impl<const W: usize> Machine<'_, W> {
             }
             (Role::L2 | Role::L3 | Role::Memory, bank) => {
                 self.route(agent, false)?;
-                self.retry_bank(bank, Held::Lines);
+                self.retry_bank(bank, BankStall::Lines);
                 Ok(())
             }
         }
@@ -304,7 +307,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message is at its destination.
     pub(super) fn arrive(&mut self, id: u32) -> Result<(), SimError> {
-        let &Flight { network, to, destination, side, .. } = self.in_flight.get(id);
+        let &Packet { network, to, destination, origin, .. } = self.packets.get(id);
         match to {
             Role::L1 => {
                 let cache = &mut self.caches[usize::from(destination)];
@@ -320,18 +323,21 @@ impl<const W: usize> Machine<'_, W> {
             Role::Tu => self.look_up_translation(destination, id),
             Role::L2 | Role::L3 | Role::Memory => {
                 let idle = self.banks[usize::from(destination)].is_idle() && self.is_free(destination);
-                if idle && self.serve_at_once(destination, id, side)? {
+                if idle && self.serve_at_once(destination, id, origin)? {
                     return Ok(());
                 }
-                self.in_flight.get_mut(id).enqueued = self.wheel.now();
-                let queue = usize::from(network) * self.sides() + usize::from(side);
+                self.packets.get_mut(id).enqueued = self.wheel.now();
+                let queue = usize::from(network) * self.origins() + usize::from(origin);
                 let state = &mut self.banks[usize::from(destination)];
                 state.put(queue, id);
                 if idle {
                     return Ok(());
                 }
                 // Behind a head that waits, there is nothing new to serve.
-                if state.queues[queue].len() == 1 || state.held == Held::No || self.delivery == Delivery::AnyOrder {
+                if state.queues[queue].len() == 1
+                    || state.stall == BankStall::None
+                    || self.delivery == Delivery::AnyOrder
+                {
                     return self.serve_or_schedule(destination);
                 }
                 Ok(())
@@ -339,7 +345,7 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Gives a private cache the messages that have arrived, as far as it takes them.
+    /// Gives a private cache the messages that have arrived, until it accepts no more of them.
     pub(super) fn serve_cache(&mut self, unit: u16) -> Result<(), SimError> {
         let (mut network, mut place) = (0, 0);
         while self.caches[usize::from(unit)].waiting > 0 {
@@ -352,7 +358,7 @@ impl<const W: usize> Machine<'_, W> {
                 let cache = &mut self.caches[usize::from(unit)];
                 cache.queues[network].remove(place);
                 cache.waiting -= 1;
-                // What just changed may be what an earlier message waits for.
+                // The step may have resolved the stall of an earlier message.
                 (network, place) = (0, 0);
             } else {
                 place += 1;
@@ -361,7 +367,8 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// The message at a place of a queue, if a controller may take it from there: the head, or any where order does not matter.
+    /// The message at a place of a queue, if a controller may take it from there: the head, or any message where order
+    /// does not matter.
     pub(super) fn selectable<'q>(&self, queue: &'q VecDeque<u32>, place: usize) -> Option<&'q u32> {
         queue.get(place).filter(|_| place == 0 || self.delivery == Delivery::AnyOrder)
     }
@@ -369,7 +376,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Steps a private cache with a message. Returns whether the message is consumed.
     fn step_cache(&mut self, unit: u16, id: u32) -> Result<bool, SimError> {
         self.tell_time();
-        let input = Input::Message(self.in_flight.message(id));
+        let input = Input::Message(self.packets.message(id));
         let controller = &mut self.caches[usize::from(unit)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         let agent = self.topology.l1(unit);
@@ -404,8 +411,8 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A message has been taken by its destination: its source may send more.
     pub(super) fn consume(&mut self, id: u32) {
-        let &Flight { flits, network, from, source, hop, .. } = self.in_flight.get(id);
-        self.in_flight.remove(id);
+        let &Packet { flits, network, from, source, hop, .. } = self.packets.get(id);
+        self.packets.remove(id);
         if hop.is_some() {
             return;
         }
@@ -446,37 +453,38 @@ impl<const W: usize> Machine<'_, W> {
         !state.scheduled && self.clocks.l2.edge(now).max(state.free) == now
     }
 
-    /// From how far messages may come to a bank.
-    fn sides(&self) -> usize {
-        if self.fabric.is_some() { SIDES } else { 1 }
+    /// The number of origins that a bank tells apart.
+    fn origins(&self) -> usize {
+        if self.fabric.is_some() { ORIGINS } else { 1 }
     }
 
-    /// Lets a bank that nothing else waits for serve a message that has just come from `side`, without the detour of a queue. Returns whether it could.
-    fn serve_at_once(&mut self, bank: u16, id: u32, side: u8) -> Result<bool, SimError> {
-        if self.is_held_up(bank) || !self.serve_message(bank, id, side == 0)? {
+    /// Lets a bank without waiting inputs serve a message that has just come from `origin`, without the detour of a
+    /// queue. Returns whether it could.
+    fn serve_at_once(&mut self, bank: u16, id: u32, origin: u8) -> Result<bool, SimError> {
+        if self.is_stalled(bank) || !self.serve_message(bank, id, origin == 0)? {
             return Ok(false);
         }
-        self.banks[usize::from(bank)].next_side = self.side_after(usize::from(side));
+        self.banks[usize::from(bank)].next_origin = self.origin_after(usize::from(origin));
         self.message_served(bank, id);
         Ok(true)
     }
 
     /// Whether a bank may serve no message, because there is no room for what it might send.
-    fn is_held_up(&mut self, bank: u16) -> bool {
+    fn is_stalled(&mut self, bank: u16) -> bool {
         let held = if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
-            Held::Memory
+            BankStall::Memory
         } else if self.port_is_full(Role::L2, bank) {
-            Held::Port
+            BankStall::Port
         } else {
             return false;
         };
-        self.banks[usize::from(bank)].held = held;
+        self.banks[usize::from(bank)].stall = held;
         true
     }
 
-    /// The side whose turn it is after `side`.
-    fn side_after(&self, side: usize) -> usize {
-        if side + 1 == self.sides() { 0 } else { side + 1 }
+    /// The origin whose turn it is after `origin`.
+    fn origin_after(&self, origin: usize) -> usize {
+        if origin + 1 == self.origins() { 0 } else { origin + 1 }
     }
 
     /// A bank serves one input: from memory first, then from the virtual networks, answers before requests.
@@ -487,26 +495,26 @@ impl<const W: usize> Machine<'_, W> {
             && self.step_bank(bank, id, false)?
         {
             self.banks[index].from_memory.pop_front();
-            self.in_flight.remove(id);
+            self.packets.remove(id);
             self.served(bank);
             return Ok(());
         }
-        if self.is_held_up(bank) {
+        if self.is_stalled(bank) {
             return Ok(());
         }
-        let sides = self.sides();
-        let Bank { occupied, next_side, .. } = self.banks[index];
+        let origins = self.origins();
+        let Bank { occupied, next_origin, .. } = self.banks[index];
         for network in (0..self.lanes_per_agent - 1).rev() {
-            let first_queue = network * sides;
-            // Twice in a row, so that the sides can be taken in turn from any of them on.
-            let waiting = occupied >> first_queue & ((1 << sides) - 1);
-            let mut turns = (waiting | waiting << sides) >> next_side & ((1 << sides) - 1);
+            let first_queue = network * origins;
+            // The bits are repeated, so that the origins can be taken in turn from any of them on.
+            let waiting = occupied >> first_queue & ((1 << origins) - 1);
+            let mut turns = (waiting | waiting << origins) >> next_origin & ((1 << origins) - 1);
             while turns != 0 {
-                let turn = next_side + turns.trailing_zeros() as usize;
-                let side = if turn < sides { turn } else { turn - sides };
+                let turn = next_origin + turns.trailing_zeros() as usize;
+                let origin = if turn < origins { turn } else { turn - origins };
                 turns &= turns - 1;
-                if self.serve_queue(bank, first_queue + side, side == 0)? {
-                    self.banks[index].next_side = self.side_after(side);
+                if self.serve_queue(bank, first_queue + origin, origin == 0)? {
+                    self.banks[index].next_origin = self.origin_after(origin);
                     return Ok(());
                 }
             }
@@ -514,14 +522,15 @@ impl<const W: usize> Machine<'_, W> {
         Ok(())
     }
 
-    /// Lets a bank serve one message of a queue, which is one of its `own` module or not. Returns whether it could.
+    /// Lets a bank serve one message of a queue. `own` says whether the queue is for messages of its own module.
+    /// Returns whether it could.
     fn serve_queue(&mut self, bank: u16, queue: usize, own: bool) -> Result<bool, SimError> {
         let index = usize::from(bank);
         let mut place = 0;
         while let Some(&id) = self.selectable(&self.banks[index].queues[queue], place) {
             if self.serve_message(bank, id, own)? {
                 self.banks[index].take(queue, place);
-                let waited = self.wheel.now() - self.in_flight.get(id).enqueued;
+                let waited = self.wheel.now() - self.packets.get(id).enqueued;
                 self.stats.add(Counter::L2LookupTicks, waited);
                 self.message_served(bank, id);
                 return Ok(true);
@@ -531,20 +540,21 @@ impl<const W: usize> Machine<'_, W> {
         Ok(false)
     }
 
-    /// Gives a bank a message, which is one of its `own` module or not. Returns whether it is consumed; what stalls may be in the way of others.
+    /// Gives a bank a message. `own` says whether it comes from its own module. Returns whether it is consumed. A
+    /// message that stalls may hold up others.
     fn serve_message(&mut self, bank: u16, id: u32, own: bool) -> Result<bool, SimError> {
-        let held = own && self.is_held_by_port(bank, id);
+        let held = own && self.waits_for_fabric(bank, id);
         if !held && self.step_bank(bank, id, true)? {
             return Ok(true);
         }
         let now = self.wheel.now();
         let state = &mut self.banks[usize::from(bank)];
         state.stalled_since.get_or_insert(now);
-        state.held = Held::Lines;
+        state.stall = BankStall::Lines;
         Ok(false)
     }
 
-    /// A bank has served a message, which is in no queue any more.
+    /// Counts a message that a bank has served and that is in no queue any more.
     fn message_served(&mut self, bank: u16, id: u32) {
         self.stats.add(Counter::L2Lookups, 1);
         self.stats.add(Counter::L2LookupTicks, self.latencies.l2_tag);
@@ -552,17 +562,18 @@ impl<const W: usize> Machine<'_, W> {
         self.served(bank);
     }
 
-    /// Steps a bank with a message, making room first if it asks for that. Returns whether the message is consumed.
+    /// Steps a bank with a message and makes room first if the bank asks for it. Returns whether the message is
+    /// consumed.
     fn step_bank(&mut self, bank: u16, id: u32, lookup: bool) -> Result<bool, SimError> {
         self.tell_time();
-        let input = Input::Message(self.in_flight.message(id));
+        let input = Input::Message(self.packets.message(id));
         let controller = &mut self.banks[usize::from(bank)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         // Banks of an L3 follow those of the L2.
         let agent = self.topology.l2(bank);
         self.plan_wake(agent);
         self.finish_commands();
-        self.route(agent, lookup && !self.comes_from_l3(self.in_flight.message(id)))?;
+        self.route(agent, lookup && !self.comes_from_l3(self.packets.message(id)))?;
         Ok(outcome == Outcome::Done)
     }
 
@@ -571,7 +582,7 @@ impl<const W: usize> Machine<'_, W> {
         let of_l2 = bank < self.topology.l2s;
         self.stats.add(if of_l2 { Counter::L2Inputs } else { Counter::L3Inputs }, 1);
         let state = &mut self.banks[usize::from(bank)];
-        state.held = Held::No;
+        state.stall = BankStall::None;
         state.free = now + self.clocks.l2.cycles(1);
         if let Some(since) = state.stalled_since.take() {
             self.stats.add(if of_l2 { Counter::L2StallTicks } else { Counter::L3StallTicks }, now - since);

@@ -1,17 +1,18 @@
-//! What a store buffer does between the access queue and the private cache.
+//! Store buffers between the access queue and the private cache.
 //!
-//! Lines that leave it carry a wavefront number of their own, since stores of several wavefronts may be in one. A fence that releases waits for its
-//! wavefront's writes and, in a second part, for those of that number.
+//! Lines that leave a store buffer carry a wavefront number of their own, since one line may hold stores of several
+//! wavefronts. A fence that releases waits for the writes of its wavefront and, in a second part, for the writes of
+//! that number.
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 
-use super::{Event, Machine, lineless_request};
-use crate::coalescer::{Access, AccessKind};
+use super::{Event, Simulator, lineless_request};
+use crate::coalescer::{AccessKind, LineAccess};
 use crate::store_buffer::Step;
 
-impl<const W: usize> Machine<'_, W> {
-    /// What goes to the private cache where `first` is the head of the access queue: that, or what has to leave the store buffer before it. Nothing if the
-    /// store buffer has served it.
+impl<const W: usize> Simulator<'_, W> {
+    /// The access that goes to the private cache, where `first` is the head of the access queue: `first` itself, or an
+    /// access that has to leave the store buffer before it. Returns nothing if the store buffer has served `first`.
     pub(super) fn next_past_buffer(&mut self, unit: u16, first: u32) -> Option<u32> {
         let cache = &self.caches[usize::from(unit)];
         let Some(buffer) = &cache.store_buffer else { return Some(first) };
@@ -49,14 +50,14 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     /// The store buffer has served the head of the access queue.
-    fn served_by_buffer(&mut self, unit: u16, access: &Access) {
+    fn served_by_buffer(&mut self, unit: u16, access: &LineAccess) {
         self.caches[usize::from(unit)].head_is_current = false;
         self.leave_queue(unit, access);
         self.use_queue_room(unit);
         self.schedule_access(unit);
     }
 
-    /// Has a line leave for the private cache; the name of that access.
+    /// Sends a line to the private cache. Returns the number of that access.
     fn drain(&mut self, unit: u16, line: u64) -> u32 {
         let id = self.add_access(unit, AccessKind::Drain, line);
         let physical = self.pages.physical(line, self.module_of_unit(unit));
@@ -73,7 +74,8 @@ impl<const W: usize> Machine<'_, W> {
         id
     }
 
-    /// Has the part of a fence go to the private cache that waits for lines that have left the store buffer; the name of that access.
+    /// Sends the part of a fence that waits for lines that have left the store buffer to the private cache. Returns the
+    /// number of that access.
     fn follow(&mut self, unit: u16, fence: u32) -> u32 {
         let id = self.add_access(unit, AccessKind::Follow { fence }, 0);
         let wave = self.buffer_wave();
@@ -87,17 +89,17 @@ impl<const W: usize> Machine<'_, W> {
     }
 
     fn add_access(&mut self, unit: u16, kind: AccessKind, line: u64) -> u32 {
-        let access = Access::new(kind, self.buffer_wave(), line, self.wheel.now());
+        let access = LineAccess::new(kind, self.buffer_wave(), line, self.wheel.now());
         self.units[usize::from(unit)].accesses.add(access)
     }
 
-    /// The wavefront number of what leaves store buffers: one more than those of wavefronts.
+    /// The wavefront number of lines that leave store buffers: one more than the numbers of wavefronts.
     fn buffer_wave(&self) -> u16 {
         self.config.core.wavefronts as u16
     }
 
-    /// Gives a load what waits in the store buffer.
-    fn answer(&mut self, unit: u16, access: &Access) {
+    /// Gives a load the bytes that wait in the store buffer.
+    fn answer(&mut self, unit: u16, access: &LineAccess) {
         let buffer = self.caches[usize::from(unit)].store_buffer.as_ref();
         let Some(entry) = buffer.and_then(|buffer| buffer.entry(access.line)) else { return };
         let running = self.units[usize::from(unit)].wave(usize::from(access.wave));

@@ -1,5 +1,5 @@
-//! The command processor: work-groups placed on compute units as far as their resources go, contiguous blocks of them on each module (HMG
-//! paper, section VI).
+//! Work-group dispatch: work-groups are placed on compute units as far as their resources go, contiguous blocks of them
+//! on each module (HMG paper, section VI).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,12 +7,12 @@ use std::rc::Rc;
 use chorus_system::Core;
 
 use super::launch::{Launch, Phase};
-use super::{Machine, SimError};
+use super::{SimError, Simulator};
 use crate::compute_unit::{Needs, WaveSlot};
 use crate::frontend::{Kernel, WaveId, WaveTask};
 use crate::stats::Counter;
 
-impl<const W: usize> Machine<'_, W> {
+impl<const W: usize> Simulator<'_, W> {
     /// Refuses kernels whose work-groups fit no compute unit.
     pub(super) fn check_fits(&self, kernel: &Kernel) -> Result<(), SimError> {
         let core = &self.config.core;
@@ -50,8 +50,8 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Places what starts on a module in order, one per compute unit in turn, until something does not fit. CPU threads come first: what waits for one
-    /// must not keep it from starting.
+    /// Places the CPU threads and work-groups of a module in order, one per compute unit in turn, until one does not
+    /// fit. CPU threads come first: work-groups that wait for one must not prevent it from starting.
     fn dispatch_module(&mut self, stream: usize, module: u16) {
         loop {
             let Launch { kernel, .. } = &self.launches[stream];
@@ -71,8 +71,8 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Where the next CPU thread of a module runs, if there is room: thread `i` on CPU core `i` modulo their number, or in turn on compute units
-    /// where there are none.
+    /// The unit that runs the next CPU thread of a module, if there is room. Thread `i` runs on CPU core `i` modulo
+    /// their number, or in turn on compute units where there are no CPU cores.
     fn find_thread_room(&mut self, stream: usize, module: u16) -> Option<u16> {
         let needs = Needs::CPU_THREAD;
         if self.topology.cpus == 0 {
@@ -116,7 +116,7 @@ impl<const W: usize> Machine<'_, W> {
         self.start_wave(unit, WaveSlot::new(task, id, true, stream as u8, group));
     }
 
-    /// A wavefront begins in a free slot, of which there is one.
+    /// Starts a wavefront in a free slot. There is one.
     fn start_wave(&mut self, unit: u16, wave: WaveSlot) {
         let cu = &mut self.units[usize::from(unit)];
         let Some(slot) = cu.waves.iter().position(Option::is_none) else { return };
@@ -138,7 +138,7 @@ impl<const W: usize> Machine<'_, W> {
             self.release_barrier(unit, retired.group);
             return;
         }
-        // What a work-group holds is free for another when all of it has finished.
+        // The resources of a work-group are free for another when all of it has finished.
         cu.free(retired.group);
         let stream = usize::from(retired.stream);
         self.launches[stream].finished += 1;
@@ -149,7 +149,8 @@ impl<const W: usize> Machine<'_, W> {
         self.use_room(stream, self.module_of_unit(unit));
     }
 
-    /// Lets work-groups of a module use what one of `stream` has given up: of the same kernel first, then of others.
+    /// Lets work-groups of a module use the resources that one of `stream` has freed: of the same kernel first, then of
+    /// others.
     fn use_room(&mut self, stream: usize, module: u16) {
         self.dispatch_module(stream, module);
         for other in 0..self.launches.len() {

@@ -1,8 +1,8 @@
-//! Between banks and memory channels: requests that arrive, lines that have been read.
+//! Traffic between banks and memory channels: requests that arrive, and lines that have been read.
 
 use chorus_protocol::message::memory;
 
-use super::{Event, Held, Machine, SimError, read_line};
+use super::{BankStall, Event, SimError, Simulator, read_line};
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
 use crate::prefetch::prefetch;
@@ -11,7 +11,7 @@ use crate::stats::Counter;
 /// Requests to memory that one step of a bank can send: a write-back and a fetch.
 pub(super) const MEMORY_REQUESTS_PER_STEP: usize = 2;
 
-impl<const W: usize> Machine<'_, W> {
+impl<const W: usize> Simulator<'_, W> {
     /// Requests that a bank may still send to its memory channel, or to the slice of the L3 before it.
     pub(super) fn memory_room(&self, bank: u16) -> usize {
         let index = usize::from(bank);
@@ -24,7 +24,7 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A request arrives at a memory channel.
     pub(super) fn enqueue_memory(&mut self, id: u32) {
-        let (bank, message) = (self.in_flight.get(id).source, self.in_flight.message(id));
+        let (bank, message) = (self.packets.get(id).source, self.packets.message(id));
         let index = usize::from(bank);
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
@@ -59,23 +59,24 @@ impl<const W: usize> Machine<'_, W> {
             return;
         }
         if decision.write {
-            self.in_flight.remove(decision.id);
+            self.packets.remove(decision.id);
         } else {
             self.wheel.schedule(decision.done + self.memory_legs[index], Event::Fetched(decision.id));
         }
         self.schedule_decision(channel, decision.next);
         if self.memory_room(channel) >= MEMORY_REQUESTS_PER_STEP {
-            self.retry_bank(channel, Held::Memory);
+            self.retry_bank(channel, BankStall::Memory);
         }
     }
 
     /// A line has been read: its fetch becomes the answer.
     pub(super) fn fetched(&mut self, id: u32) -> Result<(), SimError> {
-        let bank = self.in_flight.get(id).source;
-        let fetch = self.in_flight.message_mut(id);
+        let bank = self.packets.get(id).source;
+        let fetch = self.packets.message_mut(id);
         let line = self.pages.virtual_line(fetch.line);
         fetch.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), line));
-        // Waiting wavefronts find what they poll in a cache: a program that still reads memory is getting on.
+        // Wavefronts that wait find the word that they poll in a cache, so a program that still reads memory makes
+        // progress.
         self.progress = self.wheel.now();
         self.banks[usize::from(bank)].from_memory.push_back(id);
         self.serve_or_schedule(bank)

@@ -1,7 +1,8 @@
 //! Translation units between caches and the network (Spandex paper, sections III-D and III-F).
 //!
-//! A unit looks up one message of the network per cycle. What passes between it and its cache takes no time, as part of the step that sends it. A message that it cannot
-//! take yet waits, and is tried again when something has changed at the unit or its cache, and so is what the cache could not accept.
+//! A unit looks up one message of the network per cycle. Messages between a unit and its cache take no time, as part of
+//! the step that sends them. A message that the unit cannot take yet waits. It is tried again when the state of the
+//! unit or its cache has changed, and so are inputs that the cache could not accept.
 
 use std::collections::VecDeque;
 
@@ -10,9 +11,9 @@ use chorus_protocol::controller::{Controller, Input, Outcome};
 use chorus_protocol::message::{Message, MessageSpec};
 use chorus_protocol::registry::Delivery;
 
-use super::flights::Flight;
-use super::memory_side::payload_bytes;
-use super::{Event, Held, Machine, SimError};
+use super::messages::payload_bytes;
+use super::packets::Packet;
+use super::{BankStall, Event, SimError, Simulator};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::stats::Counter;
@@ -23,20 +24,20 @@ pub(super) struct TranslationUnit<const W: usize> {
     queues: Vec<VecDeque<u32>>,
     /// How many messages wait in all queues.
     waiting: usize,
-    /// When it can look up the next message.
+    /// The time at which it can look up the next message.
     free: Ticks,
     retry_planned: bool,
 }
 
 impl<const W: usize> TranslationUnit<W> {
-    /// An idle unit.
+    /// Makes an idle translation unit.
     pub(super) fn new(controller: Box<dyn Controller<W>>, networks: usize) -> Self {
         let queues = vec![VecDeque::new(); networks];
         TranslationUnit { controller, queues, waiting: 0, free: 0, retry_planned: false }
     }
 }
 
-impl<const W: usize> Machine<'_, W> {
+impl<const W: usize> Simulator<'_, W> {
     /// A message of the network is at a unit.
     pub(super) fn look_up_translation(&mut self, unit: u16, id: u32) -> Result<(), SimError> {
         let now = self.wheel.now();
@@ -53,11 +54,11 @@ impl<const W: usize> Machine<'_, W> {
 
     /// A unit takes a message that it has looked up, or lets it wait.
     pub(super) fn translate(&mut self, id: u32) -> Result<(), SimError> {
-        let &Flight { network, destination, .. } = self.in_flight.get(id);
+        let &Packet { network, destination, .. } = self.packets.get(id);
         let queue = &self.tus[usize::from(destination)].queues[usize::from(network)];
         let behind = self.delivery == Delivery::InOrder && !queue.is_empty();
         if behind || !self.step_translation(destination, id)? {
-            self.in_flight.get_mut(id).enqueued = self.wheel.now();
+            self.packets.get_mut(id).enqueued = self.wheel.now();
             let state = &mut self.tus[usize::from(destination)];
             state.queues[usize::from(network)].push_back(id);
             state.waiting += 1;
@@ -68,7 +69,7 @@ impl<const W: usize> Machine<'_, W> {
     /// Steps a unit with a message. Returns whether the message is consumed.
     fn step_translation(&mut self, unit: u16, id: u32) -> Result<bool, SimError> {
         self.tell_time();
-        let input = Input::Message(self.in_flight.message(id));
+        let input = Input::Message(self.packets.message(id));
         let controller = &mut self.tus[usize::from(unit)].controller;
         let outcome = controller.step_making_room(&input, &mut self.outbox)?;
         let agent = self.topology.tu(unit);
@@ -82,7 +83,8 @@ impl<const W: usize> Machine<'_, W> {
         Ok(consumed)
     }
 
-    /// Something has changed at a unit or at a cache that has one: what waits there is tried again, after all else that happens now.
+    /// Notes that the state of a unit, or of a cache that has one, has changed. Inputs that wait there are tried again,
+    /// after all other events of this tick.
     #[inline]
     pub(super) fn changed(&mut self, agent: AgentId) {
         if !self.tus.is_empty() {
@@ -98,9 +100,9 @@ impl<const W: usize> Machine<'_, W> {
                 None => return,
             },
         };
-        let client_waits = match self.seat(self.topology.translated(unit)) {
+        let client_waits = match self.role_and_index(self.topology.translated(unit)) {
             (Role::L1, cache) => self.units[usize::from(cache)].stalled.is_some() || self.boundaries_waiting > 0,
-            (_, bank) => self.banks[usize::from(bank)].held == Held::Lines,
+            (_, bank) => self.banks[usize::from(bank)].stall == BankStall::Lines,
         };
         let state = &mut self.tus[usize::from(unit)];
         if (client_waits || state.waiting > 0) && !std::mem::replace(&mut state.retry_planned, true) {
@@ -108,7 +110,7 @@ impl<const W: usize> Machine<'_, W> {
         }
     }
 
-    /// Tries what waits at a unit, and at its cache.
+    /// Tries the inputs that wait at a unit and at its cache again.
     pub(super) fn retry_translation(&mut self, unit: u16) -> Result<(), SimError> {
         self.tus[usize::from(unit)].retry_planned = false;
         let (mut network, mut place) = (0, 0);
@@ -118,31 +120,31 @@ impl<const W: usize> Machine<'_, W> {
                 (network, place) = (network + 1, 0);
                 continue;
             };
-            let waited = self.wheel.now() - self.in_flight.get(id).enqueued;
+            let waited = self.wheel.now() - self.packets.get(id).enqueued;
             if self.step_translation(unit, id)? {
                 self.stats.add(Counter::TuStallTicks, waited);
                 let state = &mut self.tus[usize::from(unit)];
                 state.queues[network].remove(place);
                 state.waiting -= 1;
-                // What just changed may be what an earlier message waits for.
+                // The step may have resolved the stall of an earlier message.
                 (network, place) = (0, 0);
             } else {
                 place += 1;
             }
         }
-        match self.seat(self.topology.translated(unit)) {
+        match self.role_and_index(self.topology.translated(unit)) {
             (Role::L1, cache) => {
                 self.retry_boundary(cache)?;
                 self.retry_access_now(cache)
             }
             (_, bank) => {
-                self.retry_bank(bank, Held::Lines);
+                self.retry_bank(bank, BankStall::Lines);
                 Ok(())
             }
         }
     }
 
-    /// The port of a unit has room again, which its cache may wait for.
+    /// Lets a cache try again that may wait for room at the port of its unit.
     pub(super) fn retry_client(&mut self, unit: u16) {
         if let (Role::L1, cache) = self.topology.role(self.topology.translated(unit)) {
             self.retry_access(cache, Stalled::Port);
@@ -156,7 +158,7 @@ impl<const W: usize> Machine<'_, W> {
         self.network.port(role, index)
     }
 
-    /// How long a message takes from its cause to the network, past the lookups of the cache and of its unit.
+    /// The latency of a message from its cause to the network: the lookups of the cache and of its unit.
     pub(super) fn translation_delay(&self, message: &Message<W>, spec: &MessageSpec) -> Ticks {
         let (_, unit) = self.topology.role(message.src);
         let cache = match self.topology.role(self.topology.translated(unit)) {
@@ -167,7 +169,7 @@ impl<const W: usize> Machine<'_, W> {
         cache + self.latencies.tu
     }
 
-    /// Whether a message brings an L2 bank data from an L3, which the bank passes on as it comes.
+    /// Whether a message brings an L2 bank data from an L3. The bank passes such data on as it comes.
     #[inline]
     pub(super) fn comes_from_l3(&self, message: &Message<W>) -> bool {
         self.topology.l3s > 0 && self.brings_data_from_l3(message)
