@@ -9,6 +9,7 @@ mod chorus;
 mod docs;
 mod layering;
 mod litmus_files;
+mod map;
 #[path = "../../../chorus-verify/tests/pages/markdown.rs"]
 mod markdown;
 mod matrices;
@@ -17,6 +18,7 @@ mod own_graphs;
 #[path = "../../../chorus-verify/tests/pages/mod.rs"]
 mod pages;
 mod proof;
+mod prose;
 mod replays;
 mod runs;
 mod template;

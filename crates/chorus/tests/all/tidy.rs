@@ -35,29 +35,29 @@ const FORBIDDEN_IN_PROTOCOLS: [(&str, &str); 10] = [
 /// Names that say nothing about what a module holds.
 const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "misc", "helper", "helpers"];
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the workspace is where this crate is")
 }
 
 /// A file with its path from the root, separated by slashes.
-struct File {
-    path: String,
+pub struct File {
+    pub path: String,
     full: PathBuf,
 }
 
 impl File {
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.full).unwrap_or_default()).into_owned()
     }
 
-    fn is_rust(&self) -> bool {
+    pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 }
 
 /// Everything that git tracks or would track.
-fn files() -> Vec<File> {
+pub fn files() -> Vec<File> {
     let root = root();
     let paths = git_files(&root).unwrap_or_else(|| {
         let mut paths = Vec::new();
@@ -96,7 +96,7 @@ fn walk(root: &Path, below: &str, paths: &mut Vec<String>) {
 }
 
 /// Fails with all complaints at once.
-fn assert_none(complaints: Vec<String>) {
+pub fn assert_none(complaints: Vec<String>) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
