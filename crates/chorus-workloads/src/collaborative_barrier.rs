@@ -11,8 +11,8 @@
 //!
 //! Order: everything here is for the whole system. Arriving is a release, which every wavefront of a work-group takes
 //! part in before it meets the others; leaving is an acquire. Polls order nothing: an acquire with each of them would
-//! empty the private cache under those who still work beside it. After the barrier
-//! plain loads read everything that other participants wrote before it.
+//! empty the private cache under those who still work beside it. After the barrier plain
+//! loads read everything that other participants wrote before it.
 //!
 //! All participants must be resident at once: one that waits never makes room for one that has not started.
 //!

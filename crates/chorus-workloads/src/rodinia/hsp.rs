@@ -55,19 +55,26 @@ pub(crate) struct Hsp;
 /// Two grids of temperature and one of power take 1.7 MB and 3.0 MB. A wavefront takes about 9 line accesses, since 16
 /// words of a row seldom lie in one line: 0.4 and 2.1 million in all, and 1.6 million at medium scale.
 static SIZES: [SizeSpec; 3] = [
-    SizeSpec::new("side", SIDE_MEANING, [384, 448, 512], "Rodinia's usual input").range(1, SIDE_MAX),
-    SizeSpec::new("steps", STEPS_MEANING, [8, 24, 24], "chosen: 2.1 million line accesses").range(1, STEPS_MAX),
-    SizeSpec::new("pyramid", PYRAMID_MEANING, [1, 1, 1], "chosen: a kernel per time step").range(1, PYRAMID_MAX),
+    side([384, 448, 512], "Rodinia's usual input"),
+    steps([8, 24, 24], "chosen: 2.1 million line accesses"),
+    pyramid([1; 3], "chosen: a kernel per time step"),
 ];
 
-/// The meanings and the greatest values of the sizes of `hsp` and `hotspot`. Three grids of the largest chip take 0.75
-/// x 2^30 words. A tile has cells inside its halo up to a pyramid of 7.
-pub(crate) const SIDE_MEANING: &str = "cells of the grid in x and in y";
-pub(crate) const STEPS_MEANING: &str = "time steps";
-pub(crate) const PYRAMID_MEANING: &str = "time steps of a launch, and cells of a tile's halo on each side";
-pub(crate) const SIDE_MAX: u64 = 1 << 14;
-pub(crate) const STEPS_MAX: u64 = 10_000;
-pub(crate) const PYRAMID_MAX: u64 = TILE as u64 / 2 - 1;
+/// The side of the chip of `hsp` and `hotspot`. Three grids of the largest take 0.75 x 2^30 words.
+pub(crate) const fn side(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("side", "cells of the grid in x and in y", defaults, source).range(1, 1 << 14)
+}
+
+/// The time steps of `hsp` and `hotspot`.
+pub(crate) const fn steps(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("steps", "time steps", defaults, source).range(1, 10_000)
+}
+
+/// The height of the pyramid of `hsp` and `hotspot`. A tile has cells inside its halo up to a height of 7.
+pub(crate) const fn pyramid(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("pyramid", "time steps of a launch, and cells of a tile's halo on each side", defaults, source)
+        .range(1, TILE as u64 / 2 - 1)
+}
 
 /// Why the sizes of `hsp` and `hotspot` do not go together.
 pub(crate) fn heat_misfit(sizes: &Sizes) -> Option<String> {
