@@ -1,17 +1,18 @@
 //! A barrier across the CPU threads and the work-groups of one launch.
 //!
-//! As the barrier of `fast_barrier.rs`, without atomics: every participant, a CPU thread or a work-group, sets an arrival
-//! flag; a master watches them all and then sets a release flag for each, which its participant polls. The master is the
-//! first work-group, whose lanes watch one flag each, or the first CPU thread where there is no work-group. Unlike there
-//! flags have lines of their own, so that nobody polls what a third one writes: a cache that owns or shares a flag
-//! answers all polls but the last. Flags hold the number of the barrier and only grow, so nothing has to be reset.
+//! Like the barrier of `fast_barrier.rs` it takes no atomics. Every participant, a CPU thread or a work-group, sets an
+//! arrival flag. A master watches them all and then sets a release flag for each participant, which polls it. The
+//! master is the first work-group, whose lanes watch one flag each, or the first CPU thread where there is no
+//! work-group. Unlike those of `fast_barrier.rs`, flags have lines of their own, so that nobody polls a line that a
+//! third participant writes: a cache that owns or shares a flag answers all polls but the last. Flags hold the number
+//! of the barrier and only grow, so nothing has to be reset.
 //!
 //! Either number of participants may be zero: such a barrier holds the CPU threads or the work-groups among themselves.
 //!
 //! Order: everything here is for the whole system. Arriving is a release, which every wavefront of a work-group takes
 //! part in before it meets the others; leaving is an acquire. Polls order nothing: an acquire with each of them would
-//! empty the private cache under those who still work beside it. What a participant wrote before the barrier, all others
-//! read after it, with plain loads.
+//! empty the private cache under those who still work beside it. After the barrier plain
+//! loads read everything that other participants wrote before it.
 //!
 //! All participants must be resident at once: one that waits never makes room for one that has not started.
 //!

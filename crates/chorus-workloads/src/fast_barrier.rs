@@ -28,13 +28,12 @@ pub(crate) struct FastBarrier {
 }
 
 impl FastBarrier {
-    /// A barrier of `work_groups`.
+    /// A barrier of so many work-groups, at which nobody has arrived.
     pub(crate) fn new(work_groups: u32, memory: &mut HostMemory) -> FastBarrier {
         FastBarrier { arrivals: memory.alloc(work_groups as usize), releases: memory.alloc(work_groups as usize) }
     }
 
-    /// Waits until all work-groups have come here. `goal` is 1 at a wavefront's first barrier, 2 at its second, and so
-    /// on.
+    /// Waits until all work-groups have come here. `goal` is 1 at a wavefront's first barrier and grows by 1 with each.
     pub(crate) async fn wait(&self, w: &Wave, goal: u32) {
         w.fence(Scope::Gpu).await;
         w.barrier().await;

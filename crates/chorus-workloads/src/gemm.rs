@@ -30,11 +30,11 @@ const LANES_U32: u32 = LANES as u32;
 /// machine something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
-    /// 16 x 32.
+    /// Tiles of 16 rows and 32 columns.
     Small,
-    /// 32 x 64.
+    /// Tiles of 32 rows and 64 columns.
     Medium,
-    /// 64 x 64.
+    /// Tiles of 64 rows and 64 columns.
     Large,
 }
 
@@ -60,7 +60,7 @@ pub enum Adjacent {
 
 /// An operand of a product: where its elements lie.
 pub trait Operand: Clone + 'static {
-    /// What it lies in.
+    /// The buffer that holds its elements.
     fn buf(&self) -> Buf<f32>;
     /// The index that runs along memory.
     fn adjacent(&self) -> Adjacent;
@@ -76,7 +76,7 @@ pub trait Operand: Clone + 'static {
 
 /// Where the elements of a product go.
 pub trait Target: Clone + 'static {
-    /// What it lies in.
+    /// The buffer that holds its elements.
     fn buf(&self) -> Buf<f32>;
     /// The element of a row and a column.
     fn element(&self, row: u32, column: u32) -> u32;
@@ -86,9 +86,9 @@ pub trait Target: Clone + 'static {
 /// column as a target.
 #[derive(Clone, Copy, Debug)]
 pub struct Strided {
-    /// What it lies in.
+    /// The buffer that holds its elements.
     pub buf: Buf<f32>,
-    /// The distances.
+    /// The distances of adjacent elements in both indices, in words.
     pub strides: [u32; 2],
 }
 
@@ -121,11 +121,11 @@ impl Target for Strided {
     }
 }
 
-/// A right operand that is packed for work-groups: 32 columns at a time, depth by depth, so that what a tile needs lies
-/// together.
+/// A right operand that is packed for work-groups: 32 columns at a time, depth by depth, so that all
+/// elements that a tile needs lie together.
 #[derive(Clone, Copy, Debug)]
 pub struct Panels {
-    /// What it lies in.
+    /// The buffer that holds its elements.
     pub buf: Buf<f32>,
     /// Terms of each sum.
     pub depth: u32,
@@ -149,16 +149,16 @@ impl Operand for Panels {
     }
 }
 
-/// What is added to the product before it is stored.
+/// The numbers that are added to the product before it is stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Addend {
     /// A number for each row.
     RowBias(Buf<f32>),
     /// A number for each column.
     ColumnBias(Buf<f32>),
-    /// What is in the target.
+    /// The numbers that the target holds already.
     Accumulate,
-    /// Nothing.
+    /// The product is stored as it is.
     None,
 }
 
@@ -180,13 +180,13 @@ pub struct Product<A, B, T> {
     pub columns: u32,
     /// Terms of each sum.
     pub depth: u32,
-    /// The left operand.
+    /// The left operand, which has the rows.
     pub a: A,
-    /// The right operand.
+    /// The right operand, which has the columns.
     pub b: B,
-    /// The result.
+    /// The matrix that gets the result.
     pub target: T,
-    /// What is added to it.
+    /// The numbers that are added to the product.
     pub addend: Addend,
     /// Whether negative results become zero.
     pub rectify: bool,

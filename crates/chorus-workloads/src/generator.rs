@@ -4,10 +4,10 @@
 //! that advances by the golden ratio, and a mixing function. It is small, has no bad seeds, and gives the same numbers
 //! everywhere.
 
-/// By how much the counter advances.
+/// The step of the counter: the golden ratio as a fraction of 2^64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A SplitMix64 generator.
+/// A SplitMix64 generator, which is its counter.
 #[derive(Clone, Debug)]
 pub struct SplitMix64 {
     counter: u64,
@@ -19,7 +19,7 @@ impl SplitMix64 {
         SplitMix64 { counter: seed }
     }
 
-    /// The generator of a seed after so many numbers, for work-items that draw one number each.
+    /// The generator of a seed after it has given so many numbers, for work-items that draw one number each.
     pub fn at(seed: u64, numbers: u64) -> SplitMix64 {
         SplitMix64 { counter: seed.wrapping_add(numbers.wrapping_mul(STEP)) }
     }

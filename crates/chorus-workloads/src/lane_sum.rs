@@ -19,9 +19,9 @@ pub(crate) async fn store_group_sum(w: &Wave, values: Lanes<f32>, to: Buf<f32>, 
     store_group_sums(w, [values], to, at).await;
 }
 
-/// Stores several such sums as the elements from `at` on. Every wavefront takes one word of local data for each, from the
-/// first on. Arithmetic: 10 instructions per wavefront and sum, a shuffle and an addition five times, and the same once
-/// more for the sums of the wavefronts.
+/// Stores the sums of several values of all lanes of a work-group as the elements from `at` on. Every wavefront takes
+/// one word of local data for each sum, from the first word on. Arithmetic: 10 instructions per wavefront and sum, a
+/// shuffle and an addition five times, and 10 more per sum for the sums of the wavefronts.
 pub(crate) async fn store_group_sums<const N: usize>(w: &Wave, values: [Lanes<f32>; N], to: Buf<f32>, at: u32) {
     let waves = w.id().waves_per_group;
     w.alu(10 * N as u32).await;
@@ -38,7 +38,7 @@ pub(crate) async fn store_group_sums<const N: usize>(w: &Wave, values: [Lanes<f3
     }
 }
 
-/// The same on the host: the sum of the lanes of all wavefronts, at most 32 of them.
+/// The sum of the lanes of all wavefronts of a work-group on the host; there are at most 32 wavefronts.
 pub(crate) fn group_sum(waves: &[[f32; LANES]]) -> f32 {
     let mut sums = [0.0; LANES];
     for (sum, lanes) in sums.iter_mut().zip(waves) {

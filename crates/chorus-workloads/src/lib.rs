@@ -1,12 +1,15 @@
 //! Workloads: GPU kernels as async functions over wavefronts, each with a host reference that checks every output word.
 //!
-//! A workload is one file (or folder) and one line in [`registry`]. It says which published program it follows, keeps
-//! that program's sharing pattern, and computes real values, so a protocol that loses a write is seen in the result.
+//! A workload is one file (or folder) in the folder of its suite, and one entry in that folder's `mod.rs`. It says
+//! which published program it follows, keeps that program's sharing pattern, and computes real values, so a protocol
+//! that loses a write is seen in the result. It declares its sizes, which users can set ([`size`]).
 //!
-//! Workloads lie in folders by suite; `rodinia/mod.rs` and its siblings list theirs. What several suites share lies beside the folders.
+//! Modules that several suites use lie beside the folders: the graphs (`graph/`), the random numbers (`generator.rs`),
+//! the barriers (`fast_barrier.rs`, `collaborative_barrier.rs`), and so on. [`registry`] is the contract of a workload,
+//! and lists the suites; [`program`] is the usual kind of program.
 //!
-//! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where nothing can go
-//! wrong but the program itself:
+//! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where only
+//! the program itself can go wrong:
 //!
 //! ```
 //! use chorus_sim::frontend::{HostMemory, flat};

@@ -26,7 +26,7 @@ impl Output {
         }
     }
 
-    /// For people.
+    /// The name that messages give it.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -52,10 +52,11 @@ impl Output {
     }
 }
 
-/// What must hold of memory at the end whatever the order in which racing wavefronts ran.
+/// A statement about memory that must hold at the end, in whatever order racing wavefronts ran.
 type Invariant = Box<dyn Fn(&HostMemory) -> Result<(), Mismatch>>;
 
-/// The next kernel, in the light of what the last one left in memory, or nothing when the program is finished.
+/// The function that gives the next kernel, from what the last one left in memory, or nothing at the end of the
+/// program.
 type Next = Box<dyn FnMut(&HostMemory) -> Option<Kernel>>;
 
 /// Launches kernels one after the other; its result is right when every word of every output is, and every invariant
@@ -67,7 +68,7 @@ pub struct HostProgram {
 }
 
 impl HostProgram {
-    /// The program of these launches and outputs.
+    /// The program that launches these kernels one after the other and leaves these outputs.
     pub fn new(kernels: Vec<Kernel>, outputs: Vec<Output>) -> HostProgram {
         let mut kernels = kernels.into_iter();
         HostProgram::deciding(move |_| kernels.next(), outputs)
@@ -79,13 +80,13 @@ impl HostProgram {
         HostProgram { next: Box::new(next), outputs, invariants: Vec::new() }
     }
 
-    /// The same, whose result must also pass `holds`: for algorithms with many right results.
+    /// Adds a statement that the result must also pass, for algorithms with many right results.
     pub fn invariant(mut self, holds: impl Fn(&HostMemory) -> Result<(), Mismatch> + 'static) -> HostProgram {
         self.invariants.push(Box::new(holds));
         self
     }
 
-    /// What the program leaves behind.
+    /// The buffers that the program must leave with the right contents.
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
     }

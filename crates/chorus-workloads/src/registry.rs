@@ -11,7 +11,7 @@ use crate::{
     shoc, tutorial,
 };
 
-/// Builds a program on a graph that its user brings along; the seed draws what the graph does not say.
+/// Builds a program on a graph that its user brings along. The seed draws numbers that the graph lacks, such as weights.
 pub type OnGraph = fn(&Graph, u64, &mut HostMemory) -> HostProgram;
 
 /// A collection that a workload's program was published in.
@@ -19,29 +19,29 @@ pub type OnGraph = fn(&Graph, u64, &mut HostMemory) -> HostProgram;
 pub enum Suite {
     /// Published applications that belong to no collection.
     Applications,
-    /// Chai.
+    /// Chai (Gómez-Luna et al., ISPASS 2017).
     Chai,
-    /// Neural networks.
+    /// Layers and training steps of neural networks.
     Dnn,
-    /// Hetero-Mark.
+    /// Hetero-Mark (Sun et al., IISWC 2016).
     HeteroMark,
     /// Proxies and benchmarks of high-performance computing.
     Hpc,
     /// The programs of Bakhoda et al., ISPASS 2009.
     Ispass,
-    /// LonestarGPU.
+    /// LonestarGPU (Burtscher, Nasre and Pingali, IISWC 2012).
     Lonestar,
     /// Synthetic programs with one sharing pattern each.
     Microbenchmarks,
-    /// Pannotia.
+    /// Pannotia (Che et al., IISWC 2013).
     Pannotia,
-    /// PolyBench/GPU.
+    /// PolyBench/GPU (Grauer-Gray et al., InPar 2012).
     PolyBench,
-    /// Rodinia.
+    /// Rodinia (Che et al., IISWC 2009).
     Rodinia,
     /// Samples of vendors' development kits.
     Sdk,
-    /// SHOC.
+    /// SHOC (Danalis et al., GPGPU 2010).
     Shoc,
     /// Kernels to learn from.
     Tutorial,
@@ -104,22 +104,22 @@ impl Paper {
 pub trait Workload: Sync {
     /// The name on the command line: the paper's abbreviation, lower-case.
     fn name(&self) -> &'static str;
-    /// The name spelled out.
+    /// The name of the program, spelled out.
     fn title(&self) -> &'static str;
-    /// One sentence for lists.
+    /// One sentence that lists show.
     fn summary(&self) -> &'static str;
     /// The collection that its program was published in.
     fn suite(&self) -> Suite {
         Suite::Own
     }
-    /// The papers that measure it.
+    /// The papers whose evaluation measures it.
     fn papers(&self) -> &'static [Paper] {
         &[]
     }
     /// The paper and section that use it, and the suite or paper it comes from.
     fn source(&self) -> &'static str;
-    /// Whether work-groups exchange data within one kernel, so that private caches must be coherent. Such kernels contain
-    /// fences, and no others do.
+    /// Whether work-groups exchange data within one kernel, so that private caches must be coherent. Such kernels
+    /// contain fences, and no others do.
     fn communicates(&self) -> bool {
         false
     }
@@ -127,21 +127,22 @@ pub trait Workload: Sync {
     fn sizes(&self) -> &'static [SizeSpec] {
         &[]
     }
-    /// Why these sizes do not go together, as a sentence that names them; nothing where they do. Each alone is in its range.
+    /// The reason why these sizes do not go together, as a sentence that names them and says what would be accepted;
+    /// nothing where they do. Each size alone is in its range.
     fn misfit(&self, _sizes: &Sizes) -> Option<String> {
         None
     }
-    /// Lays the input of `seed` out in memory and computes what the kernels must make of it.
+    /// Lays the input of `seed` out in memory and computes the outputs that the kernels must leave.
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram;
-    /// How it is built on a graph instead, where it takes one.
+    /// The function that builds it on a graph that its user brings along, where it takes one.
     fn on_graph(&self) -> Option<OnGraph> {
         None
     }
-    /// The same program, for drivers.
+    /// Builds the program as drivers take it, in a box.
     fn prepare(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> Box<dyn Program> {
         Box::new(self.build(sizes, seed, memory))
     }
-    /// Its sizes at a scale.
+    /// Its sizes at a scale, all with their defaults.
     fn sizes_at(&self, scale: Scale) -> Sizes {
         Sizes::at(self.sizes(), scale)
     }
@@ -295,7 +296,7 @@ mod tests {
         }
     }
 
-    /// A value between the smallest and about twice the default at quick scale. Small values are as likely as large ones.
+    /// A value between the smallest and about twice the default at quick scale, small values as often as large ones.
     fn draw(spec: &SizeSpec, generator: &mut SplitMix64) -> u64 {
         let highest = (2 * spec.default_at(Scale::Quick)).clamp(spec.min, spec.max);
         let (low, high) = (spec.min as f32 + 1.0, highest as f32 + 2.0);

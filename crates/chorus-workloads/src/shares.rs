@@ -1,25 +1,25 @@
-//! What a chiplet has of a launch whose work-groups are tiles, numbered along rows.
+//! The part that a chiplet has of a launch whose work-groups are tiles, numbered along rows.
 
 use std::ops::Range;
 
 use chorus_sim::frontend::Share;
 
-/// The rows of tiles that a chiplet computes some of, with `across` tiles in each.
+/// The rows of tiles in which a chiplet has at least one tile; a row has `across` tiles.
 pub fn rows_of(share: Share, across: u32) -> Range<u32> {
     let groups = share.groups();
     if groups.is_empty() { 0..0 } else { groups.start / across..groups.end.div_ceil(across) }
 }
 
-/// As many elements as there are, `each` at a time.
+/// The elements of a range of pieces, each of which has `each` elements.
 pub fn scaled(range: Range<u32>, each: u32) -> Range<usize> {
     range.start as usize * each as usize..range.end as usize * each as usize
 }
 
-/// Pieces of a buffer that are named one by one; of more than these only the span is.
+/// The greatest number of pieces of a buffer that are named one by one. Of more pieces only the span is named.
 const PIECES_MAX: usize = 16;
 
-/// Pieces of a buffer as few ranges, each of them sorted and apart from the others, or as the one range from the first to the
-/// last.
+/// Pieces of a buffer as few ranges, sorted and apart from each other, or as the one range from the first to the last
+/// element where they are too many.
 pub fn few(mut pieces: Vec<Range<usize>>) -> Vec<Range<usize>> {
     pieces.sort_unstable_by_key(|piece| piece.start);
     let mut apart: Vec<Range<usize>> = Vec::new();

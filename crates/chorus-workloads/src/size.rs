@@ -20,9 +20,9 @@ pub struct SizeSpec {
     pub meaning: &'static str,
     /// The values at quick, medium and paper scale.
     pub defaults: [u64; 3],
-    /// The smallest value.
+    /// The smallest accepted value.
     pub min: u64,
-    /// The largest value.
+    /// The largest accepted value.
     pub max: u64,
     /// Every value is a multiple of this number.
     pub multiple_of: u64,

@@ -1,10 +1,10 @@
-//! Which rows of a grid a chiplet has whose work-groups are tiles, counted along the rows first.
+//! The rows of a grid that a chiplet has when work-groups are tiles of the grid, counted along the rows first.
 
 use std::ops::Range;
 
 use chorus_sim::frontend::Share;
 
-/// A grid, row by row, cut into tiles of which a work-group has one.
+/// A grid, row by row, cut into tiles. A work-group has one tile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TileRows {
     /// Tiles in a row of them.
@@ -18,8 +18,8 @@ pub(crate) struct TileRows {
 }
 
 impl TileRows {
-    /// The elements of the rows in which a chiplet has tiles, and of so many rows before and after them. Where a row of tiles
-    /// belongs to two chiplets, both have all of it.
+    /// The elements of the rows in which a chiplet has tiles, and of so many rows before and after them. Where two
+    /// chiplets share a row of tiles, both have all of it.
     pub fn elements(self, share: Share, before: u32, after: u32) -> Range<usize> {
         let tiles = share.groups();
         if tiles.is_empty() {

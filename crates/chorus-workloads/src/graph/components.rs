@@ -1,17 +1,17 @@
 //! Components that grow together, edge by edge.
 
-/// Which nodes are connected: every component is a tree that leads to its root.
+/// The components of a graph. Each is a tree whose nodes lead to its root.
 pub(crate) struct Components {
     parents: Vec<u32>,
 }
 
 impl Components {
-    /// So many nodes, none of them connected.
+    /// A graph of so many nodes and no edges.
     pub fn new(nodes: u32) -> Components {
         Components { parents: (0..nodes).collect() }
     }
 
-    /// Connects two nodes; says whether they were not.
+    /// Connects two nodes, and says whether they were in different components.
     pub fn join(&mut self, one: u32, other: u32) -> bool {
         let (one, other) = (self.root(one), self.root(other));
         self.parents[one as usize] = other;

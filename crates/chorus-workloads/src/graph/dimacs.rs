@@ -7,7 +7,7 @@ use super::error::{GraphError, excerpt};
 use super::lines::{Announced, Line, Lines};
 use super::{Edge, Graph};
 
-/// Reads a file.
+/// Reads the graph that the lines of a file describe.
 pub(super) fn parse(mut lines: Lines<'_>) -> Result<Graph, GraphError> {
     const PROBLEM: &str = "`p sp NODES ARCS` once, before the arcs";
     let mut problem: Option<(u32, Announced)> = None;

@@ -1,4 +1,4 @@
-//! What is wrong with a graph file, and where.
+//! Mistakes in graph files, with their places.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ pub struct GraphError {
     pub file: String,
     /// The line, counted from one; one past the last where something is missing at the end.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake in a few words.
     pub message: String,
-    /// What stands there.
+    /// The text that stands there.
     pub found: String,
-    /// What would be accepted there.
+    /// The text that would be accepted there.
     pub accepted: String,
 }
 

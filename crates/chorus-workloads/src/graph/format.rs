@@ -1,4 +1,4 @@
-//! Which formats there are, and reading a file of any of them.
+//! The formats of graph files, and the function that reads a file of any of them.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub enum GraphFormat {
 }
 
 impl GraphFormat {
-    /// Every format.
+    /// All formats that can be read.
     pub const ALL: [GraphFormat; 3] = [GraphFormat::Dimacs, GraphFormat::MatrixMarket, GraphFormat::Snap];
 
     /// The name on the command line.
@@ -29,7 +29,7 @@ impl GraphFormat {
         }
     }
 
-    /// How its files end.
+    /// The ending of its files' names.
     pub fn extension(self) -> &'static str {
         match self {
             GraphFormat::Dimacs => "gr",
@@ -43,7 +43,7 @@ impl GraphFormat {
         GraphFormat::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// The format whose files end like this one.
+    /// The format that the ending of a file's name tells.
     pub fn of_path(path: &Path) -> Option<GraphFormat> {
         let extension = path.extension()?;
         GraphFormat::ALL.into_iter().find(|format| extension.eq_ignore_ascii_case(format.extension()))

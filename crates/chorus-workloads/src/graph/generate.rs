@@ -4,9 +4,9 @@ use super::components::Components;
 use super::{Edge, Graph};
 use crate::generator::SplitMix64;
 
-/// Of 100 pairs of adjacent crossings, those that a road connects at once.
+/// The share of adjacent crossings that a road connects directly, in percent.
 const ROADS_PERCENT: u32 = 60;
-/// Road segments are as long as 1 to this.
+/// The length of the longest road segment; the shortest is 1 long.
 const LENGTH_MAX: u32 = 10_000;
 
 /// A network like those of roads: `side` x `side` crossings on a map, with roads between some of those that are
@@ -35,7 +35,7 @@ pub fn road_like(side: u32, seed: u64) -> Graph {
             }
         }
     }
-    // What was cut off is connected anywhere.
+    // Parts that no road reaches are connected by roads anywhere.
     shuffle(&mut gaps, &mut generator);
     roads.extend(gaps.into_iter().filter(|edge| components.join(edge.from, edge.to)));
     Graph::from_edges(side * side, &roads, true)

@@ -9,7 +9,7 @@ use super::{EDGES_MAX, Edge, NODES_MAX};
 /// Bytes of the shortest line with an edge: two digits, a blank and a line end.
 const EDGE_BYTES_MIN: usize = 4;
 
-/// The lines of a file, and what its size says about what can be in it.
+/// The lines of a file, and its size, which limits the numbers of nodes and edges that it can hold.
 pub(super) struct Lines<'a> {
     file: &'a str,
     bytes: usize,
@@ -17,7 +17,7 @@ pub(super) struct Lines<'a> {
     number: usize,
 }
 
-/// One line.
+/// A line, and its place for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     file: &'a str,
@@ -49,18 +49,18 @@ impl<'a> Lines<'a> {
         Ok(None)
     }
 
-    /// The place reached, for what is missing.
+    /// The place that reading has come to, for messages about something that is missing.
     pub fn end(&self) -> Line<'a> {
         Line { file: self.file, number: self.number.max(1), text: "" }
     }
 
-    /// How many nodes a header may announce: a file of few bytes that announces many is wrong, and nothing is
-    /// reserved on its word.
+    /// The greatest number of nodes that a header may announce. A file of few bytes that announces many is wrong, and
+    /// no memory is reserved for them.
     pub fn nodes_max(&self) -> u64 {
         u64::from(NODES_MAX).min(self.bytes as u64)
     }
 
-    /// How many edges a header may announce.
+    /// The greatest number of edges that a header may announce.
     pub fn edges_max(&self) -> u64 {
         u64::from(EDGES_MAX).min((self.bytes / EDGE_BYTES_MIN) as u64)
     }
@@ -77,7 +77,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What is separated by blanks.
+    /// The fields of the line, which blanks separate.
     pub fn fields(&self) -> Fields<'a> {
         Fields { line: *self, fields: self.text.split_whitespace() }
     }

@@ -9,7 +9,7 @@ use super::error::{GraphError, excerpt};
 use super::lines::{Announced, Lines};
 use super::{Edge, Graph};
 
-/// Reads a file.
+/// Reads the graph that the lines of a file describe.
 pub(super) fn parse(mut lines: Lines<'_>) -> Result<Graph, GraphError> {
     const BANNER: &str = "`%%MatrixMarket matrix coordinate FIELD SYMMETRY`";
     const SIZE: &str = "`ROWS COLUMNS ENTRIES`";
@@ -70,7 +70,7 @@ fn mirrored(nodes: u32, mut edges: Vec<Edge>, weighted: bool) -> Graph {
     Graph::from_arcs(nodes, &edges, weighted)
 }
 
-/// What becomes of values as weights.
+/// The weights that stand for values, in the same order.
 fn weights(values: &[f64]) -> Vec<u32> {
     if values.iter().all(|&value| f64::from(value as u32) == value) {
         return values.iter().map(|&value| value as u32).collect();

@@ -5,12 +5,12 @@
 //! | this file | the graph itself |
 //! | `generate.rs` | graphs like road networks and meshes, with a power law, and without any order |
 //! | `components.rs` | components that grow together, edge by edge |
-//! | `format.rs` | which formats there are, and reading a file of any of them |
+//! | `format.rs` | the formats, and reading a file of any of them |
 //! | `lines.rs` | lines and fields of a text file that may hold anything |
 //! | `dimacs.rs` | shortest-path files of the ninth DIMACS challenge (`.gr`) |
 //! | `matrix_market.rs` | coordinate matrices of the Matrix Market (`.mtx`) |
 //! | `snap.rs` | edge lists of the Stanford collection (`.txt`) |
-//! | `error.rs` | what is wrong with a file, and where |
+//! | `error.rs` | mistakes in files, with their places |
 
 mod components;
 mod dimacs;
@@ -29,19 +29,20 @@ pub use error::GraphError;
 pub use format::{GraphFormat, parse};
 pub use generate::{mesh_like, rmat, road_like, uniform};
 
-/// Nodes that a graph may have: what the programs keep of each must fit the 16 GiB of a simulated memory.
+/// The greatest number of nodes of a graph. The data that programs keep of each node must fit the 16 GiB of a simulated
+/// memory.
 pub const NODES_MAX: u32 = 1 << 26;
-/// Edges that a graph may be read from; walked both ways, each makes two arcs.
+/// The greatest number of edges that a graph is made from. An edge that is walked both ways makes two arcs.
 pub const EDGES_MAX: u32 = 1 << 27;
 
 /// A connection from a node to another, or between both where a list of undirected edges says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
-    /// Where it begins.
+    /// The node where it begins.
     pub from: u32,
-    /// Where it ends.
+    /// The node where it ends.
     pub to: u32,
-    /// How long or costly it is; 1 in graphs without weights.
+    /// Its length or cost; 1 in graphs without weights.
     pub weight: u32,
 }
 
@@ -58,7 +59,8 @@ impl Graph {
     ///
     /// # Panics
     ///
-    /// When an arc names a node that is not there, or there are more nodes than [`NODES_MAX`] or more arcs than twice [`EDGES_MAX`].
+    /// When an arc names a node that is not there, or when there are more nodes than [`NODES_MAX`] or more arcs than
+    /// twice [`EDGES_MAX`].
     pub fn from_arcs(nodes: u32, arcs: &[Edge], weighted: bool) -> Graph {
         assert!(nodes <= NODES_MAX && arcs.len() <= 2 * EDGES_MAX as usize, "{nodes} nodes and {} arcs", arcs.len());
         let mut offsets = vec![0; nodes as usize + 1];
@@ -90,12 +92,12 @@ impl Graph {
         Graph::from_arcs(nodes, &arcs, weighted)
     }
 
-    /// Number of nodes.
+    /// The number of its nodes.
     pub fn nodes(&self) -> u32 {
         self.offsets.len() as u32 - 1
     }
 
-    /// Number of arcs.
+    /// The number of its arcs.
     pub fn arcs(&self) -> u32 {
         self.targets.len() as u32
     }
@@ -148,7 +150,7 @@ impl Graph {
         edges
     }
 
-    /// The same graph with every connection once in each direction, as [`Graph::undirected_edges`] lists them.
+    /// A graph of the edges that [`Graph::undirected_edges`] lists, each of which is walked both ways.
     pub fn undirected(&self) -> Graph {
         Graph::from_edges(self.nodes(), &self.undirected_edges(), self.is_weighted())
     }
@@ -170,7 +172,8 @@ impl Graph {
         distances
     }
 
-    /// The lowest node of the component with the most nodes, in a graph whose arcs go both ways; node 0 in one without any.
+    /// The lowest node of the component with the most nodes, in a graph whose arcs go both ways. It is node 0 in a
+    /// graph without nodes.
     pub fn largest_component(&self) -> u32 {
         let components = self.components();
         let mut sizes = vec![0_u32; components.len()];

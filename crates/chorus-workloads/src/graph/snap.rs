@@ -7,7 +7,7 @@ use super::error::{GraphError, excerpt};
 use super::lines::Lines;
 use super::{EDGES_MAX, Edge, Graph, NODES_MAX};
 
-/// Reads a file.
+/// Reads the graph that the lines of a file describe.
 pub(super) fn parse(mut lines: Lines<'_>) -> Result<Graph, GraphError> {
     let mut arcs = Vec::new();
     while let Some(line) = lines.next()? {

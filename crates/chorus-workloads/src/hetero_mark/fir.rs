@@ -30,12 +30,11 @@ const TAPS: u32 = 16;
 /// Samples that the next block needs of this one.
 const HISTORY: u32 = TAPS - 1;
 
-/// The workload `fir`.
-pub struct Fir;
+pub(crate) struct Fir;
 
-/// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a quarter
-/// of a sixteenth of Table 3's 128 MB, in 0.41 million, at medium scale four times as much in blocks four times as long,
-/// and 134 MB in 26 million. Even a quick block has more than the 640 wavefronts that the machine holds.
+/// A wavefront takes 50 line accesses of 64 bytes, 47 of them for its 16 reads. Signal and result take 2.1 MB, a
+/// quarter of a sixteenth of Table 3's 128 MB, in 0.41 million, at medium scale four times as much in blocks four times
+/// as long, and 134 MB in 26 million. Even a quick block has more than the 640 wavefronts that the machine holds.
 static SIZES: [SizeSpec; 2] = [
     SizeSpec::new("blocks", "blocks of the signal, with a kernel each", [8, 8, 16], "REC paper, Table 3: 128 MB")
         .range(1, 4096),

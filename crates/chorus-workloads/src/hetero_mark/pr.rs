@@ -34,13 +34,12 @@ const WAVES_PER_GROUP: u32 = 2;
 const LANES_PER_ROW: usize = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
 
-/// The workload `pr`.
-pub struct PageRank;
+pub(crate) struct PageRank;
 
 /// The ranks take 0.5 and 8 MB, four times an L2 and sixteen times what a directory of single lines covers: section 3.3
 /// says that PR needs eight to twelve times its entries. An iteration takes a line access per arc, and 5.7 for the four
-/// rows of a wavefront: 0.9 and 23 million in all. Everything takes 3.7 and 92 MB; the paper's 256 MB would have 14 arcs
-/// per node, and three times the accesses. Medium has four times the nodes.
+/// rows of a wavefront: 0.9 and 23 million in all. Everything takes 3.7 and 92 MB; the paper's 256 MB would have 14
+/// arcs per node, and three times the accesses. Medium has four times the nodes.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new(
         "nodes",

@@ -36,8 +36,7 @@ const LOCAL_PLANE: u32 = LOCAL_ROW * (BLOCK_Y + 2);
 
 const SIXTH: f32 = 1.0 / 6.0;
 
-/// The workload `lps`.
-pub struct Lps;
+pub(crate) struct Lps;
 
 /// Bakhoda et al. use 100 x 100 x 100 nodes, whose 100 work-groups are all resident on the paper's machine; the quick
 /// scale halves y, so that a compute unit has as many. Both grids take 4.0 MB and 8.0 MB. A work-group takes about 25

@@ -1,23 +1,24 @@
 //! `backprop`: training of a perceptron with one hidden layer.
 //!
-//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Backprop` with 65,536 input units; backprop
-//! of Rodinia (Che et al., IISWC 2009), with its 16 hidden units and one output unit. Two kernels per pass, work-groups
-//! of 16 x 16 work-items, one per 16 input units. The first multiplies the weights of its units with their inputs in
-//! local data, adds the products up in a tree, and stores 16 partial sums. The host adds those up and computes the
-//! hidden units, the output and the errors of both. The second changes every weight by its unit's error and input and by
-//! its last change.
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Backprop` with 65,536 input units;
+//! backprop of Rodinia (Che et al., IISWC 2009), with its 16 hidden units and one output unit. Two kernels per pass,
+//! work-groups of 16 x 16 work-items, one per 16 input units. The first multiplies the weights of its units with their
+//! inputs in local data, adds the products up in a tree, and stores 16 partial sums. The host adds those up and
+//! computes the hidden units, the output and the errors of both. The second changes every weight by its unit's error
+//! and input and by its last change.
 //!
 //! Sharing: a row of 16 weights and a bias takes 17 words, so rows begin anywhere in a line, and adjacent work-groups
 //! share one. Weights that the second kernel writes are read by the first one of the next pass, in the same work-group.
 //! The last changes are read and written by the second kernel only, once a pass. All of it fits the L2s.
 //!
-//! Left out: the first kernel of the original stores what its tree has left of the products in place of the weights, and
-//! the host copies the weights there again before the second; with memory that host and GPU share neither is needed. The
-//! errors of the hidden units, a buffer of 17 words in the original, come with the launch. The original makes one pass;
-//! here there are four.
+//! Left out: the first kernel of the original stores what its tree has left of the products in place of the weights,
+//! and the host copies the weights there again before the second; with memory that host and GPU share neither is
+//! needed. The errors of the hidden units, a buffer of 17 words in the original, come with the launch. The original
+//! makes one pass; here there are four.
 //!
-//! Arithmetic: 10 instructions for coordinates and addresses and 1 multiplication in the first kernel, 3 per level of the
-//! tree: the test and two for addresses and sum; 12 for coordinates and addresses and 4 multiply-adds in the second.
+//! Arithmetic: 10 instructions for coordinates and addresses and 1 multiplication in the first kernel, 3 per level of
+//! the tree: the test and two for addresses and sum; 12 for coordinates and addresses and 4 multiply-adds in the
+//! second.
 
 use std::ops::Range;
 
@@ -40,8 +41,7 @@ const MOMENTUM: f32 = 0.3;
 /// The output that the network is trained to give.
 const TARGET: f32 = 0.1;
 
-/// The workload `backprop`.
-pub struct Backprop;
+pub(crate) struct Backprop;
 
 /// A work-group has 16 input units. Weights and changes take 0.6 MB, 2.2 MB and 8.9 MB for Table II's 65,536 units. A
 /// pass takes about 146 line accesses per work-group: 0.15, 0.6 and 2.4 million in all.
@@ -89,7 +89,7 @@ impl Place {
     }
 }
 
-/// The first kernel.
+/// The first kernel: partial sums of the hidden units.
 async fn layer_forward(w: Wave, network: Network) {
     let place = Place::new(&w);
     w.alu(10).await;
@@ -125,7 +125,7 @@ fn change(error: f32, input: f32, last: f32) -> f32 {
     ETA * error * input + MOMENTUM * last
 }
 
-/// The second kernel.
+/// The second kernel: the weights of a pass change.
 async fn adjust_weights(w: Wave, network: Network, errors: [f32; UNITS as usize]) {
     let place = Place::new(&w);
     let errors = place.column.map(|column| errors[column as usize]);
@@ -246,7 +246,7 @@ impl Reference {
         unit * ROW as usize + hidden + 1
     }
 
-    /// The first kernel.
+    /// Computes the partial sums as the first kernel does.
     fn forward(&mut self) {
         for (place, sum) in self.partial_sums.iter_mut().enumerate() {
             let (group, hidden) = (place / UNITS as usize, place % UNITS as usize);
@@ -264,7 +264,7 @@ impl Reference {
         }
     }
 
-    /// One pass.
+    /// Makes one training pass over all weights.
     fn train(&mut self) {
         self.forward();
         let errors = hidden_errors(&self.partial_sums, &self.weights[1..ROW as usize], &mut self.to_output);

@@ -1,27 +1,29 @@
 //! `bfs-rodinia`: breadth-first search in a random graph, two kernels per level.
 //!
-//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `BFS` on graph128k; bfs of Rodinia (Che et
-//! al., IISWC 2009), after Harish and Narayanan, HiPC 2007. A work-item has a node, and a work-group 512 of them. Nodes have
-//! three flags: whether to visit their neighbours now (the mask), whether to do so in the next level (the updating mask),
-//! and whether they were visited. The first kernel visits the neighbours of the nodes in the mask and takes these out of it;
-//! neighbours not visited before get the next cost and come into the updating mask. The second one puts the nodes of the
-//! updating mask into the mask and among those visited, and tells the host to go on.
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `BFS` on graph128k; bfs of Rodinia (Che
+//! et al., IISWC 2009), after Harish and Narayanan, HiPC 2007. A work-item has a node, and a work-group 512 of them.
+//! Nodes have three flags: whether to visit their neighbours now (the mask), whether to do so in the next level (the
+//! updating mask), and whether they were visited. The first kernel visits the neighbours of the nodes in the mask and
+//! takes these out of it; neighbours not visited before get the next cost and come into the updating mask. The second
+//! one puts the nodes of the updating mask into the mask and among those visited, and tells the host to go on.
 //!
-//! The graph is drawn as Rodinia's generator draws it: every node has 2 to 4 edges to nodes anywhere, each of which can be
-//! walked both ways, so 6 arcs on average; edges may be repeated and may lead back. The search begins in node 0, as in the
-//! original. A user's own graph is walked along its arcs, both ways.
+//! The graph is drawn as Rodinia's generator draws it: every node has 2 to 4 edges to nodes anywhere, each of which can
+//! be walked both ways, so 6 arcs on average; edges may be repeated and may lead back. The search begins in node 0, as
+//! in the original. A user's own graph is walked along its arcs, both ways.
 //!
-//! Sharing: neighbours lie anywhere, so most costs and most flags of the updating mask are written by another chiplet than
-//! the one that has their node, and all chiplets read all flags of visited nodes. Nodes, arcs and masks are the business of
-//! the chiplet that has the node; nodes and arcs are only read. Work-items that find one node in the same launch all store
-//! the same, so it matters to nobody whose store comes first, and no atomic is needed. `over` is one word that many
-//! wavefronts of a launch write, with the same number.
+//! Sharing: neighbours lie anywhere, so most costs and most flags of the updating mask are written by another chiplet
+//! than the one that has their node, and all chiplets read all flags of visited nodes. Nodes, arcs and masks are the
+//! business of the chiplet that has the node; nodes and arcs are only read. Work-items that find one node in the same
+//! launch all store the same, so it matters to nobody whose store comes first, and no atomic is needed. `over` is one
+//! word that many wavefronts of a launch write, with the same number.
 //!
-//! A flag is a word here and a byte in the original. The host does not set `over` back to zero; kernels write the number of
-//! the level instead. Rodinia reads a node's cost and its arcs' place again for every arc; here a wavefront does so once.
+//! A flag is a word here and a byte in the original. The host does not set `over` back to zero; kernels write the
+//! number of the level instead. Rodinia reads a node's cost and its arcs' place again for every arc; here a wavefront
+//! does so once.
 //!
-//! Arithmetic: 5 instructions for the node's number, its test, two addresses and the test of the flag; 3 before the loop;
-//! per arc 7: the loop's test and branch, three addresses, the test of the flag and the sum; in the second kernel 3 more.
+//! Arithmetic: 5 instructions for the node's number, its test, two addresses and the test of the flag; 3 before the
+//! loop; per arc 7: the loop's test and branch, three addresses, the test of the flag and the sum; in the second kernel
+//! 3 more.
 
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
@@ -34,15 +36,14 @@ use crate::program::{HostProgram, Output};
 use crate::registry::{OnGraph, Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
 
-/// As in the original.
+/// The original's work-group of 512 work-items.
 const WAVES_PER_GROUP: u32 = 16;
 const NODES_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 const SOURCE: u32 = 0;
 /// The cost of a node that was never reached: -1 in the original.
 const UNREACHED: u32 = u32::MAX;
 
-/// The workload `bfs-rodinia`.
-pub struct Bfs;
+pub(crate) struct Bfs;
 
 /// A node takes 24 bytes and its arcs 24: 0.4 MB, 1.6 MB and 6.3 MB. Eight levels or a few more take 0.2, 0.8 and 3.3
 /// million line accesses.

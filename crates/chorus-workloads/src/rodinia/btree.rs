@@ -1,22 +1,23 @@
 //! `btree`: look-ups and ranges in a B+ tree.
 //!
-//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `BTREE` on a file of a million keys; b+tree of
-//! Rodinia (Che et al., IISWC 2009), with its order of 256 and its usual commands: 6000 ranges and then 10,000 look-ups,
-//! one kernel each. Rodinia's file of commands has one of each; here are six rounds of both, each with queries of its own,
-//! so that the first launch does not weigh more than in the longer runs of others. A work-group of 256 work-items takes
-//! one query and goes down from the root. A work-item compares its key of the node, and the next key, with the key that
-//! is sought; the work-item whose two keys enclose it knows the child. A range goes down twice, at its first and its
-//! last key.
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `BTREE` on a file of a million keys;
+//! b+tree of Rodinia (Che et al., IISWC 2009), with its order of 256 and its usual commands: 6000 ranges and then
+//! 10,000 look-ups, one kernel each. Rodinia's file of commands has one of each; here are six rounds of both, each with
+//! queries of its own, so that the first launch does not weigh more than in the longer runs of others. A work-group of
+//! 256 work-items takes one query and goes down from the root. A work-item compares its key of the node, and the next
+//! key, with the key that is sought; the work-item whose two keys enclose it knows the child. A range goes down twice,
+//! at its first and its last key.
 //!
 //! Sharing: the tree is only read. Every query reads the root and one of few nodes below it, whole; leaves are many and
 //! queries random, so a leaf is read by few of them. Hence work-groups use each other's nodes within a kernel, and a
 //! later one, with other queries, finds little of what those before have left. A node takes 517 words, so nodes begin
 //! anywhere in a line. Queries and answers belong to one work-group each.
 //!
-//! Keys grow by 1 or 2; the tree holds them as one does into which sorted keys were put one by one, its nodes half full.
+//! Keys grow by 1 or 2; the tree holds them as one does into which sorted keys were put one by one, its nodes half
+//! full.
 //!
-//! Left out: the original keeps the node that a query has come to in memory and reads it from there at every level; here
-//! it is in local data, and memory holds where the query begins and ends.
+//! Left out: the original keeps the node that a query has come to in memory and reads it from there at every level;
+//! here it is in local data, and memory holds where the query begins and ends.
 //!
 //! Arithmetic: 4 instructions for addresses of query and node; per level and key sought 8: two tests of keys, four for
 //! addresses and two for the loop and the child's test; 6 for the answer.
@@ -46,8 +47,7 @@ const LAST_KEY: u32 = u32::MAX;
 /// The answer to a key that is not there.
 const MISSING: u32 = u32::MAX;
 
-/// The workload `btree`.
-pub struct Btree;
+pub(crate) struct Btree;
 
 /// The tree and its records take 1.4 MB, 5.4 MB and 20 MB. A look-up takes about 140 line accesses and a range twice as
 /// many: 1.2, 5.0 and 18 million in all. With the largest sizes tree, queries and answers take 0.95 x 2^30 words.

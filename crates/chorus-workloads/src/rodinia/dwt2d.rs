@@ -47,12 +47,11 @@ const WAVES_PER_TILE: u32 = 4;
 /// Elements that a work-group copies, four per work-item.
 const COPIED_PER_GROUP: u32 = 512;
 
-/// The workload `dwt2d`.
-pub struct Dwt2d;
+pub(crate) struct Dwt2d;
 
-/// The paper scale is Table II's: planes of 64 MB, twice; 17 million line accesses. The quick scale has about a thirtieth
-/// of it, 15 MB, which overflow the second-level caches as they do in the paper, and 0.6 million line accesses; the
-/// medium scale four times that. The largest image takes 0.42 x 2^30 words.
+/// The paper scale is Table II's: planes of 64 MB, twice; 17 million line accesses. The quick scale has about a
+/// thirtieth of it, 15 MB, which overflow the second-level caches as they do in the paper, and 0.6 million line
+/// accesses; the medium scale four times that. The largest image takes 0.42 x 2^30 words.
 static SIZES: [SizeSpec; 2] = [
     SizeSpec::new(
         "side",

@@ -1,20 +1,20 @@
 //! `gaussian`: Gaussian elimination of a system of linear equations, two kernels per column.
 //!
 //! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Gaussian` with 256 x 256; gaussian of
-//! Rodinia (Che et al., IISWC 2009). For every column the first kernel, of one work-group of 512 work-items, divides what
-//! is below the diagonal by the diagonal's element and stores the quotients in a second matrix, a work-item per row. The
-//! next one subtracts from every element below and to the right the quotient of its row times what the pivot's row has in
-//! its column, and does the same to the right-hand side. Its work-groups are 4 x 4 work-items, whose first coordinate
-//! is the row: a wavefront is half full and touches four words in each of four rows.
+//! Rodinia (Che et al., IISWC 2009). For every column the first kernel, of one work-group of 512 work-items, divides
+//! the elements below the diagonal by the diagonal's element and stores the quotients in a second matrix, a work-item
+//! per row. The next one subtracts from every element below and to the right the quotient of its row times what the
+//! pivot's row has in its column, and does the same to the right-hand side. Its work-groups are 4 x 4 work-items, whose
+//! first coordinate is the row: a wavefront is half full and touches four words in each of four rows.
 //!
-//! Sharing: work-groups are counted down the rows first, so a chiplet has some columns of all rows; with every step they
-//! begin one column further to the right. A page holds several whole rows, and the first work-group of all reads the first
-//! column of each, so all pages lie where it runs. All chiplets read the pivot's row and the quotients.
+//! Sharing: work-groups are counted down the rows first, so a chiplet has some columns of all rows; with every step
+//! they begin one column further to the right. A page holds several whole rows, and the first work-group of all reads
+//! the first column of each, so all pages lie where it runs. All chiplets read the pivot's row and the quotients.
 //!
 //! Left out: the back substitution, which Rodinia does on the host.
 //!
-//! Arithmetic: 8 instructions for the index, its test and three addresses and a division as 8 in the first kernel; 14 for
-//! coordinates, tests and addresses and 1 multiply-add in the second, and 4 more for the right-hand side.
+//! Arithmetic: 8 instructions for the index, its test and three addresses and a division as 8 in the first kernel; 14
+//! for coordinates, tests and addresses and 1 multiply-add in the second, and 4 more for the right-hand side.
 
 use std::ops::Range;
 
@@ -31,12 +31,11 @@ const DIVIDING_ITEMS: u32 = 512;
 /// Rows and columns of a work-group of the second kernel.
 const BLOCK: u32 = 4;
 
-/// The workload `gaussian`.
-pub struct Gaussian;
+pub(crate) struct Gaussian;
 
 /// Both matrices take 62 KB, 157 KB and Table II's 0.5 MB. A work-group of the second kernel takes about 14 line
-/// accesses, in as many steps as there are rows: 0.22, 0.9 and 5.4 million in all. A fifteenth of Table II's matrix would
-/// be 66 rows, with 0.09 million.
+/// accesses, in as many steps as there are rows: 0.22, 0.9 and 5.4 million in all. A fifteenth of Table II's matrix
+/// would be 66 rows, with 0.09 million.
 static SIZES: [SizeSpec; 1] =
     [SizeSpec::new("rows", "rows and columns of the matrix", [88, 140, 256], "CPElide paper, Table II: 256 x 256")
         .range(2, 8192)];
@@ -143,8 +142,8 @@ impl System {
         [divide, subtract]
     }
 
-    /// The columns that a chiplet changes in the second kernel of a step. Every step has the same number of work-groups,
-    /// so that those of the last columns soon find nothing.
+    /// The columns that a chiplet changes in the second kernel of a step. Every step has the same number of
+    /// work-groups, so that those of the last columns soon find nothing.
     fn columns_of(&self, step: u32, share: Share) -> Range<u32> {
         let blocks = rows_of(share, self.blocks());
         let at = |block: u32| (step + block * BLOCK).min(self.rows);

@@ -1,8 +1,8 @@
 //! `hotspot`: the temperature of a processor at the size of a GPU of several chiplets.
 //!
 //! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Hotspot` with 512 x 512 cells, a pyramid
-//! of height 2 and 20 time steps; hotspot of Rodinia (Che et al., IISWC 2009). The program is that of `hsp`, in `hsp.rs`,
-//! with two time steps per launch.
+//! of height 2 and 20 time steps; hotspot of Rodinia (Che et al., IISWC 2009). The program is that of `hsp`, in
+//! `hsp.rs`, with two time steps per launch.
 //!
 //! Sharing: a work-group computes 12 x 12 cells and reads two more on each side, so that chiplets read two rows of each
 //! other's temperatures in every launch. The power map is only read, by the same chiplet in every launch.
@@ -11,20 +11,17 @@ use chorus_sim::frontend::HostMemory;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};
-use crate::rodinia::hsp::{
-    PYRAMID_MAX, PYRAMID_MEANING, SIDE_MAX, SIDE_MEANING, STEPS_MAX, STEPS_MEANING, heat, heat_misfit,
-};
+use crate::rodinia::hsp::{heat, heat_misfit, pyramid, side, steps};
 use crate::size::{SizeSpec, Sizes};
 
-/// The workload `hotspot`.
-pub struct Hotspot;
+pub(crate) struct Hotspot;
 
-/// Two grids of temperature and one of power take 0.2 MB, 0.8 MB and Table II's 3.1 MB; a sixteenth and a quarter of its
-/// cells. A wavefront takes about 11 accesses of lines of 64 bytes: 0.1, 0.4 and 1.7 million in all.
+/// Two grids of temperature and one of power take 0.2 MB, 0.8 MB and Table II's 3.1 MB; a sixteenth and a quarter of
+/// its cells. A wavefront takes about 11 accesses of lines of 64 bytes: 0.1, 0.4 and 1.7 million in all.
 static SIZES: [SizeSpec; 3] = [
-    SizeSpec::new("side", SIDE_MEANING, [128, 256, 512], "CPElide paper, Table II: 512 x 512").range(1, SIDE_MAX),
-    SizeSpec::new("steps", STEPS_MEANING, [20, 20, 20], "CPElide paper, Table II: 20").range(1, STEPS_MAX),
-    SizeSpec::new("pyramid", PYRAMID_MEANING, [2, 2, 2], "CPElide paper, Table II: 2").range(1, PYRAMID_MAX),
+    side([128, 256, 512], "CPElide paper, Table II: 512 x 512"),
+    steps([20; 3], "CPElide paper, Table II: 20"),
+    pyramid([2; 3], "CPElide paper, Table II: 2"),
 ];
 
 impl Workload for Hotspot {

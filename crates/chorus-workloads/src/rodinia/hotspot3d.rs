@@ -1,13 +1,13 @@
 //! `hotspot3d`: the temperature of a stack of dies, by explicit time steps on a grid of three dimensions.
 //!
 //! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `Hotspot3D` with 512 x 512 cells in 8
-//! layers and 20 time steps; hotspot3D of Rodinia (Che et al., IISWC 2009), with its physical constants. One kernel per step: a
-//! work-item, in work-groups of 64 x 4, walks up the layers of its column, keeps the cell and those below and above it
-//! in registers, and loads the four beside it. At the edges a missing neighbour is the cell itself. Two grids of
-//! temperature take turns.
+//! layers and 20 time steps; hotspot3D of Rodinia (Che et al., IISWC 2009), with its physical constants. One kernel per
+//! step: a work-item, in work-groups of 64 x 4, walks up the layers of its column, keeps the cell and those below and
+//! above it in registers, and loads the four beside it. At the edges a missing neighbour is the cell itself. Two grids
+//! of temperature take turns.
 //!
-//! Sharing: the rows at the borders of a chiplet's part of each layer are read by the next one too; everything else, the
-//! power map among it, is read in every step by the same work-group. The three grids together fit the L2s.
+//! Sharing: the rows at the borders of a chiplet's part of each layer are read by the next one too; everything else,
+//! the power map among it, is read in every step by the same work-group. The three grids together fit the L2s.
 //!
 //! Arithmetic: 8 instructions for coordinates and 10 for the neighbours and the edges; per cell 9 multiply-adds, and 6
 //! for addresses and the loop.
@@ -32,8 +32,7 @@ const WAVES_PER_ROW: u32 = GROUP_COLUMNS / LANES as u32;
 const WAVES_PER_GROUP: u32 = WAVES_PER_ROW * GROUP_ROWS;
 const REGISTERS_PER_ITEM: u32 = 24;
 
-/// The workload `hotspot3d`.
-pub struct Hotspot3d;
+pub(crate) struct Hotspot3d;
 
 /// The three grids take 1.6 MB, 6.3 MB and Table II's 25 MB. A wavefront takes 15 or 16 line accesses per layer: 0.25,
 /// 1.0 and 20 million in all.
@@ -45,8 +44,8 @@ static SIZES: [SizeSpec; 3] = [
     SizeSpec::new("steps", "time steps, one per launch", [4, 4, 20], "CPElide paper, Table II: 20").range(1, 10_000),
 ];
 
-/// The coefficients of a time step, which follow from the material and the size of a cell: the weights of the neighbours
-/// in x, in y and in z, of the cell itself, and of its power.
+/// The coefficients of a time step, which follow from the material and the size of a cell: the weights of the
+/// neighbours in x, in y and in z, of the cell itself, and of its power.
 #[derive(Clone, Copy)]
 struct Stack {
     side: u32,
@@ -72,7 +71,8 @@ impl Stack {
         Stack { side, layers, weight_x, weight_y, weight_z, weight_centre, step_per_capacity }
     }
 
-    /// The temperature of a cell after one step, from its neighbours to the west, east, north and south, below and above.
+    /// The temperature of a cell after one step, from its neighbours to the west, east, north and south, below and
+    /// above.
     fn next(&self, centre: f32, power: f32, [west, east, north, south, below, above]: [f32; 6]) -> f32 {
         self.weight_centre * centre
             + self.weight_x * west

@@ -33,7 +33,7 @@ const TILE: u32 = 16;
 const WAVES_PER_GROUP: u32 = TILE * TILE / LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 20;
 
-/// Rodinia's ambient temperature.
+/// Rodinia's ambient temperature, as its source has it.
 pub(crate) const AMBIENT: f32 = 80.0;
 /// Rodinia's greatest power density, in W/m^2.
 pub(crate) const POWER_DENSITY_MAX: f32 = 3.0e6;
@@ -50,25 +50,31 @@ pub(crate) const THICKNESS: f32 = 0.0005;
 /// The width and the height of the chip, in m.
 pub(crate) const SIDE: f32 = 0.016;
 
-/// The workload `hsp`.
-pub struct Hsp;
+pub(crate) struct Hsp;
 
 /// Two grids of temperature and one of power take 1.7 MB and 3.0 MB. A wavefront takes about 9 line accesses, since 16
 /// words of a row seldom lie in one line: 0.4 and 2.1 million in all, and 1.6 million at medium scale.
 static SIZES: [SizeSpec; 3] = [
-    SizeSpec::new("side", SIDE_MEANING, [384, 448, 512], "Rodinia's usual input").range(1, SIDE_MAX),
-    SizeSpec::new("steps", STEPS_MEANING, [8, 24, 24], "chosen: 2.1 million line accesses").range(1, STEPS_MAX),
-    SizeSpec::new("pyramid", PYRAMID_MEANING, [1, 1, 1], "chosen: a kernel per time step").range(1, PYRAMID_MAX),
+    side([384, 448, 512], "Rodinia's usual input"),
+    steps([8, 24, 24], "chosen: 2.1 million line accesses"),
+    pyramid([1; 3], "chosen: a kernel per time step"),
 ];
 
-/// The meanings and the greatest values of the sizes of `hsp` and `hotspot`. Three grids of the largest chip take 0.75 x
-/// 2^30 words. A tile has cells inside its halo up to a pyramid of 7.
-pub(crate) const SIDE_MEANING: &str = "cells of the grid in x and in y";
-pub(crate) const STEPS_MEANING: &str = "time steps";
-pub(crate) const PYRAMID_MEANING: &str = "time steps of a launch, and cells of a tile's halo on each side";
-pub(crate) const SIDE_MAX: u64 = 1 << 14;
-pub(crate) const STEPS_MAX: u64 = 10_000;
-pub(crate) const PYRAMID_MAX: u64 = TILE as u64 / 2 - 1;
+/// The side of the chip of `hsp` and `hotspot`. Three grids of the largest take 0.75 x 2^30 words.
+pub(crate) const fn side(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("side", "cells of the grid in x and in y", defaults, source).range(1, 1 << 14)
+}
+
+/// The time steps of `hsp` and `hotspot`.
+pub(crate) const fn steps(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("steps", "time steps", defaults, source).range(1, 10_000)
+}
+
+/// The height of the pyramid of `hsp` and `hotspot`. A tile has cells inside its halo up to a height of 7.
+pub(crate) const fn pyramid(defaults: [u64; 3], source: &'static str) -> SizeSpec {
+    SizeSpec::new("pyramid", "time steps of a launch, and cells of a tile's halo on each side", defaults, source)
+        .range(1, TILE as u64 / 2 - 1)
+}
 
 /// Why the sizes of `hsp` and `hotspot` do not go together.
 pub(crate) fn heat_misfit(sizes: &Sizes) -> Option<String> {
@@ -79,9 +85,9 @@ pub(crate) fn heat_misfit(sizes: &Sizes) -> Option<String> {
     diverges(side, steps)
 }
 
-/// The time steps after which temperatures are still numbers. Rodinia's time step does not depend on the size of a cell,
-/// so that it is too long for cells of less than 12 micrometres: each step then multiplies the differences between
-/// neighbours.
+/// The time steps after which temperatures are still numbers. Rodinia's time step does not depend on the size of a
+/// cell, so that it is too long for cells of less than 12 micrometres: each step then multiplies the differences
+/// between neighbours.
 fn steps_max(side: u32) -> u32 {
     let chip = Chip::new(side, 1);
     let moved = 2.0 * chip.step_per_capacity * (chip.conductance_x + chip.conductance_y);

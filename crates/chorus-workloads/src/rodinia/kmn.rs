@@ -33,13 +33,12 @@ const FEATURE_LIMIT: u32 = 1024;
 const WAVES_PER_GROUP: u32 = 8;
 const GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
 
-/// The workload `kmn`.
-pub struct Kmn;
+pub(crate) struct Kmn;
 
-/// Features take 1.4 MB and 5.6 MB; an iteration takes 341 line accesses per wavefront of points and 68 more for the new
-/// centres, so 0.4 and 2.1 million in all, and 1.6 million at medium scale. Points fill whole work-groups. Sums of the
-/// features of all points, and squared distances, fit a word; sums and counts of all clusters fit the local data of a
-/// work-group, 2 KB for each cluster.
+/// Features take 1.4 MB and 5.6 MB; an iteration takes 341 line accesses per wavefront of points and 68 more for the
+/// new centres, so 0.4 and 2.1 million in all, and 1.6 million at medium scale. Points fill whole work-groups. Sums of
+/// the features of all points, and squared distances, fit a word; sums and counts of all clusters fit the local data of
+/// a work-group, 2 KB for each cluster.
 static SIZES: [SizeSpec; 4] = [
     SizeSpec::new("points", "points to cluster", [10_240, 30_720, 40_960], "chosen: 2.1 million line accesses")
         .range(GROUP as u64, 1 << 20)

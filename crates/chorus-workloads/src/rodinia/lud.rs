@@ -1,18 +1,18 @@
 //! `lud`: the LU decomposition of a matrix in blocks of 16 x 16.
 //!
-//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `LUD` with 512 x 512; lud of Rodinia (Che et
-//! al., IISWC 2009). Every step takes three kernels. The first, of one half-full wavefront, decomposes the block on the
-//! diagonal in local data. The second has a work-group of 32 work-items per block beside it: half of them solve for the
-//! block to the right, the other half for the block below. The third has a work-group of 16 x 16 per block of the rest
-//! of the matrix, from which it subtracts the product of the block at the left and the block above, both copied into
-//! local data. No pivots are looked for. (`lu.rs` works element by element, `cusolver.rs` like libraries.)
+//! Source: CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, `LUD` with 512 x 512; lud of Rodinia (Che
+//! et al., IISWC 2009). Every step takes three kernels. The first, of one half-full wavefront, decomposes the block on
+//! the diagonal in local data. The second has a work-group of 32 work-items per block beside it: half of them solve for
+//! the block to the right, the other half for the block below. The third has a work-group of 16 x 16 per block of the
+//! rest of the matrix, from which it subtracts the product of the block at the left and the block above, both copied
+//! into local data. No pivots are looked for. (`lu.rs` works element by element, `cusolver.rs` like libraries.)
 //!
-//! Sharing: in the third kernel a chiplet has whole rows of blocks, a few words at the ends apart, but as the rest of the
-//! matrix shrinks its rows move down. All chiplets read the blocks above, and a block at the left is read by all
+//! Sharing: in the third kernel a chiplet has whole rows of blocks, a few words at the ends apart, but as the rest of
+//! the matrix shrinks its rows move down. All chiplets read the blocks above, and a block at the left is read by all
 //! work-groups of its row. The whole matrix fits one L2; what is left of it is read and written again in every step.
 //!
-//! Arithmetic: per element and step of a block 4 instructions: the loop, two addresses and a multiply-add; a division as
-//! 8; 8 for coordinates, and 2 for the address of a row that is copied.
+//! Arithmetic: per element and step of a block 4 instructions: the loop, two addresses and a multiply-add; a division
+//! as 8; 8 for coordinates, and 2 for the address of a row that is copied.
 
 use std::ops::Range;
 
@@ -29,8 +29,7 @@ const BLOCK_ELEMENTS: u32 = BLOCK * BLOCK;
 const INTERNAL_WAVES: u32 = BLOCK_ELEMENTS / LANES as u32;
 const REGISTERS_PER_ITEM: u32 = 20;
 
-/// The workload `lud`.
-pub struct Lud;
+pub(crate) struct Lud;
 
 /// The matrix takes 0.4 MB, and Table II's 1.0 MB at both larger scales. A block of the third kernel takes 64 line
 /// accesses: 0.17 and 0.7 million in all. A fifteenth of Table II's matrix would be 132 rows, with 0.01 million.
@@ -42,7 +41,7 @@ static SIZES: [SizeSpec; 1] =
 #[derive(Clone, Copy)]
 struct Matrix {
     elements: Buf<f32>,
-    /// Rows, and columns.
+    /// Rows of the matrix, which has as many columns.
     rows: u32,
 }
 

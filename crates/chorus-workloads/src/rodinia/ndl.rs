@@ -1,7 +1,7 @@
 //! `ndl`: sequence alignment at the size of the TC paper's machine.
 //!
-//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3. The program, its sharing and its arithmetic are those
-//! of `needleman_wunsch.rs`.
+//! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3. The program, its sharing and its arithmetic are
+//! those of `needleman_wunsch.rs`.
 
 use chorus_sim::frontend::HostMemory;
 
@@ -10,8 +10,7 @@ use crate::registry::{Paper, Suite, Workload};
 use crate::rodinia::needleman_wunsch::{align, residues};
 use crate::size::{SizeSpec, Sizes};
 
-/// The workload `ndl`.
-pub struct Ndl;
+pub(crate) struct Ndl;
 
 /// The longest anti-diagonal has as many work-groups as fit on the machine: one for every 16 residues. Scores and
 /// similarities take 8.4 MB and 33.6 MB; a tile takes about 66 line accesses, so 0.3 and 1.1 million in all; the medium

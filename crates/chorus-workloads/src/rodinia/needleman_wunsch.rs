@@ -1,12 +1,12 @@
 //! The program of `ndl` and `nw`: global alignment of two protein sequences by the algorithm of Needleman and Wunsch.
 //!
-//! Source: nw of Rodinia (Che et al., IISWC 2009), with its gap penalty of 10. The host looks up the similarity of every
-//! pair of residues in BLOSUM62 (Henikoff and Henikoff, PNAS 1992), and the kernels fill the score matrix: a cell is the
-//! best of its north-western neighbour plus the similarity, and its northern and western neighbours less the penalty.
-//! The matrix is cut into tiles of 16 x 16. Tiles of an anti-diagonal are independent, so each anti-diagonal is a launch,
-//! of one kernel up to the longest and of a second one from there on. A work-group is 16 work-items, half a wavefront, as
-//! in Rodinia: it copies the similarities of its tile and the edges of the tiles before it into local data, computes the
-//! tile there one anti-diagonal per step, with a barrier behind each, and copies it out.
+//! Source: nw of Rodinia (Che et al., IISWC 2009), with its gap penalty of 10. The host looks up the similarity of
+//! every pair of residues in BLOSUM62 (Henikoff and Henikoff, PNAS 1992), and the kernels fill the score matrix: a cell
+//! is the best of its north-western neighbour plus the similarity, and its northern and western neighbours less the
+//! penalty. The matrix is cut into tiles of 16 x 16. Tiles of an anti-diagonal are independent, so each anti-diagonal
+//! is a launch, of one kernel up to the longest and of a second one from there on. A work-group is 16 work-items, half
+//! a wavefront, as in Rodinia: it copies the similarities of its tile and the edges of the tiles before it into local
+//! data, computes the tile there one anti-diagonal per step, with a barrier behind each, and copies it out.
 //!
 //! Sharing: similarities are read once and scores written once; only the edges of a tile, 33 cells, are read in later
 //! launches, by three other tiles. So it streams: nothing that a work-group reads is read again in the same launch.
@@ -109,7 +109,7 @@ fn best(north_west: i32, north: i32, west: i32, similarity: i32) -> i32 {
     (north_west + similarity).max(west - PENALTY).max(north - PENALTY)
 }
 
-/// One tile.
+/// Computes one tile in local data.
 async fn needle(w: Wave, data: Data, tile_x: u32, tile_y: u32) {
     let items = Mask::first(TILE as usize);
     let item = w.lane_ids() % TILE;

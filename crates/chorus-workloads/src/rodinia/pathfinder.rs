@@ -1,21 +1,22 @@
 //! `pathfinder`: the cheapest way from the first to the last row of a grid, by dynamic programming.
 //!
-//! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Rodinia_pathfinder`; pathfinder of Rodinia (Che et
-//! al., IISWC 2009). A cell costs what its wall says and the least of the three cells above it. A work-group of 256
+//! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Rodinia_pathfinder`; pathfinder of Rodinia (Che
+//! et al., IISWC 2009). A cell costs what its wall says and the least of the three cells above it. A work-group of 256
 //! work-items loads a stretch of the costs of one row into local data and computes 20 rows there before it writes back:
 //! with every row the stretch loses a cell at either end, so stretches of adjacent work-groups overlap by 40. A launch
 //! per 20 rows; two rows of costs take turns.
 //!
-//! Sharing: the wall is read once, but for the overlap, where two work-groups read it; costs are read in the next launch,
-//! mostly by the work-group that wrote them and at the ends of a stretch by its neighbours. So it streams, and what GPUs
-//! tell each other is the 40 cells of overlap at the borders of their parts.
+//! Sharing: the wall is read once, but for the overlap, where two work-groups read it; costs are read in the next
+//! launch, mostly by the work-group that wrote them and at the ends of a stretch by its neighbours. So it streams, and
+//! what GPUs tell each other is the 40 cells of overlap at the borders of their parts.
 //!
 //! Left out: the copy of the new row in local data, where every work-item needs only its own.
 //!
 //! The CPElide paper (Dalmia et al., MICRO 2024), section IV-D, Table II, uses it with 200,000 columns.
 //!
-//! Arithmetic: 14 instructions for the bounds of the stretch, the clamped neighbours and the test against the grid's edge;
-//! per row 8: the loop's test, two tests of the shrinking stretch, the address, two minima, an addition and a select.
+//! Arithmetic: 14 instructions for the bounds of the stretch, the clamped neighbours and the test against the grid's
+//! edge; per row 8: the loop's test, two tests of the shrinking stretch, the address, two minima, an addition and a
+//! select.
 
 use std::ops::Range;
 
@@ -33,8 +34,7 @@ const REGISTERS_PER_ITEM: u32 = 20;
 /// Costs of a cell are below this, as in Rodinia.
 const COST_LIMIT: u32 = 10;
 
-/// The workload `pathfinder`.
-pub struct Pathfinder;
+pub(crate) struct Pathfinder;
 
 /// The wall takes 13 MB and the paper's 1.49 GiB. A wavefront and row takes about two line accesses, since stretches
 /// begin anywhere in a line: 0.25 and 31 million in all, and 1.0 million at medium scale. A stretch has cells left to
@@ -114,7 +114,8 @@ async fn dynproc(w: Wave, grid: Grid, above: u32, rows: u32, before: Buf<u32>, a
             w.barrier().await;
         }
     }
-    // After fewer rows than usual more of the stretch is left. It overlaps with the neighbours', who have the same costs.
+    // After fewer rows than usual more of the stretch is left. It overlaps with the neighbours', who have the same
+    // costs.
     if computes.any() {
         w.store_where(computes, after, column, cost);
     }

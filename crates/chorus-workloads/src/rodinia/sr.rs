@@ -37,8 +37,7 @@ const REGISTERS_PER_ITEM: u32 = 20;
 
 /// Rodinia's weight of an update.
 const LAMBDA: f32 = 0.5;
-/// The workload `sr`.
-pub struct Sr;
+pub(crate) struct Sr;
 
 /// Six arrays take 3.5 MB and 19 MB. A wavefront takes 35 line accesses in the two kernels of an iteration: 0.3 and 1.8
 /// million in all, and 1.3 million at medium scale. Rodinia's 2048 pixels, a power of two, would put all rows of a tile
@@ -278,7 +277,7 @@ impl Reference {
         [at(x, y.saturating_sub(1)), at(x, last.min(y + 1)), at(x.saturating_sub(1), y), at(last.min(x + 1), y)]
     }
 
-    /// One iteration.
+    /// Makes one iteration of both kernels.
     fn iterate(&mut self) {
         let speckle = speckle(self.pixels, self.region, &self.image);
         for pixel in 0..self.image.len() {
@@ -311,8 +310,8 @@ fn launch(memory: &HostMemory, data: Data, number: u32) -> Kernel {
     annotated(kernel, data, number.is_multiple_of(2))
 }
 
-/// A kernel that says what it accesses: the rows of a chiplet's tiles, and of the image the rows around them in the first
-/// kernel, of the coefficients the row below them in the second.
+/// A kernel that says what it accesses: the rows of a chiplet's tiles, and of the image the rows around them in the
+/// first kernel, of the coefficients the row below them in the second.
 fn annotated(kernel: Kernel, data: Data, is_first: bool) -> Kernel {
     let (pixels, across) = (data.pixels, data.pixels / TILE);
     let rows = TileRows { across, rows_per_tile: TILE, rows: pixels, columns: pixels };

@@ -38,12 +38,11 @@ const CENTRE: f32 = 0.25;
 const CARDINAL: f32 = 0.15;
 const DIAGONAL: f32 = 0.05;
 
-/// The workload `st`.
-pub struct St;
+pub(crate) struct St;
 
-/// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so that three
-/// iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in MGPUSim's five
-/// iterations.
+/// A tile takes about 240 line accesses of 64 bytes. Quick: 4.3 MB, half of a sixteenth of Table 3's 128 MB, so that
+/// three iterations fit 0.37 million. Medium: four times as much of both. Paper: 135 MB and 20 million in MGPUSim's
+/// five iterations.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new("rows", "rows of the matrix without its halo", [512, 1024, 4096], "REC paper, Table 3: 128 MB")
         .range(TILE_ROWS as u64, 1 << 16)

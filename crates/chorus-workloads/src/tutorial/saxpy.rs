@@ -20,8 +20,7 @@ use crate::size::{SizeSpec, Sizes};
 const WAVES_PER_GROUP: u32 = 8;
 const A: f32 = 2.5;
 
-/// The workload `saxpy`.
-pub struct Saxpy;
+pub(crate) struct Saxpy;
 
 /// Two vectors take 2 MB at quick and 8 MB at paper scale, in 25,000 and 98,000 line accesses.
 static SIZES: [SizeSpec; 1] = [SizeSpec::new(

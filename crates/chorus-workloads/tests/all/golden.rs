@@ -1,7 +1,7 @@
 //! Are results what they were when they were recorded? Making the simulator faster must not change a single count.
 //!
-//! `golden.txt` has one line per run: its name, cycles, a hash of every metric of the run and of each of its kernels, and
-//! a few metrics in the clear, so that a difference can be understood. This records the results anew:
+//! `golden.txt` has one line per run: its name, cycles, a hash of every metric of the run and of each of its kernels,
+//! and a few metrics in the clear, so that a difference can be understood. This records the results anew:
 //!
 //!     CHORUS_UPDATE_GOLDEN=1 cargo test -p chorus-workloads --test all golden
 
@@ -160,7 +160,7 @@ enum Subject {
     Synthetic(Pattern),
 }
 
-/// One recorded run.
+/// One run whose result is recorded.
 #[derive(Clone, Copy)]
 struct Run {
     system: &'static str,

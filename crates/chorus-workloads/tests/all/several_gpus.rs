@@ -1,6 +1,6 @@
 //! Do programs compute their references on machines of any shape? Under the protocols of several GPUs that keep caches
-//! coherent, on 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each, on 2 to 16 GPUs of the REC paper, and on 2 to 16 chiplets
-//! of the CPElide paper.
+//! coherent, on 1, 2, 4 and 8 GPUs with 1, 2 and 4 modules each, on 2 to 16 GPUs of the REC paper, and on 2 to 16
+//! chiplets of the CPElide paper.
 
 use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Values, find};
 use chorus_workloads::{Paper, Workload};
