@@ -30,8 +30,6 @@ use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
 
-const CPU_THREADS: u32 = 4;
-const WORK_GROUPS: u32 = 16;
 const WAVES_PER_GROUP: u32 = 8;
 
 const BINS: u32 = 256;
@@ -50,7 +48,9 @@ pub struct Hsti;
 /// The image is larger than a GPU L2 of 4 MB and smaller than a last-level cache of 8 MB at every scale. A pixel takes
 /// 3 line accesses on a CPU and 1/16 on the GPU, which takes most of the pixels: 0.5 million line accesses in all at
 /// quick scale, 0.6 million at medium and 1.5 million at paper scale.
-static SIZES: [SizeSpec; 3] = [
+static SIZES: [SizeSpec; 5] = [
+    SizeSpec::new("cpu_threads", "CPU threads", [4, 4, 4], "Spandex Table VII (HSTI)").range(1, 64),
+    SizeSpec::new("work_groups", "work-groups", [16, 16, 16], "Spandex Table VII (HSTI)").range(1, 4096),
     SizeSpec::new(
         "width",
         "columns of the image",
@@ -208,11 +208,12 @@ impl Workload for Hsti {
     }
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        let (cpu_threads, work_groups) = (sizes.get("cpu_threads"), sizes.get("work_groups"));
         let shape = Shape::of(sizes);
         let pixels = draw(shape, &mut SplitMix64::new(seed));
         let image = memory.alloc_from(&pixels);
         memory.declare_read_only(image);
-        let private = memory.alloc((CPU_THREADS * BINS) as usize);
+        let private = memory.alloc((cpu_threads * BINS) as usize);
         let mut expected = vec![0; BINS as usize];
         pixels.iter().for_each(|&pixel| expected[bin(pixel) as usize] += 1);
 
@@ -221,9 +222,9 @@ impl Workload for Hsti {
             let (queue, histogram) = (TaskCounter::new(memory), memory.alloc(BINS as usize));
             let launch = Launch { shape, image, queue, private, histogram };
             kernels.push(
-                Kernel::new("histogram", WORK_GROUPS, WAVES_PER_GROUP, move |w| launch.wavefront(w))
+                Kernel::new("histogram", work_groups, WAVES_PER_GROUP, move |w| launch.wavefront(w))
                     .lds((BINS + 1) * 4)
-                    .with_cpu(CPU_THREADS, move |cpu| launch.cpu_thread(cpu)),
+                    .with_cpu(cpu_threads, move |cpu| launch.cpu_thread(cpu)),
             );
             outputs.push(Output::new("histogram", histogram, &expected));
         }
@@ -240,7 +241,6 @@ mod tests {
     #[test]
     fn the_paper_scale_has_the_sizes_of_table_vii() {
         assert_eq!(Shape::of(&Hsti.sizes_at(Scale::Paper)).pixels(), 1_572_864);
-        assert_eq!((CPU_THREADS, WORK_GROUPS), (4, 16));
     }
 
     #[test]

@@ -34,7 +34,6 @@ use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
 
-const WORK_GROUPS: u32 = 16;
 const WAVES_PER_GROUP: u32 = 8;
 const REGISTERS_PER_ITEM: u32 = 24;
 const LDS_BYTES: u32 = 4;
@@ -57,7 +56,9 @@ pub struct Rsct;
 
 /// A model takes 1500 line accesses of 64 bytes: 0.3 million in all at quick scale, 0.8 million at medium and 3 million
 /// at paper scale. The number of vectors is the paper's at every scale.
-static SIZES: [SizeSpec; 2] = [
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("work_groups", "work-groups that test models", [16, 16, 16], "Spandex Table VII (RSCT)")
+        .range(1, 4096),
     SizeSpec::new("models", "models that are drawn and tested", [192, 512, 2000], "Spandex Table VII (RSCT)")
         .range(1, 1 << 20),
     SizeSpec::new("vectors", "vectors of the flow", [5922, 5922, 5922], "Spandex Table VII (RSCT)").range(2, 1 << 24),
@@ -157,10 +158,10 @@ async fn produce(cpu: Cpu, data: Data) {
     }
 }
 
-/// A work-group: tests every sixteenth model.
+/// A work-group: tests its share of the models, every sixteenth where there are 16 work-groups.
 async fn consume(w: Wave, data: Data) {
     let leads = w.id().wave == 0;
-    for number in (w.work_group()..data.models).step_by(WORK_GROUPS as usize) {
+    for number in (w.work_group()..data.models).step_by(w.id().work_groups as usize) {
         if leads {
             w.lds_write(Mask::lane(0), Lanes::splat(0), Lanes::splat(0_u32));
             let (lane, at) = (Mask::lane(0), Lanes::splat(number));
@@ -322,10 +323,11 @@ impl Workload for Rsct {
             let converging = outliers.filter(|&outliers| converges(outliers, vector_count));
             candidates.extend(converging.map(|outliers| [number, outliers]));
         }
-        let kernel = Kernel::new("RANSAC_kernel_block", WORK_GROUPS, WAVES_PER_GROUP, move |w| consume(w, data))
-            .with_cpu(1, move |cpu| produce(cpu, data))
-            .registers(REGISTERS_PER_ITEM)
-            .lds(LDS_BYTES);
+        let kernel =
+            Kernel::new("RANSAC_kernel_block", sizes.get("work_groups"), WAVES_PER_GROUP, move |w| consume(w, data))
+                .with_cpu(1, move |cpu| produce(cpu, data))
+                .registers(REGISTERS_PER_ITEM)
+                .lds(LDS_BYTES);
         let outputs = vec![
             Output::new("parameters", data.parameters, &parameters),
             Output::new("flags", data.flags, &vec![1; models as usize]),

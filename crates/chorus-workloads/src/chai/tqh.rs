@@ -38,7 +38,6 @@ use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
 
-const WORK_GROUPS: u32 = 32;
 /// Work-groups of 64 work-items, as in the original.
 const WAVES_PER_GROUP: u32 = 2;
 const ITEMS_PER_GROUP: u32 = WAVES_PER_GROUP * LANES as u32;
@@ -64,7 +63,8 @@ pub struct Tqh;
 
 /// All frames take 4.1 MB at quick, 6.1 MB at medium and 7.5 MB at paper scale. Each line of 64 bytes is read once in a
 /// launch: 0.13 to 0.23 million accesses. At all scales a frame begins at a line of 64 bytes.
-static SIZES: [SizeSpec; 4] = [
+static SIZES: [SizeSpec; 5] = [
+    SizeSpec::new("work_groups", "work-groups", [32, 32, 32], "Spandex Table VII (TQH)").range(1, 4096),
     SizeSpec::new("frames", "frames of the video", [80, 80, 80], "Spandex Table VII (TQH)").range(1, 512),
     SizeSpec::new("width", "columns of a frame", [133, 133, 133], "Spandex Table VII (TQH)").range(1, 1024),
     SizeSpec::new("height", "rows of a frame", [96, 144, 176], "Spandex Table VII (TQH)").range(1, 1024),
@@ -77,9 +77,10 @@ static SIZES: [SizeSpec; 4] = [
     .range(1, 1000),
 ];
 
-/// The buffers of one launch, and the numbers of frames and of pixels.
+/// The buffers of one launch, and the numbers of work-groups, of frames and of pixels.
 #[derive(Clone, Copy)]
 struct Data {
+    work_groups: u32,
     frames: u32,
     frame_pixels: u32,
     pixels: Buf<u32>,
@@ -103,7 +104,7 @@ fn slot(queue: u32, task: u32) -> u32 {
 async fn produce(cpu: Cpu, data: Data) {
     let mut written = [0; QUEUES as usize];
     let mut queue = 0;
-    for tasks in [0..data.frames, data.frames..data.frames + WORK_GROUPS] {
+    for tasks in [0..data.frames, data.frames..data.frames + data.work_groups] {
         let mut next = tasks.start;
         while next < tasks.end {
             let all = &mut written[queue as usize];
@@ -271,14 +272,14 @@ impl Workload for Tqh {
     }
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
-        let frames = sizes.get("frames");
+        let (work_groups, frames) = (sizes.get("work_groups"), sizes.get("frames"));
         let frame_pixels = sizes.get("width") * sizes.get("height");
         let mut generator = SplitMix64::new(seed);
         // The mean of two numbers, since the pixels of a picture are seldom quite black or white.
         let pixels: Vec<u32> =
             (0..frames * frame_pixels).map(|_| (generator.below(256) + generator.below(256)) / 2).collect();
         let tasks: Vec<u32> = (0..frames).flat_map(|frame| [frame, COUNT]).collect();
-        let pool: Vec<u32> = tasks.into_iter().chain((0..WORK_GROUPS).flat_map(|_| [0, STOP])).collect();
+        let pool: Vec<u32> = tasks.into_iter().chain((0..work_groups).flat_map(|_| [0, STOP])).collect();
         let (pixel_words, pool) = (memory.alloc_from(&pixels), memory.alloc_from(&pool));
         memory.declare_read_only(pixel_words);
         memory.declare_read_only(pool);
@@ -287,6 +288,7 @@ impl Workload for Tqh {
         let (mut kernels, mut outputs) = (Vec::new(), Vec::new());
         for _ in 0..sizes.get("launches") {
             let data = Data {
+                work_groups,
                 frames,
                 frame_pixels,
                 pixels: pixel_words,
@@ -298,7 +300,7 @@ impl Workload for Tqh {
                 histogram: memory.alloc(BINS as usize),
             };
             kernels.push(
-                Kernel::new("TQHistogram_gpu", WORK_GROUPS, WAVES_PER_GROUP, move |w| work(w, data))
+                Kernel::new("TQHistogram_gpu", work_groups, WAVES_PER_GROUP, move |w| work(w, data))
                     .with_cpu(1, move |cpu| produce(cpu, data))
                     .lds(LDS_BYTES),
             );
@@ -326,7 +328,7 @@ mod tests {
             memory.words()[start..start + QUEUES as usize].iter().sum::<u32>()
         };
         let (taken, written) = (counters(2), counters(3));
-        assert_eq!((taken, written), (80 + WORK_GROUPS, 80 + WORK_GROUPS));
+        assert_eq!((taken, written), (80 + 32, 80 + 32));
     }
 
     #[test]

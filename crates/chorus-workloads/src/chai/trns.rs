@@ -36,8 +36,6 @@ use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
 
-const CPU_THREADS: u32 = 8;
-const WORK_GROUPS: u32 = 8;
 const WAVES_PER_GROUP: u32 = 8;
 
 /// Elements that are moved together.
@@ -59,7 +57,9 @@ pub struct Trns;
 
 /// Cycles have 11 super-elements each at quick scale and 13 at the other scales. The matrix takes 0.5 MB at quick scale
 /// and 2 MB at the others. A CPU makes about 100 line accesses per super-element and a work-group 14.
-static SIZES: [SizeSpec; 3] = [
+static SIZES: [SizeSpec; 5] = [
+    SizeSpec::new("cpu_threads", "CPU threads", [8, 8, 8], "Spandex Table VII (TRNS)").range(1, 64),
+    SizeSpec::new("work_groups", "work-groups", [8, 8, 8], "Spandex Table VII (TRNS)").range(1, 4096),
     SizeSpec::new("rows", "rows of the matrix", [64, 64, 64], "Spandex Table VII (TRNS)").range(2, 1 << 10),
     SizeSpec::new("columns", "columns of the matrix", [1024, 4096, 4096], "Spandex Table VII (TRNS)")
         .range(2 * SUPER_ELEMENT as u64, 1 << 15)
@@ -276,6 +276,7 @@ impl Workload for Trns {
     }
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
+        let (cpu_threads, work_groups) = (sizes.get("cpu_threads"), sizes.get("work_groups"));
         let shape = Shape::of(sizes);
         let mut generator = SplitMix64::new(seed);
         let words = shape.super_elements() * SUPER_ELEMENT_WORDS;
@@ -289,9 +290,9 @@ impl Workload for Trns {
             let (claimed, queue) = (memory.alloc(flags.len()), TaskCounter::new(memory));
             let launch = Launch { shape, matrix, claimed, queue };
             kernels.push(
-                Kernel::new("transpose", WORK_GROUPS, WAVES_PER_GROUP, move |w| launch.wavefront(w))
+                Kernel::new("transpose", work_groups, WAVES_PER_GROUP, move |w| launch.wavefront(w))
                     .lds((WORK_SLOT + 1) * 4)
-                    .with_cpu(CPU_THREADS, move |cpu| launch.cpu_thread(cpu)),
+                    .with_cpu(cpu_threads, move |cpu| launch.cpu_thread(cpu)),
             );
             outputs.push(Output::new("flags", claimed, &flags));
             expected = permuted(shape, &expected);
@@ -311,7 +312,6 @@ mod tests {
     fn the_paper_scale_has_the_sizes_of_table_vii() {
         let shape = Shape::of(&Trns.sizes_at(Scale::Paper));
         assert_eq!((shape.rows, shape.columns * SUPER_ELEMENT), (64, 4096));
-        assert_eq!((CPU_THREADS, WORK_GROUPS), (8, 8));
     }
 
     #[test]

@@ -66,3 +66,36 @@ pub fn memory_misfit(sizes: &Sizes, words: u64) -> Option<String> {
         format!("{} take {words} words of memory together; at most {WORDS_MAX} are accepted", values.join(", "))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use chorus_system::Scale;
+
+    use super::*;
+
+    static SPECS: [SizeSpec; 2] = [batch([4, 8, 16], "Table 1"), tile_rows([16, 32, 64])];
+
+    #[test]
+    fn tiles_have_the_rows_that_the_size_says() {
+        let tiles = Scale::ALL.map(|scale| tile(&Sizes::at(&SPECS, scale)));
+        assert_eq!(tiles, [Tile::Small, Tile::Medium, Tile::Large]);
+    }
+
+    #[test]
+    fn rows_that_no_tile_has_are_refused() {
+        let mut sizes = Sizes::at(&SPECS, Scale::Quick);
+        assert_eq!(tile_misfit(&sizes), None);
+        sizes.set("tile_rows", 48).unwrap();
+        assert_eq!(tile_misfit(&sizes).unwrap(), "no tile has tile_rows = 48; tiles have 16, 32 or 64 rows");
+    }
+
+    #[test]
+    fn programs_that_take_too_much_memory_are_refused_with_all_sizes() {
+        let sizes = Sizes::at(&SPECS, Scale::Quick);
+        assert_eq!(memory_misfit(&sizes, WORDS_MAX), None);
+        let message = memory_misfit(&sizes, WORDS_MAX + 1).unwrap();
+        let expected = "batch = 4, tile_rows = 16 take 1073741825 words of memory together; \
+                        at most 1073741824 are accepted";
+        assert_eq!(message, expected);
+    }
+}

@@ -174,7 +174,8 @@ impl Workload for Bitonic {
     fn misfit(&self, sizes: &Sizes) -> Option<String> {
         let [keys, stages, min_distance] = ["keys", "stages", "min_distance"].map(|key| sizes.get(key));
         if !keys.is_power_of_two() {
-            return Some(format!("keys = {keys} is no power of two"));
+            let (below, above) = (1 << keys.ilog2(), keys.next_power_of_two());
+            return Some(format!("keys = {keys} is no power of two; {below} and {above} are the nearest"));
         }
         if stages > keys.ilog2() {
             return Some(format!("the sort of keys = {keys} has {} stages; stages = {stages} is more", keys.ilog2()));
@@ -198,6 +199,7 @@ impl Workload for Bitonic {
 #[cfg(test)]
 mod tests {
     use chorus_sim::frontend::flat;
+    use chorus_system::Scale;
 
     use super::*;
 
@@ -224,6 +226,20 @@ mod tests {
         let keys = sort(Network { bits: 11, first_stage: 10, min_distance: 64 });
         let blocks: Vec<&[u32]> = keys.chunks_exact(64).collect();
         assert!(blocks.windows(2).all(|pair| pair[0].iter().max() <= pair[1].iter().min()));
+    }
+
+    #[test]
+    fn sizes_that_leave_nothing_to_sort_are_refused() {
+        let misfit = |keys, stages, min_distance| {
+            let mut sizes = Bitonic.sizes_at(Scale::Quick);
+            let values = [("keys", keys), ("stages", stages), ("min_distance", min_distance)];
+            values.iter().for_each(|&(key, value)| sizes.set(key, value).unwrap());
+            Bitonic.misfit(&sizes)
+        };
+        assert_eq!(misfit(1024, 10, 512), None);
+        assert!(misfit(1000, 1, 1).unwrap().contains("512 and 1024"));
+        assert!(misfit(1024, 11, 1).unwrap().contains("has 10 stages"));
+        assert!(misfit(1024, 1, 513).unwrap().contains("at most 512 apart"));
     }
 
     #[test]
