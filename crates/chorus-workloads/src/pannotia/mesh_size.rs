@@ -19,8 +19,9 @@ fn edges_for(nodes: u32) -> (u32, u32) {
 pub(super) fn misfit(sizes: &Sizes) -> Option<String> {
     let (nodes, edges) = (sizes.get("nodes"), sizes.get("edges"));
     let (fewest, most) = edges_for(nodes);
-    (!(fewest..=most).contains(&edges))
-        .then(|| format!("edges is {edges}: a mesh whose nodes is {nodes} takes edges from {fewest} to {most}"))
+    (!(fewest..=most).contains(&edges)).then(|| {
+        format!("nodes is {nodes} and edges is {edges}: a mesh of {nodes} nodes has from {fewest} to {most} edges")
+    })
 }
 
 #[cfg(test)]
