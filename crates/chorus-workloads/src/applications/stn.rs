@@ -90,8 +90,13 @@ impl Grid {
         self.nodes_x * self.nodes_y * self.nodes_z
     }
 
+    /// The number of tiles along y and along z. The last ones may reach beyond the grid.
+    fn tiles(&self) -> [u32; 2] {
+        [self.nodes_y.div_ceil(self.tile_y), self.nodes_z.div_ceil(self.tile_z)]
+    }
+
     fn work_groups(&self) -> u32 {
-        (self.nodes_y / self.tile_y) * (self.nodes_z / self.tile_z)
+        self.tiles().iter().product()
     }
 
     /// The distances in words between neighbours in x, y and z.
@@ -122,14 +127,14 @@ impl Grid {
         self.tile_z * self.tile_y * self.nodes_x / LANES as u32
     }
 
-    /// The first node of a segment of a work-group's tile.
-    fn segment(&self, work_group: u32, segment: u32) -> [u32; 3] {
+    /// The first node of a segment of a work-group's tile, if it lies in the grid.
+    fn segment(&self, work_group: u32, segment: u32) -> Option<[u32; 3]> {
         let per_row = self.nodes_x / LANES as u32;
-        let tiles_y = self.nodes_y / self.tile_y;
+        let [tiles_y, _] = self.tiles();
         let (row, x) = (segment / per_row, segment % per_row * LANES as u32);
         let y = work_group % tiles_y * self.tile_y + row % self.tile_y;
         let z = work_group / tiles_y * self.tile_z + row / self.tile_y;
-        [x, y, z]
+        (y < self.nodes_y && z < self.nodes_z).then_some([x, y, z])
     }
 }
 
@@ -173,9 +178,10 @@ async fn propagate(w: Wave, grid: Grid, fields: [Buf<f32>; 2], velocities: Buf<f
     let [mut current, mut other] = fields;
     for time in 1..=grid.steps {
         for segment in (w.id().wave..grid.segments()).step_by(WAVES_PER_GROUP as usize) {
-            let [x, y, z] = grid.segment(w.work_group(), segment);
-            let at = (grid.field_index(x, y, z), grid.node_index(x, y, z));
-            step(&w, strides, [current, other], velocities, at).await;
+            if let Some([x, y, z]) = grid.segment(w.work_group(), segment) {
+                let at = (grid.field_index(x, y, z), grid.node_index(x, y, z));
+                step(&w, strides, [current, other], velocities, at).await;
+            }
         }
         if time < grid.steps {
             barrier.wait(&w, time).await;
@@ -247,18 +253,12 @@ impl Workload for Stn {
 
     fn misfit(&self, sizes: &Sizes) -> Option<String> {
         let grid = Grid::of(sizes);
-        for (axis, nodes, tile) in [("y", grid.nodes_y, grid.tile_y), ("z", grid.nodes_z, grid.tile_z)] {
-            if !nodes.is_multiple_of(tile) {
-                return Some(format!(
-                    "nodes_{axis} is {nodes} and tile_{axis} is {tile}: nodes_{axis} must be a multiple of tile_{axis}"
-                ));
-            }
-        }
         (grid.work_groups() > WORK_GROUPS_MAX).then(|| {
-            let [y, z] = [grid.nodes_y / grid.tile_y, grid.nodes_z / grid.tile_z];
+            let Grid { nodes_y, nodes_z, tile_y, tile_z, .. } = grid;
+            let [y, z] = grid.tiles();
             format!(
-                "nodes_y / tile_y is {y} and nodes_z / tile_z is {z}: their product, the number of work-groups that must \
-                 be resident at once, may be at most {WORK_GROUPS_MAX}"
+                "nodes_y is {nodes_y} and tile_y is {tile_y}, nodes_z is {nodes_z} and tile_z is {tile_z}: {y} x {z} \
+                 work-groups must be resident at once, and at most {WORK_GROUPS_MAX} can be; larger tiles make fewer"
             )
         })
     }
@@ -302,17 +302,16 @@ mod tests {
 
     #[test]
     fn tiles_cover_every_node_once() {
-        for scale in Scale::ALL {
-            let grid = grid(scale);
+        let ragged = Grid { nodes_x: 32, nodes_y: 7, nodes_z: 11, tile_y: 3, tile_z: 4, steps: 1 };
+        for grid in Scale::ALL.map(grid).into_iter().chain([ragged]) {
             let mut covered = vec![0; grid.nodes() as usize];
             for work_group in 0..grid.work_groups() {
-                for segment in 0..grid.segments() {
-                    let [x, y, z] = grid.segment(work_group, segment);
+                for [x, y, z] in (0..grid.segments()).filter_map(|segment| grid.segment(work_group, segment)) {
                     let first = grid.node_index(x, y, z) as usize;
                     covered[first..first + LANES].iter_mut().for_each(|count| *count += 1);
                 }
             }
-            assert!(covered.iter().all(|&count| count == 1), "{scale}");
+            assert!(covered.iter().all(|&count| count == 1));
         }
     }
 

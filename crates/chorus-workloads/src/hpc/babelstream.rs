@@ -16,9 +16,10 @@
 //!
 //! Left out: the kernel that gives all elements of an array one value; the arrays hold random numbers from the
 //! beginning. There are fewer rounds than the original's 100. In dot there are as many work-groups as elements need,
-//! which is fewer than the original would launch on 240 CUs.
+//! fewer than the original would launch on 240 CUs.
 //!
-//! Arithmetic: 4 instructions for index and addresses and 2 for the two words, one each; for dot the sums besides.
+//! Arithmetic: 4 instructions for index and addresses and 2 for the two words, one each; dot also takes the
+//! instructions of the sums.
 
 use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 

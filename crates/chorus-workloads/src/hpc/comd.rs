@@ -229,7 +229,7 @@ fn store_vector(w: &Wave, mask: Mask, to: [Buf<f32>; 3], at: Lanes<u32>, values:
     }
 }
 
-/// The places from `first` on that the lanes of `mask` take, in turn.
+/// Consecutive places for the lanes of `mask`, from `first` on.
 fn packed(mask: Mask, first: u32) -> Lanes<u32> {
     Lanes::from_fn(|lane| first + (mask & Mask::first(lane)).count())
 }

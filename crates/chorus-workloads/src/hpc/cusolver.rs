@@ -282,7 +282,7 @@ async fn panel(w: Wave, data: Data, step: u32) {
 }
 
 /// The second kernel of a step: subtracts the product of two panel tiles from the tile of the work-group. Local data
-/// hold 32 columns of the left one, and behind them as many rows of the upper one.
+/// hold 32 columns of the left tile, followed by 32 rows of the upper tile.
 async fn update(w: Wave, data: Data, step: u32) {
     const QUAD: u32 = 4;
     let (row, column) = data.owned(w.work_group());

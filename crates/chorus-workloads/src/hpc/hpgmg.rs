@@ -176,7 +176,7 @@ async fn sweep(w: Wave, level: Level, kind: Sweep, from: Buf<f32>, to: Buf<f32>)
     }
 }
 
-/// The mean of eight cells, those of one row in pairs.
+/// The mean of eight cells, given as pairs within a row.
 fn mean(pairs: [[f32; 2]; 4]) -> f32 {
     let [a, b, c, d] = pairs.map(|[west, east]| west + east);
     0.125 * ((a + b) + (c + d))

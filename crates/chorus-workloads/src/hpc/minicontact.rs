@@ -98,7 +98,7 @@ impl Mesh {
         [first, first + 1, first + self.side + 1, first + self.side + 2]
     }
 
-    /// The faces that a node is part of, those before it in x and y first.
+    /// The faces that a node is part of; faces before it in x and y come first.
     fn faces_of(&self, node: u32) -> [Option<u32>; 4] {
         let line = self.side + 1;
         let (x, y, sheet) = (node % line, node / line % line, node / (line * line));

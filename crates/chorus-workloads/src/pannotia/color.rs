@@ -6,8 +6,8 @@
 //! colour yet, and tells the host to go on if there are any; the second gives the colour to the nodes whose own value
 //! is no less. The graph is `road_like` of `graph/generate.rs`, or the user's own.
 //!
-//! Sharing: arcs, values and the places of arcs are only read, in every launch. Neighbours have adjacent numbers
-//! mostly; those at the borders of a chiplet's nodes are read by the next one. A node's colour is written once, by the
+//! Sharing: arcs, values and the places of arcs are only read, in every launch. Most neighbours have adjacent numbers;
+//! nodes at the borders of a chiplet's part are read by the next chiplet. A node's colour is written once, by the
 //! work-group that also reads it in all launches before. The flag is one word that many wavefronts of a launch write,
 //! with the same number.
 //!

@@ -15,12 +15,13 @@ fn edges_for(nodes: u32) -> (u32, u32) {
     (nodes - 1, (7 * nodes).saturating_sub(12 * side.pow(2)))
 }
 
-/// Refuses numbers of edges that a mesh of so many nodes cannot have.
+/// Refuses numbers of edges that a mesh with this number of nodes cannot have.
 pub(super) fn misfit(sizes: &Sizes) -> Option<String> {
     let (nodes, edges) = (sizes.get("nodes"), sizes.get("edges"));
     let (fewest, most) = edges_for(nodes);
-    (!(fewest..=most).contains(&edges))
-        .then(|| format!("edges is {edges}: a mesh whose nodes is {nodes} takes edges from {fewest} to {most}"))
+    (!(fewest..=most).contains(&edges)).then(|| {
+        format!("nodes is {nodes} and edges is {edges}: a mesh of {nodes} nodes has from {fewest} to {most} edges")
+    })
 }
 
 #[cfg(test)]

@@ -7,16 +7,17 @@
 //! rank. In the second, the damped new rank becomes the old one, and the new one zero. The paper partitions the
 //! vertices across CPU and GPU cores; `vertex_parts.rs` says how it is done here.
 //!
-//! Sharing: a participant writes the ranks of its own nodes only and needs no atomics. It reads the ranks of
-//! neighbours, most of them its own, the others those of any CPU thread or work-group: flat, with moderate locality.
-//! Rows and entries are read once an iteration. Participants synchronise only at the ends of kernels.
+//! Sharing: a participant writes the ranks of its own nodes only and needs no atomics. It also reads the ranks of
+//! neighbours. Most of them are its own; the others belong to any CPU thread or work-group. So sharing is flat, with
+//! moderate locality. Rows and entries are read once an iteration. Participants synchronise only at the ends of
+//! kernels.
 //!
 //! The graph is `mesh_like` of `graph/generate.rs` with the numbers of nodes and edges of Table VII, or the user's own,
 //! whose arcs are taken in the direction that the file gives them.
 //!
 //! Left out: the kernels that fill the matrix and the first ranks, which run once, and all but the first iterations of
-//! the original's 20. A work-group has 256 work-items where the original has 64. Its nodes are many times as many, so
-//! that it goes through them in strips.
+//! the original's 20. A work-group has 256 work-items where the original has 64. It has many more nodes than
+//! work-items, so that it goes through them in strips.
 //!
 //! A work-group has 8 times the nodes of a CPU thread. The issue slots of a compute unit are worth 11 times those of a
 //! core (32 lanes at 0.7 GHz and one at 2 GHz), but rows differ in length, and lanes with short rows wait.

@@ -199,7 +199,7 @@ fn reference(graph: &Graph, rounds_max: u32) -> (Vec<u32>, Vec<u32>, u32) {
     (old, new, flag)
 }
 
-/// The ways in `graph`, whose arcs go both ways, after at most so many rounds.
+/// The ways in `graph`, whose arcs go both ways, after at most `rounds_max` rounds.
 fn find_ways(graph: &Graph, rounds_max: u32, memory: &mut HostMemory) -> HostProgram {
     let nodes = graph.nodes() as usize;
     let lengths = graph.weights().map_or_else(|| vec![1; graph.arcs() as usize], <[u32]>::to_vec);

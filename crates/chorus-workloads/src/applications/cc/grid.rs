@@ -36,7 +36,8 @@ impl Size {
     }
 }
 
-/// Capacities of the arcs: from the source and to the sink, of which a pixel has one at most, and to the neighbours.
+/// Capacities of the arcs from the source, to the sink and to the neighbours. A pixel has no arcs both from the source
+/// and to the sink.
 #[derive(Clone)]
 pub(super) struct Network {
     pub(super) size: Size,

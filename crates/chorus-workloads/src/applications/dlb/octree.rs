@@ -1,10 +1,10 @@
 //! The kernel: fetch a task, cut its cell or settle its particles, until all particles are settled.
 //!
-//! The first wavefront of a work-group fetches: from its own deque, else from the others' in turn. It hands the task to
-//! the other wavefronts through local data. To cut a cell, each wavefront counts the octants in its share of the
-//! particles; the counts, in local data, tell each of them where to put its particles; it reads them again and puts
-//! them there, keeping their order. Tasks at even depths have their particles in the first set of arrays, tasks at odd
-//! depths in the second.
+//! The first wavefront of a work-group fetches a task: from its own deque, or from the other deques one after the
+//! other. It hands the task to the other wavefronts through local data. To cut a cell, each wavefront counts the
+//! octants in its share of the particles; the counts, in local data, tell each of them where to put its particles; it
+//! reads them again and puts them there, keeping their order. Tasks at even depths have their particles in the first
+//! set of arrays, tasks at odd depths in the second.
 //!
 //! Order: all wavefronts fence before the octants are pushed as tasks, so that a thief, who acquires the deque's
 //! bottom, finds the particles in place. A work-group barrier orders the wavefronts of one work-group, as it does on

@@ -398,12 +398,12 @@ fn launch<F: Future<Output = ()> + 'static>(
     Kernel::new(name, len.div_ceil(ITEMS), WAVES_PER_GROUP, move |w| body(w, b))
 }
 
-/// Says of some buffers that a kernel reads a chiplet's own elements, as many parts of `len` as they have.
+/// Declares that a kernel reads a chiplet's own elements of some buffers, in each part of `len` elements.
 fn reads_own(kernel: Kernel, len: u32, bufs: &[Buf<f32>]) -> Kernel {
     bufs.iter().fold(kernel, |kernel, &buf| kernel.access_parts(buf, Read, own(len, buf.len() / len as usize)))
 }
 
-/// Says of some buffers that a kernel writes a chiplet's own elements, as many parts of `len` as they have.
+/// Declares that a kernel writes a chiplet's own elements of some buffers, in each part of `len` elements.
 fn writes_own(kernel: Kernel, len: u32, bufs: &[Buf<f32>]) -> Kernel {
     bufs.iter().fold(kernel, |kernel, &buf| kernel.access_parts(buf, ReadWrite, own(len, buf.len() / len as usize)))
 }

@@ -14,7 +14,7 @@ pub(super) enum Beside {
     Same(u32),
     /// A coarser block, and the half of its face that is adjacent in each of the two other directions.
     Coarser(u32, [u32; 2]),
-    /// Four finer blocks, those of the lower half in the second other direction first.
+    /// Four finer blocks; the two in the lower half of the second other direction come first.
     Finer([u32; 4]),
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Mesh {
     /// The number of blocks of the coarsest level along each side.
     side: usize,
     roots: Vec<Root>,
-    /// Slots that blocks have given up, the last of which is taken first, and slots ever in use.
+    /// Slots that blocks have given up, of which the last is taken first, and the number of slots ever used.
     free: Vec<u32>,
     pub(super) slots: u32,
 }

@@ -20,7 +20,7 @@
 //!
 //! Only the numbers of the cells depend on the order of insertion, not the octree itself. The result is right if every
 //! pointer leads to the same body as on the host or to a cell with the same place, if no two pointers lead to one cell,
-//! and if as many cells are made as the octree has.
+//! and if the number of cells is that of the octree.
 //!
 //! The bodies follow Plummer's density, as in the original, cut off at the same radius. Their coordinates are multiples
 //! of a power of two, so that the centres of all cells are exact. The root's cube is fixed.

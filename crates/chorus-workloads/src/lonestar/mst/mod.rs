@@ -66,7 +66,8 @@ fn reference(nodes: u32, edges: &[Edge]) -> Vec<usize> {
     ascending
 }
 
-/// Checks that nodes have the same root where they are connected and only there, and that it is one of them.
+/// Checks that two nodes have the same root if and only if they are connected, and that the root is connected with
+/// them.
 fn check_roots(connected: &[u32], roots: &[u32]) -> Result<(), Mismatch> {
     for (node, (&lowest, &root)) in connected.iter().zip(roots).enumerate() {
         let agrees = root == roots[lowest as usize] && connected.get(root as usize) == Some(&lowest);
