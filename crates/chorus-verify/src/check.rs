@@ -397,13 +397,23 @@ pub fn check_with(
     config: &CheckConfig,
     settings: &Settings,
 ) -> CheckReport {
+    explore_and_check(protocol, fault, config, settings).0
+}
+
+/// Checks a protocol in a configuration, and returns the search beside its report.
+pub fn explore_and_check(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    config: &CheckConfig,
+    settings: &Settings,
+) -> (CheckReport, Exploration) {
     let mut exploration = Exploration::new(protocol, fault, &config.machine, OnForbidden::Stop);
     let verdict = match exploration.run(settings) {
         End::Exhausted => Verdict::Pass,
         End::Bounded(bound) => Verdict::Bounded(bound),
         End::Violated(failure) => Verdict::Violated(Chart::of_failure(&mut exploration, &failure)),
     };
-    CheckReport {
+    let report = CheckReport {
         protocol: protocol.name(),
         fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
         config: config.name,
@@ -418,5 +428,6 @@ pub fn check_with(
         bytes: exploration.bytes(),
         storage: settings.storage,
         verdict,
-    }
+    };
+    (report, exploration)
 }

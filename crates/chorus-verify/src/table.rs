@@ -10,7 +10,7 @@ use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage, StateClass, Vocabulary};
 use chorus_protocol::registry::{Protocol, Structure};
 
-use crate::check::table_configurations;
+use crate::check::{CheckConfig, table_configurations};
 use crate::directory_table::{Tracked, cell};
 use crate::explore::{Exploration, OnForbidden};
 use crate::machine::ExploredMachine;
@@ -161,25 +161,41 @@ impl TransitionTable {
     /// Explores a protocol in enough configurations to meet everything that it does. Where it extends another protocol,
     /// the cells that it adds are marked.
     pub fn extract(protocol: &'static dyn Protocol) -> TransitionTable {
-        let mut table = TransitionTable::seen(protocol);
-        let Some(base) = protocol.extends().map(TransitionTable::seen) else { return table };
-        for (kind, own) in &mut table.roles {
-            let Some(base) = base.roles.get(kind).filter(|_| own.is_of_directory()) else { continue };
-            let added = own.tracked.keys().copied().filter(|cell| !base.tracked.contains_key(cell)).collect();
-            own.added = Some((table.title, added));
+        let seen = |protocol| {
+            TransitionTable::fill(protocol, |config| {
+                let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
+                exploration.run(&Settings::default());
+                exploration
+            })
+        };
+        let mut table = seen(protocol);
+        if let Some(base) = protocol.extends() {
+            table.mark_added(&seen(base));
         }
         table
     }
 
-    fn seen(protocol: &'static dyn Protocol) -> TransitionTable {
+    /// The table of a protocol, filled from the explorations that `explore` makes of [`table_configurations`].
+    pub fn fill(
+        protocol: &'static dyn Protocol,
+        mut explore: impl FnMut(&CheckConfig) -> Exploration,
+    ) -> TransitionTable {
         let mut table = TransitionTable::empty(protocol);
         for config in table_configurations(protocol) {
-            let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
-            exploration.run(&Settings::default());
+            let exploration = explore(&config);
             table.absorb(exploration.machine());
             table.explored += exploration.states();
         }
         table
+    }
+
+    /// Marks the cells of directories that `base`, the protocol that this one extends, does not have.
+    pub fn mark_added(&mut self, base: &TransitionTable) {
+        for (kind, own) in &mut self.roles {
+            let Some(base) = base.roles.get(kind).filter(|_| own.is_of_directory()) else { continue };
+            let added = own.tracked.keys().copied().filter(|cell| !base.tracked.contains_key(cell)).collect();
+            own.added = Some((self.title, added));
+        }
     }
 
     /// The roles, L1 first.

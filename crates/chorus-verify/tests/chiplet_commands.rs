@@ -20,7 +20,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, memory};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::read_only::ReadOnlyLines;
-use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Protocol, find};
+use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, PROTOCOLS, Protocol, find};
 use chorus_verify::faults::find_fault;
 
 use crate::race_free::{Declared, Kernel};
@@ -314,6 +314,15 @@ fn explore(size: Size, variant: Variant) -> Result<usize, String> {
         }
     }
     Ok(ran)
+}
+
+#[test]
+fn every_protocol_that_follows_the_table_is_run() {
+    let follows = |commands| matches!(commands, Commands::Table | Commands::TableOfRanges);
+    for protocol in PROTOCOLS.iter().filter(|protocol| follows(protocol.declaration().commands)) {
+        let name = protocol.name();
+        assert!(ALL.iter().any(|variant| variant.protocol == name), "add a `Variant` of {name} to `ALL`");
+    }
 }
 
 #[test]

@@ -1,14 +1,27 @@
 //! Machines with CPU cores and compute units: litmus tests with threads beside every kind of device.
 
-use chorus_protocol::registry::find;
+use chorus_protocol::registry::{PROTOCOLS, Protocol, Structure, find};
 use chorus_verify::check::{Verdict, check, check_bounded, find_configuration};
 use chorus_verify::config::Stores;
 use chorus_verify::faults::programs_of;
 use chorus_verify::heterogeneous::devices;
-use chorus_verify::litmus::{self, Placement, SuiteTest, device_tests, run_litmus};
+use chorus_verify::litmus::{self, Placement, SuiteTest, device_tests};
 
-/// The configurations of the Spandex paper, and all kinds of devices at once.
-const PAPER: [&str; 7] = ["hmesi-gpu", "hmesi-denovo", "smg", "smd", "sdg", "sdd", "spandex-mixed"];
+use crate::explored;
+
+/// The protocols of these structures, one for each combination of kinds of devices. `chorus check --all` runs the
+/// others.
+fn of_structures(structures: &[Structure]) -> Vec<&'static dyn Protocol> {
+    let mut seen = Vec::new();
+    let mut found = PROTOCOLS.to_vec();
+    found.retain(|protocol| {
+        let kinds = (protocol.structure(), devices(*protocol));
+        let is_new = structures.contains(&kinds.0) && !seen.contains(&kinds);
+        seen.push(kinds);
+        is_new
+    });
+    found
+}
 
 fn threads(test: &SuiteTest) -> usize {
     test.test.program.threads.len()
@@ -34,9 +47,10 @@ fn threads_are_placed_beside_every_kind_of_device() {
 
 #[test]
 fn data_is_handed_over_between_any_two_devices() {
-    for name in PAPER {
+    // With translation units on three levels there are many more states.
+    for protocol in of_structures(&[Structure::Translated, Structure::ThreeLevels]) {
         for test in device_tests().iter().filter(|test| threads(test) == 2) {
-            let result = run_litmus(find(name).unwrap(), None, test, Stores::Posted).unwrap();
+            let result = explored::litmus(protocol, test, Stores::Posted);
             assert!(result.passed(), "{}", result.to_text());
         }
     }
@@ -46,7 +60,7 @@ fn data_is_handed_over_between_any_two_devices() {
 fn chains_of_messages_hold_between_any_three_devices() {
     for name in ["smd", "sdg"] {
         for test in device_tests().iter().filter(|test| threads(test) == 3) {
-            let result = run_litmus(find(name).unwrap(), None, test, Stores::Posted).unwrap();
+            let result = explored::litmus(find(name).unwrap(), test, Stores::Posted);
             assert!(result.passed(), "{}", result.to_text());
         }
     }
@@ -61,8 +75,9 @@ fn three_kinds_of_devices_share_a_line_that_leaves_at_any_time() {
 
 #[test]
 fn programs_made_for_faults_find_none_in_protocols_without() {
-    for name in ["smg", "smd", "sdg", "sdd", "smv"] {
-        let protocol = find(name).unwrap();
+    // Three kinds of devices make many more states.
+    let of_two_kinds = |protocol: &&'static dyn Protocol| devices(*protocol).len() == 2;
+    for protocol in of_structures(&[Structure::Translated]).into_iter().filter(of_two_kinds) {
         for program in programs_of(protocol) {
             let report = check_bounded(protocol, None, &program, 100_000);
             assert!(!matches!(report.verdict, Verdict::Violated(_)), "{}", report.to_text());

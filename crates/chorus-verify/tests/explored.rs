@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use chorus_protocol::registry::Protocol;
-use chorus_verify::check::{CheckConfig, CheckReport, check};
+use chorus_verify::check::{CheckConfig, CheckReport, check, explore_and_check, table_configurations};
 use chorus_verify::config::Stores;
 use chorus_verify::faults::{Catch, caught};
 use chorus_verify::litmus::{LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::networks::{NetworkReport, smallest};
+use chorus_verify::settings::Settings;
 use chorus_verify::table::TransitionTable;
 
 /// Results by key.
@@ -28,15 +29,30 @@ impl<K: Ord, T: 'static> Results<K, T> {
     }
 }
 
-/// The transition table of a protocol.
+/// The checks of protocols without faults, by the names of the protocol and of its configuration.
+static REPORTS: Results<(&str, &str), CheckReport> = Results::new();
+
+/// The transition table of a protocol. The explorations that fill it are checks as well.
 pub fn table(protocol: &'static dyn Protocol) -> &'static TransitionTable {
     static TABLES: Results<&str, TransitionTable> = Results::new();
-    TABLES.get(protocol.name(), || TransitionTable::extract(protocol))
+    TABLES.get(protocol.name(), || {
+        let mut table = TransitionTable::fill(protocol, |config| {
+            let (report, exploration) = explore_and_check(protocol, None, config, &Settings::default());
+            REPORTS.get((protocol.name(), config.name), || report);
+            exploration
+        });
+        if let Some(base) = protocol.extends() {
+            table.mark_added(self::table(base));
+        }
+        table
+    })
 }
 
-/// The check of a protocol without faults in one of its configurations, which names it.
+/// The check of a protocol without faults in one of its configurations.
 pub fn report(protocol: &'static dyn Protocol, config: &CheckConfig) -> &'static CheckReport {
-    static REPORTS: Results<(&str, &str), CheckReport> = Results::new();
+    if table_configurations(protocol).contains(config) {
+        table(protocol);
+    }
     REPORTS.get((protocol.name(), config.name), || check(protocol, None, config))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chorus_protocol::address::Role;
 use chorus_protocol::message::TrafficClass;
-use chorus_protocol::registry::{Protocol, find};
+use chorus_protocol::registry::{Commands, PROTOCOLS, Protocol, Reach, find};
 use chorus_verify::check::find_configuration;
 use chorus_verify::config::{MachineConfig, Stores};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
@@ -61,20 +61,24 @@ fn rec_passes_its_checks_of_medium_size() {
     MEDIUM.iter().for_each(|config| check_named("rec", config));
 }
 
-/// The other directories of the REC paper have the same controllers.
+/// The protocols that reach further than one module.
+fn of_several_modules() -> impl Iterator<Item = &'static dyn Protocol> {
+    PROTOCOLS.iter().copied().filter(|protocol| protocol.reach() == Reach::AnyMachine)
+}
+
 #[test]
-fn other_directories_pass_checks_of_medium_size() {
-    for name in ["dir", "dir-hmg", "dir-ideal"] {
-        ["three-modules", "message-gpus", "kernels", "private"].iter().for_each(|config| check_named(name, config));
+fn every_protocol_of_several_modules_passes_some_checks_of_medium_size() {
+    for protocol in of_several_modules() {
+        let names = ["three-modules", "message-gpus", "kernels", "private"];
+        names.iter().for_each(|config| check_named(protocol.name(), config));
     }
 }
 
-/// The controllers of `cpelide` are those of `viper-chiplet`, and explorations give both the same commands.
 #[test]
-fn protocols_of_chiplets_pass_checks_of_medium_size() {
-    for name in ["viper-chiplet", "cpelide-range", "nhcc-wt", "nhcc-wb"] {
-        let names = ["three-modules", "weak", "fences", "message-modules", "message-gpus", "kernels", "private"];
-        names.iter().for_each(|config| check_named(name, config));
+fn protocols_with_commands_between_kernels_pass_more_of_them() {
+    let has_commands = |protocol: &&'static dyn Protocol| protocol.declaration().commands != Commands::None;
+    for protocol in of_several_modules().filter(has_commands) {
+        ["weak", "fences", "message-modules"].iter().for_each(|config| check_named(protocol.name(), config));
     }
 }
 
@@ -132,11 +136,10 @@ fn messages_through_a_third_thread_stay_within_the_scoped_model() {
 }
 
 #[test]
-fn other_protocols_of_several_modules_pass_the_tests_that_tell_protocols_apart() {
-    let names = ["no-remote", "sw-flat", "sw-hier", "ideal", "dir", "dir-hmg", "dir-ideal"];
-    for name in names.into_iter().chain(["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"]) {
+fn every_protocol_of_several_modules_passes_the_tests_that_tell_protocols_apart() {
+    for protocol in of_several_modules() {
         for test in ["MP", "SB+ra", "MP+release+weak-reader", "CoRR+strong-weak", "MP+cta+across", "two-words"] {
-            run(name, &litmus::find(test).unwrap());
+            run(protocol.name(), &litmus::find(test).unwrap());
         }
     }
 }
