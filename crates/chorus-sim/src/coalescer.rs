@@ -84,17 +84,17 @@ pub struct AccessQueue {
 }
 
 impl AccessQueue {
-    /// The access whose turn it is at the private cache.
+    /// The number of the access at the head of the queue.
     pub fn front(&self) -> Option<u32> {
         self.waiting.front().copied()
     }
 
-    /// The access whose turn it was has been accepted.
+    /// Removes the head of the queue, which the private cache has accepted.
     pub fn accept(&mut self) {
         self.waiting.pop_front();
     }
 
-    /// Accesses that the private cache has not accepted.
+    /// The number of accesses that the private cache has not accepted.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }

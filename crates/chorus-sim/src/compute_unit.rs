@@ -99,7 +99,7 @@ pub enum Stalled {
 pub struct ComputeUnit {
     /// Whether it is a CPU core.
     pub is_cpu: bool,
-    /// Its clock, and that of its private cache.
+    /// The clock of the unit and its private cache.
     pub clock: Clock,
     /// Loads and atomics that a wavefront may have in flight.
     pub loads_in_flight_max: u32,

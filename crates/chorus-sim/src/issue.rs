@@ -18,7 +18,7 @@ struct Batch {
     slots: u64,
 }
 
-/// Which wavefronts are ready, and whose turn it is.
+/// The wavefronts that are ready, and the scheduler's choice among them.
 #[derive(Clone, Debug)]
 pub struct IssueSlots {
     scheduler: Scheduler,
@@ -111,7 +111,7 @@ impl IssueSlots {
         self.alu_left[wave] > 0
     }
 
-    /// Whose turn it is.
+    /// The wavefront that issues next.
     pub fn pick(&self) -> Option<usize> {
         if self.ready == 0 {
             return None;
@@ -204,7 +204,7 @@ mod tests {
         IssueSlots::new(scheduler, ClockDomains::new(&clocks).core)
     }
 
-    /// Runs until nobody is ready; the time at which each wavefront's arithmetic ended.
+    /// Runs until no wavefront is ready. Returns the time at which each wavefront's arithmetic ended.
     fn run(slots: &mut IssueSlots, wake: (Ticks, usize, u32)) -> Vec<(Ticks, usize)> {
         let mut ends = Vec::new();
         let mut woken = false;

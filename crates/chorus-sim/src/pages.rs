@@ -116,7 +116,8 @@ impl Pages {
         }
     }
 
-    /// The first physical lines of the pages that virtual lines lie in, without those that nobody has touched.
+    /// The first physical lines of the pages that these virtual lines lie in. Pages that nobody has touched are left
+    /// out.
     pub fn touched(&self, lines: Range<u64>) -> impl Iterator<Item = LineAddr> + use<'_> {
         let pages = lines.start >> self.shift..(lines.end + (1 << self.shift) - 1) >> self.shift;
         let single = self.placement == Placement::Single;

@@ -5,7 +5,7 @@
 
 use crate::clock::Ticks;
 
-/// A bandwidth: so many bytes in so many ticks.
+/// A bandwidth: a number of bytes in a number of ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Bytes that move together.
@@ -29,7 +29,7 @@ pub struct Port {
     slack: Ticks,
     /// When the last byte has passed, without its fraction of a tick.
     free: Ticks,
-    /// The fraction, in parts of which a tick has `rate.bytes`.
+    /// That fraction of a tick, as a multiple of a tick divided by `rate.bytes`.
     fraction: u64,
 }
 

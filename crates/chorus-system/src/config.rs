@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct SystemConfig {
     /// The name used on the command line.
     pub name: String,
-    /// One line for people.
+    /// One line that describes the machine to people.
     pub title: String,
     /// The paper that defines the machine.
     pub source: String,
@@ -31,7 +31,7 @@ pub struct SystemConfig {
     pub directory: Directory,
     /// The network between the private caches and banks of a module.
     pub network: Network,
-    /// Distances, where that network is a mesh.
+    /// Distances on the network of a module, where it is a mesh.
     pub mesh: Mesh,
     /// The translation units between caches and the network, under protocols that have them.
     pub tu: Tu,
@@ -45,13 +45,13 @@ pub struct SystemConfig {
     pub l3: L3,
     /// Off-chip memory, one channel beside each bank of the last coherent cache.
     pub dram: Dram,
-    /// The command processors that launch kernels, for protocols that give them commands to the caches.
+    /// The command processors that launch kernels. They matter under protocols in which they give commands to caches.
     pub command_processor: CommandProcessor,
     /// Energy constants of the interconnect.
     pub energy: Energy,
     /// Energies of accesses to the memory hierarchy.
     pub access_energy: AccessEnergy,
-    /// When a run that makes no progress is given up.
+    /// Limits after which a run without progress is stopped.
     pub watchdog: Watchdog,
 }
 
@@ -66,7 +66,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Modules of the machine.
+    /// The number of modules of the machine.
     pub fn modules(&self) -> u32 {
         self.gpus * self.gpms
     }
@@ -103,7 +103,7 @@ pub struct Core {
     pub lds_bytes: u32,
     /// Most work-groups resident on a compute unit.
     pub work_groups: u32,
-    /// Which ready wavefront issues next.
+    /// The rule by which a ready wavefront is chosen to issue.
     pub scheduler: Scheduler,
     /// Loads and returning atomics a wavefront may have in flight.
     pub loads_in_flight: u32,
@@ -119,13 +119,14 @@ pub struct Core {
     pub atomic_order: AtomicOrder,
 }
 
-/// CPU cores: in order, one instruction per cycle, one load in flight, with private caches like those of compute units.
+/// CPU cores: in order, one instruction per cycle, one load in flight. Their private caches are like those of compute
+/// units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuCores {
     /// CPU cores of the machine; 0 where compute units run CPU threads.
     pub count: u32,
-    /// Their clock frequency, and that of their L1s.
+    /// The clock frequency of CPU cores and their L1s.
     pub clock_mhz: u32,
     /// Lines of a core's store buffer; 0 where it has none.
     pub store_buffer_entries: u32,
@@ -151,7 +152,7 @@ pub enum Scheduler {
     GreedyThenOldest,
 }
 
-/// Which line of a full set is replaced.
+/// The rule by which a line of a full set is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
@@ -177,8 +178,8 @@ pub struct L1 {
     pub mshrs: u32,
     /// Replacement policy of a full set.
     pub replacement: Replacement,
-    /// The lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers go to the
-    /// wavefront at once. On a mesh it counts network cycles, as all latencies of the memory system do there.
+    /// Cycles of the lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers
+    /// go to the wavefront at once. On a mesh these are network cycles, like all latencies of the memory system there.
     pub latency_cycles: u32,
 }
 
@@ -198,9 +199,9 @@ pub struct L2 {
     pub mshrs: u32,
     /// Replacement policy of a full set.
     pub replacement: Replacement,
-    /// Tag lookup: from the head of the bank's queue to the decision.
+    /// Cycles of the tag lookup: from the head of the bank's queue to the decision.
     pub tag_latency_cycles: u32,
-    /// Data array: added to every answer that leaves the bank.
+    /// Cycles of the data array. They are added to every answer that leaves the bank.
     pub data_latency_cycles: u32,
 }
 
@@ -213,7 +214,7 @@ pub struct Directory {
     pub entries: u32,
     /// Associativity: lines or entries of a set.
     pub ways: u32,
-    /// Lines that one entry covers, for protocols that do not say so themselves.
+    /// Lines that one entry covers, for protocols that do not set this themselves.
     pub lines_per_entry: u32,
     /// Addresses that one entry covers, for protocols whose entries tell their lines apart.
     pub range: DirectoryRange,
@@ -221,7 +222,7 @@ pub struct Directory {
     pub replacement: DirectoryReplacement,
 }
 
-/// Which entry of a full set of the directory is replaced.
+/// The rule by which an entry of a full set of the directory is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectoryReplacement {
@@ -399,19 +400,19 @@ pub enum L3Kind {
     Coherent,
 }
 
-/// The global command processor and those of the modules.
+/// The global command processor and the local ones of the modules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandProcessor {
-    /// Core cycles of a message between the global command processor and that of one module.
+    /// Core cycles of a message between the global command processor and one local command processor.
     pub unicast_cycles: u32,
-    /// Core cycles of a message from the global command processor to all modules.
+    /// Core cycles of a message from the global command processor to all local ones.
     pub broadcast_cycles: u32,
     /// Clock of the command processors.
     pub mhz: u32,
-    /// Their cycles for an access to their private memory.
+    /// Cycles of a command processor for an access to its private memory.
     pub memory_cycles: u32,
-    /// Nanoseconds in which the acquires and releases of a kernel are worked out.
+    /// Nanoseconds that the command processor takes to work out the acquires and releases of a kernel.
     pub elide_ns: u32,
     /// Rows of the table of data structures.
     pub rows: u32,
@@ -427,9 +428,9 @@ pub struct CommandProcessor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
-    /// All that kernels accessed from the module.
+    /// It holds all data that kernels accessed from the module.
     Accessed,
-    /// Of that, what lies in the module's own memory, under protocols whose L2s keep nothing else.
+    /// It holds the accessed data that lies in the module's own memory, under protocols whose L2s hold no other data.
     OwnMemory,
 }
 
@@ -437,13 +438,13 @@ pub enum Holds {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dram {
-    /// Which model of a channel.
+    /// The timing model of a channel.
     pub model: DramModel,
     /// Bytes a channel moves per DRAM cycle.
     pub bytes_per_cycle: u32,
     /// Requests that wait at a channel.
     pub queue: u32,
-    /// Cycles spent in the controller and the pins, whatever the model.
+    /// Cycles spent in the controller and the pins, under both models.
     pub latency_cycles: u32,
     /// Banks of a channel (`gddr5` only).
     pub banks: u32,
@@ -453,7 +454,7 @@ pub struct Dram {
     pub timing: DramTiming,
 }
 
-/// How a DRAM channel is modelled.
+/// The timing model of a DRAM channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DramModel {
@@ -530,7 +531,7 @@ pub struct AccessEnergy {
 }
 
 impl AccessEnergy {
-    /// Whether the machine says what accesses cost.
+    /// Whether the machine states energies of accesses.
     pub fn is_declared(&self) -> bool {
         let arrays = self.l1i_pj + self.l1d_pj + self.lds_pj + self.l2_pj + self.dram_pj;
         arrays + self.l1_l2_flit_pj + self.l2_l3_flit_pj + self.remote_flit_pj > 0.0
@@ -544,6 +545,6 @@ pub struct Watchdog {
     /// Core cycles without a store, a value-changing atomic, a read of memory or a finished wavefront after which a run
     /// counts as livelocked.
     pub idle_cycles: u64,
-    /// Core cycles after which a run is given up whatever it does.
+    /// Core cycles after which any run is stopped.
     pub cycles: u64,
 }

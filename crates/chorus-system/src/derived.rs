@@ -3,12 +3,12 @@
 use crate::config::{Link, NetworkTopology, SystemConfig};
 use crate::geometry::tick_mhz;
 
-/// A figure that no file states because others determine it.
+/// A figure that no file states because other values determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Derived {
     /// The name of the quantity.
     pub name: &'static str,
-    /// Its value with unit.
+    /// The value with its unit.
     pub value: String,
     /// The calculation, in keys of the configuration.
     pub how: String,
@@ -98,7 +98,7 @@ fn caches(config: &SystemConfig) -> Vec<Derived> {
     ]
 }
 
-/// Nothing where there is one module, since nothing is remote there.
+/// Figures of links between modules. A machine of one module has none, since nothing is remote there.
 fn directory(config: &SystemConfig) -> Vec<Derived> {
     let (directory, modules) = (&config.directory, config.hierarchy.modules());
     if modules == 1 {
@@ -175,7 +175,7 @@ fn mesh(config: &SystemConfig) -> Vec<Derived> {
     ]
 }
 
-/// Nothing where there is no L3.
+/// Figures of the L3. A machine without an L3 has none.
 fn last_level(config: &SystemConfig) -> Vec<Derived> {
     let (l3, slices) = (&config.l3, config.hierarchy.modules() * config.l2.banks);
     if l3.bank_bytes == 0 {

@@ -1,4 +1,4 @@
-//! Every resolved key with its value, who set it, and the source that its line states.
+//! Entries of a resolved system: every key with its value, the layer that set it, and the source that its line states.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::resolve::Resolved;
 use crate::scale::Scale;
 use crate::schema::leaves;
 
-/// Which layer a value comes from.
+/// The layer that a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A default: a file that describes one module may leave the key out.

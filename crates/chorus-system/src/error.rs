@@ -10,7 +10,7 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use crate::place::Place;
 use crate::schema::quoted;
 
-/// Why a system could not be resolved.
+/// The reason why a system could not be resolved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SystemError {
@@ -76,7 +76,7 @@ pub enum SystemError {
         /// The nearest valid key.
         nearest: Option<String>,
     },
-    /// A value of another kind than its key takes.
+    /// A value whose kind is not the one that its key takes.
     #[error("{place}: key `{key}` is given as {given}{} expected {expected}", DidYouMean(.nearest))]
     WrongType {
         /// The place at which the value was written.
@@ -104,7 +104,7 @@ pub enum SystemError {
         /// The nearest of these names.
         nearest: Option<String>,
     },
-    /// Keys that the file must have and has not.
+    /// Keys that the file lacks.
     #[error("{file}: missing {} {}", if .keys.len() == 1 { "key" } else { "keys" }, quoted(.keys))]
     MissingKeys {
         /// The name of the system file.

@@ -19,7 +19,7 @@ const MODULES_MSHRS_MIN: u32 = 3;
 const LINES_PER_ENTRY_MAX: u32 = 8;
 /// Most lines in a row that one bank serves.
 const INTERLEAVE_LINES_MAX: u32 = 4096;
-/// Pages: a line at least, and at most what the largest translation unit covers with one entry.
+/// Largest page. A page has at least a line, and at most the bytes that one entry of the largest TLB covers.
 const PAGE_BYTES_MAX: u32 = 1 << 30;
 
 /// The least alignment of buffers.
@@ -44,7 +44,7 @@ const MESH_WIDTH_MAX: u32 = 16;
 const LATENCY_CYCLES_MAX: u32 = 1_000_000;
 /// Bound on a DRAM timing parameter in cycles.
 const TIMING_CYCLES_MAX: u32 = 10_000;
-/// Line sizes: two words for hand-made cases, and those of GPUs.
+/// Line sizes: two words for hand-made cases, and the line sizes of GPUs.
 const LINE_BYTES: [u32; 3] = [8, 64, 128];
 /// The least common multiple of the clocks stays below this, so that a cycle is never more than a million ticks.
 const TICK_MHZ_END: u64 = 1_000_000;
@@ -55,7 +55,7 @@ const ENERGY_MAX: f64 = 1e12;
 /// Longest name of a system.
 const NAME_CHARS_MAX: usize = 64;
 
-/// A value that makes no machine.
+/// A value with which no machine can exist.
 #[derive(Debug)]
 pub(crate) struct Violation {
     /// The key whose value is impossible.
@@ -103,7 +103,8 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     check_watchdog(&config.watchdog)
 }
 
-/// The tick of the simulator: the least common multiple of the clocks. That of CPU cores counts where there are any.
+/// The tick of the simulator: the least common multiple of the clocks. The clock of CPU cores counts where there are
+/// any.
 pub(crate) fn tick_mhz(clocks: &Clocks, cpu: &CpuCores) -> u64 {
     [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz]
         .into_iter()
@@ -204,7 +205,7 @@ fn check_core(core: &Core, modules: u32) -> Check {
     between("core.store_buffer_entries", core.store_buffer_entries, 0, ENTRIES_MAX)
 }
 
-/// CPU cores share the network of the machine's only module.
+/// Checks the CPU cores, which share the network of the machine's only module.
 fn check_cpu(config: &SystemConfig) -> Check {
     let (cpu, modules) = (&config.cpu, config.hierarchy.modules());
     between("cpu.count", cpu.count, 0, COUNT_MAX)?;
@@ -247,14 +248,14 @@ fn check_l2(l2: &L2, line_bytes: u32, modules: u32) -> Check {
     between("l2.ways", l2.ways, 1, WAYS_MAX)?;
     check_capacity("l2.bank_bytes", l2.bank_bytes, ("l2.ways", l2.ways), line_bytes, &["l2.ways", "l1.line_bytes"])?;
     check_total("l2.bank_bytes", l2.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
-    // With fewer, misses that wait for other modules could hold all registers that these wait for.
+    // With fewer, misses that wait for other modules could hold all the registers that these modules wait for.
     let mshrs_min = if modules == 1 { 1 } else { MODULES_MSHRS_MIN };
     between("l2.mshrs", l2.mshrs, mshrs_min, ENTRIES_MAX)?;
     between("l2.tag_latency_cycles", l2.tag_latency_cycles, 1, LATENCY_CYCLES_MAX)?;
     between("l2.data_latency_cycles", l2.data_latency_cycles, 0, LATENCY_CYCLES_MAX)
 }
 
-/// Nothing is remote on one module, and no directory is used.
+/// Checks the range of directory entries. On one module nothing is remote, and no directory is used.
 fn check_range(config: &SystemConfig) -> Check {
     let (l2, line_bytes) = (&config.l2, config.l1.line_bytes);
     let range_bytes = config.directory.range.bytes();
@@ -320,7 +321,7 @@ fn check_memory(memory: &Memory, line_bytes: u32) -> Check {
     )
 }
 
-/// A cache is a whole number of sets.
+/// Checks that a cache has a whole number of sets.
 fn check_capacity(
     key: &'static str,
     size_bytes: u32,
@@ -334,7 +335,7 @@ fn check_capacity(
     require_with(whole, key, size_bytes, accepted, depends_on)
 }
 
-/// All caches of a level together are addressed with 32 bits.
+/// Checks the capacity of all caches of a level together, which is counted with 32 bits.
 fn check_total(
     key: &'static str,
     size_bytes: u32,
@@ -359,7 +360,7 @@ fn check_network(network: &Network) -> Check {
     between("network.vc_buffer_flits", network.vc_buffer_flits, 1, ENTRIES_MAX)
 }
 
-/// A mesh connects what lies in one module.
+/// Checks a mesh, which connects the caches of one module.
 fn check_mesh(mesh: &Mesh, network: &Network, modules: u32) -> Check {
     require_with(
         network.topology == NetworkTopology::Crossbar || modules == 1,
@@ -377,7 +378,7 @@ fn check_tu(tu: &Tu) -> Check {
     between("tu.latency_cycles", tu.latency_cycles, 0, LATENCY_CYCLES_MAX)
 }
 
-/// The banks of a coherent L3 and those of the L2 talk to each other, which only a mesh lets them do.
+/// Checks a coherent L3. Its banks talk to the banks of the L2, and only a mesh connects banks with banks.
 fn check_coherent_l3(config: &SystemConfig) -> Check {
     require_with(
         !config.l3.is_coherent() || config.network.topology == NetworkTopology::Mesh,
@@ -388,7 +389,7 @@ fn check_coherent_l3(config: &SystemConfig) -> Check {
     )
 }
 
-/// A machine without an L3 says so with a capacity of nothing.
+/// Checks the L3. A machine without an L3 has one with a capacity of 0.
 fn check_l3(l3: &L3, l2: &L2, line_bytes: u32) -> Check {
     between("l3.ways", l3.ways, 1, WAYS_MAX)?;
     if l3.bank_bytes > 0 {

@@ -1,7 +1,8 @@
-//! A system file, or one of its scales, as leaves: dotted keys with a checked value and the place where it was written.
+//! A system file, or one of its scales, as leaves: dotted keys with a checked value and the place at which it was
+//! written.
 //!
-//! Reading into leaves, and not straight into the typed configuration, keeps positions through the merge of scales and
-//! overrides and lets a scale name only the keys that it changes.
+//! A file is read into leaves and not straight into the typed configuration. So positions survive the merge of scales
+//! and overrides, and a scale may name only the keys that it changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +23,7 @@ pub(crate) type Layer = BTreeMap<String, Leaf>;
 /// The table that holds the scales.
 const SCALE: &str = "scale";
 
-/// The key that names the system whose file holds what this one leaves out.
+/// The key that names the base: the system that states the keys which this file leaves out.
 pub(crate) const BASE: &str = "base";
 
 /// One value and where it was written.
@@ -90,7 +91,7 @@ impl Scalar {
 
 /// A system file: the machine, and what each of its scales changes.
 pub(crate) struct Document {
-    /// The system whose file holds what this one leaves out, and where that is written.
+    /// The name of the base, and the place at which it is written.
     pub(crate) extends: Option<(String, Place)>,
     pub(crate) base: Layer,
     pub(crate) scales: BTreeMap<Scale, Layer>,
@@ -109,7 +110,7 @@ impl Document {
     }
 }
 
-/// Reads a system file. Every scale is checked, also those that are not asked for.
+/// Reads a system file. Every scale is checked, whichever of them is asked for.
 pub(crate) fn read(source: &SourceText) -> Result<Document, SystemError> {
     let root = DeTable::parse(source.text()).map_err(|error| SystemError::Syntax {
         place: Box::new(Place::in_file(source, error.span().unwrap_or(0..0))),
@@ -129,7 +130,7 @@ pub(crate) fn read(source: &SourceText) -> Result<Document, SystemError> {
     Ok(document)
 }
 
-/// Entries by position, so that the first mistake of a file is the one reported.
+/// The entries of a table by position, so that the first mistake of a file is reported.
 fn in_file_order<'t, 'i>(
     table: &'t DeTable<'i>,
 ) -> Vec<(&'t Spanned<toml::de::DeString<'i>>, &'t Spanned<DeValue<'i>>)> {
@@ -138,7 +139,8 @@ fn in_file_order<'t, 'i>(
     entries
 }
 
-/// The dotted names of a table: in the file, where a scale's keys lie below `scale.NAME`, and in the schema.
+/// The dotted name of a table in the file and in the schema. They differ in a scale, whose keys lie below `scale.NAME`
+/// in the file.
 #[derive(Clone, Copy, Default)]
 struct Prefix<'a> {
     file: &'a str,

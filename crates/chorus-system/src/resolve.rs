@@ -1,4 +1,4 @@
-//! Layers merged into one configuration, its hash and its text.
+//! Resolution: layers are merged into one configuration with a hash and a text.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ const ONE_MODULE: &str = include_str!("one_module.toml");
 pub struct Resolved {
     /// The configuration of the machine.
     pub config: SystemConfig,
-    /// The scale at which it was asked for.
+    /// The scale that was asked for.
     pub scale: Scale,
     /// 16 hexadecimal digits that change with any value of the configuration, and with nothing else.
     pub hash: String,
@@ -182,7 +182,7 @@ fn defaults(base: &Layer) -> Result<Layer, SystemError> {
     Ok(defaults)
 }
 
-/// Leaves as nested tables.
+/// Turns leaves into nested tables.
 fn nest(layer: &Layer) -> toml::Table {
     let mut root = toml::Table::new();
     for (key, leaf) in layer {

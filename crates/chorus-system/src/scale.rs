@@ -1,4 +1,4 @@
-//! Scales: the paper's own size of a machine, and smaller ones that keep its ratios.
+//! Scales: the paper's own size of a machine, and smaller sizes with the same ratios.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,13 +9,13 @@ use crate::error::SystemError;
 use crate::nearest::nearest;
 use crate::place::excerpt;
 
-/// How large a machine is built. A system need not have every scale.
+/// The size at which a machine is built. A system need not have every scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Shrunk in proportion, for answers within seconds.
     Quick,
-    /// About four times as large as quick, to see whether what holds there holds at a larger size.
+    /// About four times as large as quick, to see whether results at quick scale also hold at a larger size.
     Medium,
     /// The size that the paper describes.
     Paper,

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::Read;
 
-/// The largest file that is read: far above any real one, and a bound where a device is named by mistake.
+/// The largest file that is read. It is far above any real file, and bounds the read where a device is named by
+/// mistake.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The text of the file at `path`, or why there is none.

@@ -67,7 +67,7 @@ impl Default for HostMemory {
 }
 
 impl HostMemory {
-    /// Empty memory whose buffers begin at multiples of so many bytes.
+    /// Empty memory whose buffers begin at multiples of this many bytes.
     pub fn aligned(bytes: u32) -> HostMemory {
         HostMemory { alignment_words: ALIGNMENT_WORDS.max(bytes as usize / 4), ..HostMemory::default() }
     }
@@ -143,7 +143,7 @@ impl HostMemory {
         &self.words
     }
 
-    /// The words, for drivers to change.
+    /// The words, for drivers, mutably.
     pub fn words_mut(&mut self) -> &mut [u32] {
         &mut self.words
     }

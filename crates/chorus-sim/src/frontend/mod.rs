@@ -3,22 +3,23 @@
 //! A wavefront is a future. It runs ahead until it awaits a value. The operations that it has asked for wait in its
 //! queue until the compute unit issues them. Values are real: a load returns what the caches hold.
 
-pub mod annotation;
-pub mod annotation_checker;
-pub mod cpu;
+mod annotation;
+mod annotation_checker;
+mod cpu;
 pub mod flat;
-pub mod kernel;
-pub mod lanes;
-pub mod memory;
-pub mod partition;
+mod kernel;
+mod lanes;
+mod memory;
+pub(crate) mod partition;
 mod read_only;
-pub mod recorded;
+mod recorded;
 pub mod wave;
 mod wave_state;
 mod word_set;
 
 pub use annotation::{AccessMode, Annotation, Share};
-pub use annotation_checker::{AnnotationChecker, Undeclared};
+pub(crate) use annotation_checker::AnnotationChecker;
+pub use annotation_checker::Undeclared;
 pub use cpu::Cpu;
 pub use kernel::{Kernel, Mismatch, Program, WaveId};
 pub use lanes::{LANES, Lanes, Mask, Word};
@@ -26,4 +27,6 @@ pub use memory::{Buf, HostMemory};
 pub use read_only::ReadOnlyWritten;
 pub use recorded::{Annotated, Recording};
 pub use wave::Wave;
-pub use wave_state::{MemoryOp, MemoryOpKind, Operation, WaveState, WaveTask};
+#[cfg(test)]
+pub(crate) use wave_state::WaveState;
+pub(crate) use wave_state::{MemoryOp, MemoryOpKind, Operation, WaveTask};

@@ -18,7 +18,7 @@ use super::partition::part_of;
 use super::wave_state::{MemoryOp, MemoryOpKind};
 use super::word_set::{BITS, WordSet, at_most};
 
-/// Gaps of up to so many words are filled: a page of 4 KB.
+/// The longest gap that is filled, in words: a page of 4 KB.
 const GAP_WORDS: usize = 1024;
 
 /// The most ranges of a buffer in one chiplet. An entry of the table has 28 bytes of ranges (CPElide paper, section
@@ -28,11 +28,11 @@ const RANGES_MAX: usize = 3;
 /// The data that the launches of a program touch.
 #[derive(Debug)]
 pub struct Recording {
-    launches: Vec<Launch>,
+    launches: Vec<RecordedLaunch>,
 }
 
 #[derive(Debug)]
-struct Launch {
+struct RecordedLaunch {
     kernel: String,
     work_groups: u32,
     touched: Vec<Touched>,
@@ -63,7 +63,7 @@ impl Recording {
     /// Replaces the annotations of a launch's kernel by the recorded ones. A launch that the recording does not have
     /// declares nothing. The recording lacks a launch if another run took another course.
     pub fn annotate(&self, launch: usize, kernel: &mut Kernel) {
-        let same = |launch: &&Launch| launch.kernel == kernel.name && launch.work_groups == kernel.work_groups;
+        let same = |launch: &&RecordedLaunch| launch.kernel == kernel.name && launch.work_groups == kernel.work_groups;
         let touched = self.launches.get(launch).filter(same).map_or(&[][..], |launch| &launch.touched);
         let declare = |touched: &Touched| {
             let Touched { buffer, mode, by_chiplet } = touched.clone();
@@ -80,7 +80,7 @@ struct Recorder {
     by_chiplet: Vec<[WordSet; 2]>,
     /// The buffer of the last access.
     last: usize,
-    launches: Vec<Launch>,
+    launches: Vec<RecordedLaunch>,
 }
 
 /// The accesses to a buffer that were seen.
@@ -173,7 +173,7 @@ impl Watcher for Recorder {
     fn ended(&mut self, kernel: &Kernel) {
         let races = self.buffers.iter().any(|seen| self.races(seen));
         let touched = (0..self.buffers.len()).flat_map(|buffer| self.take(buffer, races)).collect();
-        self.launches.push(Launch { kernel: kernel.name.clone(), work_groups: kernel.work_groups, touched });
+        self.launches.push(RecordedLaunch { kernel: kernel.name.clone(), work_groups: kernel.work_groups, touched });
     }
 }
 

@@ -222,7 +222,7 @@ impl WaveState {
         }
     }
 
-    /// Queues a fence or barrier; the number returned is the one to wait for.
+    /// Queues a fence or barrier. Returns the number to wait for.
     pub(super) fn request(&mut self, operation: Operation) -> u64 {
         self.push(operation);
         self.requested += 1;

@@ -101,7 +101,7 @@ impl<const W: usize> Simulator<'_, W> {
         true
     }
 
-    /// Lets a bank try again, since the port that held it up is less crowded.
+    /// Lets a bank try again, since the port that it waits for is less crowded.
     pub(super) fn retry_crowded(&mut self, bank: u16) {
         self.banks[usize::from(bank)].retry_planned = false;
         self.schedule_serve(bank);

@@ -273,7 +273,8 @@ impl<const W: usize> Simulator<'_, W> {
         Ok(())
     }
 
-    /// Tries the head of the access queue again at once after a message has changed the private cache that held it up.
+    /// Tries the head of the access queue again at once, after a message has changed the private cache that had not
+    /// accepted it.
     pub(super) fn retry_access_now(&mut self, unit: u16) -> Result<(), SimError> {
         let cu = &self.units[usize::from(unit)];
         if !matches!(cu.stalled, Some((_, Stalled::Cache))) || cu.access_scheduled {
@@ -287,7 +288,7 @@ impl<const W: usize> Simulator<'_, W> {
         Ok(())
     }
 
-    /// Tries the head of the access queue again if what held it up may have changed.
+    /// Tries the head of the access queue again if the reason of its stall may have changed.
     pub(super) fn retry_access(&mut self, unit: u16, changed: Stalled) {
         if self.units[usize::from(unit)].stalled.is_some_and(|(_, stalled)| stalled == changed) {
             self.schedule_access(unit);

@@ -61,7 +61,7 @@ impl<const W: usize> Simulator<'_, W> {
         if self.instant.is_empty() { Ok(()) } else { self.deliver_instant() }
     }
 
-    /// Delivers the messages that take no time, and those that they cause, in the order sent.
+    /// Delivers the messages that take no time, and the messages of this kind that they cause, in the order sent.
     fn deliver_instant(&mut self) -> Result<(), SimError> {
         while let Some(message) = self.instant.pop_front() {
             let mut outbox = std::mem::take(&mut self.outbox);
@@ -471,14 +471,14 @@ impl<const W: usize> Simulator<'_, W> {
 
     /// Whether a bank may serve no message, because there is no room for what it might send.
     fn is_stalled(&mut self, bank: u16) -> bool {
-        let held = if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
+        let stall = if self.memory_room(bank) < MEMORY_REQUESTS_PER_STEP {
             BankStall::Memory
         } else if self.port_is_full(Role::L2, bank) {
             BankStall::Port
         } else {
             return false;
         };
-        self.banks[usize::from(bank)].stall = held;
+        self.banks[usize::from(bank)].stall = stall;
         true
     }
 
@@ -543,8 +543,8 @@ impl<const W: usize> Simulator<'_, W> {
     /// Gives a bank a message. `own` says whether it comes from its own module. Returns whether it is consumed. A
     /// message that stalls may hold up others.
     fn serve_message(&mut self, bank: u16, id: u32, own: bool) -> Result<bool, SimError> {
-        let held = own && self.waits_for_fabric(bank, id);
-        if !held && self.step_bank(bank, id, true)? {
+        let refused = own && self.waits_for_fabric(bank, id);
+        if !refused && self.step_bank(bank, id, true)? {
             return Ok(true);
         }
         let now = self.wheel.now();

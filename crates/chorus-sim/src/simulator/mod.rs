@@ -250,7 +250,7 @@ pub(crate) struct Simulator<'a, const W: usize> {
     wheel: Wheel<Event>,
     units: Vec<ComputeUnit>,
     caches: Vec<PrivateCache<W>>,
-    /// The banks of the L2, and after them those of an L3.
+    /// The banks of the L2, followed by the banks of an L3.
     banks: Vec<Bank<W>>,
     tus: Vec<TranslationUnit<W>>,
     network: Interconnect,

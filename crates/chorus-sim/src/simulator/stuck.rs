@@ -29,7 +29,7 @@ pub struct StuckWave {
     pub on_cpu: bool,
     /// The wavefront slot on that unit.
     pub slot: usize,
-    /// Whether it is a CPU thread, whose number is that of its work-group.
+    /// Whether it is a CPU thread. The number of its work-group is then the number of the thread.
     pub cpu: bool,
     /// The work-group of the wavefront.
     pub work_group: u32,
@@ -48,7 +48,7 @@ pub struct StuckWave {
 pub struct StuckReport {
     /// The kind of hang.
     pub cause: StuckCause,
-    /// The kernel, or those that run at the same time.
+    /// The names of the kernels that run.
     pub kernel: String,
     /// When it was given up, in core cycles.
     pub cycle: u64,

@@ -22,7 +22,7 @@ impl Program for Once {
     }
 }
 
-/// A kernel of which each work-group copies its own elements, and its memory.
+/// A kernel in which each work-group copies its own elements, and the memory of the program.
 fn copy(declare: impl Fn(Kernel, Buf<u32>, Buf<u32>) -> Kernel) -> (Kernel, HostMemory) {
     let mut memory = HostMemory::default();
     let [x, y] = [(); 2].map(|()| memory.alloc::<u32>(WORDS));
@@ -33,7 +33,7 @@ fn copy(declare: impl Fn(Kernel, Buf<u32>, Buf<u32>) -> Kernel) -> (Kernel, Host
     (declare(kernel, x, y), memory)
 }
 
-/// A GPU of so many chiplets.
+/// A GPU of this many chiplets.
 fn config(chiplets: u32) -> SystemConfig {
     resolve("cpelide", Scale::Quick, &[format!("hierarchy.gpms={chiplets}")]).unwrap().config
 }

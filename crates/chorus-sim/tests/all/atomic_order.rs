@@ -21,7 +21,7 @@ const MACHINES: [(&str, &str); 6] = [
 /// Systems and protocols among them whose CPU threads may read old copies, too.
 const DENOVO_CPUS: [(&str, &str); 2] = [("spandex", "sdg"), ("spandex", "sdd")];
 
-/// Everything is 0 at first, and in lines of its own.
+/// The words of the test. Each is 0 at first and lies in a line of its own.
 #[derive(Clone, Copy)]
 struct Data {
     /// Written before the first atomic.
@@ -34,7 +34,7 @@ struct Data {
     seen: Buf<u32>,
 }
 
-/// Has a copy of a word, writes another one and tells so by an atomic, and waits by atomics for the answer.
+/// Takes a copy of a word, writes another word, announces this with an atomic, and waits with atomics for the answer.
 async fn wavefront_asks(w: Wave, data: Data) {
     let add = |buf, value| {
         let (at, value) = (Lanes::splat(0), Lanes::splat(value));

@@ -18,7 +18,7 @@ struct Rounds {
     data: Buf<u32>,
     rounds: u32,
     left: u32,
-    /// Which element a work-item has: its own, or that of the work-item so many work-groups further on.
+    /// The element of a work-item: its own, or the element of the work-item this many work-groups further on.
     shift: u32,
     declares: bool,
 }

@@ -67,7 +67,7 @@ fn a_thread_and_a_work_group_take_turns_on_compute_units() {
     }
 }
 
-/// Threads and work-groups that write down who they are, each having met all of the others.
+/// Threads and work-groups that write their numbers after each has met all of the others.
 fn roll_call(threads: u32, groups: u32, met: Buf<u32>, cpus: Buf<u32>, gpus: Buf<u32>) -> Kernel {
     let gpu = move |w: Wave| async move {
         let (at, one) = (Lanes::splat(0), Lanes::splat(1));

@@ -25,7 +25,7 @@ fn run(protocol: &str, config: &SystemConfig, kernels: Vec<Kernel>, memory: Host
     simulate(config, registry::find(protocol).unwrap(), &mut program, memory).unwrap()
 }
 
-/// One work-group for each of 4 chiplets; that of `chiplet` loads the lines one after the other.
+/// A kernel of one work-group for each of 4 chiplets. The work-group of `chiplet` loads the lines one after the other.
 fn load(data: Buf<u32>, chiplet: u32, lines: Vec<u32>) -> Kernel {
     Kernel::new("load", 4, 1, move |w| {
         let lines = lines.clone();

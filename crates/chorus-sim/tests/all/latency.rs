@@ -5,7 +5,7 @@ use chorus_sim::frontend::{Buf, HostMemory, Kernel, Mismatch, Program};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
 
-/// One wavefront loads one word `loads` times, each after the last, with a kernel start in between.
+/// One wavefront loads one word `loads` times, each after the one before, with a kernel start in between.
 struct Chase {
     word: Buf<u32>,
     loads: u32,

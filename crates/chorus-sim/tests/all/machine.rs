@@ -120,7 +120,7 @@ fn one_instruction_issues_per_cycle_and_compute_unit() {
     assert!((40_000..40_200).contains(&four), "{four}");
 }
 
-/// How many work-groups a compute unit holds at a time, seen from a counter that each raises, watches and lowers.
+/// The number of work-groups that a compute unit holds at a time, from a counter that each raises, watches and lowers.
 fn resident(set: &[&str], shape: impl Fn(Kernel) -> Kernel) -> u32 {
     let mut memory = HostMemory::default();
     let (inside, most) = (memory.alloc::<u32>(1), memory.alloc::<u32>(1));

@@ -13,7 +13,7 @@ const CORES: u32 = 8;
 const UNITS: u32 = 16;
 const BANKS: u32 = 16;
 
-/// Who loads: a CPU core, or a compute unit.
+/// The unit that loads: a CPU core or a compute unit.
 #[derive(Clone, Copy)]
 enum Who {
     Core(u32),
@@ -21,7 +21,7 @@ enum Who {
 }
 use Who::{Core, Unit};
 
-/// Loads one after the other, each a kernel of its own: by whom, from which line.
+/// A program of loads one after the other, each in a kernel of its own. Each load has a unit and a line.
 struct Loads {
     words: Buf<u32>,
     loads: Vec<(Who, u32)>,
@@ -90,12 +90,12 @@ fn range(system: &str, protocol: &str, who: &[Who], before: fn(Who) -> Vec<Who>)
     latencies.fold((u64::MAX, 0), |(least, most), latency| (least.min(latency), most.max(latency)))
 }
 
-/// Nobody has loaded the line.
+/// No unit loads the line before `who`.
 fn nobody(_: Who) -> Vec<Who> {
     Vec::new()
 }
 
-/// A core in a corner has, and has the only copy.
+/// A core in a corner loads the line before `who` and has the only copy.
 fn a_core(who: Who) -> Vec<Who> {
     vec![Core([0, 3, 4, 7][number(who) as usize % 4])]
 }
@@ -106,7 +106,7 @@ fn number(who: Who) -> u32 {
     }
 }
 
-/// Another compute unit has.
+/// Another compute unit loads the line before `who`.
 fn a_unit(who: Who) -> Vec<Who> {
     match who {
         Core(core) => vec![Unit(core)],
@@ -114,7 +114,7 @@ fn a_unit(who: Who) -> Vec<Who> {
     }
 }
 
-/// Two cores have, and the last shared cache has it, too.
+/// Two cores load the line before `who`, so that the last shared cache has it, too.
 fn two_cores(who: Who) -> Vec<Who> {
     let core = number(who);
     vec![Core((core + 1) % CORES), Core((core + 2) % CORES)]
@@ -159,9 +159,9 @@ fn a_hit_in_the_l2_before_an_l3_takes_29_to_61_cycles() {
     assert_eq!(range("spandex-hier", "hmesi-gpu", &units(), a_unit), (29, 61));
 }
 
-/// The paper has 222 to 306 cycles from a compute unit, which is no sum of its other figures. Its range of 52 to 100 is
-/// 23 to 39 more than that of 29 to 61. This range is as much more too, but for the cycle in which the L2 tells the L3
-/// that it has the line before it passes the line on.
+/// The paper has 222 to 306 cycles of memory from a compute unit, which is no sum of its other figures. A hit in the L3
+/// takes 23 to 39 cycles more from a compute unit (52 to 100) than from a CPU core (29 to 61). So does memory here,
+/// plus the cycle in which the L2 tells the L3 that it has the line before it passes the line on.
 #[test]
 fn memory_behind_an_l3_is_197_to_261_cycles_from_a_core_and_221_to_301_from_a_compute_unit() {
     assert_eq!(range("spandex-hier", "hmesi-gpu", &cores(), nobody), (197, 261));

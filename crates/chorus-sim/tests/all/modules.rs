@@ -10,7 +10,7 @@ use chorus_system::{Scale, SystemConfig, resolve};
 
 use crate::once::Once;
 
-/// Bytes of a page at quick scale, in words.
+/// Size of a page at quick scale, in words.
 const PAGE_WORDS: u32 = 16384 / 4;
 /// Modules of the machine.
 const MODULES: u32 = 16;
@@ -109,7 +109,7 @@ fn latency(module: u32) -> f64 {
     result.kernels[1].metrics["l1.load_latency_cycles"]
 }
 
-/// Lookup in the L1, request, lookup in the L2, data, and an answer of three flits.
+/// The parts of the latency: lookup in the L1, request, lookup in the L2, data, and an answer of three flits.
 const LOCAL: u32 = 28 + (50 + 1) + 30 + 25 + (50 + 3);
 /// The latency of a bank on the path: a lookup for the request, and a lookup and data for the answer.
 const ON_THE_WAY: u32 = 30 + 30 + 25;

@@ -22,7 +22,7 @@ const MACHINES: [(&str, &str); 10] = [
     ("spandex-hier", "hmesi-denovo"),
 ];
 
-/// Runs kernels on two CPU cores and two compute units that all have store buffers of so many lines.
+/// Runs kernels on two CPU cores and two compute units that all have store buffers of this many lines.
 fn run_with(
     entries: u32,
     (system, protocol): (&str, &str),
