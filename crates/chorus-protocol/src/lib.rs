@@ -56,6 +56,7 @@ pub mod parameter;
 pub mod protocols;
 pub mod read_only;
 pub mod registry;
+pub mod rows;
 pub mod seed;
 pub mod sharers;
 pub mod tally;

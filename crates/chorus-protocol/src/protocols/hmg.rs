@@ -11,7 +11,8 @@ use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, GROUPED, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec};
-use crate::seed::{followed_by, in_l2, specs};
+use crate::rows::appended;
+use crate::seed::{in_l2, specs};
 
 const POLICY: Policy =
     Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { hierarchy: Hierarchy::GpuHomes, ..PLAIN } };
@@ -31,8 +32,8 @@ const OWN: [ScopedSeed; 3] = [
     ),
 ];
 
-const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = followed_by(GPU_HOMES, OWN);
-const SEEDS: [ScopedSeed; GROUPED.len() + HIERARCHICAL.len()] = followed_by(GROUPED, HIERARCHICAL);
+const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = appended(&GPU_HOMES, &OWN);
+const SEEDS: [ScopedSeed; GROUPED.len() + HIERARCHICAL.len()] = appended(&GROUPED, &HIERARCHICAL);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 

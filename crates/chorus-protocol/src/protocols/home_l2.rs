@@ -16,7 +16,7 @@ use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV};
 use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
 use crate::registry::BuildConfig;
-use crate::seed::{Seed, seeded};
+use crate::seed::{LevelSeed, seeded_by_level};
 use crate::sharers::Sharers;
 
 /// What happens to private copies when a line is written here.
@@ -70,7 +70,7 @@ pub struct Policies {
 }
 
 /// A fault of such a protocol.
-pub type HomeSeed = Seed<L1Fault, L2Fault>;
+pub type HomeSeed = LevelSeed<L1Fault, L2Fault>;
 
 /// Builds a controller of such a protocol; `seeds` are its faults in the order that it declares them.
 pub fn build_home<const W: usize>(
@@ -81,7 +81,7 @@ pub fn build_home<const W: usize>(
     seeds: &[HomeSeed],
 ) -> Option<Box<dyn Controller<W>>> {
     let Policies { mut l1, mut l2 } = *policies;
-    (l1.fault, l2.fault) = seeded(seeds, config);
+    (l1.fault, l2.fault) = seeded_by_level(seeds, config);
     match role {
         Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, l1))),
         Role::L2 => Some(Box::new(HomeL2::new(index, config, l2))),

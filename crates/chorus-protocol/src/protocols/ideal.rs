@@ -11,7 +11,8 @@ use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{CACHING, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec, MemoryModel, Values};
-use crate::seed::{followed_by, in_l2, specs};
+use crate::rows::appended;
+use crate::seed::{in_l2, specs};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::Nothing,
@@ -21,7 +22,7 @@ const POLICY: Policy = Policy {
 const OWN: [ScopedSeed; 1] =
     [in_l2(L2Fault::LostAtomic, "lost-atomic", "what an atomic wrote at its home goes no further")];
 
-const SEEDS: [ScopedSeed; CACHING.len() + OWN.len()] = followed_by(CACHING, OWN);
+const SEEDS: [ScopedSeed; CACHING.len() + OWN.len()] = appended(&CACHING, &OWN);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 

@@ -9,7 +9,8 @@ use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, SOFTWARE, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec};
-use crate::seed::{followed_by, in_l2, specs};
+use crate::rows::appended;
+use crate::seed::{in_l2, specs};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
@@ -22,8 +23,8 @@ const OWN: [ScopedSeed; 2] = [
     in_l2(L2Fault::GpuHomeAnswersAll, "gpu-home-answers-all", "loads of system scope hit in the GPU home"),
 ];
 
-const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = followed_by(GPU_HOMES, OWN);
-const SEEDS: [ScopedSeed; SOFTWARE.len() + HIERARCHICAL.len()] = followed_by(SOFTWARE, HIERARCHICAL);
+const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = appended(&GPU_HOMES, &OWN);
+const SEEDS: [ScopedSeed; SOFTWARE.len() + HIERARCHICAL.len()] = appended(&SOFTWARE, &HIERARCHICAL);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 

@@ -11,7 +11,7 @@ use crate::protocols::write_through_l1::{
     Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
 };
 use crate::registry::BuildConfig;
-use crate::seed::{Seed, in_l1};
+use crate::seed::{LevelSeed, in_l1};
 use crate::sharers::Sharers;
 use crate::write_tracker::FenceFault;
 
@@ -46,7 +46,7 @@ pub fn private_cache<const W: usize>(index: u16, config: &BuildConfig, fault: Op
 pub const CACHE_FAULTS: usize = 13;
 
 /// The faults of the private cache.
-pub const fn private_cache_seeds<L2>() -> [Seed<L1Fault, L2>; CACHE_FAULTS] {
+pub const fn private_cache_seeds<L2>() -> [LevelSeed<L1Fault, L2>; CACHE_FAULTS] {
     [
         in_l1(L1Fault::StaleRefill, "stale-refill", "a read miss that was invalidated still caches its refill"),
         in_l1(

@@ -1,6 +1,7 @@
 //! The messages of write-through protocols, with the names of the TC paper (Table 2).
 
 use crate::message::{Channel, MessageSpec, MsgKind, Size, TrafficClass, memory};
+use crate::rows::appended;
 
 /// Virtual network of requests, from L1 to L2.
 pub const REQUEST: Channel = Channel::Virtual(0);
@@ -66,20 +67,8 @@ const COMMON: [MessageSpec; 6] = [
 
 /// The message table of a protocol that adds the rows of `own` to the common ones; `N` is the length of the whole.
 pub const fn message_table<const N: usize>(own: &[MessageSpec]) -> [MessageSpec; N] {
-    let mut table = [memory::SPECS[0]; N];
-    let mut row = 0;
-    while row < N {
-        table[row] = if row < memory::SPECS.len() {
-            memory::SPECS[row]
-        } else if row < memory::SPECS.len() + COMMON.len() {
-            COMMON[row - memory::SPECS.len()]
-        } else {
-            own[row - memory::SPECS.len() - COMMON.len()]
-        };
-        row += 1;
-    }
-    table
+    appended(&COMMON_TABLE, own)
 }
 
 /// The table of a protocol that needs no messages of its own.
-pub const COMMON_TABLE: [MessageSpec; 9] = message_table(&[]);
+pub const COMMON_TABLE: [MessageSpec; memory::SPECS.len() + COMMON.len()] = appended(&memory::SPECS, &COMMON);

@@ -15,11 +15,12 @@ use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach,
     Values,
 };
-use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
+use crate::rows::appended;
+use crate::seed::{LevelSeed, in_l2, seeded_by_level, specs};
 use l2::{GpuViL2, L2Fault};
 
 /// What is wrong in the bank.
-const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 11] = [
+const BANK_SEEDS: [LevelSeed<L1Fault, L2Fault>; 11] = [
     in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
     in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
     in_l2(L2Fault::Miscount, "miscount", "a write awaits an acknowledgement of its own writer too"),
@@ -38,7 +39,8 @@ const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 11] = [
 ];
 
 /// What is wrong in which controller.
-const SEEDS: [Seed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] = followed_by(BANK_SEEDS, private_cache_seeds());
+const SEEDS: [LevelSeed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] =
+    appended(&BANK_SEEDS, &private_cache_seeds());
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
@@ -66,7 +68,7 @@ pub struct GpuVi;
 
 impl<const W: usize> Build<W> for GpuVi {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+        let (l1_fault, l2_fault) = seeded_by_level(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(private_cache(index, config, l1_fault))),
             Role::L2 => Some(Box::new(GpuViL2::new(index, config, l2_fault))),

@@ -19,12 +19,13 @@ use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach,
     Values,
 };
-use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
+use crate::rows::appended;
+use crate::seed::{LevelSeed, in_l2, seeded_by_level, specs};
 use directory::PARAMETERS;
 use l2::{GpuViniL2, L2Fault};
 
 /// What is wrong in the bank.
-const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 15] = [
+const BANK_SEEDS: [LevelSeed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
     in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
     in_l2(L2Fault::BlindMiss, "blind-miss", "a write whose data is not in the L2 invalidates nobody"),
@@ -47,7 +48,8 @@ const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 15] = [
 ];
 
 /// What is wrong in which controller.
-const SEEDS: [Seed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] = followed_by(BANK_SEEDS, private_cache_seeds());
+const SEEDS: [LevelSeed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] =
+    appended(&BANK_SEEDS, &private_cache_seeds());
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
@@ -75,7 +77,7 @@ pub struct GpuVini;
 
 impl<const W: usize> Build<W> for GpuVini {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+        let (l1_fault, l2_fault) = seeded_by_level(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(private_cache(index, config, l1_fault))),
             Role::L2 => Some(Box::new(GpuViniL2::new(index, config, l2_fault))),

@@ -2,7 +2,7 @@
 //! write-back, miss registers freed too early or never, transitions that only rare sequences need.
 
 use crate::registry::FaultSpec;
-use crate::seed::{Seed, in_l1, in_l2, specs};
+use crate::seed::{LevelSeed, in_l1, in_l2, specs};
 use crate::write_tracker::FenceFault;
 
 /// A mistake to build into a private cache.
@@ -88,7 +88,7 @@ pub enum L2Fault {
 }
 
 /// What is wrong in which controller.
-pub const SEEDS: [Seed<L1Fault, L2Fault>; 36] = [
+pub const SEEDS: [LevelSeed<L1Fault, L2Fault>; 36] = [
     in_l2(
         L2Fault::LostInvalidation,
         "lost-invalidation",

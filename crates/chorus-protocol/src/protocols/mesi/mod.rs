@@ -15,7 +15,7 @@ use crate::controller::Controller;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
 };
-use crate::seed::seeded;
+use crate::seed::seeded_by_level;
 use faults::{FAULTS, SEEDS};
 use l1::MesiL1;
 use l2::MesiL2;
@@ -45,7 +45,7 @@ pub struct Mesi;
 
 impl<const W: usize> Build<W> for Mesi {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+        let (l1_fault, l2_fault) = seeded_by_level(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(MesiL1::new(index, config, l1_fault))),
             Role::L2 => Some(Box::new(MesiL2::l2(index, config, l2_fault))),

@@ -9,7 +9,7 @@ use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::policy::{Cached, L2Policy, Policy, WriteBack};
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Commands, Declaration, Protocol};
-use crate::seed::seeded;
+use crate::seed::seeded_by_level;
 
 /// A protocol.
 pub struct ScopedProtocol {
@@ -48,7 +48,7 @@ impl Protocol for ScopedProtocol {
 
 impl<const W: usize> Build<W> for ScopedProtocol {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(self.seeds, config);
+        let (l1_fault, l2_fault) = seeded_by_level(self.seeds, config);
         match role {
             Role::L1 => Some(Box::new(ScopedL1::new(index, config, self.l1_policy(&config.parameters, l1_fault)))),
             Role::L2 => {

@@ -3,7 +3,7 @@
 use super::gwct::GwctFault;
 use crate::protocols::write_through_bank::WriteFault;
 use crate::registry::FaultSpec;
-use crate::seed::{Seed, in_l1, in_l2, specs};
+use crate::seed::{LevelSeed, in_l1, in_l2, specs};
 
 /// A mistake to build into a private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ pub(super) enum L2Fault {
     LostWriteBack,
 }
 
-type TcSeed = Seed<L1Fault, L2Fault>;
+type TcSeed = LevelSeed<L1Fault, L2Fault>;
 
 const ETERNAL_COPY: TcSeed = in_l1(L1Fault::EternalCopy, "eternal-copy", "copies are read past their lease");
 const LATE_EXPIRY: TcSeed = in_l1(L1Fault::LateExpiry, "late-expiry", "copies are read for a cycle past their lease");

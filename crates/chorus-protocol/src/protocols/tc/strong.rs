@@ -17,7 +17,7 @@ use crate::parameter::ParameterSpec;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
 };
-use crate::seed::seeded;
+use crate::seed::seeded_by_level;
 
 /// Indices into the parameters.
 const LEASE: usize = 0;
@@ -58,7 +58,7 @@ pub struct TcStrong;
 
 impl<const W: usize> Build<W> for TcStrong {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&STRONG_SEEDS, config);
+        let (l1_fault, l2_fault) = seeded_by_level(&STRONG_SEEDS, config);
         let bits = config.parameters.get(BITS);
         let lifetime = Lifetime::fixed(config.parameters.get(LEASE));
         match role {

@@ -21,7 +21,7 @@ use crate::parameter::ParameterSpec;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
 };
-use crate::seed::seeded;
+use crate::seed::seeded_by_level;
 use crate::tally::TallySpec;
 
 /// What the controllers of all protocols of the family count.
@@ -159,7 +159,7 @@ fn build<const W: usize>(
     bits: u64,
     lifetime: Lifetime,
 ) -> Option<Box<dyn Controller<W>>> {
-    let (l1_fault, l2_fault) = seeded(&WEAK_SEEDS, config);
+    let (l1_fault, l2_fault) = seeded_by_level(&WEAK_SEEDS, config);
     match role {
         Role::L1 => Some(Box::new(TcL1::new(index, config, Writes::GoOn, bits, l1_fault))),
         Role::L2 => Some(Box::new(TcL2::new(index, config, Writes::GoOn, bits, lifetime, l2_fault))),
