@@ -143,8 +143,8 @@ pub fn resolve(spec: &RunSpec) -> Result<Setup, SetupError> {
     let mut of_system = Vec::new();
     for text in &spec.set {
         let key = key(text);
-        match specs.iter().position(|parameter| parameter.key == key) {
-            Some(index) => parameters.set(index, value(text, protocol, &specs[index])?),
+        match specs.iter().find(|parameter| parameter.key == key) {
+            Some(spec) => parameters.set(spec.key, value(text, protocol, spec)?),
             None => of_system.push(text.clone()),
         }
     }
@@ -178,8 +178,8 @@ pub fn resolve_system(system: &str, scale: Scale, set: &[String]) -> Result<Reso
 impl Setup {
     /// The values of the parameters by their keys.
     pub fn parameter_values(&self) -> BTreeMap<String, u64> {
-        let specs = self.protocol.parameters().iter().enumerate();
-        specs.map(|(index, spec)| (spec.key.to_owned(), self.parameters.get(index))).collect()
+        let specs = self.protocol.parameters().iter();
+        specs.map(|spec| (spec.key.to_owned(), self.parameters.get(spec.key))).collect()
     }
 }
 
@@ -248,7 +248,7 @@ fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
             // Writing to a string cannot fail.
             let _ = write!(text, "\n[parameters] # of {}\n", protocol.name());
         }
-        let _ = writeln!(text, "{} = {}", spec.key, parameters.get(index));
+        let _ = writeln!(text, "{} = {}", spec.key, parameters.get(spec.key));
     }
     text
 }

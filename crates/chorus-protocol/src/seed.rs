@@ -1,5 +1,5 @@
-//! Seeded faults. A protocol describes each fault once, in one table: its name, what it breaks, and the variant of the enum that makes a
-//! controller behave so.
+//! Seeded faults. A protocol describes each fault once, in one table: its name, what it breaks, and the variant of the
+//! enum that makes a controller behave so.
 
 use crate::registry::{BuildConfig, FaultSpec};
 
@@ -22,9 +22,9 @@ impl<F> Seed<F> {
 /// The controller that a fault sits in, for protocols with a private cache and a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level<L1, L2> {
-    /// The private cache.
+    /// The fault sits in private caches.
     L1(L1),
-    /// The shared bank.
+    /// The fault sits in shared banks.
     L2(L2),
 }
 
@@ -57,15 +57,16 @@ pub fn seeded<F: Copy>(seeds: &[Seed<F>], config: &BuildConfig) -> Option<F> {
     seeded_behind(&[], seeds, config)
 }
 
-/// The fault to build in, for a derived protocol that declares `seeds` behind the faults that it inherits. There is none if the fault is
-/// one of those.
+/// The fault to build in, for a derived protocol that declares `seeds` behind the faults that it inherits. There is
+/// none if the fault is one of those.
 pub fn seeded_behind<F: Copy>(inherited: &[FaultSpec], seeds: &[Seed<F>], config: &BuildConfig) -> Option<F> {
     let own = usize::from(config.fault?).checked_sub(inherited.len())?;
     seeds.get(own).map(|seed| seed.fault)
 }
 
-/// The faults to build into private caches and into shared banks, for a protocol that declares `seeds`, at most one of which is built in.
-/// Derived protocols declare further faults behind these; neither kind of controller then has a fault.
+/// The faults to build into private caches and into shared banks, for a protocol that declares `seeds`, at most one of
+/// which is built in. Derived protocols declare further faults behind these; neither kind of controller then has a
+/// fault.
 pub fn seeded_by_level<L1: Copy, L2: Copy>(
     seeds: &[LevelSeed<L1, L2>],
     config: &BuildConfig,

@@ -10,8 +10,7 @@ const BITS: u64 = 10;
 fn run(protocol: &'static dyn Protocol, workload: &str, bits: u64, fault: Option<u8>) -> Result<Simulated, SimError> {
     let config = resolve("tc", Scale::Quick, &["watchdog.idle_cycles=200000".to_owned()]).unwrap().config;
     let mut settings = Settings { fault, ..Settings::defaults(protocol) };
-    let width = protocol.parameters().iter().position(|spec| spec.key == "timestamp.bits").unwrap();
-    settings.parameters.set(width, bits);
+    settings.parameters.set("timestamp.bits", bits);
     let mut memory = HostMemory::default();
     let workload = chorus_workloads::find(workload).unwrap();
     let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);

@@ -14,8 +14,7 @@ fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], w
     let protocol = registry::find(protocol).unwrap();
     let mut settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
     for (key, value) in parameters {
-        let index = protocol.parameters().iter().position(|spec| spec.key == *key).unwrap();
-        settings.parameters.set(index, *value);
+        settings.parameters.set(key, *value);
     }
     let mut memory = HostMemory::default();
     let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);

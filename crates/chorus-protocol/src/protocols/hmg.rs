@@ -1,8 +1,8 @@
 //! HMG: hierarchical hardware coherence across GPUs (HMG paper, section V).
 //!
-//! Every line has a home in each GPU, one of which is its home in the system. Requests pass the GPU home, whose directory tracks the modules of its GPU; the
-//! directory of the system home tracks whole GPUs. An invalidation that reaches a GPU home is passed on to the modules that it tracks: the one transition that
-//! NHCC does not have.
+//! Every line has a home in each GPU. One of them is the line's home in the system. Requests pass the GPU home, whose
+//! directory tracks the modules of its GPU. The directory of the system home tracks whole GPUs. A GPU home passes an
+//! invalidation on to the modules that it tracks. This is the one transition that NHCC does not have.
 
 use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
@@ -46,6 +46,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_RANGES
 };
 
-/// The protocol.
+/// The protocol HMG, for the registry.
 pub static HMG: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &SEEDS };

@@ -1,7 +1,8 @@
-//! Hierarchical software coherence (HMG paper, section VI): as the non-hierarchical one, with a home in every GPU.
+//! Hierarchical software coherence (HMG paper, section VI): software coherence with a home in every GPU.
 //!
-//! Requests pass the home within their GPU, so that modules share what it fetched. An acquire of GPU scope empties the private cache and the L2 of its module; one
-//! of system scope empties all L2s of its GPU, any of which may be a GPU home with stale lines.
+//! Requests pass the home within their GPU, so that modules share the lines that it has fetched. An acquire of GPU
+//! scope empties the private cache and the L2 of its module. An acquire of system scope empties all L2s of its GPU,
+//! since any of them may be a GPU home with stale lines. Everything else is as in [`sw_flat`](super::sw_flat).
 
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, PLAIN, Policy, WITH_ACQUIRES};
@@ -37,6 +38,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_ACQUIRES
 };
 
-/// The protocol.
+/// The protocol hierarchical software coherence, for the registry.
 pub static SW_HIER: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &SEEDS };

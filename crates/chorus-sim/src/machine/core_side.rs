@@ -305,7 +305,7 @@ impl<const W: usize> Machine<'_, W> {
         }
         if matches!(access.kind, AccessKind::Store | AccessKind::Drain) {
             self.progress = now;
-            if self.values == Values::Decreed {
+            if self.values == Values::Functional {
                 let head = &self.caches[usize::from(unit)].head;
                 write_line(self.memory.words_mut(), LineAddr(access.line), head.mask, &head.data);
             }
@@ -451,7 +451,7 @@ impl<const W: usize> Machine<'_, W> {
             MemoryOpKind::Atomic(atomic) => Some(atomic),
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
-        if self.values == Values::Decreed {
+        if self.values == Values::Functional {
             if decree(self.memory.words_mut(), op, lanes, atomic) {
                 self.progress = self.wheel.now();
             }

@@ -80,8 +80,8 @@ impl Setup {
     /// The machine in words.
     pub fn describe(&self, protocol: &dyn Protocol) -> String {
         let mut text = self.to_string();
-        for (index, spec) in protocol.parameters().iter().enumerate() {
-            text.push_str(&format!(", {} {}", spec.key, self.parameters.get(index)));
+        for spec in protocol.parameters() {
+            text.push_str(&format!(", {} {}", spec.key, self.parameters.get(spec.key)));
         }
         text
     }
@@ -157,7 +157,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         l2.mshrs += 2;
     }
     let mut parameters = Parameters::defaults(protocol.parameters());
-    for (index, spec) in protocol.parameters().iter().enumerate() {
+    for spec in protocol.parameters() {
         // Small values stress, but copies must live long enough to be found stale.
         let value = match random.below(8) {
             0 => spec.explored,
@@ -168,7 +168,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         };
         // A read that is refused for ever is another check's business.
         let least = if spec.key == "reqv.retries" { 1 } else { spec.min };
-        parameters.set(index, value.clamp(least, spec.max));
+        parameters.set(spec.key, value.clamp(least, spec.max));
     }
     Setup {
         topology,

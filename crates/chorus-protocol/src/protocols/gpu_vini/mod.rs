@@ -4,8 +4,8 @@
 //! its directory entry stays, an entry leaves the directory with a recall and its data stays. A write to a line with recorded copies
 //! waits for their invalidation whether its data is in the L2 or not, so writes are atomic.
 
-mod directory;
-mod l2;
+pub mod directory;
+pub mod l2;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use crate::seed::{LevelSeed, in_l2, seeded_by_level, specs};
 use directory::PARAMETERS;
 use l2::{GpuViniL2, L2Fault};
 
-/// What is wrong in the bank.
+/// The faults of the bank.
 const BANK_SEEDS: [LevelSeed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
     in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
@@ -47,13 +47,15 @@ const BANK_SEEDS: [LevelSeed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::Write(WriteFault::WholeLine), "whole-line", "a store replaces the whole line, not only its bytes"),
 ];
 
-/// What is wrong in which controller.
-const SEEDS: [LevelSeed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] =
+/// The faults of both controllers, in the order in which they are declared.
+pub const SEEDS: [LevelSeed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] =
     appended(&BANK_SEEDS, &private_cache_seeds());
 
-static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
+/// The faults as the protocol declares them.
+pub static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of GPU-VIni.
+pub static DECLARATION: Declaration = Declaration {
     name: "gpu-vini",
     title: "GPU-VIni",
     summary: "GPU-VI with a non-inclusive L2 and a directory beside it.",

@@ -2,13 +2,16 @@
 //!
 //! The paper takes the protocol from gem5 (section 7); states carry the names of gem5's two-level MESI. Private caches are joined to the
 //! L2 only, so an owner's data reaches another cache by way of the L2. Nothing relies on the order of messages.
+//!
+//! A variant is derived from [`DECLARATION`], [`messages::MESSAGES`], [`faults::SEEDS`] and the controllers [`l1::MesiL1`] and [`l2::MesiL2`];
+//! see [`crate::derived`].
 
-pub(crate) mod faults;
-pub(crate) mod l1;
+pub mod faults;
+pub mod l1;
 mod l1_states;
-pub(crate) mod l2;
+pub mod l2;
 mod l2_states;
-pub(crate) mod messages;
+pub mod messages;
 
 use crate::address::Role;
 use crate::controller::Controller;
@@ -21,7 +24,8 @@ use l1::MesiL1;
 use l2::MesiL2;
 use messages::{MESSAGES, VIRTUAL_NETWORKS};
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of MESI.
+pub static DECLARATION: Declaration = Declaration {
     name: "mesi",
     title: "MESI",
     summary: "Write-back L1s that allocate on writes and perform atomics, inclusive L2 with sharers and owners.",
