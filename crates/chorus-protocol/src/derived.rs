@@ -1,12 +1,31 @@
-//! Controllers that are derived from others. A variant of a protocol treats a few inputs differently and leaves the
-//! rest to the controller that it is a variant of.
+//! Controllers that are derived from others. A variant of a protocol treats a few inputs differently and leaves the rest
+//! to the controller that it is a variant of.
 //!
-//! [`Derived`] is a controller: a *base*, which is any controller of this crate, and the [`Changes`] that make a
-//! variant of it. The changes see every input first. They may pass it on to the base, act before or after it, or take
-//! it themselves. What they do not mention stays as it is. Both types are known to the compiler, so a derived
-//! controller costs no more than one that is written out.
+//! [`Derived`] is a controller: a *base*, which is any controller of this crate, and the [`Changes`] that make a variant
+//! of it. The changes see every input first. They may pass it on to the base, act before or after it, or take it
+//! themselves. What they do not mention stays as it is. Both types are known to the compiler, so a derived controller
+//! costs no more than one that is written out.
 //!
 //! The tutorial `docs/tutorials/write-a-protocol.md` derives a protocol from GPU-VI in this way.
+//!
+//! Many variants need no changes of this kind, because a family of protocols already differs by a policy of plain
+//! values. HMG whose releases hand dirty lines on to memory, not only to their homes, is one:
+//!
+//! ```
+//! use chorus_protocol::prelude::*;
+//! use chorus_protocol::protocols::hmg::HMG;
+//! use chorus_protocol::protocols::scoped::policy::{L2Policy, Policy};
+//! use chorus_protocol::protocols::scoped::protocol::ScopedProtocol;
+//!
+//! static DECLARATION: Declaration = Declaration { name: "hmg-cleaning", ..*HMG.declaration };
+//! static HMG_CLEANING: ScopedProtocol = ScopedProtocol {
+//!     declaration: &DECLARATION,
+//!     extends: None,
+//!     policy: Policy { l2: L2Policy { release_cleans_home: true, ..HMG.policy.l2 }, ..HMG.policy },
+//!     seeds: HMG.seeds,
+//! };
+//! assert_eq!(HMG_CLEANING.model(), HMG.model());
+//! ```
 
 use std::fmt;
 use std::hash::Hash;

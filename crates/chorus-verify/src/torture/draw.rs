@@ -176,7 +176,7 @@ fn draw_race_free(protocol: &dyn Protocol, setup: &Setup, seats: Vec<Seat>, rand
     let roles = Roles::draw(protocol, setup, &seats, random);
     let waves = seats.len();
     let phases = random.between(1, 4);
-    // Where values are decreed, copies stay as they are even when a kernel begins.
+    // Where values are those of a functional memory, copies stay as they are even when a kernel begins.
     let phases = if protocol.values() == Values::Functional { 1 } else { phases };
     let length = random.pick(&[3, 6, 12]);
     let meetings = [&roles.locks, &roles.flags, &roles.counters].into_iter().flatten();
