@@ -50,11 +50,9 @@ pub trait Changes<B: Controller<W>, const W: usize>: Clone + fmt::Debug + Hash +
     /// the base's with one event appended for each of these messages, in their order ([`crate::rows::appended`]).
     const VOCABULARY: Option<&'static Vocabulary> = None;
 
-    /// Takes one of [`Changes::MESSAGES`]. The default is a hole in the transition table.
-    fn receive(&mut self, base: &mut B, message: &Message<W>, _: &mut Outbox<W>) -> StepResult {
-        let state = base.view(message.line, 0).state;
-        let vocabulary = Self::VOCABULARY.unwrap_or(base.vocabulary());
-        Err(vocabulary.unspecified(usize::from(state), base.vocabulary().events.len(), message.line))
+    /// Takes one of [`Changes::MESSAGES`]. The default leaves it to the base, whose transition table has a hole there.
+    fn receive(&mut self, base: &mut B, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        base.step(&Input::Message(message), out)
     }
 
     /// Takes any other input, as [`Controller::step`] does. Whatever is not changed is passed on with `base.step(input,
