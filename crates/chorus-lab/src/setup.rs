@@ -216,8 +216,8 @@ fn resolve_with(registry: &Registry, spec: &RunSpec, mut jobs: Vec<Job>) -> Resu
         let key = key(text);
         if let Some(size) = key.strip_prefix(SIZE_PREFIX) {
             set_size(text, size, spec, &mut jobs)?;
-        } else if let Some(index) = specs.iter().position(|parameter| parameter.key == key) {
-            parameters.set(index, parameter_value(text, protocol, &specs[index])?);
+        } else if let Some(parameter) = specs.iter().find(|parameter| parameter.key == key) {
+            parameters.set(parameter.key, parameter_value(text, protocol, parameter)?);
         } else {
             of_system.push(text.clone());
         }
@@ -288,8 +288,8 @@ pub fn resolve_system(registry: &Registry, system: &str, scale: Scale, set: &[St
 impl Setup {
     /// The values of the parameters by their keys.
     pub fn parameter_values(&self) -> BTreeMap<String, u64> {
-        let specs = self.protocol.parameters().iter().enumerate();
-        specs.map(|(index, spec)| (spec.key.to_owned(), self.parameters.get(index))).collect()
+        let specs = self.protocol.parameters().iter();
+        specs.map(|spec| (spec.key.to_owned(), self.parameters.get(spec.key))).collect()
     }
 
     /// The values of all sizes by their keys; with several workloads, by workload and key. A graph of the user's own leaves none.
@@ -373,7 +373,7 @@ fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
             // Writing to a string cannot fail.
             let _ = write!(text, "\n[parameters] # of {}\n", protocol.name());
         }
-        let _ = writeln!(text, "{} = {}", spec.key, parameters.get(index));
+        let _ = writeln!(text, "{} = {}", spec.key, parameters.get(spec.key));
     }
     text
 }

@@ -82,7 +82,10 @@ impl fmt::Display for Unspecified {
 
 impl std::error::Error for Unspecified {}
 
-/// Everything that a step produces. Drivers reuse it from step to step.
+/// The result of a step: what became of the input, or a hole in the protocol's table.
+pub type StepResult = Result<Outcome, Unspecified>;
+
+/// Everything that a step produces, reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox<const W: usize> {
     /// Messages in the order in which they were sent.

@@ -1,8 +1,12 @@
 //! Coherence protocols as pure state machines.
 //!
-//! [`protocols`] holds one file per published protocol; [`registry`] lists them. A [`controller::Controller`] is one cache bank: it
-//! classifies an input as a row and column of the paper's transition table, and steps. The rest of the crate is what
-//! controllers are made of: lines with real data, arrays, miss registers, sharer sets, message tables.
+//! [`protocols`] holds one file per published protocol; [`registry`] lists them. A [`controller::Controller`] is one
+//! cache bank. It classifies an input as a row and column of the paper's transition table, and steps. The rest of the
+//! crate is what controllers are made of: lines with real data ([`line`]), arrays ([`cache`]), miss registers
+//! ([`mshr`]), directories ([`directory`]), sharer sets ([`sharers`]), message tables ([`message`]).
+//!
+//! Protocols of other crates are built from the same parts ([`prelude`]). [`derived`] makes a variant of a protocol
+//! from what differs.
 //!
 //! A load that misses in a private cache of GPU-VI sends one message, and its line is then waiting for the answer:
 //!
@@ -40,22 +44,26 @@
 //! assert_eq!(l1.vocabulary().states[usize::from(l1.view(LineAddr(7), 0).state)].name, "I_V");
 //! ```
 //!
-//! This crate does no I/O, reads no clock (drivers tell the time where a protocol needs it), draws no random numbers and starts no threads.
+//! This crate does no I/O, reads no clock (drivers tell the time where a protocol needs it), draws no random numbers
+//! and starts no threads.
 
 pub mod access;
 pub mod address;
 pub mod cache;
 pub mod chiplet_table;
 pub mod controller;
+pub mod derived;
 pub mod directory;
 pub mod host_line;
 pub mod line;
 pub mod message;
 pub mod mshr;
 pub mod parameter;
+pub mod prelude;
 pub mod protocols;
 pub mod read_only;
 pub mod registry;
+pub mod rows;
 pub mod seed;
 pub mod sharers;
 pub mod tally;

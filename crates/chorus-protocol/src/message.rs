@@ -146,12 +146,25 @@ pub struct MessageSpec {
     pub size: Size,
 }
 
+impl MessageSpec {
+    /// A row of a message table.
+    pub const fn new(name: &'static str, class: TrafficClass, channel: Channel, size: Size) -> MessageSpec {
+        MessageSpec { name, class, channel, size }
+    }
+}
+
 /// An index into the message table of the protocol that is running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MsgKind(pub u8);
 
-/// A table from every kind of message to an event. `kinds` gives the events of the kinds that a controller knows. All
-/// other kinds give `foreign`.
+impl MsgKind {
+    /// The kind of the first message behind `table`, for protocols that append rows to the table of another.
+    pub const fn behind(table: &[MessageSpec]) -> MsgKind {
+        MsgKind(table.len() as u8)
+    }
+}
+
+/// What each kind of message is to a controller that knows `kinds`; all others are `foreign` to it.
 pub const fn by_kind<E: Copy, const N: usize>(foreign: E, kinds: &[(MsgKind, E); N]) -> [E; 256] {
     let mut events = [foreign; 256];
     let mut row = 0;

@@ -11,6 +11,13 @@ impl Sharers {
     pub const CAPACITY: u16 = 64;
     /// The set without any cache.
     pub const NONE: Sharers = Sharers(0);
+    /// Every cache that a set can hold.
+    pub const ALL: Sharers = Sharers(u64::MAX);
+
+    /// One cache.
+    pub fn of(agent: AgentId) -> Sharers {
+        Sharers(1 << agent.0)
+    }
 
     /// The first `count` caches.
     pub fn first(count: u16) -> Sharers {
@@ -30,7 +37,12 @@ impl Sharers {
 
     /// This set without `agent`.
     pub fn without(self, agent: AgentId) -> Sharers {
-        Sharers(self.0 & !(1 << agent.0))
+        self.minus(Sharers::of(agent))
+    }
+
+    /// This set without those of `others`.
+    pub fn minus(self, others: Sharers) -> Sharers {
+        Sharers(self.0 & !others.0)
     }
 
     /// This set reduced to `agent`.

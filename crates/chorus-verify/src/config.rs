@@ -259,9 +259,9 @@ impl MachineConfig {
     /// The values of a protocol's parameters.
     fn parameters(&self, protocol: &dyn Protocol) -> Parameters {
         let mut parameters = Parameters::explored(protocol.parameters());
-        for (index, spec) in protocol.parameters().iter().enumerate() {
+        for spec in protocol.parameters() {
             if let Some(&(_, value)) = self.parameters.iter().find(|(key, _)| *key == spec.key) {
-                parameters.set(index, value);
+                parameters.set(spec.key, value);
             }
         }
         parameters

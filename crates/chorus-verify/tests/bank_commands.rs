@@ -33,7 +33,7 @@ impl Bank {
         let protocol = find(name).unwrap();
         let mut values = Parameters::defaults(protocol.parameters());
         for (key, value) in parameters {
-            values.set(protocol.parameters().iter().position(|spec| spec.key == *key).unwrap(), *value);
+            values.set(key, *value);
         }
         let cache = CacheShape { sets, ways: 4, mshrs: 4, replacement: Replacement::Lru };
         let config = BuildConfig {
@@ -173,7 +173,7 @@ fn a_parameter_switches_commands_off() {
     let commands = |name: &str, value: u64| {
         let protocol = find(name).unwrap();
         let mut parameters = Parameters::defaults(protocol.parameters());
-        parameters.set(0, value);
+        parameters.set(protocol.parameters()[0].key, value);
         protocol.commands(&parameters)
     };
     assert_eq!([0, 1].map(|value| commands("viper-chiplet", value)), [Commands::None, Commands::EveryKernel]);

@@ -121,8 +121,7 @@ impl World {
         let protocol: &'static dyn Protocol = find(variant.protocol).unwrap();
         let mut parameters = Parameters::defaults(protocol.parameters());
         for &(key, value) in variant.parameters {
-            let index = protocol.parameters().iter().position(|spec| spec.key == key).unwrap();
-            parameters.set(index, value);
+            parameters.set(key, value);
         }
         let cache = |ways| CacheShape { sets: 1, ways, mshrs: 4, replacement: Replacement::Lru };
         let topology = size.topology();

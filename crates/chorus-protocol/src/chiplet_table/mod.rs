@@ -92,7 +92,7 @@ pub struct RangeOperation {
 
 /// The table's knowledge of a data structure in one chiplet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Held {
+struct ChipletEntry {
     state: State,
     /// The addresses that the chiplet has accessed since it last held nothing.
     ranges: Ranges,
@@ -101,8 +101,8 @@ struct Held {
     is_mixed: bool,
 }
 
-impl Held {
-    /// An operation on everything that is held here.
+impl ChipletEntry {
+    /// What has to be done here.
     fn operation(&self, chiplet: usize, operation: Operation) -> RangeOperation {
         RangeOperation { chiplet, operation, ranges: self.ranges.clone() }
     }
@@ -121,7 +121,7 @@ impl Held {
         let (next, operation) = self.state.after(event);
         self.state = next;
         if next == State::NotPresent {
-            *self = Held::default();
+            *self = ChipletEntry::default();
         }
         operation
     }
@@ -131,8 +131,8 @@ impl Held {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Row {
     structure: Range<u64>,
-    chiplets: Vec<Held>,
-    /// Whether a kernel has accessed it since [`ChipletTable::forget`] last looked at it.
+    chiplets: Vec<ChipletEntry>,
+    /// Whether a kernel has accessed it since what L2s cannot hold was forgotten.
     has_grown: bool,
 }
 
@@ -215,7 +215,7 @@ impl ChipletTable {
     pub fn launch_undeclared(&mut self) -> Plan {
         let all = if self.chiplets == 64 { u64::MAX } else { (1 << self.chiplets) - 1 };
         let is_mixed = self.holdings == Holdings::Copies;
-        let everything = Held { state: State::Dirty, ranges: Ranges::from(0..u64::MAX), is_mixed };
+        let everything = ChipletEntry { state: State::Dirty, ranges: Ranges::from(0..u64::MAX), is_mixed };
         self.rows = vec![Row { structure: 0..u64::MAX, chiplets: vec![everything; self.chiplets], has_grown: false }];
         Plan { acquires: all, releases: all }
     }
@@ -245,7 +245,7 @@ impl ChipletTable {
         let accesses = coarsen(accesses, self.limits.per_kernel);
         for access in &accesses {
             if !self.rows.iter().any(|row| meet(&row.structure, &access.structure)) {
-                let chiplets = vec![Held::default(); self.chiplets];
+                let chiplets = vec![ChipletEntry::default(); self.chiplets];
                 self.rows.push(Row { structure: access.structure.clone(), chiplets, has_grown: false });
             }
         }
@@ -273,7 +273,7 @@ impl ChipletTable {
             let (mut met, others): (Vec<Row>, Vec<Row>) =
                 std::mem::take(&mut self.rows).into_iter().partition(|row| meet(&row.structure, &access.structure));
             self.rows = others;
-            let chiplets = vec![Held::default(); self.chiplets];
+            let chiplets = vec![ChipletEntry::default(); self.chiplets];
             met.push(Row { structure: access.structure.clone(), chiplets, has_grown: false });
             let row = met.into_iter().reduce(|row, other| row.join(other, &mut operations));
             self.rows.extend(row);
@@ -357,7 +357,8 @@ impl Row {
     /// The chiplets that will access this data structure and may have it out of date.
     fn stale(&self, accesses: &[Access]) -> impl Iterator<Item = usize> {
         let has_part = |chiplet: usize| self.concerned(accesses).any(|access| !access.by_chiplet[chiplet].is_empty());
-        let is_stale = |held: &Held| held.is_mixed || held.state.after(Event::LocalRead).1 == Some(Operation::Acquire);
+        let is_stale =
+            |held: &ChipletEntry| held.is_mixed || held.state.after(Event::LocalRead).1 == Some(Operation::Acquire);
         let chiplets =
             self.chiplets.iter().enumerate().filter(move |(chiplet, held)| is_stale(held) && has_part(*chiplet));
         chiplets.map(|(chiplet, _)| chiplet)
@@ -399,7 +400,7 @@ impl Row {
                 (State::Dirty, State::Stale) | (State::Stale, State::Dirty) => {
                     operations.extend(held.give_up(chiplet));
                     operations.extend(also.give_up(chiplet));
-                    *held = Held::default();
+                    *held = ChipletEntry::default();
                 }
                 (state, other) => {
                     held.state = state.max(other);

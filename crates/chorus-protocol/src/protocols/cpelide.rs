@@ -1,7 +1,9 @@
-//! CPElide: the baseline of its paper, whose L2s are written back and emptied only when the command processor's table says that somebody needs it (section III).
+//! CPElide (CPElide paper, section III): the baseline of the paper, whose L2s are written back and emptied only when
+//! somebody needs it.
 //!
-//! Caches are those of [`viper_chiplet`](super::viper_chiplet). Before each kernel the [Chiplet Coherence Table](crate::chiplet_table) is asked which L2s have to be written back and which
-//! emptied; L2s keep the rest from kernel to kernel.
+//! Caches are those of [`viper_chiplet`](super::viper_chiplet). Before each kernel the command processor asks the
+//! [Chiplet Coherence Table](crate::chiplet_table) which L2s have to be written back and which have to be emptied. All
+//! other L2s keep their lines from kernel to kernel.
 
 use crate::protocols::scoped::policy::WITH_COMMANDS;
 use crate::protocols::scoped::protocol::ScopedProtocol;
@@ -22,6 +24,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_COMMANDS
 };
 
-/// The protocol.
+/// The protocol CPElide, for the registry.
 pub static CPELIDE: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &COMMANDED };

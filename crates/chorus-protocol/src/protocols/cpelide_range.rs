@@ -1,6 +1,8 @@
-//! CPElide with hardware that writes back and empties ranges of addresses instead of whole L2s (CPElide paper, section VI, fine-grained hardware range based flush).
+//! CPElide with hardware that writes back and empties ranges of addresses instead of whole L2s (CPElide paper, section
+//! VI, fine-grained hardware range based flush).
 //!
-//! Caches and table are those of [`cpelide`](super::cpelide). What the table asks for concerns the ranges of one data structure in one chiplet, and reaches the banks page by page, as pages are what is translated.
+//! Caches and table are those of [`cpelide`](super::cpelide). A command of the table concerns the ranges of one data
+//! structure in one chiplet. It reaches the banks page by page, since addresses are translated by pages.
 
 use crate::protocols::scoped::policy::WITH_COMMANDS;
 use crate::protocols::scoped::protocol::ScopedProtocol;
@@ -21,6 +23,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_COMMANDS
 };
 
-/// The protocol.
+/// The protocol CPElide with ranges, for the registry.
 pub static CPELIDE_RANGE: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &COMMANDED_BY_PAGE };

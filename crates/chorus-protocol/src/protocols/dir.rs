@@ -1,22 +1,26 @@
-//! The baseline of the REC paper (sections 2.2 and 2.3): every GPU has a directory that tracks which other GPUs hold a line of its memory, one line per entry.
+//! The baseline of the REC paper (sections 2.2 and 2.3): every GPU has a directory that tracks which other GPUs hold a
+//! line of its memory, one line per entry.
 //!
-//! L2s keep lines of their own and of other GPUs' memory. Stores to their own stay until they have to leave; stores to another GPU's are written through, and the
-//! bytes are kept, too. The home records who reads and who writes, and takes other copies back when a line is written or its entry replaced. Nothing but releases is
-//! acknowledged, and private caches are emptied by acquires, as in NHCC.
+//! L2s keep lines of their own memory and of other GPUs' memory. Stores to their own memory stay until they have to
+//! leave. Stores to another GPU's memory are written through, and the L2 keeps the bytes, too. The home records who
+//! reads and who writes. It takes other copies back when a line is written or its entry is replaced. Nothing but
+//! releases is acknowledged, and private caches are emptied by acquires, as in NHCC.
 //!
-//! Figure 1 compares this with machines that keep less of other GPUs' memory, which the parameter `remote_caching` makes: nothing of it in L2s, so that there is nothing
-//! to track, or nothing in private caches either.
+//! Figure 1 compares this with machines that keep less of other GPUs' memory. The parameter `remote_caching` makes
+//! these machines: L2s keep nothing of other GPUs' memory, so that there is nothing to track, or private caches keep
+//! nothing of it either.
 
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, REMOTE_PARAMETERS, TRACKING, WriteBack};
+use crate::protocols::scoped::parameters::REMOTE_PARAMETERS;
+use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, TRACKING, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::BOUNDED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-/// What the L2s of the REC paper have in common (sections 2.2 and 2.3, Table 2).
+/// The policy that all L2s of the REC paper share (sections 2.2 and 2.3, Table 2).
 pub(super) const REC_L2: L2Policy = L2Policy {
     write_back: WriteBack::AtHome,
     allocates_stores: true,
@@ -41,6 +45,6 @@ static DECLARATION: Declaration = Declaration {
     ..TRACKING
 };
 
-/// The protocol.
+/// The protocol the baseline of the REC paper, for the registry.
 pub static DIR: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &BOUNDED };

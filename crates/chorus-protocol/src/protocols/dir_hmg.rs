@@ -1,6 +1,7 @@
-//! The directory of HMG as the REC paper compares it (sections 2.3 and 5.2): four lines per entry, with one set of sharers for all of them.
+//! The directory of HMG as the REC paper compares it (sections 2.3 and 5.2): four lines per entry, with one set of
+//! sharers for all of them.
 //!
-//! All else is the baseline's: a write to any of the four lines takes all four back.
+//! A write to any of the four lines takes all four back. Everything else is as in the baseline, [`dir`](super::dir).
 
 use crate::protocols::dir::REC_L2;
 use crate::protocols::scoped::l1::Acquire;
@@ -27,6 +28,6 @@ static DECLARATION: Declaration = Declaration {
     ..TRACKING
 };
 
-/// The protocol.
+/// The protocol the REC paper's HMG directory, for the registry.
 pub static DIR_HMG: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED };

@@ -23,6 +23,6 @@ static DECLARATION: Declaration = Declaration {
     ..TRACKING
 };
 
-/// The protocol.
+/// The protocol the ideal of the REC paper, for the registry.
 pub static DIR_IDEAL: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &UNBOUNDED };

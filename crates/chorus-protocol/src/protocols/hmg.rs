@@ -1,8 +1,8 @@
 //! HMG: hierarchical hardware coherence across GPUs (HMG paper, section V).
 //!
-//! Every line has a home in each GPU, one of which is its home in the system. Requests pass the GPU home, whose directory tracks the modules of its GPU; the
-//! directory of the system home tracks whole GPUs. An invalidation that reaches a GPU home is passed on to the modules that it tracks: the one transition that
-//! NHCC does not have.
+//! Every line has a home in each GPU. One of them is the line's home in the system. Requests pass the GPU home, whose
+//! directory tracks the modules of its GPU. The directory of the system home tracks whole GPUs. A GPU home passes an
+//! invalidation on to the modules that it tracks. This is the one transition that NHCC does not have.
 
 use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::l1::Acquire;
@@ -11,7 +11,8 @@ use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, GROUPED, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec};
-use crate::seed::{followed_by, in_l2, specs};
+use crate::rows::appended;
+use crate::seed::{in_l2, specs};
 
 const POLICY: Policy =
     Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { hierarchy: Hierarchy::GpuHomes, ..PLAIN } };
@@ -31,8 +32,8 @@ const OWN: [ScopedSeed; 3] = [
     ),
 ];
 
-const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = followed_by(GPU_HOMES, OWN);
-const SEEDS: [ScopedSeed; GROUPED.len() + HIERARCHICAL.len()] = followed_by(GROUPED, HIERARCHICAL);
+const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = appended(&GPU_HOMES, &OWN);
+const SEEDS: [ScopedSeed; GROUPED.len() + HIERARCHICAL.len()] = appended(&GROUPED, &HIERARCHICAL);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
@@ -45,6 +46,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_RANGES
 };
 
-/// The protocol.
+/// The protocol HMG, for the registry.
 pub static HMG: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: Some(&NHCC), policy: POLICY, seeds: &SEEDS };

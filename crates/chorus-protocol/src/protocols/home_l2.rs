@@ -1,8 +1,8 @@
 //! A write-back, write-allocate shared bank that keeps nobody waiting for other caches (TC paper, section 3.1).
 //!
-//! It serves the non-coherent protocols, and the idealised one, whose writes make stale private copies vanish in no time. States
-//! and events carry the names of the paper's Table 2: I_S is a read miss that merges readers, I_M a write or atomic miss behind which
-//! the line waits. Atomics are performed here, in one step.
+//! It serves the non-coherent protocols, and the idealised one, whose writes make stale private copies vanish in no
+//! time. States and events carry the names of the paper's Table 2: I_S is a read miss that merges readers, I_M a write
+//! or atomic miss behind which the line waits. Atomics are performed here, in one step.
 
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
@@ -16,10 +16,10 @@ use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV};
 use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
 use crate::registry::BuildConfig;
-use crate::seed::{Seed, seeded};
+use crate::seed::{LevelSeed, seeded_by_level};
 use crate::sharers::Sharers;
 
-/// What happens to private copies when a line is written here.
+/// The fate of private copies when a line is written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrivateCopies {
     /// Nothing: they go stale.
@@ -51,26 +51,26 @@ pub enum L2Fault {
     SurvivingCopy,
 }
 
-/// What distinguishes the banks of the protocols that use this one.
+/// The choice in which the banks of the protocols that use this one differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Policy {
-    /// What a write does to private copies.
+    /// The effect of a write on private copies.
     pub private_copies: PrivateCopies,
     /// A mistake to build in.
     pub fault: Option<L2Fault>,
 }
 
-/// What distinguishes the protocols that consist of a write-through private cache and this bank.
+/// The choices in which protocols of a write-through private cache and this bank differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Policies {
-    /// The private cache.
+    /// The policy of private caches.
     pub l1: L1Policy,
-    /// The bank.
+    /// The policy of banks.
     pub l2: L2Policy,
 }
 
 /// A fault of such a protocol.
-pub type HomeSeed = Seed<L1Fault, L2Fault>;
+pub type HomeSeed = LevelSeed<L1Fault, L2Fault>;
 
 /// Builds a controller of such a protocol; `seeds` are its faults in the order that it declares them.
 pub fn build_home<const W: usize>(
@@ -81,7 +81,7 @@ pub fn build_home<const W: usize>(
     seeds: &[HomeSeed],
 ) -> Option<Box<dyn Controller<W>>> {
     let Policies { mut l1, mut l2 } = *policies;
-    (l1.fault, l2.fault) = seeded(seeds, config);
+    (l1.fault, l2.fault) = seeded_by_level(seeds, config);
     match role {
         Role::L1 => Some(Box::new(WriteThroughL1::new(index, config, l1))),
         Role::L2 => Some(Box::new(HomeL2::new(index, config, l2))),
@@ -121,7 +121,8 @@ impl Event {
     }
 }
 
-static VOCABULARY: Vocabulary = Vocabulary {
+/// The states and events of the bank's transition table.
+pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
     device: "",
     states: &[
@@ -146,7 +147,7 @@ struct Line {
     sharers: Sharers,
 }
 
-/// A shared bank.
+/// A shared bank that keeps nobody waiting for other caches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HomeL2<const W: usize> {
     me: AgentId,
@@ -159,7 +160,7 @@ pub struct HomeL2<const W: usize> {
 }
 
 impl<const W: usize> HomeL2<W> {
-    /// An empty bank.
+    /// An empty bank, the bank number `index` of its machine.
     pub fn new(index: u16, config: &BuildConfig, policy: L2Policy) -> Self {
         HomeL2 {
             me: config.topology.l2(index),

@@ -1,17 +1,20 @@
 //! Idealised caching without coherence (HMG paper, section VI): the loose upper bound of what caching can give.
 //!
-//! Requests pass GPU homes as in HMG. No copy is ever given up for coherence: there are no invalidations, acquires drop nothing, loads of any scope may hit
-//! anywhere. Stores still travel to their homes and releases wait for that, which is order and not coherence. Copies go stale. The timing driver gives loads the
-//! values that coherent caches would hold, so that programs take the way that they would take and what is measured is time alone; the other drivers see the
-//! stale copies.
+//! Requests pass GPU homes as in HMG. No copy is ever given up for coherence: there are no invalidations, acquires drop
+//! nothing, and loads of any scope may hit anywhere. Stores still travel to their homes, and releases wait for that:
+//! this is order and not coherence. Copies go stale. The timing driver gives loads the values that coherent caches
+//! would hold, so that programs follow the control flow of a correct execution and only time is idealised. The other
+//! drivers see the stale copies.
 
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Coherence, IDEAL_PARAMETERS, L2Fault, L2Policy, PLAIN, Policy, SCOPED};
+use crate::protocols::scoped::parameters::IDEAL_PARAMETERS;
+use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, PLAIN, Policy, SCOPED};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{CACHING, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec, MemoryModel, Values};
-use crate::seed::{followed_by, in_l2, specs};
+use crate::rows::appended;
+use crate::seed::{in_l2, specs};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::Nothing,
@@ -21,7 +24,7 @@ const POLICY: Policy = Policy {
 const OWN: [ScopedSeed; 1] =
     [in_l2(L2Fault::LostAtomic, "lost-atomic", "what an atomic wrote at its home goes no further")];
 
-const SEEDS: [ScopedSeed; CACHING.len() + OWN.len()] = followed_by(CACHING, OWN);
+const SEEDS: [ScopedSeed; CACHING.len() + OWN.len()] = appended(&CACHING, &OWN);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
@@ -31,12 +34,12 @@ static DECLARATION: Declaration = Declaration {
     summary: "Caches of all GPUs that nobody keeps coherent, with the values of coherent ones: an upper bound.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section VI",
     model: MemoryModel::PerLocation,
-    values: Values::Decreed,
+    values: Values::Functional,
     parameters: &IDEAL_PARAMETERS,
     faults: &FAULTS,
     ..SCOPED
 };
 
-/// The protocol.
+/// The protocol the upper bound of the HMG paper, for the registry.
 pub static IDEAL: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &SEEDS };

@@ -1,7 +1,7 @@
 //! IDEAL-COH (TC paper, section 1): private caches that are coherent at no cost.
 //!
-//! The moment a write is performed at the L2, every other copy of the line vanishes, without a message, an acknowledgement or a
-//! wait. An upper bound, not a design.
+//! The moment a write is performed at the L2, every other copy of the line vanishes, without a message, an
+//! acknowledgement or a wait. An upper bound, not a design.
 
 use crate::address::Role;
 use crate::controller::Controller;
@@ -17,14 +17,16 @@ use crate::registry::{
 use crate::seed::{in_l1, in_l2, specs};
 use crate::write_tracker::FenceFault;
 
-static MESSAGES: [MessageSpec; 10] = message_table(&[MessageSpec {
+/// The message table: the common one, and invalidations that take no time.
+pub static MESSAGES: [MessageSpec; 10] = message_table(&[MessageSpec {
     name: "INV",
     class: TrafficClass::Invalidation,
     channel: Channel::Instant,
     size: Size::Control,
 }]);
 
-const POLICIES: Policies = Policies {
+/// The policies of the private caches and banks.
+pub const POLICIES: Policies = Policies {
     l1: L1Policy {
         allocation: Allocation::OnLoadMiss,
         store_hit: StoreHit::Update,
@@ -35,8 +37,8 @@ const POLICIES: Policies = Policies {
     l2: L2Policy { private_copies: PrivateCopies::Vanish, fault: None },
 };
 
-/// What is wrong in which controller.
-const SEEDS: [HomeSeed; 12] = [
+/// The faults of both controllers, in the order in which they are declared.
+pub const SEEDS: [HomeSeed; 12] = [
     in_l2(L2Fault::SurvivingCopy, "surviving-copy", "the first other private copy survives a write"),
     in_l1(L1Fault::StaleRefill, "stale-refill", "a read miss that was invalidated still caches its refill"),
     in_l1(L1Fault::PendingHit, "pending-hit", "loads hit lines whose writes are not performed yet"),
@@ -67,9 +69,11 @@ const SEEDS: [HomeSeed; 12] = [
     in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back"),
 ];
 
-static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
+/// The faults as the protocol declares them.
+pub static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of IDEAL-COH.
+pub static DECLARATION: Declaration = Declaration {
     name: "ideal-coh",
     title: "IDEAL-COH",
     summary: "Coherent private caches at no cost: stale copies vanish instantly.",
@@ -88,7 +92,7 @@ static DECLARATION: Declaration = Declaration {
     faults: &FAULTS,
 };
 
-/// The protocol.
+/// The protocol IDEAL-COH, for the registry.
 pub struct IdealCoh;
 
 impl<const W: usize> Build<W> for IdealCoh {

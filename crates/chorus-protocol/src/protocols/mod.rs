@@ -1,8 +1,15 @@
-//! The protocols, one file each, named as published.
+//! The protocols, one file or folder each, named as published, and the parts that several of them share.
 //!
-//! [`write_through`] holds the message vocabulary that the write-through protocols share, [`write_through_bank`] what their shared
-//! banks do alike, [`vi_protocols`] what GPU-VI and its non-inclusive variant do; [`write_through_l1`] and [`home_l2`] are the private
-//! cache and the plain shared bank that several of them are built from. [`scoped`] is what the protocols of several GPUs are built from.
+//! | part | shared by |
+//! |---|---|
+//! | [`write_through_l1`], [`write_through`] (messages), [`write_through_bank`] | the write-through protocols |
+//! | [`home_l2`], the plain shared bank | the protocols without coherence and the idealised one of the TC paper |
+//! | [`vi_protocols`] | GPU-VI and GPU-VIni |
+//! | [`scoped`] | the protocols of several GPUs or chiplets |
+//! | [`gpu_coherence`], [`denovo`], [`mesi`], [`spandex`] | the machines with several kinds of devices |
+//!
+//! All of them are public, so that protocols of other crates can be built from them; [`crate::derived`] makes variants
+//! of their controllers.
 
 pub mod cpelide;
 pub mod cpelide_range;

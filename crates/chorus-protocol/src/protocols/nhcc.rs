@@ -1,9 +1,10 @@
 //! NHCC: non-hierarchical hardware coherence for modules and GPUs (HMG paper, section IV).
 //!
-//! Every line has one home, whose directory tracks all modules of all GPUs alike. Compared with GPU-VI there are no transient states and no acknowledgements of
-//! invalidations: the memory model does not ask for writes that everybody sees at once, and releases wait for what they have to.
+//! Every line has one home, whose directory tracks all modules of all GPUs alike. Compared with GPU-VI, there are no
+//! transient states and no acknowledgements of invalidations. The memory model does not require that everybody sees a
+//! write at once, so only releases wait for invalidations.
 //!
-//! The parameter `ranges` gives it, and HMG, the directory of REC.
+//! The parameter `ranges` gives NHCC and HMG the directory of REC.
 
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{PLAIN, Policy, WITH_RANGES};
@@ -25,6 +26,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_RANGES
 };
 
-/// The protocol.
+/// The protocol NHCC, for the registry.
 pub static NHCC: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED };

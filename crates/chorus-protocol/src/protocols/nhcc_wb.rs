@@ -1,19 +1,28 @@
-//! NHCC with write-back L2s, which the CPElide paper evaluates and leaves aside (section IV-C), after what the HMG paper says of such L2s (sections IV-B and V-B).
+//! NHCC with write-back L2s. The CPElide paper evaluates this variant and leaves it aside (section IV-C). The HMG paper
+//! describes such L2s (sections IV-B and V-B).
 //!
-//! Stores without scope stay in the L2 of their module, whoever is home, and the home hears nothing of them. A release hands dirty lines to their homes, at least, and waits
-//! until they and the invalidations that they cause have arrived; the copies stay, clean. So the home of a line holds the newest value whenever threads have synchronised, which is what the
-//! CPElide paper asks of HMG, and stays dirty itself until it needs the place: nobody looks behind it. The end of a kernel is a release of all
-//! that its caches hold. That is the reading of both papers' words: a home that learns of stores in bursts at releases invalidates then, and takes back what its sharers have
-//! fetched meanwhile. The paper reports the variant slower than NHCC written through.
+//! Stores without scope stay in the L2 of their module, wherever the home is, and the home hears nothing of them. A
+//! release hands dirty lines to their homes, at least. It waits until the lines and the invalidations that they cause
+//! have arrived. The copies stay, clean. The home of a line thus holds the newest value whenever threads have
+//! synchronised, as the CPElide paper asks of HMG. The home's own copy stays dirty until its place is needed: nobody
+//! looks behind it. The end of a kernel is a release of everything that its caches hold.
 //!
-//! The parameter `elide` puts CPElide on top (CPElide paper, section VI): the end of a kernel leaves dirty what is remote, and the [Chiplet Coherence Table](crate::chiplet_table) says which L2s have
-//! to be written back before a kernel begins. Directories keep copies coherent, so that no acquire is ever needed; those that the table asks for are carried out.
+//! This is our reading of both papers. A home learns of stores in bursts, at releases. It then sends invalidations,
+//! which take back what its sharers have fetched meanwhile. The paper reports the variant slower than NHCC written
+//! through.
+//!
+//! The parameter `elide` puts CPElide on top (CPElide paper, section VI). The end of a kernel then leaves remote lines
+//! dirty, and the [Chiplet Coherence Table](crate::chiplet_table) says which L2s have to be written back before a
+//! kernel begins. Directories keep copies coherent, so no acquire is ever needed. Acquires that the table asks for are
+//! carried out all the same.
 
 use crate::protocols::nhcc_wt::NHCC_L2;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{COMMAND_TALLIES, ELIDE_PARAMETERS, L2Policy, Policy, TRACKING, WriteBack};
+use crate::protocols::scoped::parameters::ELIDE_PARAMETERS;
+use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED_AND_COMMANDED;
+use crate::protocols::scoped::tallies::COMMAND_TALLIES;
 use crate::registry::{Commands, Declaration, FaultSpec, Promise};
 use crate::seed::specs;
 
@@ -35,6 +44,6 @@ static DECLARATION: Declaration = Declaration {
     ..TRACKING
 };
 
-/// The protocol.
+/// The protocol NHCC with write-back L2s, for the registry.
 pub static NHCC_WB: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED_AND_COMMANDED };

@@ -1,7 +1,10 @@
-//! NHCC as the CPElide paper compares with it (section IV-C): HMG within one GPU of chiplets, written through to memory.
+//! NHCC as the CPElide paper compares with it (section IV-C): HMG within one GPU of chiplets, written through to
+//! memory.
 //!
-//! Caches and directories are those of [`nhcc`](super::nhcc). Every store goes to the home of its line and on to memory, and copies of what was written are kept on the way, in the
-//! sender's L2 and at the home, whether or not there were copies before. How many entries directories have and how many lines an entry covers, 12K and four in the paper, is the machine's.
+//! Caches and directories are those of [`nhcc`](super::nhcc). Every store goes to the home of its line and on to
+//! memory. The sender's L2 and the home keep copies of what was written, whether or not they had copies before. The
+//! system says how many entries a directory has and how many lines an entry covers; in the paper these are 12K and
+//! four.
 
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, TRACKING};
@@ -10,7 +13,7 @@ use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-/// What the L2s of the CPElide paper's HMG have in common.
+/// The policy that all L2s of the CPElide paper's HMG share.
 pub(super) const NHCC_L2: L2Policy = L2Policy { allocates_stores: true, ..PLAIN };
 
 const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: NHCC_L2 };
@@ -26,6 +29,6 @@ static DECLARATION: Declaration = Declaration {
     ..TRACKING
 };
 
-/// The protocol.
+/// The protocol NHCC written through, for the registry.
 pub static NHCC_WT: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED };

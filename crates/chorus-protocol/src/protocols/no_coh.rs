@@ -1,7 +1,7 @@
 //! NO-COH (TC paper, section 3.1): the baseline GPU, whose private caches nobody keeps coherent.
 //!
-//! Write-evict, no write-allocate. Copies of lines that others write go stale; only a kernel start drops them, so work-groups cannot
-//! talk to each other within a kernel.
+//! Write-evict, no write-allocate. Copies of lines that others write go stale; only a kernel start drops them, so
+//! work-groups cannot talk to each other within a kernel.
 
 use crate::address::Role;
 use crate::controller::Controller;
@@ -14,7 +14,8 @@ use crate::registry::{
 };
 use crate::seed::{in_l1, in_l2, specs};
 
-const POLICIES: Policies = Policies {
+/// The policies of the private caches and banks.
+pub const POLICIES: Policies = Policies {
     l1: L1Policy {
         allocation: Allocation::OnLoadMiss,
         store_hit: StoreHit::Evict,
@@ -25,8 +26,8 @@ const POLICIES: Policies = Policies {
     l2: L2Policy { private_copies: PrivateCopies::GoStale, fault: None },
 };
 
-/// What is wrong in which controller.
-const SEEDS: [HomeSeed; 12] = [
+/// The faults of both controllers, in the order in which they are declared.
+pub const SEEDS: [HomeSeed; 12] = [
     in_l1(L1Fault::StaleStoreHit, "stale-store-hit", "a store leaves the old private copy readable"),
     in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered"),
     in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
@@ -49,9 +50,11 @@ const SEEDS: [HomeSeed; 12] = [
     in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back"),
 ];
 
-static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
+/// The faults as the protocol declares them.
+pub static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of NO-COH.
+pub static DECLARATION: Declaration = Declaration {
     name: "no-coh",
     title: "NO-COH",
     summary: "Incoherent private caches, emptied at kernel starts.",
@@ -70,7 +73,7 @@ static DECLARATION: Declaration = Declaration {
     faults: &FAULTS,
 };
 
-/// The protocol.
+/// The protocol NO-COH, for the registry.
 pub struct NoCoh;
 
 impl<const W: usize> Build<W> for NoCoh {

@@ -15,7 +15,8 @@ use crate::registry::{
 use crate::seed::{in_l1, in_l2, specs};
 use crate::write_tracker::FenceFault;
 
-const POLICIES: Policies = Policies {
+/// The policies of the private caches and banks.
+pub const POLICIES: Policies = Policies {
     l1: L1Policy {
         allocation: Allocation::Off,
         store_hit: StoreHit::Evict,
@@ -26,8 +27,8 @@ const POLICIES: Policies = Policies {
     l2: L2Policy { private_copies: PrivateCopies::GoStale, fault: None },
 };
 
-/// What is wrong in which controller.
-const SEEDS: [HomeSeed; 12] = [
+/// The faults of both controllers, in the order in which they are declared.
+pub const SEEDS: [HomeSeed; 12] = [
     in_l2(L2Fault::LostAck, "lost-ack", "writes are performed but never acknowledged"),
     in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
     in_l1(L1Fault::Fence(FenceFault::Nothing), "empty-fence", "a fence does not wait for acknowledgements"),
@@ -58,9 +59,11 @@ const SEEDS: [HomeSeed; 12] = [
     in_l1(L1Fault::UncountedRequest, "uncounted-request", "a request that joins others of its line is not counted"),
 ];
 
-static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
+/// The faults as the protocol declares them.
+pub static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of NO-L1.
+pub static DECLARATION: Declaration = Declaration {
     name: "no-l1",
     title: "NO-L1",
     summary: "Private caches switched off: every access goes to the L2.",
@@ -79,7 +82,7 @@ static DECLARATION: Declaration = Declaration {
     faults: &FAULTS,
 };
 
-/// The protocol.
+/// The protocol NO-L1, for the registry.
 pub struct NoL1;
 
 impl<const W: usize> Build<W> for NoL1 {

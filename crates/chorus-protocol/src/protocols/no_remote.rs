@@ -1,7 +1,8 @@
 //! The baseline of the HMG paper: shared caches keep nothing of other GPUs' memory (section VI, Figures 2 and 8).
 //!
-//! Within a GPU the modules are kept coherent as in NHCC. A line of another GPU is fetched anew by every private cache that misses on it; private caches may keep
-//! it, as they are emptied by acquires in all of the paper's protocols.
+//! Within a GPU the modules are kept coherent as in NHCC. Every private cache that misses on a line of another GPU
+//! fetches it anew. Private caches may keep such lines, since acquires empty private caches in all of the paper's
+//! protocols.
 
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{Cached, L2Policy, PLAIN, Policy, WITH_DIRECTORIES};
@@ -23,6 +24,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_DIRECTORIES
 };
 
-/// The protocol.
+/// The protocol the baseline of the HMG paper, for the registry.
 pub static NO_REMOTE: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &GROUPED };

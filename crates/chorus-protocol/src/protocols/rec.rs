@@ -1,7 +1,8 @@
 //! REC: range-based directory entry coalescing (REC paper, section 4).
 //!
-//! An entry has a base address and, for each line of its range, a position bit and a bit for every GPU but the home. Reads within a range share an entry; a write concerns
-//! its own line alone; an entry that is replaced takes back every line that it tracks, one by one. All else is the baseline's.
+//! An entry has a base address and, for each line of its range, a position bit and a bit for every GPU but the home.
+//! Reads within a range share an entry. A write concerns its own line alone. An entry that is replaced takes back every
+//! line that it tracks, one by one. Everything else is as in the baseline, [`dir`](super::dir).
 
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
@@ -29,6 +30,6 @@ static DECLARATION: Declaration = Declaration {
     ..TRACKING
 };
 
-/// The protocol.
+/// The protocol REC, for the registry.
 pub static REC: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &RANGES };

@@ -1,7 +1,7 @@
 //! Non-hierarchical software coherence (HMG paper, section VI): scopes, and acquires that empty caches.
 //!
-//! Every line has one home. An acquire wider than a work-group empties the private cache and the L2 of its module, the two caches between it and any home; a
-//! release waits until the homes have its stores.
+//! Every line has one home. An acquire wider than a work-group empties the private cache and the L2 of its module, the
+//! two caches between it and any home. A release waits until the homes have its stores.
 
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, WITH_ACQUIRES};
@@ -24,6 +24,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_ACQUIRES
 };
 
-/// The protocol.
+/// The protocol non-hierarchical software coherence, for the registry.
 pub static SW_FLAT: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &SOFTWARE };

@@ -1,7 +1,8 @@
-//! Hierarchical software coherence (HMG paper, section VI): as the non-hierarchical one, with a home in every GPU.
+//! Hierarchical software coherence (HMG paper, section VI): software coherence with a home in every GPU.
 //!
-//! Requests pass the home within their GPU, so that modules share what it fetched. An acquire of GPU scope empties the private cache and the L2 of its module; one
-//! of system scope empties all L2s of its GPU, any of which may be a GPU home with stale lines.
+//! Requests pass the home within their GPU, so that modules share the lines that it has fetched. An acquire of GPU
+//! scope empties the private cache and the L2 of its module. An acquire of system scope empties all L2s of its GPU,
+//! since any of them may be a GPU home with stale lines. Everything else is as in [`sw_flat`](super::sw_flat).
 
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, PLAIN, Policy, WITH_ACQUIRES};
@@ -9,7 +10,8 @@ use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, SOFTWARE, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec};
-use crate::seed::{followed_by, in_l2, specs};
+use crate::rows::appended;
+use crate::seed::{in_l2, specs};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
@@ -22,8 +24,8 @@ const OWN: [ScopedSeed; 2] = [
     in_l2(L2Fault::GpuHomeAnswersAll, "gpu-home-answers-all", "loads of system scope hit in the GPU home"),
 ];
 
-const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = followed_by(GPU_HOMES, OWN);
-const SEEDS: [ScopedSeed; SOFTWARE.len() + HIERARCHICAL.len()] = followed_by(SOFTWARE, HIERARCHICAL);
+const HIERARCHICAL: [ScopedSeed; GPU_HOMES.len() + OWN.len()] = appended(&GPU_HOMES, &OWN);
+const SEEDS: [ScopedSeed; SOFTWARE.len() + HIERARCHICAL.len()] = appended(&SOFTWARE, &HIERARCHICAL);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
@@ -36,6 +38,6 @@ static DECLARATION: Declaration = Declaration {
     ..WITH_ACQUIRES
 };
 
-/// The protocol.
+/// The protocol hierarchical software coherence, for the registry.
 pub static SW_HIER: ScopedProtocol =
     ScopedProtocol { declaration: &DECLARATION, extends: None, policy: POLICY, seeds: &SEEDS };

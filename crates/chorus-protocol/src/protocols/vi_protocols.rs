@@ -1,5 +1,5 @@
-//! What the VI protocols of the TC paper have in common (sections 4.2 and 4.3): the private cache with its faults, the messages, and how a bank
-//! tells sharers to give up their copies.
+//! The parts that the VI protocols of the TC paper share (sections 4.2 and 4.3): the private cache with its faults, the
+//! messages, and the way in which a bank tells sharers to give up their copies.
 //!
 //! Four virtual networks: requests, answers, invalidations, acknowledgements.
 
@@ -11,7 +11,7 @@ use crate::protocols::write_through_l1::{
     Allocation, Invalidation, KernelStart, L1Fault, L1Policy, StoreHit, WriteThroughL1,
 };
 use crate::registry::BuildConfig;
-use crate::seed::{Seed, in_l1};
+use crate::seed::{LevelSeed, in_l1};
 use crate::sharers::Sharers;
 use crate::write_tracker::FenceFault;
 
@@ -21,7 +21,7 @@ pub const VIRTUAL_NETWORKS: u8 = 4;
 const INVALIDATION: Channel = Channel::Virtual(2);
 const ACKNOWLEDGEMENT: Channel = Channel::Virtual(3);
 
-/// The message table.
+/// The message table of GPU-VI and GPU-VIni.
 pub static MESSAGES: [MessageSpec; 13] = message_table(&[
     MessageSpec { name: "INV", class: TrafficClass::Invalidation, channel: INVALIDATION, size: Size::Control },
     MessageSpec { name: "INV_ACK", class: TrafficClass::Invalidation, channel: ACKNOWLEDGEMENT, size: Size::Control },
@@ -29,8 +29,8 @@ pub static MESSAGES: [MessageSpec; 13] = message_table(&[
     MessageSpec { name: "RCL_ACK", class: TrafficClass::Recall, channel: ACKNOWLEDGEMENT, size: Size::Control },
 ]);
 
-/// A private cache: a store hit writes the copy before the acknowledgement, copies survive kernel starts, and invalidations are
-/// acknowledged.
+/// A private cache: a store hit writes the copy before the acknowledgement, copies survive kernel starts, and
+/// invalidations are acknowledged.
 pub fn private_cache<const W: usize>(index: u16, config: &BuildConfig, fault: Option<L1Fault>) -> WriteThroughL1<W> {
     let policy = L1Policy {
         allocation: Allocation::OnLoadMiss,
@@ -46,7 +46,7 @@ pub fn private_cache<const W: usize>(index: u16, config: &BuildConfig, fault: Op
 pub const CACHE_FAULTS: usize = 13;
 
 /// The faults of the private cache.
-pub const fn private_cache_seeds<L2>() -> [Seed<L1Fault, L2>; CACHE_FAULTS] {
+pub const fn private_cache_seeds<L2>() -> [LevelSeed<L1Fault, L2>; CACHE_FAULTS] {
     [
         in_l1(L1Fault::StaleRefill, "stale-refill", "a read miss that was invalidated still caches its refill"),
         in_l1(

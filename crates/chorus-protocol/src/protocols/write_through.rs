@@ -1,15 +1,16 @@
 //! The messages of write-through protocols, with the names of the TC paper (Table 2).
 
 use crate::message::{Channel, MessageSpec, MsgKind, Size, TrafficClass, memory};
+use crate::rows::appended;
 
 /// Virtual network of requests, from L1 to L2.
 pub const REQUEST: Channel = Channel::Virtual(0);
 /// Virtual network of answers, from L2 to L1.
 pub const RESPONSE: Channel = Channel::Virtual(1);
 
-/// Read.
+/// Reads a line.
 pub const GETS: MsgKind = MsgKind(memory::FIRST_FREE);
-/// Write.
+/// Writes the masked bytes of a line.
 pub const GETX: MsgKind = MsgKind(memory::FIRST_FREE + 1);
 /// Read-modify-write at the L2.
 pub const ATOMIC: MsgKind = MsgKind(memory::FIRST_FREE + 2);
@@ -28,12 +29,13 @@ pub const RCL: MsgKind = MsgKind(memory::FIRST_FREE + 8);
 /// The recalled copy is gone.
 pub const RCL_ACK: MsgKind = MsgKind(memory::FIRST_FREE + 9);
 
-/// Where in a protocol's message table the messages of its write-through caches are: in their own place, or after those of others.
+/// The place of the messages of write-through caches in a protocol's message table: their own, or behind those of
+/// others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kinds(u8);
 
 impl Kinds {
-    /// Their own place.
+    /// Their own place, right behind the rows of memory.
     pub const ALONE: Kinds = Kinds(0);
 
     /// Behind a table of `rows` rows, which begins with those of memory itself.
@@ -41,12 +43,12 @@ impl Kinds {
         Kinds(rows as u8 - memory::FIRST_FREE)
     }
 
-    /// What the table calls a message of write-through caches.
+    /// The row of the table that a message of write-through caches has.
     pub const fn named(self, kind: MsgKind) -> MsgKind {
         MsgKind(kind.0 + self.0)
     }
 
-    /// What write-through caches call a message of the table; nothing where it is not theirs.
+    /// The message of write-through caches that a row of the table is; none where the row is not theirs.
     pub const fn known(self, kind: MsgKind) -> Option<MsgKind> {
         match kind.0.checked_sub(self.0) {
             Some(known) => Some(MsgKind(known)),
@@ -66,20 +68,8 @@ const COMMON: [MessageSpec; 6] = [
 
 /// The message table of a protocol that adds the rows of `own` to the common ones; `N` is the length of the whole.
 pub const fn message_table<const N: usize>(own: &[MessageSpec]) -> [MessageSpec; N] {
-    let mut table = [memory::SPECS[0]; N];
-    let mut row = 0;
-    while row < N {
-        table[row] = if row < memory::SPECS.len() {
-            memory::SPECS[row]
-        } else if row < memory::SPECS.len() + COMMON.len() {
-            COMMON[row - memory::SPECS.len()]
-        } else {
-            own[row - memory::SPECS.len() - COMMON.len()]
-        };
-        row += 1;
-    }
-    table
+    appended(&COMMON_TABLE, own)
 }
 
 /// The table of a protocol that needs no messages of its own.
-pub const COMMON_TABLE: [MessageSpec; 9] = message_table(&[]);
+pub const COMMON_TABLE: [MessageSpec; memory::SPECS.len() + COMMON.len()] = appended(&memory::SPECS, &COMMON);

@@ -1,5 +1,5 @@
-//! What the shared banks of the write-through protocols have in common: readers that wait, writes that are performed, lines that
-//! are written back.
+//! The parts that the shared banks of the write-through protocols have in common: readers that wait, writes that are
+//! performed, lines that are written back.
 
 use crate::access::Txn;
 use crate::address::{AgentId, LineAddr};

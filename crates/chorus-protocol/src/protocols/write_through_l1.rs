@@ -1,11 +1,13 @@
 //! A write-through, no-write-allocate private cache (TC paper, sections 3.1 and 4.2).
 //!
-//! States and events carry the names of the paper's Table 2. Reads of one line merge into one request while nothing else is
-//! outstanding for that line (I_V); as soon as a write or an atomic is, every read sends its own request and its answer is used once
-//! and not cached (I_I, V_M). Since requests to one bank stay in order, such a read sees the core's own earlier writes, and since
-//! the L2 answers it only after those writes are performed, nobody sees a write before everybody does.
+//! States and events carry the names of the paper's Table 2. Reads of one line merge into one request while nothing
+//! else is outstanding for that line (I_V); as soon as a write or an atomic is, every read sends its own request and
+//! its answer is used once and not cached (I_I, V_M). Since requests to one bank stay in order, such a read sees the
+//! core's own earlier writes, and since the L2 answers it only after those writes are performed, nobody sees a write
+//! before everybody does.
 //!
-//! Behind a translation unit of Spandex the unit stands for the L2, and stores whose order is not weak say so: they are exchanges to it.
+//! Behind a translation unit of Spandex the unit stands for the L2, and stores whose order is not weak say so: they are
+//! exchanges to it.
 
 use crate::access::{AtomicOp, CoreOp, CoreRequest, Order, Txn};
 use crate::address::{AgentId, LineAddr, Role};
@@ -30,30 +32,30 @@ pub enum Allocation {
     OnLoadMiss,
 }
 
-/// What a store does to a valid copy.
+/// The effect of a store on a valid copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoreHit {
-    /// Drops it (write-evict).
+    /// The store drops the copy (write-evict).
     Evict,
-    /// Writes it at once, before the acknowledgement (GPU-VI's first optimisation).
+    /// The store writes the copy at once, before the acknowledgement (GPU-VI's first optimisation).
     Update,
 }
 
-/// What a kernel start does to valid copies.
+/// The effect of a kernel start on valid copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelStart {
-    /// Drops them all: nothing else would make them fresh.
+    /// All copies are dropped: nothing else would make them fresh.
     Flush,
-    /// Keeps them: they are coherent.
+    /// Copies stay: they are coherent.
     Keep,
 }
 
-/// How the cache answers when it is told to drop a line.
+/// The answer of a cache that is told to drop a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Invalidation {
-    /// With an acknowledgement.
+    /// The cache sends an acknowledgement.
     Acknowledged,
-    /// Not at all.
+    /// The cache sends nothing.
     Silent,
 }
 
@@ -92,16 +94,16 @@ pub enum L1Fault {
     Fence(FenceFault),
 }
 
-/// What distinguishes the private caches of the write-through protocols.
+/// The choices in which the private caches of the write-through protocols differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L1Policy {
     /// Whether loads may leave lines behind.
     pub allocation: Allocation,
-    /// What a store does to a valid copy.
+    /// The effect of a store on a valid copy.
     pub store_hit: StoreHit,
-    /// What a kernel start does to valid copies.
+    /// The effect of a kernel start on valid copies.
     pub kernel_start: KernelStart,
-    /// How invalidations are answered.
+    /// The answer to invalidations and recalls.
     pub invalidation: Invalidation,
     /// A mistake to build in.
     pub fault: Option<L1Fault>,
@@ -133,7 +135,8 @@ enum Event {
     Foreign,
 }
 
-static VOCABULARY: Vocabulary = Vocabulary {
+/// The states and events of the cache's transition table.
+pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
     device: "",
     states: &[
@@ -169,7 +172,7 @@ pub struct WriteThroughL1<const W: usize> {
 }
 
 impl<const W: usize> WriteThroughL1<W> {
-    /// An empty cache.
+    /// An empty cache, the cache number `index` of its machine.
     pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = policy.fault { Some(fault) } else { None };
         WriteThroughL1 {
@@ -183,7 +186,17 @@ impl<const W: usize> WriteThroughL1<W> {
         }
     }
 
-    /// The same cache where its messages have another place in the table.
+    /// The agent that this cache is, which its messages name as their sender.
+    pub fn agent(&self) -> AgentId {
+        self.me
+    }
+
+    /// The agent that requests for `line` go to: the bank that is its home, or the translation unit before it.
+    pub fn upstream(&self, line: LineAddr) -> AgentId {
+        self.config.topology.upstream(self.me, line)
+    }
+
+    /// This cache with messages that lie elsewhere in the protocol's message table.
     pub fn with_kinds(self, kinds: Kinds) -> Self {
         WriteThroughL1 { kinds, ..self }
     }
@@ -231,8 +244,7 @@ impl<const W: usize> WriteThroughL1<W> {
     }
 
     fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
-        let upstream = self.config.topology.upstream(self.me, request.line);
-        let mut message = Message::request(self.kinds.named(kind), request, self.me, upstream);
+        let mut message = Message::request(self.kinds.named(kind), request, self.me, self.upstream(request.line));
         if request.op == CoreOp::Store && request.order != Order::Weak && self.config.topology.tu_of(self.me).is_some()
         {
             message.atomic = Some(AtomicOp::Exchange);
@@ -298,8 +310,7 @@ impl<const W: usize> WriteThroughL1<W> {
                 self.lines.insert(slot, request.line, State::IV);
                 let register = self.mshrs.insert(request.line, 1);
                 self.mshrs.push_target(register, request.txn);
-                let upstream = self.config.topology.upstream(self.me, request.line);
-                let kind = self.kinds.named(GETS);
+                let (kind, upstream) = (self.kinds.named(GETS), self.upstream(request.line));
                 out.send(Message { txn: MERGED, ..Message::control(kind, request.line, self.me, upstream) });
                 Outcome::Done
             }

@@ -308,7 +308,7 @@ impl<const W: usize> Simulator<'_, W> {
         }
         if matches!(access.kind, AccessKind::Store | AccessKind::Drain) {
             self.progress = now;
-            if self.values == Values::Decreed {
+            if self.values == Values::Functional {
                 let head = &self.caches[usize::from(unit)].head;
                 write_line(self.memory.words_mut(), LineAddr(access.line), head.mask, &head.data);
             }
@@ -454,7 +454,7 @@ impl<const W: usize> Simulator<'_, W> {
             MemoryOpKind::Atomic(atomic) => Some(atomic),
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
-        if self.values == Values::Decreed {
+        if self.values == Values::Functional {
             if perform_in_memory(self.memory.words_mut(), op, lanes, atomic) {
                 self.progress = self.wheel.now();
             }

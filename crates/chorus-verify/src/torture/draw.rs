@@ -179,7 +179,7 @@ fn draw_race_free(protocol: &dyn Protocol, setup: &Setup, slots: Vec<WaveSlot>, 
     let waves = slots.len();
     let phases = random.between(1, 4);
     // Where values are those of a coherent machine, copies stay as they are even when a kernel begins.
-    let phases = if protocol.values() == Values::Decreed { 1 } else { phases };
+    let phases = if protocol.values() == Values::Functional { 1 } else { phases };
     let length = random.pick(&[3, 6, 12]);
     let meetings = [&roles.locks, &roles.flags, &roles.counters].into_iter().flatten();
     let narrow = meetings.map(|meeting| (meeting.word, meeting.scope)).collect();

@@ -81,8 +81,8 @@ impl Setup {
     /// The machine in words, for people.
     pub fn describe(&self, protocol: &dyn Protocol) -> String {
         let mut text = self.to_string();
-        for (index, spec) in protocol.parameters().iter().enumerate() {
-            text.push_str(&format!(", {} {}", spec.key, self.parameters.get(index)));
+        for spec in protocol.parameters() {
+            text.push_str(&format!(", {} {}", spec.key, self.parameters.get(spec.key)));
         }
         text
     }
@@ -159,7 +159,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         l2.mshrs += 2;
     }
     let mut parameters = Parameters::defaults(protocol.parameters());
-    for (index, spec) in protocol.parameters().iter().enumerate() {
+    for spec in protocol.parameters() {
         // Small values stress the protocol, but copies must live long enough to be found stale.
         let value = match random.below(8) {
             0 => spec.explored,
@@ -170,7 +170,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
         };
         // Reads that are refused for ever are the subject of another check.
         let least = if spec.key == "reqv.retries" { 1 } else { spec.min };
-        parameters.set(index, value.clamp(least, spec.max));
+        parameters.set(spec.key, value.clamp(least, spec.max));
     }
     Setup {
         topology,

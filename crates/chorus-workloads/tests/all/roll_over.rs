@@ -6,14 +6,12 @@ use chorus_sim::frontend::HostMemory;
 use chorus_sim::{Settings, SimError, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
 
-use crate::run::set_parameter;
-
 const BITS: u64 = 10;
 
 fn run(protocol: &'static dyn Protocol, workload: &str, fault: Option<u8>) -> Result<Simulated, SimError> {
     let config = resolve("tc", Scale::Quick, &["watchdog.idle_cycles=200000".to_owned()]).unwrap().config;
     let mut settings = Settings { fault, ..Settings::defaults(protocol) };
-    set_parameter(&mut settings, protocol, "timestamp.bits", BITS);
+    settings.parameters.set("timestamp.bits", BITS);
     let mut memory = HostMemory::default();
     let workload = chorus_workloads::find(workload).unwrap();
     let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);

@@ -6,12 +6,6 @@ use chorus_sim::{Settings, simulate_with};
 use chorus_system::{Scale, resolve};
 use chorus_workloads::Workload;
 
-/// Gives a parameter of a protocol a value.
-pub fn set_parameter(settings: &mut Settings, protocol: &dyn Protocol, key: &str, value: u64) {
-    let index = protocol.parameters().iter().position(|spec| spec.key == key).unwrap();
-    settings.parameters.set(index, value);
-}
-
 /// Runs a workload on a system with overrides, under a protocol with parameters, and returns its cycles.
 pub fn cycles(
     system: &str,
@@ -23,7 +17,7 @@ pub fn cycles(
     let config = resolve(system, Scale::Quick, set).unwrap().config;
     let mut settings = Settings { fences: workload.communicates(), ..Settings::defaults(protocol) };
     for &(key, value) in parameters {
-        set_parameter(&mut settings, protocol, key, value);
+        settings.parameters.set(key, value);
     }
     let mut memory = HostMemory::default();
     let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);

@@ -82,7 +82,8 @@ fn doc_comments_say_more_than_the_name_of_their_item() {
         for (number, text) in doc_comments(&file.text()) {
             let place = format!("{}:{number}", file.path);
             if text.split_whitespace().count() < DOC_WORDS_MIN {
-                complaints.push(format!("{place}: `{text}`: say what it is, or make the item private and drop the comment"));
+                complaints
+                    .push(format!("{place}: `{text}`: say what it is, or make the item private and drop the comment"));
             }
             if let Some(beginning) = BEGINNINGS.iter().find(|beginning| text.starts_with(*beginning)) {
                 complaints.push(format!("{place}: begins with `{}`: name the thing itself", beginning.trim()));

@@ -1,6 +1,6 @@
 //! The seeded faults of the DeNovo cache.
 
-use crate::registry::FaultSpec;
+use crate::seed::Seed;
 use crate::write_tracker::FenceFault;
 
 /// A mistake that can be built into a DeNovo cache.
@@ -42,45 +42,28 @@ pub enum L1Fault {
     Fence(FenceFault),
 }
 
-/// The seeded faults, each with its name and description.
-pub const L1_FAULTS: [(FaultSpec, L1Fault); 18] = [
-    (FaultSpec::new("denovo-kept-copies", "an acquire keeps valid words"), L1Fault::KeptCopies),
-    (FaultSpec::new("denovo-dropped-owned", "an acquire drops owned words too"), L1Fault::DroppedOwned),
-    (FaultSpec::new("denovo-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),
-    (
-        FaultSpec::new("denovo-early-acquire", "a fence invalidates before it waits for its stores"),
-        L1Fault::EarlyAcquire,
-    ),
-    (FaultSpec::new("denovo-early-write", "a store is performed before its words are owned"), L1Fault::EarlyWrite),
-    (
-        FaultSpec::new("denovo-kept-lost", "a word given away before ReqO is answered is owned all the same"),
-        L1Fault::KeptLost,
-    ),
-    (FaultSpec::new("denovo-kept-owned", "a word stays owned that a forwarded request takes away"), L1Fault::KeptOwned),
-    (FaultSpec::new("denovo-read-downgrade", "a forwarded ReqV takes the word away"), L1Fault::ReadDowngrade),
-    (
-        FaultSpec::new("denovo-lost-write-back", "owned words are dropped when the line is replaced"),
-        L1Fault::LostWriteBack,
-    ),
-    (FaultSpec::new("denovo-early-release", "a write-back ends with the first answer"), L1Fault::EarlyRelease),
-    (
-        FaultSpec::new(
-            "denovo-unfinished-write-back",
-            "a request that takes words out of a write-back leaves it waiting",
-        ),
+/// Each with its name and what it breaks.
+pub const L1_FAULTS: [Seed<L1Fault>; 18] = [
+    Seed::new(L1Fault::KeptCopies, "denovo-kept-copies", "an acquire keeps valid words"),
+    Seed::new(L1Fault::DroppedOwned, "denovo-dropped-owned", "an acquire drops owned words too"),
+    Seed::new(L1Fault::KeptRead, "denovo-kept-read", "a read that crosses an acquire leaves its words valid"),
+    Seed::new(L1Fault::EarlyAcquire, "denovo-early-acquire", "a fence invalidates before it waits for its stores"),
+    Seed::new(L1Fault::EarlyWrite, "denovo-early-write", "a store is performed before its words are owned"),
+    Seed::new(L1Fault::KeptLost, "denovo-kept-lost", "a word given away before ReqO is answered is owned all the same"),
+    Seed::new(L1Fault::KeptOwned, "denovo-kept-owned", "a word stays owned that a forwarded request takes away"),
+    Seed::new(L1Fault::ReadDowngrade, "denovo-read-downgrade", "a forwarded ReqV takes the word away"),
+    Seed::new(L1Fault::LostWriteBack, "denovo-lost-write-back", "owned words are dropped when the line is replaced"),
+    Seed::new(L1Fault::EarlyRelease, "denovo-early-release", "a write-back ends with the first answer"),
+    Seed::new(
         L1Fault::UnfinishedWriteBack,
+        "denovo-unfinished-write-back",
+        "a request that takes words out of a write-back leaves it waiting",
     ),
-    (
-        FaultSpec::new("denovo-overwritten-owned", "the answer to a read overwrites owned words"),
-        L1Fault::OverwrittenOwned,
-    ),
-    (FaultSpec::new("denovo-old-refill", "a read's answer brings words from before a write"), L1Fault::OldRefill),
-    (FaultSpec::new("denovo-wide-region", "a read-only region reaches one line too far"), L1Fault::WideRegion),
-    (FaultSpec::new("denovo-valid-atomic", "ordered accesses are performed on valid words"), L1Fault::ValidAtomic),
-    (FaultSpec::new("denovo-lost-nack", "a forwarded ReqV that finds nothing is not answered"), L1Fault::LostNack),
-    (FaultSpec::new("denovo-empty-fence", "a fence does not wait for stores"), L1Fault::Fence(FenceFault::Nothing)),
-    (
-        FaultSpec::new("denovo-hasty-fence", "a fence waits for one store, not for all"),
-        L1Fault::Fence(FenceFault::NextAck),
-    ),
+    Seed::new(L1Fault::OverwrittenOwned, "denovo-overwritten-owned", "the answer to a read overwrites owned words"),
+    Seed::new(L1Fault::OldRefill, "denovo-old-refill", "a read's answer brings words from before a write"),
+    Seed::new(L1Fault::WideRegion, "denovo-wide-region", "a read-only region reaches one line too far"),
+    Seed::new(L1Fault::ValidAtomic, "denovo-valid-atomic", "ordered accesses are performed on valid words"),
+    Seed::new(L1Fault::LostNack, "denovo-lost-nack", "a forwarded ReqV that finds nothing is not answered"),
+    Seed::new(L1Fault::Fence(FenceFault::Nothing), "denovo-empty-fence", "a fence does not wait for stores"),
+    Seed::new(L1Fault::Fence(FenceFault::NextAck), "denovo-hasty-fence", "a fence waits for one store, not for all"),
 ];

@@ -1,6 +1,6 @@
 //! The seeded faults of the GPU coherence cache.
 
-use crate::registry::FaultSpec;
+use crate::seed::Seed;
 use crate::write_tracker::FenceFault;
 
 /// A mistake that can be built into a GPU coherence cache.
@@ -28,29 +28,29 @@ pub enum L1Fault {
     Fence(FenceFault),
 }
 
-/// The seeded faults, each with its name and description.
-pub const L1_FAULTS: [(FaultSpec, L1Fault); 11] = [
-    (FaultSpec::new("gpu-kept-copies", "an acquire invalidates nothing"), L1Fault::KeptCopies),
-    (FaultSpec::new("gpu-kept-read", "a read that crosses an acquire leaves its words valid"), L1Fault::KeptRead),
-    (FaultSpec::new("gpu-late-join", "a load after an acquire is served by a read from before it"), L1Fault::LateJoin),
-    (FaultSpec::new("gpu-early-acquire", "a fence invalidates before it waits for its writes"), L1Fault::EarlyAcquire),
-    (FaultSpec::new("gpu-whole-line", "a store makes the whole line valid, not only its words"), L1Fault::WholeLine),
-    (FaultSpec::new("gpu-stale-atomic", "an atomic leaves the words that it concerns valid"), L1Fault::StaleAtomic),
-    (
-        FaultSpec::new("gpu-overtaken-write", "a write does not wait for the one before it to the same word"),
+/// Each with its name and what it breaks.
+pub const L1_FAULTS: [Seed<L1Fault>; 11] = [
+    Seed::new(L1Fault::KeptCopies, "gpu-kept-copies", "an acquire invalidates nothing"),
+    Seed::new(L1Fault::KeptRead, "gpu-kept-read", "a read that crosses an acquire leaves its words valid"),
+    Seed::new(L1Fault::LateJoin, "gpu-late-join", "a load after an acquire is served by a read from before it"),
+    Seed::new(L1Fault::EarlyAcquire, "gpu-early-acquire", "a fence invalidates before it waits for its writes"),
+    Seed::new(L1Fault::WholeLine, "gpu-whole-line", "a store makes the whole line valid, not only its words"),
+    Seed::new(L1Fault::StaleAtomic, "gpu-stale-atomic", "an atomic leaves the words that it concerns valid"),
+    Seed::new(
         L1Fault::OvertakenWrite,
+        "gpu-overtaken-write",
+        "a write does not wait for the one before it to the same word",
     ),
-    (FaultSpec::new("gpu-old-refill", "a refill brings words older than the writes outstanding"), L1Fault::OldRefill),
-    (
-        FaultSpec::new("gpu-lost-load", "only the first of the loads that wait for a line is answered"),
-        L1Fault::LostLoad,
-    ),
-    (
-        FaultSpec::new("gpu-empty-fence", "a fence does not wait for the wavefront's writes"),
+    Seed::new(L1Fault::OldRefill, "gpu-old-refill", "a refill brings words older than the writes outstanding"),
+    Seed::new(L1Fault::LostLoad, "gpu-lost-load", "only the first of the loads that wait for a line is answered"),
+    Seed::new(
         L1Fault::Fence(FenceFault::Nothing),
+        "gpu-empty-fence",
+        "a fence does not wait for the wavefront's writes",
     ),
-    (
-        FaultSpec::new("gpu-hasty-fence", "a fence waits for one of the wavefront's writes, not for all"),
+    Seed::new(
         L1Fault::Fence(FenceFault::NextAck),
+        "gpu-hasty-fence",
+        "a fence waits for one of the wavefront's writes, not for all",
     ),
 ];

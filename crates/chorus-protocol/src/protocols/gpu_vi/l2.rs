@@ -97,7 +97,8 @@ impl Event {
     }
 }
 
-static VOCABULARY: Vocabulary = Vocabulary {
+/// The states and events of the bank's transition table.
+pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
     device: "",
     states: &[
@@ -125,7 +126,7 @@ struct Line {
     sharers: Sharers,
 }
 
-/// What a line in a transient state waits for.
+/// The event that a line in a transient state waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting<const W: usize> {
     /// I_S: memory, for the merged readers.
@@ -149,7 +150,7 @@ pub struct GpuViL2<const W: usize> {
 }
 
 impl<const W: usize> GpuViL2<W> {
-    /// An empty bank.
+    /// An empty bank, the bank number `index` of its machine.
     pub fn new(index: u16, config: &BuildConfig, fault: Option<L2Fault>) -> Self {
         GpuViL2 {
             me: config.topology.l2(index),
@@ -157,6 +158,17 @@ impl<const W: usize> GpuViL2<W> {
             fault,
             lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
             mshrs: Mshrs::new(config.l2.mshrs),
+        }
+    }
+
+    /// Forgets that `caches` have copies of `line`, so that writes and recalls no longer wait for them. Only a line in
+    /// state S has sharers to forget. In all other states nothing changes: invalidations and recalls that are on their
+    /// way are still awaited.
+    pub fn forget_sharers(&mut self, line: LineAddr, caches: Sharers) {
+        if let (State::S, Some(slot)) = self.state(line) {
+            let entry = self.lines.meta_mut(slot);
+            entry.sharers = entry.sharers.minus(caches);
+            self.settle(slot);
         }
     }
 
@@ -334,8 +346,9 @@ impl<const W: usize> GpuViL2<W> {
         self.mshrs.release(register);
     }
 
-    /// Writes a line that nobody else holds, and answers. The writer's own copy, if it has one, stays: it holds the same data. An
-    /// atomic's does not, since the private cache dropped it when it sent the atomic.
+    /// Writes a line that nobody else holds, and answers. The writer's own copy, if it has one, stays valid: it holds
+    /// the same data. After an atomic there is no such copy, since the private cache dropped it when it sent the
+    /// atomic.
     fn perform(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let line = self.lines.meta_mut(slot);
         line.dirty = true;

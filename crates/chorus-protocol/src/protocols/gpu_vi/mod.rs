@@ -1,25 +1,33 @@
 //! GPU-VI (TC paper, section 4.2): write-through private caches, and an inclusive L2 with the sharers in its tags.
 //!
-//! A write that reaches a shared line waits at the L2 until every other copy is invalidated and acknowledged, so writes are
-//! atomic. Two optimisations of the paper: a store hit writes the private copy at once, before the acknowledgement, and loads of lines
-//! with pending writes count as misses. Four virtual networks: requests, answers, invalidations, acknowledgements.
+//! A write that reaches a shared line waits at the L2 until every other copy is invalidated and acknowledged, so writes
+//! are atomic. The paper has two optimisations: a store hit writes the private copy at once, before the
+//! acknowledgement, and loads of lines with pending writes count as misses. There are four virtual networks: requests,
+//! answers, invalidations, acknowledgements.
+//!
+//! A variant is derived from [`DECLARATION`], [`MESSAGES`], [`SEEDS`] and the two controllers, [`private_cache`] and
+//! [`l2::GpuViL2`]; see [`crate::derived`].
 
-mod l2;
+pub mod l2;
 
 use crate::address::Role;
 use crate::controller::Controller;
-use crate::protocols::vi_protocols::{CACHE_FAULTS, MESSAGES, VIRTUAL_NETWORKS, private_cache, private_cache_seeds};
+use crate::protocols::vi_protocols::{CACHE_FAULTS, VIRTUAL_NETWORKS, private_cache_seeds};
+pub use crate::protocols::vi_protocols::{MESSAGES, private_cache};
+pub use crate::protocols::write_through::REQUEST;
 use crate::protocols::write_through_bank::WriteFault;
 use crate::protocols::write_through_l1::L1Fault;
+pub use crate::protocols::write_through_l1::WriteThroughL1;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach,
     Values,
 };
-use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
+use crate::rows::appended;
+use crate::seed::{LevelSeed, in_l2, seeded_by_level, specs};
 use l2::{GpuViL2, L2Fault};
 
-/// What is wrong in the bank.
-const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 11] = [
+/// The faults of the bank.
+const BANK_SEEDS: [LevelSeed<L1Fault, L2Fault>; 11] = [
     in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
     in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
     in_l2(L2Fault::Miscount, "miscount", "a write awaits an acknowledgement of its own writer too"),
@@ -37,12 +45,15 @@ const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 11] = [
     in_l2(L2Fault::Write(WriteFault::WrongWord), "wrong-word", "a store lands one word further"),
 ];
 
-/// What is wrong in which controller.
-const SEEDS: [Seed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] = followed_by(BANK_SEEDS, private_cache_seeds());
+/// The faults of both controllers, in the order of [`FAULTS`].
+pub const SEEDS: [LevelSeed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] =
+    appended(&BANK_SEEDS, &private_cache_seeds());
 
-static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
+/// The faults as the protocol declares them.
+pub static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of GPU-VI.
+pub static DECLARATION: Declaration = Declaration {
     name: "gpu-vi",
     title: "GPU-VI",
     summary: "Write-through L1s, inclusive L2 with sharers, invalidations with acknowledgements.",
@@ -61,12 +72,12 @@ static DECLARATION: Declaration = Declaration {
     faults: &FAULTS,
 };
 
-/// The protocol.
+/// The protocol GPU-VI, for the registry.
 pub struct GpuVi;
 
 impl<const W: usize> Build<W> for GpuVi {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+        let (l1_fault, l2_fault) = seeded_by_level(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(private_cache(index, config, l1_fault))),
             Role::L2 => Some(Box::new(GpuViL2::new(index, config, l2_fault))),

@@ -28,10 +28,7 @@ pub static PARAMETERS: [ParameterSpec; 2] = [
     },
 ];
 
-const RATIO: usize = 0;
-const WAYS: usize = 1;
-
-/// The directory's record of a line.
+/// What the directory records of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// The private caches that may hold the line.
@@ -51,7 +48,8 @@ pub fn directory(config: &BuildConfig) -> Directory {
 /// The geometry of a bank's directory. It has as many sets as the bank's share of the entries needs, rounded up, and at
 /// least one.
 fn geometry(config: &BuildConfig) -> Geometry {
-    let (ratio, ways) = (config.parameters.get(RATIO), config.parameters.get(WAYS).max(1));
+    let (ratio, ways) =
+        (config.parameters.get("directory.ratio"), config.parameters.get("directory.associativity").max(1));
     let blocks = u64::from(config.topology.l1s) * u64::from(config.l1.sets) * u64::from(config.l1.ways);
     let entries = ratio.saturating_mul(blocks).div_ceil(u64::from(config.topology.l2s).max(1));
     let sets = entries.div_ceil(ways).clamp(1, u64::from(u32::MAX) / ways);
@@ -78,8 +76,8 @@ mod tests {
 
     fn sets_and_ways(topology: Topology, l1: CacheShape, [ratio, ways]: [u64; 2]) -> (u32, u32) {
         let mut parameters = Parameters::defaults(&PARAMETERS);
-        parameters.set(RATIO, ratio);
-        parameters.set(WAYS, ways);
+        parameters.set("directory.ratio", ratio);
+        parameters.set("directory.associativity", ways);
         let config = BuildConfig {
             topology,
             l1,

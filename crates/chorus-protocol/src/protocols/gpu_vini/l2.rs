@@ -18,7 +18,8 @@ use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 
 use super::directory::{Directory, Entry, directory};
-use super::states::{Event, State, VOCABULARY, unspecified};
+pub use super::states::VOCABULARY;
+use super::states::{Event, State, unspecified};
 
 /// A mistake that can be built into the bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

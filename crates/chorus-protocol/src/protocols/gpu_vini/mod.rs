@@ -5,8 +5,8 @@
 //! a recall, and its directory entry stays. An entry leaves the directory with a recall, and its data stays. A write to
 //! a line with recorded copies waits for their invalidation whether its data is in the L2 or not, so writes are atomic.
 
-mod directory;
-mod l2;
+pub mod directory;
+pub mod l2;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -20,12 +20,13 @@ use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Promise, Protocol, Reach,
     Values,
 };
-use crate::seed::{Seed, followed_by, in_l2, seeded, specs};
+use crate::rows::appended;
+use crate::seed::{LevelSeed, in_l2, seeded_by_level, specs};
 use directory::PARAMETERS;
 use l2::{GpuViniL2, L2Fault};
 
-/// The seeded faults of the shared bank.
-const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 15] = [
+/// The faults of the bank.
+const BANK_SEEDS: [LevelSeed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::LostInvalidation, "lost-invalidation", "a write neither invalidates nor awaits the last sharer"),
     in_l2(L2Fault::EarlyAck, "early-ack", "a write is performed and acknowledged before its invalidations are"),
     in_l2(L2Fault::BlindMiss, "blind-miss", "a write whose data is not in the L2 invalidates nobody"),
@@ -47,12 +48,15 @@ const BANK_SEEDS: [Seed<L1Fault, L2Fault>; 15] = [
     in_l2(L2Fault::Write(WriteFault::WholeLine), "whole-line", "a store replaces the whole line, not only its bytes"),
 ];
 
-/// The seeded faults, each with its controller, name and description.
-const SEEDS: [Seed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] = followed_by(BANK_SEEDS, private_cache_seeds());
+/// The faults of both controllers, in the order in which they are declared.
+pub const SEEDS: [LevelSeed<L1Fault, L2Fault>; BANK_SEEDS.len() + CACHE_FAULTS] =
+    appended(&BANK_SEEDS, &private_cache_seeds());
 
-static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
+/// The faults as the protocol declares them.
+pub static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of GPU-VIni.
+pub static DECLARATION: Declaration = Declaration {
     name: "gpu-vini",
     title: "GPU-VIni",
     summary: "GPU-VI with a non-inclusive L2 and a directory beside it.",
@@ -76,7 +80,7 @@ pub struct GpuVini;
 
 impl<const W: usize> Build<W> for GpuVini {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+        let (l1_fault, l2_fault) = seeded_by_level(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(private_cache(index, config, l1_fault))),
             Role::L2 => Some(Box::new(GpuViniL2::new(index, config, l2_fault))),

@@ -22,7 +22,7 @@ impl Bank {
     /// A bank with this number of entries in its directory.
     fn new(entries: u64) -> Bank {
         let mut parameters = Parameters::explored(GpuVini.parameters());
-        parameters.set(1, entries);
+        parameters.set("directory.associativity", entries);
         let shape = CacheShape { sets: 1, ways: 2, mshrs: 4, replacement: Replacement::Lru };
         let config = BuildConfig {
             topology: TOPOLOGY,

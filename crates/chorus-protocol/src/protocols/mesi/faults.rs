@@ -3,7 +3,7 @@
 //! only rare sequences need.
 
 use crate::registry::FaultSpec;
-use crate::seed::{Seed, in_l1, in_l2, specs};
+use crate::seed::{LevelSeed, in_l1, in_l2, specs};
 use crate::write_tracker::FenceFault;
 
 /// A mistake that can be built into a private cache.
@@ -88,8 +88,8 @@ pub enum L2Fault {
     EmptyPut,
 }
 
-/// The seeded faults, each with its controller, name and description.
-pub const SEEDS: [Seed<L1Fault, L2Fault>; 36] = [
+/// What is wrong in which controller.
+pub const SEEDS: [LevelSeed<L1Fault, L2Fault>; 36] = [
     in_l2(
         L2Fault::LostInvalidation,
         "lost-invalidation",

@@ -15,7 +15,8 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::mesi::faults::L1Fault;
-use crate::protocols::mesi::l1_states::{Event, State, VOCABULARY, unspecified};
+pub use crate::protocols::mesi::l1_states::VOCABULARY;
+use crate::protocols::mesi::l1_states::{Event, State, unspecified};
 use crate::protocols::mesi::messages::{
     EXCLUSIVE_UNBLOCK, FWD_ACK, FWD_DATA, GETS, GETX, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL_ACK, RCL_DATA, UPGRADE,
     WB_PENDING,

@@ -68,34 +68,30 @@ pub const PUTX: MsgKind = MsgKind(memory::FIRST_FREE + 19);
 /// Says that the owner gives up a line that it never wrote.
 pub const PUTX_CLEAN: MsgKind = MsgKind(memory::FIRST_FREE + 20);
 
-const fn row(name: &'static str, class: TrafficClass, channel: Channel, size: Size) -> MessageSpec {
-    MessageSpec { name, class, channel, size }
-}
-
-/// The message table of the protocol.
+/// The message table.
 pub static MESSAGES: [MessageSpec; memory::SPECS.len() + 21] = [
     memory::SPECS[0],
     memory::SPECS[1],
     memory::SPECS[2],
-    row("GETS", TrafficClass::Request, REQUEST, Size::Control),
-    row("GETX", TrafficClass::Request, REQUEST, Size::Control),
-    row("UPGRADE", TrafficClass::Request, REQUEST, Size::Control),
-    row("DATA", TrafficClass::Load, RESPONSE, Size::Line),
-    row("DATA_E", TrafficClass::Load, RESPONSE, Size::Line),
-    row("DATA_M", TrafficClass::Store, RESPONSE, Size::Line),
-    row("UPGRADE_ACK", TrafficClass::Request, RESPONSE, Size::Control),
-    row("WB_ACK", TrafficClass::Request, RESPONSE, Size::Control),
-    row("INV", TrafficClass::Invalidation, PROBE, Size::Control),
-    row("FWD_GETS", TrafficClass::Request, PROBE, Size::Control),
-    row("RCL", TrafficClass::Recall, PROBE, Size::Control),
-    row("INV_ACK", TrafficClass::Invalidation, ANSWER, Size::Control),
-    row("INV_DATA", TrafficClass::Store, ANSWER, Size::Line),
-    row("FWD_ACK", TrafficClass::Request, ANSWER, Size::Control),
-    row("FWD_DATA", TrafficClass::Load, ANSWER, Size::Line),
-    row("RCL_ACK", TrafficClass::Recall, ANSWER, Size::Control),
-    row("RCL_DATA", TrafficClass::Recall, ANSWER, Size::Line),
-    row("WB_PENDING", TrafficClass::Request, ANSWER, Size::Control),
-    row("EXCLUSIVE_UNBLOCK", TrafficClass::Request, REPORT, Size::Control),
-    row("PUTX", TrafficClass::Store, ANSWER, Size::Line),
-    row("PUTX_CLEAN", TrafficClass::Request, ANSWER, Size::Control),
+    MessageSpec::new("GETS", TrafficClass::Request, REQUEST, Size::Control),
+    MessageSpec::new("GETX", TrafficClass::Request, REQUEST, Size::Control),
+    MessageSpec::new("UPGRADE", TrafficClass::Request, REQUEST, Size::Control),
+    MessageSpec::new("DATA", TrafficClass::Load, RESPONSE, Size::Line),
+    MessageSpec::new("DATA_E", TrafficClass::Load, RESPONSE, Size::Line),
+    MessageSpec::new("DATA_M", TrafficClass::Store, RESPONSE, Size::Line),
+    MessageSpec::new("UPGRADE_ACK", TrafficClass::Request, RESPONSE, Size::Control),
+    MessageSpec::new("WB_ACK", TrafficClass::Request, RESPONSE, Size::Control),
+    MessageSpec::new("INV", TrafficClass::Invalidation, PROBE, Size::Control),
+    MessageSpec::new("FWD_GETS", TrafficClass::Request, PROBE, Size::Control),
+    MessageSpec::new("RCL", TrafficClass::Recall, PROBE, Size::Control),
+    MessageSpec::new("INV_ACK", TrafficClass::Invalidation, ANSWER, Size::Control),
+    MessageSpec::new("INV_DATA", TrafficClass::Store, ANSWER, Size::Line),
+    MessageSpec::new("FWD_ACK", TrafficClass::Request, ANSWER, Size::Control),
+    MessageSpec::new("FWD_DATA", TrafficClass::Load, ANSWER, Size::Line),
+    MessageSpec::new("RCL_ACK", TrafficClass::Recall, ANSWER, Size::Control),
+    MessageSpec::new("RCL_DATA", TrafficClass::Recall, ANSWER, Size::Line),
+    MessageSpec::new("WB_PENDING", TrafficClass::Request, ANSWER, Size::Control),
+    MessageSpec::new("EXCLUSIVE_UNBLOCK", TrafficClass::Request, REPORT, Size::Control),
+    MessageSpec::new("PUTX", TrafficClass::Store, ANSWER, Size::Line),
+    MessageSpec::new("PUTX_CLEAN", TrafficClass::Request, ANSWER, Size::Control),
 ];

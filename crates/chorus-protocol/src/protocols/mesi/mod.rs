@@ -5,25 +5,26 @@
 //! caches are connected to the L2 only, so an owner's data reaches another cache through the L2. Nothing relies on the
 //! order of messages.
 
-pub(crate) mod faults;
-pub(crate) mod l1;
+pub mod faults;
+pub mod l1;
 mod l1_states;
-pub(crate) mod l2;
+pub mod l2;
 mod l2_states;
-pub(crate) mod messages;
+pub mod messages;
 
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
 };
-use crate::seed::seeded;
+use crate::seed::seeded_by_level;
 use faults::{FAULTS, SEEDS};
 use l1::MesiL1;
 use l2::MesiL2;
 use messages::{MESSAGES, VIRTUAL_NETWORKS};
 
-static DECLARATION: Declaration = Declaration {
+/// The declaration of MESI.
+pub static DECLARATION: Declaration = Declaration {
     name: "mesi",
     title: "MESI",
     summary: "Write-back L1s that allocate on writes and perform atomics, inclusive L2 with sharers and owners.",
@@ -47,7 +48,7 @@ pub struct Mesi;
 
 impl<const W: usize> Build<W> for Mesi {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&SEEDS, config);
+        let (l1_fault, l2_fault) = seeded_by_level(&SEEDS, config);
         match role {
             Role::L1 => Some(Box::new(MesiL1::new(index, config, l1_fault))),
             Role::L2 => Some(Box::new(MesiL2::l2(index, config, l2_fault))),

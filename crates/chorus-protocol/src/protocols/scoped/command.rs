@@ -15,7 +15,8 @@ use crate::directory::Directory;
 use crate::line::ByteMask;
 use crate::protocols::scoped::collect::{Asker, Purpose};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{L2Fault, Tallies, WriteBack};
+use crate::protocols::scoped::policy::{L2Fault, WriteBack};
+use crate::protocols::scoped::tallies::{LINES_BY_COMMAND, WRITTEN_BACK_BY_COMMAND};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Carries a command out. Returns whether the request was a command.
@@ -59,7 +60,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if self.lines.meta(slot).dirty.is_empty() || !empties && self.faulty(L2Fault::CommandWritesNothing) {
             return;
         }
-        self.tallies.add(Tallies::WRITTEN_BACK_BY_COMMAND, 1);
+        self.tallies.add(WRITTEN_BACK_BY_COMMAND, 1);
         let forgets = if empties { L2Fault::CommandLosesDirty } else { L2Fault::CommandForgetsDirty };
         if self.faulty(forgets) {
             self.lines.meta_mut(slot).dirty = ByteMask::EMPTY;
@@ -72,7 +73,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         for &slot in concerned {
             let pending = self.lines.meta(slot).pending;
             self.lines.remove(slot);
-            self.tallies.add(Tallies::LINES_BY_COMMAND, u64::from(!pending));
+            self.tallies.add(LINES_BY_COMMAND, u64::from(!pending));
         }
     }
 

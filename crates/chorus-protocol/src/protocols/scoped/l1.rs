@@ -97,7 +97,8 @@ enum Event {
     Foreign,
 }
 
-static VOCABULARY: Vocabulary = Vocabulary {
+/// The states and events of the cache's transition table.
+pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
     device: "",
     states: &[

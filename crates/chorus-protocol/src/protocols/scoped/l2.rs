@@ -21,13 +21,14 @@ use crate::message::{Message, MsgKind, memory};
 use crate::mshr::Mshrs;
 use crate::protocols::scoped::collect::{Collections, InvalidationChannel};
 use crate::protocols::scoped::first_touch::FirstTouch;
-use crate::protocols::scoped::kept::{Held, Line, Reader};
 use crate::protocols::scoped::messages::{
     ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, DOWNGRADE, INV, INV_ASTRAY, INV_REPL, LD, MARK, MARK_DONE, REL,
     REL_END, REL_HOME, ST,
 };
-use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, L2Policy, Tallies};
+use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, L2Policy};
+use crate::protocols::scoped::presence::{Line, Presence, Reader};
 use crate::protocols::scoped::route::{Route, Station};
+use crate::protocols::scoped::tallies::{LINES_BY_ACQUIRE, REPLACEMENTS, Tallies};
 use crate::registry::BuildConfig;
 use crate::tally::Tally;
 
@@ -50,7 +51,8 @@ enum Event {
     Foreign,
 }
 
-static VOCABULARY: Vocabulary = Vocabulary {
+/// The states and events of the bank's transition table.
+pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
     device: "",
     states: &[
@@ -121,12 +123,12 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     #[inline]
-    pub(super) fn held(&self, line: LineAddr) -> Held {
+    pub(super) fn presence(&self, line: LineAddr) -> Presence {
         match self.lines.find(line) {
-            Some(slot) if self.lines.meta(slot).pending => Held::Miss(slot),
-            Some(slot) => Held::Copy(slot),
-            None if self.mshrs.find(line).is_some() => Held::ClosedMiss,
-            None => Held::Nothing,
+            Some(slot) if self.lines.meta(slot).pending => Presence::Miss(slot),
+            Some(slot) => Presence::Copy(slot),
+            None if self.mshrs.find(line).is_some() => Presence::ClosedMiss,
+            None => Presence::Absent,
         }
     }
 
@@ -194,17 +196,17 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Drops the copy of a line. A copy that is on its way will not be kept. Returns whether there was a copy.
     pub(super) fn drop_line(&mut self, line: LineAddr, out: &mut Outbox<W>) -> bool {
-        match self.held(line) {
-            Held::Copy(slot) => {
+        match self.presence(line) {
+            Presence::Copy(slot) => {
                 self.clean(line, slot, out);
                 self.lines.remove(slot);
                 true
             }
-            Held::Miss(slot) => {
+            Presence::Miss(slot) => {
                 self.lines.remove(slot);
                 false
             }
-            Held::Nothing | Held::ClosedMiss => false,
+            Presence::Absent | Presence::ClosedMiss => false,
         }
     }
 
@@ -228,10 +230,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let Message { line, scope, origin, txn, .. } = *message;
         let station = self.route.station(line);
-        let (held, answers) = (self.held(line), self.may_answer(station, scope));
+        let (presence, answers) = (self.presence(line), self.may_answer(station, scope));
         let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
-        let hits = matches!(held, Held::Copy(slot) if answers && full(slot));
-        // A thread must not miss what its own atomic is about to write.
+        let hits = matches!(presence, Presence::Copy(slot) if answers && full(slot));
+        // What an atomic is about to write must not be missed by its own thread.
         let behind_atomic = self.atomic_waits(line);
         if behind_atomic && !answers {
             return Outcome::Stall;
@@ -239,15 +241,15 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         // Requests of other banks never wait for a place or a register. The requests that have these may wait for
         // another bank, which may wait here. So the request is passed on, and its line is not kept.
         let waits = self.route.is_local(message.src);
-        let place = match held {
-            Held::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
-            Held::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
-            Held::Nothing if self.may_keep(line) => match self.room_for_miss(station, line) {
+        let place = match presence {
+            Presence::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
+            Presence::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
+            Presence::Absent if self.may_keep(line) => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
                 Err(outcome) if waits || outcome != Outcome::Stall => return outcome,
                 Err(_) => None,
             },
-            Held::Nothing | Held::Copy(_) | Held::Miss(_) | Held::ClosedMiss => None,
+            Presence::Absent | Presence::Copy(_) | Presence::Miss(_) | Presence::ClosedMiss => None,
         };
         if let Some(sharer) = self.sharer_of(station, message.src)
             && !self.faulty(L2Fault::ForgottenReader)
@@ -257,24 +259,26 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let reader = Reader { origin, txn };
         self.tallies.load(station, hits, self.route.is_local(message.src));
-        match (held, place) {
-            (Held::Miss(_) | Held::ClosedMiss, _) if behind_atomic => self.join_miss(line, reader),
-            (Held::Copy(slot), None) if hits => {
+        match (presence, place) {
+            (Presence::Miss(_) | Presence::ClosedMiss, _) if behind_atomic => self.join_miss(line, reader),
+            (Presence::Copy(slot), None) if hits => {
                 self.lines.touch(slot);
                 self.answer(line, reader, self.lines.data(slot), out);
             }
-            (Held::Copy(_), Some(slot)) => {
+            (Presence::Copy(_), Some(slot)) => {
                 self.clean(line, slot, out);
                 self.lines.remove(slot);
                 self.open_miss(station, slot, line, reader, scope, out);
             }
-            (Held::Nothing, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
-            (Held::Miss(_), _) if answers => self.join_miss(line, reader),
-            (Held::Copy(_), None) => {
+            (Presence::Absent, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
+            (Presence::Miss(_), _) if answers => self.join_miss(line, reader),
+            (Presence::Copy(_), None) => {
                 self.drop_line(line, out);
                 self.ask(station, line, reader, scope, out);
             }
-            (Held::Nothing | Held::Miss(_) | Held::ClosedMiss, _) => self.ask(station, line, reader, scope, out),
+            (Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss, _) => {
+                self.ask(station, line, reader, scope, out)
+            }
         }
         Outcome::Done
     }
@@ -371,7 +375,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let lines = if self.faulty(L2Fault::NeighboursKept) { 1 } else { lines };
         let by_store = message.kind != INV_REPL;
         for line in (first.0..first.0 + u64::from(lines)).map(LineAddr) {
-            if self.faulty(L2Fault::InstalledAfterInvalidation) && matches!(self.held(line), Held::Miss(_)) {
+            if self.faulty(L2Fault::InstalledAfterInvalidation) && matches!(self.presence(line), Presence::Miss(_)) {
                 continue;
             }
             let dropped = self.drop_line(line, out);
@@ -389,16 +393,16 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.evict_entry(covered, out);
             return Ok(Outcome::Done);
         }
-        match self.held(line) {
-            Held::Copy(slot) => {
+        match self.presence(line) {
+            Presence::Copy(slot) => {
                 self.clean(line, slot, out);
                 self.lines.remove(slot);
                 self.downgrade(line, out);
             }
-            Held::Nothing | Held::Miss(_) | Held::ClosedMiss if self.directory.covers(line) => {
+            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss if self.directory.covers(line) => {
                 self.evict_entry(line, out);
             }
-            Held::Nothing | Held::Miss(_) | Held::ClosedMiss => {
+            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => {
                 return Err(VOCABULARY.unspecified(Entry::I as usize, Event::ReplaceDirEntry as usize, line));
             }
         }
@@ -410,7 +414,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if self.directory.sharers(covered).is_empty() || self.faulty(L2Fault::SilentReplacement) {
             self.directory.replace(covered, |_| {});
         } else {
-            self.tallies.add(Tallies::REPLACEMENTS, 1);
+            self.tallies.add(REPLACEMENTS, 1);
             self.replace_entry(covered, INV_REPL, out);
         }
     }
@@ -419,7 +423,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// has nothing else of the line.
     fn evicted_entry(&self, line: LineAddr) -> Option<LineAddr> {
         let named = line.of_entry();
-        let only = || (!matches!(self.held(line), Held::Copy(_)) && self.directory.covers(line)).then_some(line);
+        let only =
+            || (!matches!(self.presence(line), Presence::Copy(_)) && self.directory.covers(line)).then_some(line);
         named.or_else(only)
     }
 
@@ -430,7 +435,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let (first, lines) = self.directory.entry_of(line);
         let mut entry = (first.0..first.0 + u64::from(lines)).map(LineAddr);
-        if entry.all(|line| self.held(line) == Held::Nothing) {
+        if entry.all(|line| self.presence(line) == Presence::Absent) {
             out.send(Message::control(DOWNGRADE, line, self.me, self.route.next(line)));
         }
     }
@@ -456,7 +461,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.lines.iter().filter(|(line, state, _)| !is_kept(*line, state)).map(|(line, ..)| line).collect();
         for line in gone {
             let dropped = self.drop_line(line, out);
-            self.tallies.add(Tallies::LINES_BY_ACQUIRE, u64::from(dropped));
+            self.tallies.add(LINES_BY_ACQUIRE, u64::from(dropped));
         }
     }
 
@@ -539,7 +544,9 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let (state, sharers) = (self.entry(line) as u8, self.directory.sharers(line));
-        let Held::Copy(slot) = self.held(line) else { return LineView { state, sharers, ..LineView::default() } };
+        let Presence::Copy(slot) = self.presence(line) else {
+            return LineView { state, sharers, ..LineView::default() };
+        };
         let Line { valid, dirty, .. } = *self.lines.meta(slot);
         LineView { state, readable: valid, dirty, data: *self.lines.data(slot), sharers }
     }
@@ -547,7 +554,7 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
         match line.of_entry() {
             Some(covered) => D::REPLACES_ENTRIES && self.directory.covers(covered),
-            None => matches!(self.held(line), Held::Copy(_)),
+            None => matches!(self.presence(line), Presence::Copy(_)),
         }
     }
 

@@ -9,13 +9,15 @@
 pub mod collect;
 mod command;
 mod first_touch;
-mod kept;
 pub mod l1;
 pub mod l2;
 pub mod messages;
+pub mod parameters;
 pub mod policy;
+mod presence;
 pub mod protocol;
 pub mod route;
 pub mod seeds;
 mod synchronise;
+pub mod tallies;
 mod write;

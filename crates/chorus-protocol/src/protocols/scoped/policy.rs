@@ -3,12 +3,14 @@
 
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
-use crate::parameter::ParameterSpec;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
-use crate::protocols::scoped::route::{Hierarchy, Station};
+use crate::protocols::scoped::parameters::{
+    ACQUIRE_PARAMETERS, DIRECTORY_PARAMETERS, RANGE_PARAMETERS, REMOTE_READ_PARAMETERS,
+};
+use crate::protocols::scoped::route::Hierarchy;
+use crate::protocols::scoped::tallies::{COMMAND_TALLIES, TALLIES};
 use crate::registry::{Commands, Counters, Declaration, Delivery, DirectoryShape, MemoryModel, Promise, Reach, Values};
-use crate::tally::{Tally, TallySpec};
 
 /// The mechanism that keeps the copies of shared banks coherent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -225,102 +227,7 @@ pub const WITH_ACQUIRES: Declaration = Declaration {
     ..SCOPED
 };
 
-/// The parameters of protocols with directories.
-const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
-    ParameterSpec {
-        key: "write_back",
-        meaning: "stores that stay in an L2: 0 none, 1 those at the home of their line, 2 all without scope",
-        source: "0: HMG section VI; 1: REC section 2.2; 2: HMG section IV-B, local stores",
-        default: 0,
-        min: 0,
-        max: 2,
-        explored: 0,
-    },
-    ParameterSpec {
-        key: "downgrades",
-        meaning: "whether an L2 that drops a clean copy tells the home: 0 no, 1 yes",
-        source: "HMG section VI: not implemented; section IV-B, cache eviction, describes it",
-        default: 0,
-        min: 0,
-        max: 1,
-        explored: 0,
-    },
-];
-
-/// The parameters of protocols whose directories may be those of the REC paper.
-const RANGE_PARAMETERS: [ParameterSpec; 3] = [
-    DIRECTORY_PARAMETERS[0],
-    DIRECTORY_PARAMETERS[1],
-    ParameterSpec {
-        key: "ranges",
-        meaning: "directory entries: 0 groups of `directory.lines_per_entry` lines with one set of sharers, 1 ranges of `directory.range` with one for each line",
-        source: "0: HMG section VI; 1: REC section 4, which section 6 says can be extended to HMG",
-        default: 0,
-        min: 0,
-        max: 1,
-        explored: 0,
-    },
-];
-
-/// The parameter of the REC paper's baseline.
-pub const REMOTE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
-    key: "remote_caching",
-    meaning: "caches that keep lines of other GPUs' memory: 0 none, 1 private caches, 2 private caches and L2s",
-    source: "2: REC section 2.2, the baseline; 0 and 1: REC Figure 1",
-    default: 2,
-    min: 0,
-    max: 2,
-    explored: 2,
-}];
-
-/// The parameter of software protocols.
-const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
-    key: "acquire_spares_home",
-    meaning: "whether an acquire keeps the L2's copies of its own memory, which are never stale: 0 no, 1 yes",
-    source: "HMG section VI: an acquire invalidates the local L2, without exception",
-    default: 0,
-    min: 0,
-    max: 1,
-    explored: 0,
-}];
-
-/// The parameters of the CPElide paper's baseline.
-pub const BOUNDARY_PARAMETERS: [ParameterSpec; 2] = [
-    ParameterSpec {
-        key: "boundaries",
-        meaning: "what L2s do between kernels: 0 nothing, 1 write back at the end of each and empty at the beginning",
-        source: "1: CPElide sections II-C and IV-C; 0: section IV-D, the machine without flush overhead that reuse is measured on",
-        default: 1,
-        min: 0,
-        max: 1,
-        explored: 1,
-    },
-    REMOTE_READ_PARAMETERS[0],
-];
-
-/// The parameter of the protocols of the CPElide paper.
-pub const REMOTE_READ_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
-    key: "remote_reads",
-    meaning: "whether an L2 keeps the lines of other chiplets' memory that it reads: 0 no, 1 until the next acquire",
-    source: "0: CPElide section IV-C, remote requests are forwarded to the home; 1: sections III-B and III-C, where L2s hold what others write",
-    default: 0,
-    min: 0,
-    max: 1,
-    explored: 1,
-}];
-
-/// The parameter of NHCC with write-back L2s.
-pub const ELIDE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
-    key: "elide",
-    meaning: "when L2s hand dirty lines of other modules' memory to their homes at the latest: 0 when a kernel ends, 1 when the Chiplet Coherence Table asks for it",
-    source: "0: HMG sections II-D and IV-B, the end of a kernel is a release; 1: CPElide section VI, on top of HMG",
-    default: 0,
-    min: 0,
-    max: 1,
-    explored: 1,
-}];
-
-/// The common part of the declarations of the CPElide paper's own protocols.
+/// What the CPElide paper's own protocols declare alike.
 pub const WITH_COMMANDS: Declaration = Declaration {
     virtual_networks: SOFTWARE_NETWORKS,
     messages: &SOFTWARE_TABLE,
@@ -328,105 +235,3 @@ pub const WITH_COMMANDS: Declaration = Declaration {
     tallies: &COMMAND_TALLIES,
     ..SCOPED
 };
-
-/// The parameter of the idealised protocol.
-pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
-    key: "keeps_private",
-    meaning: "whether private caches keep their copies at acquires, too: 0 no, 1 yes",
-    source: "1: HMG section VI, caching that does not enforce coherence; 0: only the caching of remote data is idealised",
-    default: 1,
-    min: 0,
-    max: 1,
-    explored: 1,
-}];
-
-/// The counts of a bank, in the order of [`COMMAND_TALLIES`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Tallies([Tally; COMMAND_TALLIES.len()]);
-
-const OF_COMMANDS: [TallySpec; 2] = [
-    TallySpec { key: "written_back_by_command", meaning: "dirty lines that commands between kernels made L2s hand on" },
-    TallySpec { key: "lines_by_command", meaning: "lines that commands between kernels made L2s drop" },
-];
-
-/// The events that banks with commands count: those of [`TALLIES`], then those of commands.
-pub const COMMAND_TALLIES: [TallySpec; TALLIES.len() + OF_COMMANDS.len()] = {
-    let mut all = [OF_COMMANDS[0]; TALLIES.len() + OF_COMMANDS.len()];
-    let mut index = 0;
-    while index < all.len() {
-        all[index] = if index < TALLIES.len() { TALLIES[index] } else { OF_COMMANDS[index - TALLIES.len()] };
-        index += 1;
-    }
-    all
-};
-
-/// The events that every bank counts.
-pub const TALLIES: [TallySpec; 15] = [
-    TallySpec { key: "l2.local_loads", meaning: "loads of a module's own private caches that reach its L2" },
-    TallySpec { key: "l2.local_hits", meaning: "of those, the ones that its L2 answers at once" },
-    TallySpec { key: "l2.gpu_home_loads", meaning: "loads of other modules that reach a GPU home on their way" },
-    TallySpec { key: "l2.gpu_home_hits", meaning: "of those, the ones that the GPU home answers at once" },
-    TallySpec { key: "l2.home_loads", meaning: "loads of other modules that reach the home of their line" },
-    TallySpec { key: "l2.home_hits", meaning: "of those, the ones that the home answers at once" },
-    TallySpec { key: "stores_on_shared", meaning: "stores and atomics that take copies back" },
-    TallySpec { key: "lines_by_store", meaning: "copies that stores and atomics of others took back" },
-    TallySpec { key: "replacements", meaning: "replaced directory entries that take copies back" },
-    TallySpec { key: "lines_by_replacement", meaning: "copies that replaced directory entries took back" },
-    TallySpec { key: "lines_by_acquire", meaning: "copies in shared banks that acquires dropped" },
-    TallySpec { key: "releases", meaning: "releases that reach a bank from its own module" },
-    TallySpec { key: "l2.misses", meaning: "loads that an L2 sends on, without those that wait for one already sent" },
-    TallySpec { key: "l2.cold_misses", meaning: "of those, the ones of lines that the L2 asks for for the first time" },
-    TallySpec {
-        key: "groups_by_replacement",
-        meaning: "groups of lines with sharers of their own that replaced directory entries track",
-    },
-];
-
-impl Tallies {
-    /// Index of the stores to lines with sharers, see [`TALLIES`].
-    pub const STORES_ON_SHARED: usize = 6;
-    /// Index of the replaced directory entries, see [`TALLIES`].
-    pub const REPLACEMENTS: usize = 8;
-    /// Index of the lines that acquires dropped, see [`TALLIES`].
-    pub const LINES_BY_ACQUIRE: usize = 10;
-    /// Index of the releases, see [`TALLIES`].
-    pub const RELEASES: usize = 11;
-    /// Index of the groups of lines that replacements invalidated, see [`TALLIES`].
-    pub const GROUPS_BY_REPLACEMENT: usize = 14;
-    /// Index of the lines that commands wrote back, see [`COMMAND_TALLIES`].
-    pub const WRITTEN_BACK_BY_COMMAND: usize = TALLIES.len();
-    /// Index of the lines that commands dropped, see [`COMMAND_TALLIES`].
-    pub const LINES_BY_COMMAND: usize = TALLIES.len() + 1;
-
-    /// Adds `amount` to the count at `index`.
-    pub fn add(&mut self, index: usize, amount: u64) {
-        self.0[index].add(amount);
-    }
-
-    /// Counts a load that reaches a bank.
-    pub fn load(&mut self, station: Station, hit: bool, local: bool) {
-        let index = match station {
-            Station::Local | Station::GpuHome | Station::Home if local => 0,
-            Station::Local | Station::GpuHome => 2,
-            Station::Home => 4,
-        };
-        self.add(index, 1);
-        self.add(index + 1, u64::from(hit));
-    }
-
-    /// Counts a load that a bank sends on.
-    pub fn miss(&mut self, cold: bool) {
-        self.add(12, 1);
-        self.add(13, u64::from(cold));
-    }
-
-    /// Counts an invalidated line if the bank had a copy of it.
-    pub fn dropped(&mut self, by_store: bool, dropped: bool) {
-        self.add(if by_store { 7 } else { 9 }, u64::from(dropped));
-    }
-
-    /// The counts, in the order of [`COMMAND_TALLIES`].
-    pub fn as_slice(&self) -> &[Tally] {
-        &self.0
-    }
-}

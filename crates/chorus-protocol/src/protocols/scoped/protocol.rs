@@ -9,7 +9,7 @@ use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::policy::{Cached, L2Policy, Policy, WriteBack};
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Commands, Declaration, Protocol};
-use crate::seed::seeded;
+use crate::seed::seeded_by_level;
 
 /// A protocol of the scoped family.
 pub struct ScopedProtocol {
@@ -33,7 +33,7 @@ impl Protocol for ScopedProtocol {
     }
 
     fn commands(&self, parameters: &Parameters) -> Commands {
-        let is_off = |key| self.parameter(key, parameters) == Some(0);
+        let is_off = |key| parameters.find(key) == Some(0);
         if is_off("boundaries") || is_off("elide") { Commands::None } else { self.declaration.commands }
     }
 
@@ -48,7 +48,7 @@ impl Protocol for ScopedProtocol {
 
 impl<const W: usize> Build<W> for ScopedProtocol {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(self.seeds, config);
+        let (l1_fault, l2_fault) = seeded_by_level(self.seeds, config);
         match role {
             Role::L1 => Some(Box::new(ScopedL1::new(index, config, self.l1_policy(&config.parameters, l1_fault)))),
             Role::L2 => {
@@ -66,21 +66,14 @@ impl<const W: usize> Build<W> for ScopedProtocol {
 }
 
 impl ScopedProtocol {
-    /// The value of a parameter, if the protocol has it.
-    fn parameter(&self, key: &str, parameters: &Parameters) -> Option<u64> {
-        let index = self.declaration.parameters.iter().position(|spec| spec.key == key)?;
-        Some(parameters.get(index))
-    }
-
     fn l1_policy(&self, parameters: &Parameters, fault: Option<L1Fault>) -> L1Policy {
-        let drops_private = self.parameter("keeps_private", parameters) == Some(0)
-            || self.parameter("remote_reads", parameters) == Some(0);
+        let drops_private = parameters.find("keeps_private") == Some(0) || parameters.find("remote_reads") == Some(0);
         let acquire = if drops_private { Acquire::DropsPrivate } else { self.policy.acquire };
         let kernel_acquire = match self.commands(parameters) {
             Commands::None => acquire,
             Commands::EveryKernel | Commands::Table | Commands::TableOfRanges => Acquire::DropsPrivate,
         };
-        let cached = match self.parameter("remote_caching", parameters) {
+        let cached = match parameters.find("remote_caching") {
             Some(0) => Cached::ThisGpu,
             None | Some(1..) => Cached::Everything,
         };
@@ -89,16 +82,16 @@ impl ScopedProtocol {
 
     fn l2_policy(&self, parameters: &Parameters) -> L2Policy {
         let policy = self.policy.l2;
-        let flag = |key, otherwise| self.parameter(key, parameters).map_or(otherwise, |value| value != 0);
+        let flag = |key, otherwise| parameters.find(key).map_or(otherwise, |value| value != 0);
         L2Policy {
             directory: if flag("ranges", false) { DirectoryKind::Ranges } else { policy.directory },
-            write_back: match self.parameter("write_back", parameters) {
+            write_back: match parameters.find("write_back") {
                 None => policy.write_back,
                 Some(0) => WriteBack::Never,
                 Some(1) => WriteBack::AtHome,
                 Some(2..) => WriteBack::Everywhere,
             },
-            cached: match (self.parameter("remote_caching", parameters), self.parameter("remote_reads", parameters)) {
+            cached: match (parameters.find("remote_caching"), parameters.find("remote_reads")) {
                 (Some(0 | 1), _) => Cached::ThisGpu,
                 (_, Some(0)) => Cached::ThisModule,
                 (None | Some(2..), None | Some(1..)) => policy.cached,

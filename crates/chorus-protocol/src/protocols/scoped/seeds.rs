@@ -3,10 +3,11 @@
 
 use crate::protocols::scoped::l1::L1Fault;
 use crate::protocols::scoped::policy::L2Fault;
-use crate::seed::{Seed, followed_by, in_l1, in_l2};
+use crate::rows::appended;
+use crate::seed::{LevelSeed, in_l1, in_l2};
 
-/// A seeded fault of a scoped protocol.
-pub type ScopedSeed = Seed<L1Fault, L2Fault>;
+/// The scoped protocols' kind of fault.
+pub type ScopedSeed = LevelSeed<L1Fault, L2Fault>;
 
 /// Mistakes that fit every protocol that caches.
 pub const CACHING: [ScopedSeed; 9] = [
@@ -37,7 +38,7 @@ const SYNCHRONISING: [ScopedSeed; 6] = [
 
 /// The number of mistakes that fit every protocol that synchronises.
 const COHERENT: usize = CACHING.len() + SYNCHRONISING.len();
-const EVERY: [ScopedSeed; COHERENT] = followed_by(CACHING, SYNCHRONISING);
+const EVERY: [ScopedSeed; COHERENT] = appended(&CACHING, &SYNCHRONISING);
 
 const OF_TRACKING: [ScopedSeed; 7] = [
     in_l1(L1Fault::EarlyAcquire, "early-acquire", "a fence drops the private copies before it has released"),
@@ -57,11 +58,9 @@ const OF_TRACKING: [ScopedSeed; 7] = [
     in_l2(L2Fault::ReleaseWithoutMarks, "release-without-marks", "a release does not wait for invalidations to arrive"),
 ];
 
-/// Mistakes that fit every directory.
-///
-/// A load of wide scope that hits on its way is not among them. The copy that it hits is invalidated before any release
-/// that the load could know of has ended, and soon enough for a thread that waits.
-pub const UNBOUNDED: [ScopedSeed; COHERENT + OF_TRACKING.len()] = followed_by(EVERY, OF_TRACKING);
+/// Mistakes that fit every directory. That loads of wide scope hit on their way is none of them: what they hit is taken back before any release
+/// that they could know of has ended, and soon enough for who waits.
+pub const UNBOUNDED: [ScopedSeed; COHERENT + OF_TRACKING.len()] = appended(&EVERY, &OF_TRACKING);
 
 const OF_BOUNDS: [ScopedSeed; 1] = [in_l2(
     L2Fault::SilentReplacement,
@@ -70,13 +69,13 @@ const OF_BOUNDS: [ScopedSeed; 1] = [in_l2(
 )];
 
 /// Mistakes that fit every directory that replaces entries.
-pub const BOUNDED: [ScopedSeed; UNBOUNDED.len() + 1] = followed_by(UNBOUNDED, OF_BOUNDS);
+pub const BOUNDED: [ScopedSeed; UNBOUNDED.len() + 1] = appended(&UNBOUNDED, &OF_BOUNDS);
 
 const OF_GROUPS: [ScopedSeed; 1] =
     [in_l2(L2Fault::NeighboursKept, "neighbours-kept", "an invalidation drops one line of its entry only")];
 
 /// Mistakes that fit directories whose entries cover several lines with one set of sharers.
-pub const GROUPED: [ScopedSeed; BOUNDED.len() + 1] = followed_by(BOUNDED, OF_GROUPS);
+pub const GROUPED: [ScopedSeed; BOUNDED.len() + 1] = appended(&BOUNDED, &OF_GROUPS);
 
 const OF_RANGES: [ScopedSeed; 2] = [
     in_l2(L2Fault::ForgottenRange, "forgotten-range", "a write forgets the sharers of all lines of its entry"),
@@ -84,7 +83,7 @@ const OF_RANGES: [ScopedSeed; 2] = [
 ];
 
 /// Mistakes that fit directories whose entries tell their lines apart.
-pub const RANGES: [ScopedSeed; BOUNDED.len() + OF_RANGES.len()] = followed_by(BOUNDED, OF_RANGES);
+pub const RANGES: [ScopedSeed; BOUNDED.len() + OF_RANGES.len()] = appended(&BOUNDED, &OF_RANGES);
 
 const OF_ACQUIRES: [ScopedSeed; 3] = [
     in_l2(L2Fault::AcquireKeepsCopies, "acquire-keeps-copies", "an acquire keeps the copies of shared banks"),
@@ -97,7 +96,7 @@ const OF_ACQUIRES: [ScopedSeed; 3] = [
 ];
 
 /// Mistakes that fit both software protocols.
-pub const SOFTWARE: [ScopedSeed; COHERENT + OF_ACQUIRES.len()] = followed_by(EVERY, OF_ACQUIRES);
+pub const SOFTWARE: [ScopedSeed; COHERENT + OF_ACQUIRES.len()] = appended(&EVERY, &OF_ACQUIRES);
 
 /// Mistakes that need GPU homes.
 pub const GPU_HOMES: [ScopedSeed; 2] = [
@@ -134,16 +133,16 @@ const OF_COMMANDS: [ScopedSeed; 2] = [
     ),
 ];
 
-const COMMANDED_ALONE: [ScopedSeed; OF_WRITE_BACK.len() + OF_COMMANDS.len()] = followed_by(OF_WRITE_BACK, OF_COMMANDS);
+const COMMANDED_ALONE: [ScopedSeed; OF_WRITE_BACK.len() + OF_COMMANDS.len()] = appended(&OF_WRITE_BACK, &OF_COMMANDS);
 
 /// Mistakes that fit the CPElide paper's own protocols.
-pub const COMMANDED: [ScopedSeed; SOFTWARE.len() + COMMANDED_ALONE.len()] = followed_by(SOFTWARE, COMMANDED_ALONE);
+pub const COMMANDED: [ScopedSeed; SOFTWARE.len() + COMMANDED_ALONE.len()] = appended(&SOFTWARE, &COMMANDED_ALONE);
 
 const OF_PAGES: [ScopedSeed; 1] =
     [in_l2(L2Fault::CommandFirstOfPage, "command-first-of-page", "a command for a page concerns its first line only")];
 
 /// Mistakes that fit commands for pages.
-pub const COMMANDED_BY_PAGE: [ScopedSeed; COMMANDED.len() + OF_PAGES.len()] = followed_by(COMMANDED, OF_PAGES);
+pub const COMMANDED_BY_PAGE: [ScopedSeed; COMMANDED.len() + OF_PAGES.len()] = appended(&COMMANDED, &OF_PAGES);
 
 /// Mistakes of commands to write back to other homes.
 const OF_REMOTE_WRITE_BACK: [ScopedSeed; 2] = [
@@ -160,8 +159,8 @@ const OF_REMOTE_WRITE_BACK: [ScopedSeed; 2] = [
 ];
 
 const REMOTE_WRITE_BACK: [ScopedSeed; OF_WRITE_BACK.len() + OF_REMOTE_WRITE_BACK.len()] =
-    followed_by(OF_WRITE_BACK, OF_REMOTE_WRITE_BACK);
+    appended(&OF_WRITE_BACK, &OF_REMOTE_WRITE_BACK);
 
 /// Mistakes that fit directories under L2s that are written back by commands.
 pub const GROUPED_AND_COMMANDED: [ScopedSeed; GROUPED.len() + REMOTE_WRITE_BACK.len()] =
-    followed_by(GROUPED, REMOTE_WRITE_BACK);
+    appended(&GROUPED, &REMOTE_WRITE_BACK);

@@ -7,11 +7,12 @@ use crate::controller::Outbox;
 use crate::directory::Directory;
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::{Asker, Collection, Purpose, WHOLE};
-use crate::protocols::scoped::kept::Line;
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_HOME};
-use crate::protocols::scoped::policy::{L2Fault, Tallies, WriteBack};
+use crate::protocols::scoped::policy::{L2Fault, WriteBack};
+use crate::protocols::scoped::presence::Line;
 use crate::protocols::scoped::route::{Hierarchy, Station};
+use crate::protocols::scoped::tallies::RELEASES;
 
 /// The sharers to which marks are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Takes a release of a private cache of this module or of another bank.
     pub(super) fn release(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         if self.route.is_local(message.src) {
-            self.tallies.add(Tallies::RELEASES, 1);
+            self.tallies.add(RELEASES, 1);
             self.ask_for_module(Purpose::Release, message, out);
         } else {
             if self.policy.hierarchy == Hierarchy::GpuHomes {
@@ -85,7 +86,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if self.collections.queued(Purpose::KernelEnd) == self.route.private_caches()
             && let Some((scope, askers)) = self.collections.take_queued(Purpose::KernelEnd)
         {
-            self.tallies.add(Tallies::RELEASES, 1);
+            self.tallies.add(RELEASES, 1);
             self.collect(Purpose::KernelEnd, scope, askers, out);
         }
     }

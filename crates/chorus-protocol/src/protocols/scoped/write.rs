@@ -8,11 +8,12 @@ use crate::directory::{Directory, Recorded, Stale};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::InvalidationChannel;
-use crate::protocols::scoped::kept::{Held, Line, Reader};
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ATOM_DATA, INV, INV_ASTRAY};
-use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, Tallies, WriteBack};
+use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, WriteBack};
+use crate::protocols::scoped::presence::{Line, Presence, Reader};
 use crate::protocols::scoped::route::{Route, Station};
+use crate::protocols::scoped::tallies::{GROUPS_BY_REPLACEMENT, STORES_ON_SHARED};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Whether stores of `scope` stay in this bank until something else makes them leave.
@@ -42,7 +43,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.directory.replace(message.line, |_| {});
         }
         if !stale.sharers.is_empty() {
-            self.tallies.add(Tallies::STORES_ON_SHARED, 1);
+            self.tallies.add(STORES_ON_SHARED, 1);
         }
         self.invalidate(stale, INV, out);
         Ok(())
@@ -58,7 +59,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let ScopedL2 { directory, channels, route, me, policy, tallies, .. } = self;
         let mut is_first = true;
         directory.replace(line, |stale| {
-            tallies.add(Tallies::GROUPS_BY_REPLACEMENT, 1);
+            tallies.add(GROUPS_BY_REPLACEMENT, 1);
             if std::mem::take(&mut is_first) || policy.fault != Some(L2Fault::FirstOfRange) {
                 take_back(channels, route, *me, policy.fault, stale, kind, out);
             }
@@ -71,29 +72,29 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if self.atomic_waits(line) && !self.faulty(L2Fault::StoreOvertakesAtomic) {
             return Outcome::Stall;
         }
-        let held = self.held(line);
+        let presence = self.presence(line);
         let writes_back = self.writes_back(station, message.scope);
         // A store of a whole line gets a place at its home. A store of a part gets one only where stores stay, or where
         // the policy says so.
         let whole_at_home = station == Station::Home && message.mask == ByteMask::full::<W>();
         let may_keep = self.may_keep(line) || self.faulty(L2Fault::RemoteStoresStay);
         let keeps = may_keep && (writes_back || self.policy.allocates_stores || whole_at_home);
-        let place = match held {
-            Held::Copy(slot) => Some(slot),
-            Held::Nothing if keeps => match self.lines.room_for(line, |other| !other.pending) {
+        let place = match presence {
+            Presence::Copy(slot) => Some(slot),
+            Presence::Absent if keeps => match self.lines.room_for(line, |other| !other.pending) {
                 Room::Free(slot) => Some(slot),
                 Room::Occupied(victim) => return Outcome::Evict(victim),
                 Room::Busy => None,
             },
-            Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
+            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
         };
         if let Err(outcome) = self.track_write(station, message, out) {
             return outcome;
         }
-        match (held, place) {
-            (Held::Nothing, Some(slot)) => self.lines.insert(slot, line, Line::default()),
-            (Held::Miss(slot), _) if !self.faulty(L2Fault::PendingStore) => self.lines.remove(slot),
-            (Held::Nothing | Held::Copy(_) | Held::Miss(_) | Held::ClosedMiss, _) => {}
+        match (presence, place) {
+            (Presence::Absent, Some(slot)) => self.lines.insert(slot, line, Line::default()),
+            (Presence::Miss(slot), _) if !self.faulty(L2Fault::PendingStore) => self.lines.remove(slot),
+            (Presence::Absent | Presence::Copy(_) | Presence::Miss(_) | Presence::ClosedMiss, _) => {}
         }
         let stays = place.is_some() && writes_back;
         if let Some(slot) = place {
@@ -127,18 +128,18 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return Outcome::Stall;
         }
         let performs = self.may_perform(station, message.scope);
-        let held = self.held(line);
+        let presence = self.presence(line);
         let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
-        let place = match held {
-            Held::Copy(slot) if !performs || full(slot) => Some(slot),
-            Held::Miss(_) | Held::ClosedMiss if performs => return Outcome::Stall,
-            Held::Copy(_) | Held::Nothing if performs && self.registers_taken(station) => return Outcome::Stall,
-            Held::Nothing if performs => match self.room_for_miss(station, line) {
+        let place = match presence {
+            Presence::Copy(slot) if !performs || full(slot) => Some(slot),
+            Presence::Miss(_) | Presence::ClosedMiss if performs => return Outcome::Stall,
+            Presence::Copy(_) | Presence::Absent if performs && self.registers_taken(station) => return Outcome::Stall,
+            Presence::Absent if performs => match self.room_for_miss(station, line) {
                 Ok(slot) => Some(slot),
                 Err(Outcome::Evict(victim)) => return Outcome::Evict(victim),
                 Err(Outcome::Stall | Outcome::Done) => None,
             },
-            Held::Copy(_) | Held::Nothing | Held::Miss(_) | Held::ClosedMiss => None,
+            Presence::Copy(_) | Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
         };
         if let Err(outcome) = self.track_write(station, message, out) {
             return outcome;
@@ -148,7 +149,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                 self.drop_line(line, out);
             }
             out.send(Message { src: self.me, dst: self.route.next(line), ..*message });
-        } else if let (Held::Copy(slot), Some(_)) = (held, place) {
+        } else if let (Presence::Copy(slot), Some(_)) = (presence, place) {
             self.perform_on_copy(station, slot, message, out);
         } else {
             self.fetch_for_atomic(station, message, out);

@@ -129,35 +129,31 @@ const FORWARD: Channel = Channel::Virtual(1);
 const RESPONSE: Channel = Channel::Virtual(2);
 const ANSWER: Channel = Channel::Virtual(3);
 
-const fn row(name: &'static str, class: TrafficClass, channel: Channel, size: Size) -> MessageSpec {
-    MessageSpec { name, class, channel, size }
-}
-
 const ROWS: [MessageSpec; NETWORK_KINDS as usize] = [
-    row("ReqV", TrafficClass::ReqV, REQUEST, Size::Control),
-    row("ReqS", TrafficClass::ReqS, REQUEST, Size::Control),
-    row("ReqWT", TrafficClass::ReqWt, REQUEST, Size::Masked),
-    row("ReqO", TrafficClass::ReqO, REQUEST, Size::Control),
-    row("ReqWT+data", TrafficClass::ReqWtData, REQUEST, Size::Masked),
-    row("ReqO+data", TrafficClass::ReqOData, REQUEST, Size::Control),
-    row("ReqWB", TrafficClass::ReqWb, ANSWER, Size::Masked),
-    row("fwd ReqV", TrafficClass::ReqV, FORWARD, Size::Control),
-    row("fwd ReqS", TrafficClass::ReqS, FORWARD, Size::Control),
-    row("fwd ReqO", TrafficClass::ReqO, FORWARD, Size::Control),
-    row("fwd ReqO+data", TrafficClass::ReqOData, FORWARD, Size::Control),
-    row("RvkO", TrafficClass::Probe, FORWARD, Size::Control),
-    row("Inv", TrafficClass::Probe, FORWARD, Size::Control),
-    row("RspV", TrafficClass::ReqV, RESPONSE, Size::Masked),
-    row("RspS", TrafficClass::ReqS, RESPONSE, Size::Masked),
-    row("RspWT", TrafficClass::ReqWt, RESPONSE, Size::Control),
-    row("RspO", TrafficClass::ReqO, RESPONSE, Size::Control),
-    row("RspWT+data", TrafficClass::ReqWtData, RESPONSE, Size::Masked),
-    row("RspO+data", TrafficClass::ReqOData, RESPONSE, Size::Masked),
-    row("RspWB", TrafficClass::ReqWb, RESPONSE, Size::Control),
-    row("Nack", TrafficClass::ReqV, RESPONSE, Size::Control),
-    row("RspRvkO", TrafficClass::Probe, ANSWER, Size::Masked),
-    row("RspRvkO without data", TrafficClass::Probe, ANSWER, Size::Control),
-    row("Ack", TrafficClass::Probe, ANSWER, Size::Control),
+    MessageSpec::new("ReqV", TrafficClass::ReqV, REQUEST, Size::Control),
+    MessageSpec::new("ReqS", TrafficClass::ReqS, REQUEST, Size::Control),
+    MessageSpec::new("ReqWT", TrafficClass::ReqWt, REQUEST, Size::Masked),
+    MessageSpec::new("ReqO", TrafficClass::ReqO, REQUEST, Size::Control),
+    MessageSpec::new("ReqWT+data", TrafficClass::ReqWtData, REQUEST, Size::Masked),
+    MessageSpec::new("ReqO+data", TrafficClass::ReqOData, REQUEST, Size::Control),
+    MessageSpec::new("ReqWB", TrafficClass::ReqWb, ANSWER, Size::Masked),
+    MessageSpec::new("fwd ReqV", TrafficClass::ReqV, FORWARD, Size::Control),
+    MessageSpec::new("fwd ReqS", TrafficClass::ReqS, FORWARD, Size::Control),
+    MessageSpec::new("fwd ReqO", TrafficClass::ReqO, FORWARD, Size::Control),
+    MessageSpec::new("fwd ReqO+data", TrafficClass::ReqOData, FORWARD, Size::Control),
+    MessageSpec::new("RvkO", TrafficClass::Probe, FORWARD, Size::Control),
+    MessageSpec::new("Inv", TrafficClass::Probe, FORWARD, Size::Control),
+    MessageSpec::new("RspV", TrafficClass::ReqV, RESPONSE, Size::Masked),
+    MessageSpec::new("RspS", TrafficClass::ReqS, RESPONSE, Size::Masked),
+    MessageSpec::new("RspWT", TrafficClass::ReqWt, RESPONSE, Size::Control),
+    MessageSpec::new("RspO", TrafficClass::ReqO, RESPONSE, Size::Control),
+    MessageSpec::new("RspWT+data", TrafficClass::ReqWtData, RESPONSE, Size::Masked),
+    MessageSpec::new("RspO+data", TrafficClass::ReqOData, RESPONSE, Size::Masked),
+    MessageSpec::new("RspWB", TrafficClass::ReqWb, RESPONSE, Size::Control),
+    MessageSpec::new("Nack", TrafficClass::ReqV, RESPONSE, Size::Control),
+    MessageSpec::new("RspRvkO", TrafficClass::Probe, ANSWER, Size::Masked),
+    MessageSpec::new("RspRvkO without data", TrafficClass::Probe, ANSWER, Size::Control),
+    MessageSpec::new("Ack", TrafficClass::Probe, ANSWER, Size::Control),
 ];
 
 const KINDS: usize = NETWORK as usize + 2 * NETWORK_KINDS as usize;
@@ -182,7 +178,7 @@ const fn class_of_mesi(kind: MsgKind) -> TrafficClass {
 /// The message table: MESI (delivered at once or on networks of its own), then Spandex, then the messages between
 /// devices and their units.
 const fn table(mesi_on_network: bool) -> [MessageSpec; KINDS] {
-    let mut rows = [row("Peek", TrafficClass::Probe, Channel::Instant, Size::Control); KINDS];
+    let mut rows = [MessageSpec::new("Peek", TrafficClass::Probe, Channel::Instant, Size::Control); KINDS];
     rows[PEEK_DATA.0 as usize].name = "PeekData";
     rows[PEEK_MISS.0 as usize].name = "PeekMiss";
     let mut kind = 0;

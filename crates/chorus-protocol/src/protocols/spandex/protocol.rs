@@ -127,15 +127,15 @@ impl Protocol for SpandexProtocol {
 
 impl SpandexProtocol {
     fn retries(parameters: &Parameters) -> u8 {
-        parameters.get(0) as u8
+        parameters.get("reqv.retries") as u8
     }
 
     fn read_shared(parameters: &Parameters) -> ReadShared {
-        ReadShared::of_number(parameters.get(1))
+        ReadShared::of_number(parameters.get("reqs.option"))
     }
 
     fn regions(config: &BuildConfig) -> ReadOnlyLines {
-        if config.parameters.get(2) == 1 { config.read_only } else { ReadOnlyLines::NONE }
+        if config.parameters.get("regions") == 1 { config.read_only } else { ReadOnlyLines::NONE }
     }
 
     /// An LLC's knowledge of its devices.

@@ -11,6 +11,7 @@ use crate::protocols::spandex::tu::gpu::faults::{TU_FAULTS as GPU_UNIT, TuFault 
 use crate::protocols::spandex::tu::gpu_vi::faults::{SEEDS as GPU_VI_UNIT, TuFault as GpuViUnitFault};
 use crate::protocols::spandex::tu::mesi::faults::{L1_SEEDS as MESI, SEEDS as MESI_UNIT, TuFault as MesiUnitFault};
 use crate::registry::{BuildConfig, FaultSpec};
+use crate::seed::Seed;
 
 /// The mistakes of one kind of controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,27 +85,35 @@ impl Group {
         }
     }
 
-    /// A mistake of the group, with its declaration.
-    const fn seed(self, index: usize) -> (FaultSpec, Fault) {
+    /// A row of the group's table.
+    const fn seed(self, index: usize) -> Seed<Fault> {
         match self {
-            Group::Llc => (LLC_FAULTS[index].0, Fault::Llc(LLC_FAULTS[index].1)),
-            Group::Owned => (OWNED_FAULTS[index].0, Fault::Llc(OWNED_FAULTS[index].1)),
-            Group::Words => (WORD_FAULTS[index].0, Fault::Llc(WORD_FAULTS[index].1)),
-            Group::Lines => (LINE_FAULTS[index].0, Fault::Llc(LINE_FAULTS[index].1)),
-            Group::Through => (THROUGH_FAULTS[index].0, Fault::Llc(THROUGH_FAULTS[index].1)),
-            Group::Shared => (SHARED_FAULTS[index].0, Fault::Llc(SHARED_FAULTS[index].1)),
-            Group::Mesi => (MESI[index].1, Fault::Mesi(MESI[index].0)),
-            Group::MesiUnit => (MESI_UNIT[index].1, Fault::MesiUnit(MESI_UNIT[index].0)),
-            Group::Gpu => (GPU[index].0, Fault::Gpu(GPU[index].1)),
-            Group::GpuUnit => (GPU_UNIT[index].0, Fault::GpuUnit(GPU_UNIT[index].1)),
-            Group::DeNovo => (DENOVO[index].0, Fault::DeNovo(DENOVO[index].1)),
-            Group::DeNovoUnit => (DENOVO_UNIT[index].0, Fault::DeNovoUnit(DENOVO_UNIT[index].1)),
-            Group::GpuViUnit => (GPU_VI_UNIT[index].1, Fault::GpuViUnit(GPU_VI_UNIT[index].0)),
+            Group::Llc => in_llc(&LLC_FAULTS[index]),
+            Group::Owned => in_llc(&OWNED_FAULTS[index]),
+            Group::Words => in_llc(&WORD_FAULTS[index]),
+            Group::Lines => in_llc(&LINE_FAULTS[index]),
+            Group::Through => in_llc(&THROUGH_FAULTS[index]),
+            Group::Shared => in_llc(&SHARED_FAULTS[index]),
+            Group::Mesi => Seed { spec: MESI[index].spec, fault: Fault::Mesi(MESI[index].fault) },
+            Group::MesiUnit => Seed { spec: MESI_UNIT[index].spec, fault: Fault::MesiUnit(MESI_UNIT[index].fault) },
+            Group::Gpu => Seed { spec: GPU[index].spec, fault: Fault::Gpu(GPU[index].fault) },
+            Group::GpuUnit => Seed { spec: GPU_UNIT[index].spec, fault: Fault::GpuUnit(GPU_UNIT[index].fault) },
+            Group::DeNovo => Seed { spec: DENOVO[index].spec, fault: Fault::DeNovo(DENOVO[index].fault) },
+            Group::DeNovoUnit => {
+                Seed { spec: DENOVO_UNIT[index].spec, fault: Fault::DeNovoUnit(DENOVO_UNIT[index].fault) }
+            }
+            Group::GpuViUnit => {
+                Seed { spec: GPU_VI_UNIT[index].spec, fault: Fault::GpuViUnit(GPU_VI_UNIT[index].fault) }
+            }
         }
     }
 }
 
-/// The number of mistakes that groups have together.
+const fn in_llc(seed: &Seed<LlcFault>) -> Seed<Fault> {
+    Seed { spec: seed.spec, fault: Fault::Llc(seed.fault) }
+}
+
+/// How many mistakes groups have together.
 pub const fn count(groups: &[Group]) -> usize {
     let (mut total, mut index) = (0, 0);
     while index < groups.len() {
@@ -121,7 +130,7 @@ pub const fn specs<const N: usize>(groups: &[Group]) -> [FaultSpec; N] {
     while group < groups.len() {
         let mut index = 0;
         while index < groups[group].len() {
-            specs[place] = groups[group].seed(index).0;
+            specs[place] = groups[group].seed(index).spec;
             (place, index) = (place + 1, index + 1);
         }
         group += 1;
@@ -134,7 +143,7 @@ pub fn built_in(groups: &[Group], config: &BuildConfig) -> Option<Fault> {
     let mut index = usize::from(config.fault?);
     for group in groups {
         if index < group.len() {
-            return Some(group.seed(index).1);
+            return Some(group.seed(index).fault);
         }
         index -= group.len();
     }

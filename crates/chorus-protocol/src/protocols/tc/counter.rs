@@ -1,17 +1,18 @@
 //! A synchronised counter of finite width (TC paper, sections 6.1 and 6.5).
 //!
-//! Timestamps are counted within the counter's present round, from 1 on. When the counter rolls over, no timestamp of the old round
-//! means anything any more: private caches drop their copies, the L2 forgets its timestamps. To make that safe, no lease reaches beyond the
-//! end of its round. Messages that cross a roll-over are told by their round (one bit in hardware, the whole time here).
+//! Timestamps are counted within the counter's present round, from 1 on. When the counter rolls over, no timestamp of
+//! the old round means anything any more: private caches drop their copies, the L2 forgets its timestamps. To make that
+//! safe, no lease reaches beyond the end of its round. Messages that cross a roll-over are told by their round (one bit
+//! in hardware, the whole time here).
 
 use crate::controller::Time;
 
-/// A timestamp of the present round. Zero has always passed.
-pub(super) type Stamp = u32;
+/// A timestamp of the present round. Zero is a time that has always passed.
+pub type Stamp = u32;
 
 /// The counter of one controller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Counter {
+pub struct Counter {
     /// The last timestamp of a round.
     latest: Stamp,
     /// When the present round began.
@@ -20,13 +21,13 @@ pub(super) struct Counter {
 
 impl Counter {
     /// A counter of `bits` bits, at most 32.
-    pub(super) fn new(bits: u64) -> Counter {
+    pub fn new(bits: u64) -> Counter {
         Counter { latest: (u64::from(u32::MAX) >> (32 - bits)) as Stamp, start: 0 }
     }
 
     /// Follows the machine's time. Returns whether a new round has begun.
     #[inline]
-    pub(super) fn follow(&mut self, now: Time) -> bool {
+    pub fn follow(&mut self, now: Time) -> bool {
         let round = u64::from(self.latest);
         if now - self.start <= round {
             return false;
@@ -37,36 +38,36 @@ impl Counter {
 
     /// The timestamp of `now`, which is in the present round.
     #[inline]
-    pub(super) fn stamp(&self, now: Time) -> Stamp {
+    pub fn stamp(&self, now: Time) -> Stamp {
         (now - self.start) as Stamp
     }
 
     /// The last timestamp of a round: it is as late as can be said, so it tells nothing apart.
-    pub(super) fn latest(&self) -> Stamp {
+    pub fn latest(&self) -> Stamp {
         self.latest
     }
 
     /// The timestamp `cycles` after `now`, or the end of the round.
     #[inline]
-    pub(super) fn after(&self, now: Stamp, cycles: u64) -> Stamp {
+    pub fn after(&self, now: Stamp, cycles: u64) -> Stamp {
         (u64::from(now) + cycles).min(u64::from(self.latest)) as Stamp
     }
 
     /// A timestamp as messages carry it.
     #[inline]
-    pub(super) fn time(&self, stamp: Stamp) -> Time {
+    pub fn time(&self, stamp: Stamp) -> Time {
         self.start + Time::from(stamp)
     }
 
     /// The timestamp that a message carries; zero if it is from an earlier round, or if there is none.
     #[inline]
-    pub(super) fn received(&self, time: Time) -> Stamp {
+    pub fn received(&self, time: Time) -> Stamp {
         time.saturating_sub(self.start) as Stamp
     }
 }
 
 /// A timestamp after one tick of an exploration, in which `now` stands still: those that have passed are zero.
-pub(super) fn aged(stamp: Stamp, now: Stamp) -> Stamp {
+pub fn aged(stamp: Stamp, now: Stamp) -> Stamp {
     if stamp > now { stamp - 1 } else { 0 }
 }
 

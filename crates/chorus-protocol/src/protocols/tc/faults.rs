@@ -3,11 +3,11 @@
 use super::gwct::GwctFault;
 use crate::protocols::write_through_bank::WriteFault;
 use crate::registry::FaultSpec;
-use crate::seed::{Seed, in_l1, in_l2, specs};
+use crate::seed::{LevelSeed, in_l1, in_l2, specs};
 
 /// A mistake to build into a private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum L1Fault {
+pub enum L1Fault {
     /// Copies are read past their lease.
     EternalCopy,
     /// Copies are read for a cycle past their lease.
@@ -42,7 +42,7 @@ pub(super) enum L1Fault {
 
 /// A mistake to build into a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum L2Fault {
+pub enum L2Fault {
     /// A line leaves and its timestamp with it.
     ForgottenTimestamp,
     /// A write miss forgets the timestamp that it finds: Table 2 to the letter.
@@ -75,7 +75,7 @@ pub(super) enum L2Fault {
     LostWriteBack,
 }
 
-type TcSeed = Seed<L1Fault, L2Fault>;
+type TcSeed = LevelSeed<L1Fault, L2Fault>;
 
 const ETERNAL_COPY: TcSeed = in_l1(L1Fault::EternalCopy, "eternal-copy", "copies are read past their lease");
 const LATE_EXPIRY: TcSeed = in_l1(L1Fault::LateExpiry, "late-expiry", "copies are read for a cycle past their lease");
@@ -134,8 +134,8 @@ const OVERWRITTEN_MISS: TcSeed = in_l2(
 const LOST_WRITE_BACK: TcSeed =
     in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back");
 
-/// What is wrong in which controller of TC-Strong.
-pub(super) const STRONG_SEEDS: [TcSeed; 24] = [
+/// The faults of TC-Strong, in the order in which they are declared.
+pub const STRONG_SEEDS: [TcSeed; 24] = [
     ETERNAL_COPY,
     LATE_EXPIRY,
     LATE_MERGE,
@@ -162,8 +162,8 @@ pub(super) const STRONG_SEEDS: [TcSeed; 24] = [
     LOST_WRITE_BACK,
 ];
 
-/// What is wrong in which controller of TC-Weak.
-pub(super) const WEAK_SEEDS: [TcSeed; 30] = [
+/// The faults of TC-Weak, in the order in which they are declared.
+pub const WEAK_SEEDS: [TcSeed; 30] = [
     ETERNAL_COPY,
     LATE_EXPIRY,
     LATE_MERGE,
@@ -208,8 +208,8 @@ pub(super) const WEAK_SEEDS: [TcSeed; 30] = [
     LOST_WRITE_BACK,
 ];
 
-/// What TC-Strong declares.
-pub(super) static STRONG_FAULTS: [FaultSpec; STRONG_SEEDS.len()] = specs(&STRONG_SEEDS);
+/// The faults as TC-Strong declares them.
+pub static STRONG_FAULTS: [FaultSpec; STRONG_SEEDS.len()] = specs(&STRONG_SEEDS);
 
-/// What TC-Weak declares.
-pub(super) static WEAK_FAULTS: [FaultSpec; WEAK_SEEDS.len()] = specs(&WEAK_SEEDS);
+/// The faults as TC-Weak declares them.
+pub static WEAK_FAULTS: [FaultSpec; WEAK_SEEDS.len()] = specs(&WEAK_SEEDS);

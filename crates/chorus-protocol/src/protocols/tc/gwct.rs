@@ -1,4 +1,5 @@
-//! What a wavefront's fences wait for: acknowledgements of its writes, and its global write completion time (TC paper, section 6.3).
+//! The events that a wavefront's fences wait for: acknowledgements of its writes, and its global write completion time
+//! (TC paper, section 6.3).
 
 use super::counter::{Counter, Stamp, aged};
 use crate::access::Txn;
@@ -6,21 +7,21 @@ use crate::controller::Outbox;
 
 /// A mistake in what fences wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum GwctFault {
-    /// Nothing.
+pub enum GwctFault {
+    /// Fences wait for nothing.
     Nothing,
-    /// The writes of the core's first wavefront.
+    /// Fences wait for the writes of the core's first wavefront.
     FirstEntry,
-    /// The completion time of the last write, not the latest one.
+    /// Fences wait for the completion time of the last write, not for the latest one.
     LastWrite,
-    /// The cycle of the completion time, not the one after it.
+    /// Fences wait for the cycle of the completion time, not for the one after it.
     LastCycle,
 }
 
 /// The writes of one wavefront.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Writes {
-    /// Not acknowledged yet.
+    /// The number of writes that are not acknowledged yet.
     outstanding: u16,
     /// The latest time at which one of them becomes visible to everybody; TC-Strong leaves it at zero.
     gwct: Stamp,
@@ -28,7 +29,7 @@ struct Writes {
 
 /// An entry for each wavefront of a core, and the fences that wait.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct GwctTable {
+pub struct GwctTable {
     writes: Vec<Writes>,
     fences: Vec<(u16, Txn)>,
     fault: Option<GwctFault>,
@@ -36,19 +37,19 @@ pub(super) struct GwctTable {
 
 impl GwctTable {
     /// Nothing written by any of `waves` wavefronts.
-    pub(super) fn new(waves: u16, fault: Option<GwctFault>) -> GwctTable {
+    pub fn new(waves: u16, fault: Option<GwctFault>) -> GwctTable {
         GwctTable { writes: vec![Writes::default(); usize::from(waves)], fences: Vec::new(), fault }
     }
 
     /// A write of `wave` has left.
     #[inline]
-    pub(super) fn sent(&mut self, wave: u16) {
+    pub fn sent(&mut self, wave: u16) {
         self.writes[usize::from(wave)].outstanding += 1;
     }
 
     /// A write of `wave` is done, and visible to everybody after `gwct`.
     #[inline]
-    pub(super) fn done<const W: usize>(&mut self, wave: u16, gwct: Stamp, counter: &Counter, out: &mut Outbox<W>) {
+    pub fn done<const W: usize>(&mut self, wave: u16, gwct: Stamp, counter: &Counter, out: &mut Outbox<W>) {
         let writes = &mut self.writes[usize::from(wave)];
         writes.outstanding -= 1;
         let earlier = if self.fault == Some(GwctFault::LastWrite) { 0 } else { writes.gwct };
@@ -59,7 +60,7 @@ impl GwctTable {
     }
 
     /// A fence of `wave`: passed now, or when what it waits for is over.
-    pub(super) fn fence<const W: usize>(&mut self, wave: u16, txn: Txn, counter: &Counter, out: &mut Outbox<W>) {
+    pub fn fence<const W: usize>(&mut self, wave: u16, txn: Txn, counter: &Counter, out: &mut Outbox<W>) {
         if self.fault == Some(GwctFault::Nothing) {
             out.complete_empty(txn);
             return;
@@ -69,8 +70,9 @@ impl GwctTable {
         self.pass(counter, out);
     }
 
-    /// Passes the fences that wait for nothing any more, and asks to be woken for the next one that waits for time alone.
-    pub(super) fn pass<const W: usize>(&mut self, counter: &Counter, out: &mut Outbox<W>) {
+    /// Passes the fences that wait for nothing any more, and asks to be woken for the next one that waits for time
+    /// alone.
+    pub fn pass<const W: usize>(&mut self, counter: &Counter, out: &mut Outbox<W>) {
         let (mut now, writes) = (counter.stamp(out.now), &self.writes);
         if self.fault == Some(GwctFault::LastCycle) {
             now = now.saturating_add(1);
@@ -88,17 +90,17 @@ impl GwctTable {
     }
 
     /// Forgets all completion times: no lease of theirs runs any more.
-    pub(super) fn forget_times(&mut self) {
+    pub fn forget_times(&mut self) {
         self.writes.iter_mut().for_each(|writes| writes.gwct = 0);
     }
 
     /// Lets a tick of an exploration pass.
-    pub(super) fn age(&mut self, now: Stamp) {
+    pub fn age(&mut self, now: Stamp) {
         self.writes.iter_mut().for_each(|writes| writes.gwct = aged(writes.gwct, now));
     }
 
     /// Whether nothing is outstanding.
-    pub(super) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.fences.is_empty() && self.writes.iter().all(|writes| writes.outstanding == 0)
     }
 }

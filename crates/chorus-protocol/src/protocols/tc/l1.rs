@@ -1,22 +1,28 @@
 //! The private cache of Temporal Coherence: the left half of Table 2 of the TC paper.
 //!
-//! Write-through, no write-allocate. A copy whose lease has ended is no copy (I), without any event; its place is taken first when another
-//! line needs one. Four things go beyond the table, each because an exploration finds a forbidden outcome without it:
+//! Write-through, no write-allocate. A copy whose lease has ended is no copy (I), without any event; its place is taken
+//! first when another line needs one. Four things go beyond the table, each because an exploration finds a forbidden
+//! outcome without it:
 //!
-//! - A load that merges into a miss is answered by that miss only if the lease covers the moment of merging; otherwise the line is
-//!   asked for again. The value may have been read at the L2 long before, and its lease may have ended since.
-//! - The timestamp that upgrades carry counts the core's own writes, as the L2's does, so that a second private write matches too;
-//!   the lease itself does not grow with it, since a writer in between knows nothing of that.
-//! - A private write has no completion time of its own, but takes over that of the line's last write that had one: after a write to a shared line the
-//!   L2 calls the line private although others may still read their old copies, and another wavefront of the core may be the next writer.
-//! - In TC-Strong loads do not hit lines with pending writes, since those writes are not performed yet (section 4.2 says so of GPU-VI).
+//! - A load that merges into a miss is answered by that miss only if the lease covers the moment of merging; otherwise
+//!   the line is asked for again. The value may have been read at the L2 long before, and its lease may have ended
+//!   since.
+//! - The timestamp that upgrades carry counts the core's own writes, as the L2's does, so that a second private write
+//!   matches too; the lease itself does not grow with it, since a writer in between knows nothing of that.
+//! - A private write has no completion time of its own, but takes over that of the line's last write that had one:
+//!   after a write to a shared line the L2 calls the line private although others may still read their old copies, and
+//!   another wavefront of the core may be the next writer.
+//! - In TC-Strong loads do not hit lines with pending writes, since those writes are not performed yet (section 4.2
+//!   says so of GPU-VI).
 
 use super::Writes;
 use super::counter::{Counter, Stamp, aged};
 use super::faults::L1Fault;
 use super::gwct::GwctTable;
-use super::l1_states::{Event, Kept, Line, Pending, Reader, State, VOCABULARY, unspecified};
+pub use super::l1_states::VOCABULARY;
+use super::l1_states::{Event, Line, Pending, Reader, Residency, State, unspecified};
 use super::messages::{ACK, ACK_G, ATOMIC, ATOMIC_DATA_G, DATA, DATA_G, GETS, GETX, UPGR};
+use super::tallies::{EXPIRED_LOADS, Tallies};
 use crate::access::{CoreOp, CoreRequest, Txn};
 use crate::address::{AgentId, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
@@ -36,12 +42,13 @@ const MERGED: Txn = Txn(u32::MAX);
 /// The timestamp of a read whose private copy has expired.
 const EXPIRED: Time = 1;
 
-/// The moment of merging of a load that merged before the counters began anew: later than any timestamp of that time is taken for.
+/// The moment of merging of a load that merged before the counters began anew. Timestamps of that time are received as
+/// zero, so that this is later than any of them.
 const EARLIER_ROUND: Stamp = 2;
 
-/// A private cache.
+/// A private cache of Temporal Coherence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TcL1<const W: usize> {
+pub struct TcL1<const W: usize> {
     me: AgentId,
     config: BuildConfig,
     writes: Writes,
@@ -50,13 +57,12 @@ pub(super) struct TcL1<const W: usize> {
     lines: CacheArray<Line, W>,
     mshrs: Mshrs<Pending, Reader>,
     gwct: GwctTable,
-    /// In the order of [`super::weak::TALLIES`]: the first is counted here.
-    tallies: [Tally; 1],
+    tallies: Tallies,
 }
 
 impl<const W: usize> TcL1<W> {
     /// An empty cache with a counter of `bits` bits.
-    pub(super) fn new(index: u16, config: &BuildConfig, writes: Writes, bits: u64, fault: Option<L1Fault>) -> Self {
+    pub fn new(index: u16, config: &BuildConfig, writes: Writes, bits: u64, fault: Option<L1Fault>) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = fault { Some(fault) } else { None };
         TcL1 {
             me: config.topology.l1(index),
@@ -67,7 +73,7 @@ impl<const W: usize> TcL1<W> {
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
             gwct: GwctTable::new(config.waves, fence_fault),
-            tallies: [Tally::default()],
+            tallies: Tallies::default(),
         }
     }
 
@@ -79,10 +85,10 @@ impl<const W: usize> TcL1<W> {
     fn state(&self, line: LineAddr, now: Stamp) -> (State, Option<Slot>) {
         let slot = self.lines.find(line);
         let state = match slot.map(|slot| self.lines.meta(slot)) {
-            Some(Line { kept: Kept::Awaited, .. }) => State::IV,
-            Some(line) if !line.has_expired(now) || self.faulty(L1Fault::EternalCopy) => match line.kept {
-                Kept::Written => State::VM,
-                Kept::Copy | Kept::Awaited => State::V,
+            Some(Line { residency: Residency::Awaited, .. }) => State::IV,
+            Some(line) if !line.has_expired(now) || self.faulty(L1Fault::EternalCopy) => match line.residency {
+                Residency::Written => State::VM,
+                Residency::Copy | Residency::Awaited => State::V,
             },
             Some(_) | None if self.mshrs.find(line).is_some() => State::II,
             Some(_) | None => State::I,
@@ -158,13 +164,14 @@ impl<const W: usize> TcL1<W> {
             return Outcome::Stall;
         }
         let now = self.counter.stamp(out.now);
-        let awaited = Line { kept: Kept::Awaited, ..Line::default() };
+        let awaited = Line { residency: Residency::Awaited, ..Line::default() };
         if let Some(slot) = expired {
-            self.tallies[0].add(1);
+            self.tallies.add(EXPIRED_LOADS, 1);
             *self.lines.meta_mut(slot) = awaited;
             self.lines.touch(slot);
         } else {
-            let room = self.lines.room_for(request.line, |line| line.kept == Kept::Copy && !line.has_expired(now));
+            let room =
+                self.lines.room_for(request.line, |line| line.residency == Residency::Copy && !line.has_expired(now));
             let slot = match room {
                 Room::Free(slot) => slot,
                 Room::Occupied(_) | Room::Busy => {
@@ -225,7 +232,8 @@ impl<const W: usize> TcL1<W> {
         outcome
     }
 
-    /// A merged load that has to be asked for again must not come to the L2 behind later operations of its own wavefront.
+    /// A merged load that has to be asked for again must not come to the L2 behind later operations of its own
+    /// wavefront.
     fn must_stay_behind_merged(&self, request: &CoreRequest<W>) -> bool {
         let merged = self.mshrs.get(request.line).map_or(0, |pending| pending.merged);
         merged & wave_bit(request.wave) != 0 && !self.faulty(L1Fault::OvertakenMerge)
@@ -242,10 +250,10 @@ impl<const W: usize> TcL1<W> {
         let lengthens = self.faulty(L1Fault::LengthenedLease);
         let latest = self.counter.latest();
         let line = self.lines.meta_mut(slot);
-        if let (Kept::Copy, Some(register)) = (line.kept, self.mshrs.find(request.line)) {
+        if let (Residency::Copy, Some(register)) = (line.residency, self.mshrs.find(request.line)) {
             self.mshrs.payload_mut(register).gwct = line.gwct;
         }
-        line.kept = Kept::Written;
+        line.residency = Residency::Written;
         if self.writes == Writes::GoOn {
             line.stamp = latest.min(line.stamp.saturating_add(1));
         }
@@ -315,7 +323,8 @@ impl<const W: usize> TcL1<W> {
         Ok(Outcome::Done)
     }
 
-    /// Answers the loads that merged while the lease ran. The others are asked for again; returns whether there are none.
+    /// Answers the loads that merged while the lease ran. The others are asked for again; returns whether there are
+    /// none.
     fn answer_merged(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> bool {
         let Some(register) = self.mshrs.find(message.line) else { return false };
         let lease = self.counter.received(message.stamp);
@@ -340,8 +349,8 @@ impl<const W: usize> TcL1<W> {
     fn fill(&mut self, slot: Slot, message: &Message<W>) {
         let lease = self.counter.received(message.stamp);
         self.lines.fill(slot, &message.data);
-        let kept_until = lease.saturating_add(Stamp::from(self.faulty(L1Fault::LateExpiry)));
-        *self.lines.meta_mut(slot) = Line { kept: Kept::Copy, lease: kept_until, stamp: lease, gwct: 0 };
+        let readable_until = lease.saturating_add(Stamp::from(self.faulty(L1Fault::LateExpiry)));
+        *self.lines.meta_mut(slot) = Line { residency: Residency::Copy, lease: readable_until, stamp: lease, gwct: 0 };
         if let Some(register) = self.mshrs.find(message.line) {
             self.mshrs.release(register);
         }
@@ -361,7 +370,8 @@ impl<const W: usize> TcL1<W> {
         self.gwct.done(message.wave, gwct, &self.counter, out);
     }
 
-    /// One answer fewer is outstanding; with the last, V_M becomes V, refreshed if the copy was stale, and I_I becomes I.
+    /// One answer fewer is outstanding; with the last, V_M becomes V, refreshed if the copy was stale, and I_I becomes
+    /// I.
     fn answered(&mut self, message: &Message<W>, state: State, slot: Option<Slot>) {
         let Some(register) = self.mshrs.find(message.line) else { return };
         let pending = self.mshrs.payload_mut(register);
@@ -373,7 +383,7 @@ impl<const W: usize> TcL1<W> {
         self.mshrs.release(register);
         let Some(slot) = slot else { return };
         let line = self.lines.meta_mut(slot);
-        (line.kept, line.gwct) = (Kept::Copy, gwct);
+        (line.residency, line.gwct) = (Residency::Copy, gwct);
         if state == State::VM && message.kind == DATA_G {
             let lease = self.counter.received(message.stamp);
             (line.lease, line.stamp) = (lease, lease);
@@ -423,8 +433,8 @@ impl<const W: usize> TcL1<W> {
         self.gwct.age(now);
     }
 
-    /// The counters begin anew (section 6.5): all copies go at once, answers under way are used once, and no completion time is
-    /// left to wait for.
+    /// The counters begin anew (section 6.5): all copies go at once, answers under way are used once, and no completion
+    /// time is left to wait for.
     fn roll_over(&mut self) {
         if !self.faulty(L1Fault::SurvivingCopy) {
             self.lines.remove_where(|_| true);
@@ -484,7 +494,7 @@ impl<const W: usize> Controller<W> for TcL1<W> {
     }
 
     fn tallies(&self) -> &[Tally] {
-        &self.tallies
+        self.tallies.as_slice()
     }
 
     fn dirty_lines(&self, _: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {}

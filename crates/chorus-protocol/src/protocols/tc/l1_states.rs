@@ -17,7 +17,7 @@ pub(super) enum State {
     II,
 }
 
-/// What happens to a line.
+/// An event of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Load,
@@ -41,7 +41,8 @@ impl Event {
     }
 }
 
-pub(super) static VOCABULARY: Vocabulary = Vocabulary {
+/// The states and events of the cache's transition table.
+pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L1,
     device: "",
     states: &[
@@ -59,25 +60,25 @@ pub(super) static VOCABULARY: Vocabulary = Vocabulary {
     expiry: Some(Event::Expire as u8),
 };
 
-/// What the place of a line is kept for.
+/// The use of the place that a line has in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Kept {
-    /// A copy.
+pub(super) enum Residency {
+    /// A copy without writes under way.
     #[default]
     Copy,
     /// A copy with writes under way.
     Written,
-    /// The answer to a read.
+    /// No copy yet: the place is reserved for the answer to a read.
     Awaited,
 }
 
-/// A resident line.
+/// The record of a line that has a place in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Line {
-    pub(super) kept: Kept,
+    pub(super) residency: Residency,
     /// Until when the copy may be read.
     pub(super) lease: Stamp,
-    /// What the L2's timestamp should be if nobody else has read or written the line since.
+    /// The line's timestamp at the L2, if nobody else has read or written the line since.
     pub(super) stamp: Stamp,
     /// When the last write that was not private is visible to everybody.
     pub(super) gwct: Stamp,
@@ -85,11 +86,11 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn has_expired(&self, now: Stamp) -> bool {
-        self.kept != Kept::Awaited && self.lease < now
+        self.residency != Residency::Awaited && self.lease < now
     }
 }
 
-/// What is outstanding for a line.
+/// The requests of a line that are outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending {
     /// Wavefronts with merged loads, which may have to be asked for again; a bit each.

@@ -1,22 +1,23 @@
 //! The shared bank of Temporal Coherence: the right half of Table 2 of the TC paper.
 //!
-//! A line's timestamp is the end of the latest lease given on it. A line that leaves with leases running leaves its timestamp
-//! behind in a miss register (M_I). Three things go beyond the table, each because an exploration finds a forbidden outcome without
-//! it; all concern timestamps that outlive their line's stay:
+//! A line's timestamp is the end of the latest lease given on it. A line that leaves with leases running leaves its
+//! timestamp behind in a miss register (M_I). Three things go beyond the table, each because an exploration finds a
+//! forbidden outcome without it; all concern timestamps that outlive their line's stay:
 //!
-//! - A write miss keeps the timestamp that it finds in the miss register. If leases still run when the line arrives, the answer
-//!   says so, as to any line with running leases; Table 2 forgets the timestamp and sends a plain ACK.
+//! - A write miss keeps the timestamp that it finds in the miss register. If leases still run when the line arrives,
+//!   the answer says so, as to any line with running leases; Table 2 forgets the timestamp and sends a plain ACK.
 //! - So does a read miss, and the line is then shared (S), even with a single reader: others have copies too.
 //! - In TC-Strong a write miss waits until the leases have ended before anything is fetched.
 //!
-//! In state E a write clears the timestamp instead of incrementing it: nobody has a valid copy whose timestamp could match, and the predictor
-//! can tell lines whose lease has ended from lines on which none was given.
+//! In state E a write clears the timestamp instead of incrementing it: nobody has a valid copy whose timestamp could
+//! match, and the predictor can tell lines whose lease has ended from lines on which none was given.
 
 use super::Writes;
 use super::counter::{Counter, Stamp, aged};
 use super::faults::L2Fault;
-use super::lifetime::Lifetime;
+use super::lifetime::Leases;
 use super::messages::{ACK, ACK_G, ATOMIC, ATOMIC_DATA_G, DATA, DATA_G, GETS, GETX, UPGR};
+use super::tallies::{LEASE_CYCLES, LEASES, PARKED_TIMESTAMPS, REFRESHED_WRITERS, Tallies};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -68,7 +69,8 @@ impl Event {
     }
 }
 
-static VOCABULARY: Vocabulary = Vocabulary {
+/// The states and events of the bank's transition table.
+pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::L2,
     device: "",
     states: &[
@@ -92,25 +94,25 @@ static VOCABULARY: Vocabulary = Vocabulary {
     expiry: Some(Event::Expire as u8),
 };
 
-/// What the place of a line is kept for.
+/// Whether a line has arrived in the place that it has in the cache, or what it is fetched for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Kept {
+enum Residency {
     #[default]
-    Line,
+    Resident,
     ReadMiss,
     WriteMiss,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Line {
-    kept: Kept,
+    residency: Residency,
     dirty: bool,
     shared: bool,
     /// The end of the latest lease.
     stamp: Stamp,
 }
 
-/// What a miss register holds: the timestamp of the line's earlier stay, and what waits for memory.
+/// The contents of a miss register: the timestamp of the line's earlier stay, and the operation that waits for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Waiting<const W: usize> {
     stamp: Stamp,
@@ -119,11 +121,11 @@ struct Waiting<const W: usize> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Miss<const W: usize> {
-    /// Nothing waits: M_I.
+    /// Nothing waits; the line is in M_I.
     None,
-    /// Merged reads.
+    /// Reads wait that were merged.
     Read,
-    /// A write or atomic.
+    /// A write or atomic waits.
     Write(Message<W>),
 }
 
@@ -133,46 +135,33 @@ impl<const W: usize> Waiting<W> {
     }
 }
 
-/// Indices into [`TcL2::tallies`], in the order of [`super::weak::TALLIES`].
-const LEASES: usize = 1;
-const LEASE_CYCLES: usize = 2;
-const PARKED: usize = 3;
-const REFRESHED: usize = 4;
-
-/// A shared bank.
+/// A shared bank, whose leases are as long as `L` says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TcL2<const W: usize> {
+pub struct TcL2<L, const W: usize> {
     me: AgentId,
     memory: AgentId,
     writes: Writes,
     fault: Option<L2Fault>,
     counter: Counter,
-    lifetime: Lifetime,
+    leases: L,
     lines: CacheArray<Line, W>,
     mshrs: Mshrs<Waiting<W>, Reader>,
-    tallies: [Tally; 5],
+    tallies: Tallies,
 }
 
-impl<const W: usize> TcL2<W> {
+impl<L: Leases, const W: usize> TcL2<L, W> {
     /// An empty bank with a counter of `bits` bits.
-    pub(super) fn new(
-        index: u16,
-        config: &BuildConfig,
-        writes: Writes,
-        bits: u64,
-        lifetime: Lifetime,
-        fault: Option<L2Fault>,
-    ) -> Self {
+    pub fn new(index: u16, config: &BuildConfig, writes: Writes, bits: u64, leases: L, fault: Option<L2Fault>) -> Self {
         TcL2 {
             me: config.topology.l2(index),
             memory: config.topology.memory(index),
             writes,
             fault,
             counter: Counter::new(bits),
-            lifetime,
+            leases,
             lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
             mshrs: Mshrs::new(config.l2.mshrs),
-            tallies: [Tally::default(); 5],
+            tallies: Tallies::default(),
         }
     }
 
@@ -186,12 +175,12 @@ impl<const W: usize> TcL2<W> {
             return (if leased { State::MI } else { State::I }, None);
         };
         let line = self.lines.meta(slot);
-        let state = match line.kept {
-            Kept::ReadMiss => State::IS,
-            Kept::WriteMiss => State::IM,
-            Kept::Line if line.stamp < now => State::E,
-            Kept::Line if line.shared => State::S,
-            Kept::Line => State::P,
+        let state = match line.residency {
+            Residency::ReadMiss => State::IS,
+            Residency::WriteMiss => State::IM,
+            Residency::Resident if line.stamp < now => State::E,
+            Residency::Resident if line.shared => State::S,
+            Residency::Resident => State::P,
         };
         (state, Some(slot))
     }
@@ -208,14 +197,14 @@ impl<const W: usize> TcL2<W> {
         let (state, slot) = self.state(message.line, self.counter.stamp(out.now));
         let event = Event::of(message.kind);
         match (event, state, slot) {
-            (Event::GetS, State::I | State::MI, _) => return Ok(self.miss(message, Kept::ReadMiss, out)),
+            (Event::GetS, State::I | State::MI, _) => return Ok(self.miss(message, Residency::ReadMiss, out)),
             (Event::GetX | Event::Upgr | Event::Atomic, State::MI, _)
                 if self.writes == Writes::Wait && !self.faulty(L2Fault::HastyMiss) =>
             {
                 return Ok(self.wait_for_leases(message.line, out));
             }
             (Event::GetX | Event::Upgr | Event::Atomic, State::I | State::MI, _) => {
-                return Ok(self.miss(message, Kept::WriteMiss, out));
+                return Ok(self.miss(message, Residency::WriteMiss, out));
             }
             (Event::GetS, State::P | State::S | State::E, Some(slot)) => {
                 self.lines.touch(slot);
@@ -247,23 +236,24 @@ impl<const W: usize> TcL2<W> {
     }
 
     /// A miss, in the register that holds the line's timestamp if there is one.
-    fn miss(&mut self, message: &Message<W>, kept: Kept, out: &mut Outbox<W>) -> Outcome {
+    fn miss(&mut self, message: &Message<W>, miss: Residency, out: &mut Outbox<W>) -> Outcome {
         let now = self.counter.stamp(out.now);
         let held = self.mshrs.find(message.line);
         if held.is_none() && !self.has_register(now, out) {
             return Outcome::Stall;
         }
-        match self.lines.room_for(message.line, |line| line.kept == Kept::Line) {
+        match self.lines.room_for(message.line, |line| line.residency == Residency::Resident) {
             Room::Busy => Outcome::Stall,
             Room::Occupied(victim) => Outcome::Evict(victim),
             Room::Free(slot) => {
-                self.lines.insert(slot, message.line, Line { kept, ..Line::default() });
-                let miss = if kept == Kept::ReadMiss { Miss::Read } else { Miss::Write(*message) };
-                let register = held.unwrap_or_else(|| self.mshrs.insert(message.line, Waiting { stamp: 0, miss }));
-                self.mshrs.payload_mut(register).miss = miss;
-                if kept == Kept::ReadMiss {
+                self.lines.insert(slot, message.line, Line { residency: miss, ..Line::default() });
+                let waiting = if miss == Residency::ReadMiss { Miss::Read } else { Miss::Write(*message) };
+                let register =
+                    held.unwrap_or_else(|| self.mshrs.insert(message.line, Waiting { stamp: 0, miss: waiting }));
+                self.mshrs.payload_mut(register).miss = waiting;
+                if miss == Residency::ReadMiss {
                     if message.stamp != 0 {
-                        self.lifetime.expired_too_early();
+                        self.leases.expired_too_early(message.line);
                     }
                     self.mshrs.push_target(register, Reader::of(message));
                 }
@@ -273,7 +263,8 @@ impl<const W: usize> TcL2<W> {
         }
     }
 
-    /// Whether a miss register is free, once those are whose leases have ended. If not, asks to try again when the next has.
+    /// Whether a miss register is free, after those are freed whose leases have ended. If none is, asks to try again
+    /// when the next lease has ended.
     fn has_register(&mut self, now: Stamp, out: &mut Outbox<W>) -> bool {
         if !self.mshrs.is_full() {
             return true;
@@ -291,17 +282,17 @@ impl<const W: usize> TcL2<W> {
 
     /// A write that stays at the head of its queue until the leases of its line have ended.
     fn wait_for_leases(&self, line: LineAddr, out: &mut Outbox<W>) -> Outcome {
-        let kept = self.mshrs.get(line).map(|waiting| waiting.stamp);
-        let stamp = self.lines.find(line).map(|slot| self.lines.meta(slot).stamp).or(kept);
+        let parked = self.mshrs.get(line).map(|waiting| waiting.stamp);
+        let stamp = self.lines.find(line).map(|slot| self.lines.meta(slot).stamp).or(parked);
         out.wake_at(self.counter.time(stamp.unwrap_or(0)) + 1);
         Outcome::Stall
     }
 
     /// Gives a lease on a line.
-    fn lease(&mut self, slot: Slot, now: Stamp) -> Stamp {
-        let cycles = self.lifetime.cycles();
-        self.tallies[LEASES].add(1);
-        self.tallies[LEASE_CYCLES].add(cycles);
+    fn lease(&mut self, slot: Slot, line: LineAddr, now: Stamp) -> Stamp {
+        let cycles = self.leases.cycles(line);
+        self.tallies.add(LEASES, 1);
+        self.tallies.add(LEASE_CYCLES, cycles);
         let end = self.counter.after(now, cycles);
         let unrecorded = self.faulty(L2Fault::UnrecordedLease);
         let line = self.lines.meta_mut(slot);
@@ -316,9 +307,9 @@ impl<const W: usize> TcL2<W> {
         // A line that nobody has read since it came or was written has no lease that could have ended too early.
         let ended = state == State::E && self.lines.meta(slot).stamp != 0;
         if message.stamp != 0 || ended {
-            self.lifetime.expired_too_early();
+            self.leases.expired_too_early(message.line);
         }
-        let end = self.lease(slot, self.counter.stamp(out.now));
+        let end = self.lease(slot, message.line, self.counter.stamp(out.now));
         self.lines.meta_mut(slot).shared = state != State::E && !self.faulty(L2Fault::SharedAsPrivate);
         let stamp = self.counter.time(end);
         out.send(Message { stamp, ..message.reply_line(DATA, self.lines.data(slot)) });
@@ -327,7 +318,8 @@ impl<const W: usize> TcL2<W> {
     /// A write or atomic of a resident line.
     fn write(&mut self, slot: Slot, state: State, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let stamp = self.lines.meta(slot).stamp;
-        // The last timestamp of a round is given to everybody who comes late in it: it says nothing about who has a copy.
+        // The last timestamp of a round is given to everybody who comes late in it: it says nothing about who has a
+        // copy.
         let matches = stamp == self.counter.received(message.stamp) && stamp != self.counter.latest();
         let private = state == State::P && matches;
         let hasty = self.faulty(L2Fault::HastyWrite)
@@ -337,7 +329,7 @@ impl<const W: usize> TcL2<W> {
         }
         self.lines.touch(slot);
         if state != State::E {
-            self.lifetime.written_unexpired();
+            self.leases.written_unexpired(message.line);
         }
         match self.writes {
             Writes::Wait => {
@@ -374,7 +366,7 @@ impl<const W: usize> TcL2<W> {
         let mut answer = self.perform(slot, message, kind);
         if answer.kind == DATA_G {
             // The writer's fresh copy may live as long as the line's new timestamp says.
-            self.tallies[REFRESHED].add(1);
+            self.tallies.add(REFRESHED_WRITERS, 1);
             answer.stamp = self.counter.time(after);
             (answer.mask, answer.data) = (ByteMask::full::<W>(), old.unwrap_or(*self.lines.data(slot)));
         } else if state != State::E && answer.kind != ACK && !self.faulty(L2Fault::UntimedAck) {
@@ -404,7 +396,7 @@ impl<const W: usize> TcL2<W> {
         let now = self.counter.stamp(out.now);
         let waiting = self.fill(slot, register, message);
         let mut shared = waiting.stamp >= now && !self.faulty(L2Fault::ForgetfulReadMiss);
-        let stamp = self.lease(slot, now);
+        let stamp = self.lease(slot, message.line, now);
         let stamp = self.counter.time(stamp);
         let mut readers = 0;
         while let Some(reader) = self.mshrs.pop_target(register) {
@@ -445,9 +437,9 @@ impl<const W: usize> TcL2<W> {
                         return Ok(Outcome::Stall);
                     }
                     self.mshrs.insert(line, Waiting { stamp, miss: Miss::None });
-                    self.tallies[PARKED].add(1);
+                    self.tallies.add(PARKED_TIMESTAMPS, 1);
                 }
-                self.lifetime.evicted_unexpired();
+                self.leases.evicted_unexpired(line);
                 self.leave(slot, line, out);
                 Ok(Outcome::Done)
             }
@@ -495,7 +487,7 @@ fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
     VOCABULARY.unspecified(state as usize, event as usize, line)
 }
 
-impl<const W: usize> Controller<W> for TcL2<W> {
+impl<L: Leases, const W: usize> Controller<W> for TcL2<L, W> {
     fn vocabulary(&self) -> &'static Vocabulary {
         &VOCABULARY
     }
@@ -525,11 +517,11 @@ impl<const W: usize> Controller<W> for TcL2<W> {
     fn view(&self, line: LineAddr, now: Time) -> LineView<W> {
         let (state, slot) = self.state(line, self.counter.stamp(now));
         let Some(slot) = slot else { return LineView { state: state as u8, ..LineView::default() } };
-        let Line { kept, dirty, .. } = *self.lines.meta(slot);
+        let Line { residency, dirty, .. } = *self.lines.meta(slot);
         let full = ByteMask::full::<W>();
         LineView {
             state: state as u8,
-            readable: if kept == Kept::Line { full } else { ByteMask::EMPTY },
+            readable: if residency == Residency::Resident { full } else { ByteMask::EMPTY },
             dirty: if dirty { full } else { ByteMask::EMPTY },
             data: *self.lines.data(slot),
             sharers: Sharers::default(),
@@ -548,7 +540,7 @@ impl<const W: usize> Controller<W> for TcL2<W> {
     }
 
     fn tallies(&self) -> &[Tally] {
-        &self.tallies
+        self.tallies.as_slice()
     }
 
     fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {

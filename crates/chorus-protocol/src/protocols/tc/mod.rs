@@ -1,8 +1,8 @@
 //! Temporal Coherence (TC paper, section 6): private copies that invalidate themselves when their time is over.
 //!
-//! Every copy in a private cache carries the time until which it may be read, its lease; the L2 keeps for each line the latest
-//! lease it has given, the line's global timestamp. No message ever invalidates anything. Two protocols differ in what a
-//! write does that finds leases running:
+//! Every copy in a private cache carries the time until which it may be read, its lease; the L2 keeps for each line the
+//! latest lease it has given, the line's global timestamp. No message ever invalidates anything. Two protocols differ
+//! in what a write does that finds leases running:
 //!
 //! | protocol | a write to a line with running leases | section |
 //! |---|---|---|
@@ -16,22 +16,24 @@
 //! | `counter.rs` | timestamps of finite width, and what happens when they begin anew |
 //! | `gwct.rs` | what fences wait for |
 //! | `lifetime.rs` | how long leases are |
+//! | `tallies.rs` | the counts for statistics |
 //! | `faults.rs` | the seeded faults |
 
-mod counter;
-mod faults;
-mod gwct;
-mod l1;
+pub mod counter;
+pub mod faults;
+pub mod gwct;
+pub mod l1;
 mod l1_states;
-mod l2;
-mod lifetime;
-mod messages;
+pub mod l2;
+pub mod lifetime;
+pub mod messages;
 pub mod strong;
+pub mod tallies;
 pub mod weak;
 
-/// What a write does that finds leases running.
+/// The behaviour of a write that finds leases running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Writes {
+pub enum Writes {
     /// It waits, so that nobody sees it before everybody does (TC-Strong).
     Wait,
     /// It goes on, and the writer's fences wait (TC-Weak).

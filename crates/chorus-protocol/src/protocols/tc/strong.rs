@@ -1,8 +1,9 @@
 //! TC-Strong (TC paper, section 6.2): a write waits at the L2 until nobody can read the old value any more.
 //!
-//! So writes are atomic. A write that waits holds up everything behind it at its bank (section 6.3 names that as the cost). The
-//! exception is a private write: one by the only core that has read the line, which the L2 tells by the timestamp that the write
-//! carries. Leases have a fixed length, as in Library Cache Coherence, from which the protocol descends.
+//! So writes are atomic. A write that waits holds up everything behind it at its bank (section 6.3 names that as the
+//! cost). The exception is a private write: one by the only core that has read the line, which the L2 tells by the
+//! timestamp that the write carries. Leases have a fixed length, as in Library Cache Coherence, from which the protocol
+//! descends.
 
 use super::Writes;
 use super::faults::{STRONG_FAULTS, STRONG_SEEDS};
@@ -10,20 +11,18 @@ use super::l1::TcL1;
 use super::l2::TcL2;
 use super::lifetime::Lifetime;
 use super::messages::{STRONG, VIRTUAL_NETWORKS};
-use super::weak::{TALLIES, TIMESTAMP_BITS};
+use super::tallies::TALLIES;
+use super::weak::TIMESTAMP_BITS;
 use crate::address::Role;
 use crate::controller::Controller;
 use crate::parameter::ParameterSpec;
 use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Values,
 };
-use crate::seed::seeded;
+use crate::seed::seeded_by_level;
 
-/// Indices into the parameters.
-const LEASE: usize = 0;
-const BITS: usize = 1;
-
-static DECLARATION: Declaration = Declaration {
+/// The declaration of TC-Strong.
+pub static DECLARATION: Declaration = Declaration {
     name: "tc-strong",
     title: "TC-Strong",
     summary: "Leases on private copies; writes wait at the L2 until all leases have ended.",
@@ -53,14 +52,14 @@ static DECLARATION: Declaration = Declaration {
     faults: &STRONG_FAULTS,
 };
 
-/// The protocol.
+/// The protocol TC-Strong, for the registry.
 pub struct TcStrong;
 
 impl<const W: usize> Build<W> for TcStrong {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
-        let (l1_fault, l2_fault) = seeded(&STRONG_SEEDS, config);
-        let bits = config.parameters.get(BITS);
-        let lifetime = Lifetime::fixed(config.parameters.get(LEASE));
+        let (l1_fault, l2_fault) = seeded_by_level(&STRONG_SEEDS, config);
+        let bits = config.parameters.get(TIMESTAMP_BITS.key);
+        let lifetime = Lifetime::fixed(config.parameters.get("lease.cycles"));
         match role {
             Role::L1 => Some(Box::new(TcL1::new(index, config, Writes::Wait, bits, l1_fault))),
             Role::L2 => Some(Box::new(TcL2::new(index, config, Writes::Wait, bits, lifetime, l2_fault))),

@@ -1,6 +1,6 @@
 //! Mistakes that can be built into the LLC.
 
-use crate::registry::FaultSpec;
+use crate::seed::Seed;
 
 /// A mistake that can be built into the LLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,53 +35,41 @@ pub enum LlcFault {
     FirstOwnerOnly,
 }
 
-/// Mistakes that matter where devices have Shared state, each with its name and description.
-pub const SHARED_FAULTS: [(FaultSpec, LlcFault); 4] = [
-    (FaultSpec::new("llc-lost-inv", "a write to a Shared line invalidates nobody"), LlcFault::LostInv),
-    (
-        FaultSpec::new("llc-early-write", "a write to a Shared line does not wait for acknowledgements"),
-        LlcFault::EarlyWrite,
-    ),
-    (FaultSpec::new("llc-lost-sharer", "ReqS on a Shared line does not note the sharer"), LlcFault::LostSharer),
-    (FaultSpec::new("llc-open-block", "a blocked line serves writes"), LlcFault::OpenBlock),
+/// Mistakes that matter where devices have Shared state, each with its name and what it breaks.
+pub const SHARED_FAULTS: [Seed<LlcFault>; 4] = [
+    Seed::new(LlcFault::LostInv, "llc-lost-inv", "a write to a Shared line invalidates nobody"),
+    Seed::new(LlcFault::EarlyWrite, "llc-early-write", "a write to a Shared line does not wait for acknowledgements"),
+    Seed::new(LlcFault::LostSharer, "llc-lost-sharer", "ReqS on a Shared line does not note the sharer"),
+    Seed::new(LlcFault::OpenBlock, "llc-open-block", "a blocked line serves writes"),
 ];
 
-/// Mistakes that matter on every machine.
-pub const LLC_FAULTS: [(FaultSpec, LlcFault); 1] =
-    [(FaultSpec::new("llc-lost-dirty-line", "a written line is dropped when replaced"), LlcFault::LostDirtyLine)];
+/// Mistakes that matter everywhere.
+pub const LLC_FAULTS: [Seed<LlcFault>; 1] =
+    [Seed::new(LlcFault::LostDirtyLine, "llc-lost-dirty-line", "a written line is dropped when replaced")];
 
 /// Mistakes that matter where devices own something.
-pub const OWNED_FAULTS: [(FaultSpec, LlcFault); 5] = [
-    (FaultSpec::new("llc-owner-as-data", "ReqO+data on owned words is answered from the LLC"), LlcFault::OwnerAsData),
-    (FaultSpec::new("llc-stale-write-back", "a write-back of another's words is taken"), LlcFault::StaleWriteBack),
-    (
-        FaultSpec::new("llc-unrecalled-owner", "a replaced line is not revoked from its owners"),
-        LlcFault::UnrecalledOwner,
-    ),
-    (FaultSpec::new("llc-lost-rspwb", "a write-back is not answered"), LlcFault::LostRspWb),
-    (
-        FaultSpec::new("llc-unawaited-write-back", "a revocation without data is taken as complete"),
+pub const OWNED_FAULTS: [Seed<LlcFault>; 5] = [
+    Seed::new(LlcFault::OwnerAsData, "llc-owner-as-data", "ReqO+data on owned words is answered from the LLC"),
+    Seed::new(LlcFault::StaleWriteBack, "llc-stale-write-back", "a write-back of another's words is taken"),
+    Seed::new(LlcFault::UnrecalledOwner, "llc-unrecalled-owner", "a replaced line is not revoked from its owners"),
+    Seed::new(LlcFault::LostRspWb, "llc-lost-rspwb", "a write-back is not answered"),
+    Seed::new(
         LlcFault::UnawaitedWriteBack,
+        "llc-unawaited-write-back",
+        "a revocation without data is taken as complete",
     ),
 ];
 
 /// Mistakes that matter where devices own words and not lines.
-pub const WORD_FAULTS: [(FaultSpec, LlcFault); 1] = [(
-    FaultSpec::new("llc-unforwarded-reqo", "ReqO on owned words is answered, not forwarded"),
-    LlcFault::UnforwardedReqO,
-)];
+pub const WORD_FAULTS: [Seed<LlcFault>; 1] =
+    [Seed::new(LlcFault::UnforwardedReqO, "llc-unforwarded-reqo", "ReqO on owned words is answered, not forwarded")];
 
 /// Mistakes that matter where CPU cores own words of lines that others read whole.
-pub const LINE_FAULTS: [(FaultSpec, LlcFault); 1] = [(
-    FaultSpec::new("llc-first-owner-only", "a read is forwarded to the first owner alone"),
-    LlcFault::FirstOwnerOnly,
-)];
+pub const LINE_FAULTS: [Seed<LlcFault>; 1] =
+    [Seed::new(LlcFault::FirstOwnerOnly, "llc-first-owner-only", "a read is forwarded to the first owner alone")];
 
-/// Mistakes that matter where some devices own words that others write through.
-pub const THROUGH_FAULTS: [(FaultSpec, LlcFault); 2] = [
-    (
-        FaultSpec::new("llc-unrevoked-update", "ReqWT+data on owned words does not revoke them"),
-        LlcFault::UnrevokedUpdate,
-    ),
-    (FaultSpec::new("llc-kept-owner", "ReqWT leaves the words to their owner"), LlcFault::KeptOwner),
+/// Mistakes that matter where some devices own what others write through.
+pub const THROUGH_FAULTS: [Seed<LlcFault>; 2] = [
+    Seed::new(LlcFault::UnrevokedUpdate, "llc-unrevoked-update", "ReqWT+data on owned words does not revoke them"),
+    Seed::new(LlcFault::KeptOwner, "llc-kept-owner", "ReqWT leaves the words to their owner"),
 ];

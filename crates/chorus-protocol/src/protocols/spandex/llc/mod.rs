@@ -37,6 +37,7 @@ use faults::LlcFault;
 use line::{Busy, Fetch, Line, all_words, owned_by, owners, words_of};
 use policy::{Devices, ReadShared};
 use states::{Event, State, unspecified};
+pub use states::{L2, L3};
 
 /// A bank of the Spandex LLC.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -366,7 +367,7 @@ impl<const W: usize> SpandexLlc<W> {
 
 impl<const W: usize> Controller<W> for SpandexLlc<W> {
     fn vocabulary(&self) -> &'static Vocabulary {
-        if self.is_l3 { &states::L3 } else { &states::L2 }
+        if self.is_l3 { &L3 } else { &L2 }
     }
 
     fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {

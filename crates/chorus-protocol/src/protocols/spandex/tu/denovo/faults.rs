@@ -1,6 +1,6 @@
 //! The seeded faults of the translation unit of a DeNovo cache.
 
-use crate::registry::FaultSpec;
+use crate::seed::Seed;
 
 /// A mistake that can be built into the translation unit of a DeNovo cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,22 +21,25 @@ pub enum TuFault {
     LateJoin,
 }
 
-/// The seeded faults, each with its name and description.
-pub const TU_FAULTS: [(FaultSpec, TuFault); 7] = [
-    (FaultSpec::new("denovo-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
-    (FaultSpec::new("denovo-tu-nack-as-data", "a Nack passes for data"), TuFault::NackAsData),
-    (
-        FaultSpec::new("denovo-tu-early-answer", "a request for data that is still on its way is answered at once"),
+/// Each with its name and what it breaks.
+pub const TU_FAULTS: [Seed<TuFault>; 7] = [
+    Seed::new(TuFault::LostNack, "denovo-tu-lost-nack", "a Nack is dropped"),
+    Seed::new(TuFault::NackAsData, "denovo-tu-nack-as-data", "a Nack passes for data"),
+    Seed::new(
         TuFault::EarlyAnswer,
+        "denovo-tu-early-answer",
+        "a request for data that is still on its way is answered at once",
     ),
-    (FaultSpec::new("denovo-tu-kept-lost", "a word given away before its data came stays owned"), TuFault::KeptLost),
-    (FaultSpec::new("denovo-tu-lost-forward", "a ReqO for words still on their way is dropped"), TuFault::LostForward),
-    (
-        FaultSpec::new("denovo-tu-unnoted-conversion", "requests do not wait for words that a Nacked read asks to own"),
+    Seed::new(TuFault::KeptLost, "denovo-tu-kept-lost", "a word given away before its data came stays owned"),
+    Seed::new(TuFault::LostForward, "denovo-tu-lost-forward", "a ReqO for words still on their way is dropped"),
+    Seed::new(
         TuFault::UnnotedConversion,
+        "denovo-tu-unnoted-conversion",
+        "requests do not wait for words that a Nacked read asks to own",
     ),
-    (
-        FaultSpec::new("denovo-tu-late-join", "a word given away before its data came serves accesses that come later"),
+    Seed::new(
         TuFault::LateJoin,
+        "denovo-tu-late-join",
+        "a word given away before its data came serves accesses that come later",
     ),
 ];

@@ -1,6 +1,6 @@
 //! The seeded faults of the translation unit of a GPU coherence cache.
 
-use crate::registry::FaultSpec;
+use crate::seed::Seed;
 
 /// A mistake that can be built into the translation unit of a GPU coherence cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,14 +17,11 @@ pub enum TuFault {
     WholeRetry,
 }
 
-/// The seeded faults, each with its name and description.
-pub const TU_FAULTS: [(FaultSpec, TuFault); 5] = [
-    (
-        FaultSpec::new("gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"),
-        TuFault::HastyFill,
-    ),
-    (FaultSpec::new("gpu-tu-uncounted-owner", "an owner's answer to a write is not counted"), TuFault::UncountedOwner),
-    (FaultSpec::new("gpu-tu-lost-nack", "a Nack is dropped"), TuFault::LostNack),
-    (FaultSpec::new("gpu-tu-nack-as-data", "a Nacked word passes for data"), TuFault::NackAsData),
-    (FaultSpec::new("gpu-tu-whole-retry", "a Nacked read asks for the whole line again"), TuFault::WholeRetry),
+/// Each with its name and what it breaks.
+pub const TU_FAULTS: [Seed<TuFault>; 5] = [
+    Seed::new(TuFault::HastyFill, "gpu-tu-hasty-fill", "the first part of a read's answer passes for the whole line"),
+    Seed::new(TuFault::UncountedOwner, "gpu-tu-uncounted-owner", "an owner's answer to a write is not counted"),
+    Seed::new(TuFault::LostNack, "gpu-tu-lost-nack", "a Nack is dropped"),
+    Seed::new(TuFault::NackAsData, "gpu-tu-nack-as-data", "a Nacked word passes for data"),
+    Seed::new(TuFault::WholeRetry, "gpu-tu-whole-retry", "a Nacked read asks for the whole line again"),
 ];

@@ -1,6 +1,6 @@
 //! The seeded faults of the translation unit of a GPU-VI cache.
 
-use crate::registry::FaultSpec;
+use crate::seed::Seed;
 
 /// A mistake that can be built into the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,18 +23,14 @@ pub enum TuFault {
     LostOperation,
 }
 
-const fn seed(fault: TuFault, name: &'static str, breaks: &'static str) -> (TuFault, FaultSpec) {
-    (fault, FaultSpec { name, breaks })
-}
-
-/// The seeded faults, each with its name and description.
-pub const SEEDS: [(TuFault, FaultSpec); 8] = [
-    seed(TuFault::HastyFill, "vi-hasty-fill", "the first part of an answer passes for the whole line"),
-    seed(TuFault::LostRspO, "vi-lost-rspo", "what an owner answers to a store is not counted"),
-    seed(TuFault::UnforwardedInv, "vi-unforwarded-inv", "an invalidation is acknowledged and not passed on"),
-    seed(TuFault::LostAck, "vi-lost-ack", "an invalidation is passed on and not acknowledged"),
-    seed(TuFault::Overtaking, "vi-overtaking", "a request does not wait for those of its wavefront before it"),
-    seed(TuFault::ForgottenRequest, "vi-forgotten-request", "a request that has waited for others is never sent"),
-    seed(TuFault::LostStore, "vi-lost-store", "a store whose order matters is sent as a read"),
-    seed(TuFault::LostOperation, "vi-lost-operation", "an atomic is sent without its operation and only reads"),
+/// What is wrong in the unit.
+pub const SEEDS: [Seed<TuFault>; 8] = [
+    Seed::new(TuFault::HastyFill, "vi-hasty-fill", "the first part of an answer passes for the whole line"),
+    Seed::new(TuFault::LostRspO, "vi-lost-rspo", "what an owner answers to a store is not counted"),
+    Seed::new(TuFault::UnforwardedInv, "vi-unforwarded-inv", "an invalidation is acknowledged and not passed on"),
+    Seed::new(TuFault::LostAck, "vi-lost-ack", "an invalidation is passed on and not acknowledged"),
+    Seed::new(TuFault::Overtaking, "vi-overtaking", "a request does not wait for those of its wavefront before it"),
+    Seed::new(TuFault::ForgottenRequest, "vi-forgotten-request", "a request that has waited for others is never sent"),
+    Seed::new(TuFault::LostStore, "vi-lost-store", "a store whose order matters is sent as a read"),
+    Seed::new(TuFault::LostOperation, "vi-lost-operation", "an atomic is sent without its operation and only reads"),
 ];

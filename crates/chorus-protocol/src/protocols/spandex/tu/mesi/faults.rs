@@ -1,7 +1,7 @@
 //! The seeded faults of MESI behind a translation unit.
 
 use crate::protocols::mesi::faults::L1Fault;
-use crate::registry::FaultSpec;
+use crate::seed::Seed;
 
 /// A mistake that can be built into the translation unit of a MESI cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,65 +36,54 @@ pub enum TuFault {
     LateJoin,
 }
 
-/// The seeded faults of the unit, each with its name and description.
-pub const SEEDS: [(TuFault, FaultSpec); 14] = [
-    (
+/// What is wrong in the unit.
+pub const SEEDS: [Seed<TuFault>; 14] = [
+    Seed::new(
         TuFault::StrandedWords,
-        FaultSpec::new("stranded-words", "when words of a line are asked back, the others are not written back"),
+        "stranded-words",
+        "when words of a line are asked back, the others are not written back",
     ),
-    (
-        TuFault::KeptLine,
-        FaultSpec::new("kept-line", "a line whose words were asked back on their way stays in the cache"),
-    ),
-    (
+    Seed::new(TuFault::KeptLine, "kept-line", "a line whose words were asked back on their way stays in the cache"),
+    Seed::new(
         TuFault::EarlyAnswer,
-        FaultSpec::new("early-answer", "a request for data still on its way is answered with what has come of it"),
+        "early-answer",
+        "a request for data still on its way is answered with what has come of it",
     ),
-    (TuFault::HastyFill, FaultSpec::new("hasty-fill", "the first part of an answer passes for the whole line")),
-    (TuFault::UnforwardedInv, FaultSpec::new("unforwarded-inv", "an invalidation is acknowledged and not passed on")),
-    (TuFault::LostAck, FaultSpec::new("lost-ack", "an invalidation is passed on and not acknowledged")),
-    (
-        TuFault::OwnedAsShared,
-        FaultSpec::new("owned-as-shared", "ownership that answers a read passes for a shared copy"),
-    ),
-    (
+    Seed::new(TuFault::HastyFill, "hasty-fill", "the first part of an answer passes for the whole line"),
+    Seed::new(TuFault::UnforwardedInv, "unforwarded-inv", "an invalidation is acknowledged and not passed on"),
+    Seed::new(TuFault::LostAck, "lost-ack", "an invalidation is passed on and not acknowledged"),
+    Seed::new(TuFault::OwnedAsShared, "owned-as-shared", "ownership that answers a read passes for a shared copy"),
+    Seed::new(
         TuFault::UnfinishedWriteBack,
-        FaultSpec::new(
-            "unfinished-write-back",
-            "a request that takes words out of a write-back leaves it waiting for them",
-        ),
+        "unfinished-write-back",
+        "a request that takes words out of a write-back leaves it waiting for them",
     ),
-    (
+    Seed::new(
         TuFault::EarlyRelease,
-        FaultSpec::new("early-release", "a write-back ends with the first answer, whatever words it is for"),
+        "early-release",
+        "a write-back ends with the first answer, whatever words it is for",
     ),
-    (
-        TuFault::OneSidedShare,
-        FaultSpec::new("one-sided-share", "an owner's words go to a reader, and the LLC is not told"),
-    ),
-    (
+    Seed::new(TuFault::OneSidedShare, "one-sided-share", "an owner's words go to a reader, and the LLC is not told"),
+    Seed::new(
         TuFault::StaleUpgrade,
-        FaultSpec::new("stale-upgrade", "an upgrade is granted without data though the copy was invalidated meanwhile"),
+        "stale-upgrade",
+        "an upgrade is granted without data though the copy was invalidated meanwhile",
     ),
-    (
+    Seed::new(
         TuFault::WidenedAnswer,
-        FaultSpec::new("widened-answer", "an answer names all words of the line, whatever was asked for"),
+        "widened-answer",
+        "an answer names all words of the line, whatever was asked for",
     ),
-    (
-        TuFault::ForgottenRequest,
-        FaultSpec::new("forgotten-request", "a request that waited for a write-back is never sent"),
-    ),
-    (
+    Seed::new(TuFault::ForgottenRequest, "forgotten-request", "a request that waited for a write-back is never sent"),
+    Seed::new(
         TuFault::LateJoin,
-        FaultSpec::new("late-join", "a line whose words were asked back on their way serves accesses that come later"),
+        "late-join",
+        "a line whose words were asked back on their way serves accesses that come later",
     ),
 ];
 
-/// The seeded faults that are in the cache and matter only behind a unit.
-pub const L1_SEEDS: [(L1Fault, FaultSpec); 2] = [
-    (L1Fault::CleanGrant, FaultSpec::new("clean-grant", "ownership that answers a load counts as clean")),
-    (
-        L1Fault::PeekedAway,
-        FaultSpec::new("peeked-away", "a request that leaves an owner its line takes the ownership away"),
-    ),
+/// What is wrong in the cache, where it has a unit.
+pub const L1_SEEDS: [Seed<L1Fault>; 2] = [
+    Seed::new(L1Fault::CleanGrant, "clean-grant", "ownership that answers a load counts as clean"),
+    Seed::new(L1Fault::PeekedAway, "peeked-away", "a request that leaves an owner its line takes the ownership away"),
 ];

@@ -29,7 +29,8 @@ use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use faults::TuFault;
 use pending::{Pending, Question, Request, Want, Wanted, WriteBack};
-use states::{Event, State, VOCABULARY};
+pub use states::VOCABULARY;
+use states::{Event, State};
 
 /// The translation unit of a MESI cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

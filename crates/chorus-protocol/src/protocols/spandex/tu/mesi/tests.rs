@@ -400,8 +400,8 @@ fn an_owner_that_counts_its_line_as_clean_cannot_give_it_back() {
 
 #[test]
 fn every_fault_has_a_name_of_its_own() {
-    let mut names: Vec<_> = faults::SEEDS.iter().map(|(_, spec)| spec.name).collect();
-    names.extend(faults::L1_SEEDS.iter().map(|(_, spec)| spec.name));
+    let mut names: Vec<_> = faults::SEEDS.iter().map(|seed| seed.spec.name).collect();
+    names.extend(faults::L1_SEEDS.iter().map(|seed| seed.spec.name));
     let count = names.len();
     names.sort_unstable();
     names.dedup();
