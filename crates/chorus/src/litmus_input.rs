@@ -80,7 +80,7 @@ impl LitmusInput {
     fn reasons(&self) -> Vec<(String, usize)> {
         let mut counts: Vec<(String, usize)> = Vec::new();
         for (_, reason) in &self.unsupported {
-            // The same reason in different lines of a file is counted as one.
+            // One reason in different lines of a file counts as one reason.
             let reason = reason.split(" in line ").next().unwrap_or(reason);
             match counts.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, count)) => *count += 1,

@@ -35,7 +35,7 @@ Threads of one CTA share a private cache; threads of different CTAs have one eac
 pub struct Arguments {
     /// Protocol to run the tests on.
     protocol: String,
-    /// Tests: names in any case, files or folders. By default all tests that Chorus ships for the protocol.
+    /// Tests: names in any case, files or folders. By default all tests that apply to the protocol.
     tests: Vec<String>,
     /// Build one of the protocol's seeded faults in.
     #[arg(long, value_name = "NAME")]
