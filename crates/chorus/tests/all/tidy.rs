@@ -42,7 +42,7 @@ fn root() -> PathBuf {
     root.canonicalize().expect("the workspace is where this crate is")
 }
 
-/// A file with its path from the root. The parts of the path are separated by slashes.
+/// A file with its path from the root, separated by slashes.
 struct File {
     path: String,
     full: PathBuf,
@@ -58,7 +58,7 @@ impl File {
     }
 }
 
-/// Every file that git tracks or would track.
+/// Everything that git tracks or would track.
 fn files() -> Vec<File> {
     let root = root();
     let paths = git_files(&root).unwrap_or_else(|| {
