@@ -1,4 +1,5 @@
-//! Where the annotations of kernels come from: what each says of the buffers that it accesses (CPElide paper, section III-B).
+//! The sources of annotations. An annotation says which buffers a kernel accesses, and how (CPElide paper, section
+//! III-B).
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,24 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use chorus_registry::unknown;
 
-/// Who says what kernels access.
+/// The source of the annotations of kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Annotate {
-    /// The workload, as its author wrote it.
+    /// The annotations that the author of the workload wrote.
     #[default]
     Hand,
     /// A recording of the workload on flat memory.
     Auto,
-    /// Nobody: every kernel may access anything.
+    /// No annotations: every kernel may access anything.
     None,
 }
 
 impl Annotate {
-    /// All of them, in the order in which they are listed to people.
+    /// All sources, in the order in which they are listed to people.
     pub const ALL: [Annotate; 3] = [Annotate::Hand, Annotate::Auto, Annotate::None];
 
-    /// The word used on the command line, in experiments and in JSON.
+    /// The word on the command line, in experiments and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Annotate::Hand => "hand",
@@ -34,18 +35,19 @@ impl Annotate {
         }
     }
 
-    /// Whether workloads are taken as they are.
+    /// Whether the workload's own annotations are used.
     pub fn is_hand(&self) -> bool {
         *self == Annotate::Hand
     }
 
-    /// A table of the stored configuration; nothing where workloads are taken as they are.
+    /// The source as a table of the stored configuration. The text is empty for the workload's own annotations.
     pub(crate) fn text(self) -> String {
         if self.is_hand() { String::new() } else { format!("\n[annotations]\nannotate = \"{self}\"\n") }
     }
 
-    /// Programs, laid out by `prepare` in a memory without buffers, whose kernels declare what is asked for. To be recorded, all are prepared a
-    /// second time; each is shared by as many chiplets as `shares` says, of `gpus` GPUs.
+    /// The programs of a run, whose kernels carry annotations from this source. `prepare` lays the programs out in a
+    /// memory without buffers. For a recording, it lays all of them out a second time. `shares` has the number of
+    /// chiplets that share each program; `gpus` is the number of GPUs.
     pub fn programs(
         self,
         prepare: &dyn Fn(&mut HostMemory) -> Vec<Box<dyn Program>>,
@@ -76,7 +78,7 @@ impl fmt::Display for Annotate {
     }
 }
 
-/// A word that says nothing of annotations; the text lists those that do.
+/// A word that names no source of annotations. The text lists the words that do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnknownAnnotate(String);

@@ -1,7 +1,8 @@
-//! How fast the simulator is: line accesses per second of processor time, on synthetic programs that exercise one path each.
+//! The speed of the simulator: line accesses per second of processor time. Each benchmark is a synthetic program that
+//! exercises one path.
 //!
-//! Every benchmark runs on one system, for a given time and several times over; the fastest repetition counts, since everything
-//! that disturbs a measurement makes it slower.
+//! Every benchmark runs on one system, for a given time and several times. The fastest repetition counts, because every
+//! disturbance makes a measurement slower.
 
 use chorus_protocol::registry::{Protocol, find};
 use chorus_sim::SimError;
@@ -15,14 +16,14 @@ use serde_json::{Value, json};
 /// The version of the JSON that [`Benches::to_json`] writes.
 pub const JSON_SCHEMA_VERSION: u32 = 1;
 
-/// Work-groups for each compute unit of the machine: enough to keep its memory busy.
+/// Work-groups for each compute unit of the machine. Two are enough to keep its memory busy.
 const WORK_GROUPS_PER_UNIT: u32 = 2;
-/// Rounds from which the speed is estimated.
+/// Number of rounds from which the speed is estimated.
 const ROUNDS_TRIED: u32 = 20;
 /// The most rounds of a benchmark: the streaming pattern then touches 1.6 GB.
 const ROUNDS_MAX: u32 = 4000;
 
-/// One benchmark: a pattern on a system under a protocol.
+/// One benchmark: an access pattern on a system under a protocol.
 #[derive(Clone, Copy, Debug)]
 struct Subject {
     name: &'static str,
@@ -32,7 +33,7 @@ struct Subject {
     protocol: &'static str,
 }
 
-/// Every benchmark. Streaming runs without coherence, and again under GPU-VI, where each miss also recalls a line.
+/// Every benchmark. Streaming runs without coherence and again under GPU-VI, where each miss also recalls a line.
 fn subjects() -> Vec<Subject> {
     let subject = |name, pattern, protocol| Subject { name, pattern, system: "tc", scale: Scale::Paper, protocol };
     vec![
@@ -52,12 +53,12 @@ fn subjects() -> Vec<Subject> {
     ]
 }
 
-/// How long benchmarks run.
+/// The length of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// Processor time of one repetition, approximately.
+    /// Approximate processor time of one repetition, in seconds.
     pub cpu_s: f64,
-    /// Repetitions, of which the fastest counts.
+    /// Number of repetitions; the fastest one counts.
     pub repetitions: u32,
 }
 
@@ -67,36 +68,36 @@ impl Default for Effort {
     }
 }
 
-/// What one benchmark measured.
+/// The result of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bench {
-    /// Its name.
+    /// The name of the benchmark.
     pub name: &'static str,
-    /// The system.
+    /// The name of its system.
     pub system: &'static str,
-    /// The protocol.
+    /// The name of its protocol.
     pub protocol: &'static str,
-    /// Coalesced line accesses issued to the L1s.
+    /// Number of coalesced line accesses that were issued to the L1 caches.
     pub accesses: u64,
-    /// Processor time of the fastest repetition.
+    /// Processor time of the fastest repetition, in seconds.
     pub cpu_s: f64,
-    /// Accesses per second of it.
+    /// Number of accesses per second of this processor time.
     pub accesses_per_cpu_s: f64,
-    /// Memory of the simulated program.
+    /// Memory of the simulated program, in bytes.
     pub footprint_bytes: u64,
 }
 
-/// What all benchmarks measured.
+/// The results of all benchmarks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benches {
-    /// Each benchmark.
+    /// The result of each benchmark.
     pub benches: Vec<Bench>,
-    /// The most memory that the process ever had resident, where the operating system tells.
+    /// The most memory that the process ever had resident, if the operating system tells it.
     pub peak_resident_bytes: Option<u64>,
 }
 
 impl Benches {
-    /// The outcome as `chorus bench --json` prints it.
+    /// The results as `chorus bench --json` prints them.
     pub fn to_json(&self) -> Value {
         json!({
             "schema_version": JSON_SCHEMA_VERSION,
@@ -106,35 +107,35 @@ impl Benches {
     }
 }
 
-/// Why there is no measurement.
+/// The reason why a benchmark could not be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// The system cannot be built.
+    /// The system cannot be resolved.
     #[error(transparent)]
     System(#[from] SystemError),
-    /// A protocol that benchmarks use is gone.
+    /// A protocol that a benchmark uses does not exist.
     #[error("benchmark {name}: there is no protocol {protocol}")]
     NoProtocol {
-        /// The benchmark.
+        /// The name of the benchmark.
         name: &'static str,
-        /// The protocol.
+        /// The name of the protocol.
         protocol: &'static str,
     },
-    /// The simulation failed.
+    /// The simulation of a benchmark failed.
     #[error("benchmark {name}: {source}")]
     Simulation {
-        /// The benchmark.
+        /// The name of the benchmark.
         name: &'static str,
-        /// Why.
+        /// The error of the simulation.
         source: SimError,
     },
-    /// The program computed something else than it should.
+    /// A program computed a wrong result.
     #[error("benchmark {name}: wrong result: {mismatch}")]
     WrongResult {
-        /// The benchmark.
+        /// The name of the benchmark.
         name: &'static str,
-        /// What is wrong.
+        /// The output that is wrong.
         mismatch: Mismatch,
     },
 }
@@ -144,7 +145,7 @@ pub fn names() -> Vec<&'static str> {
     subjects().iter().map(|subject| subject.name).collect()
 }
 
-/// Runs the benchmarks of these names, telling when each begins and what it measured.
+/// Runs the benchmarks of these names. `begin` and `finish` are told about each of them.
 pub fn run(
     names: &[&str],
     effort: Effort,
@@ -200,7 +201,7 @@ fn once(
     Ok(Bench { name, system, protocol: subject.protocol, accesses, cpu_s, accesses_per_cpu_s, footprint_bytes })
 }
 
-/// Linux tells in `/proc/self/status`, in kilobytes.
+/// The most resident memory of this process. Linux states it in `/proc/self/status`, in kilobytes.
 fn peak_resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,5 @@
-//! What runs at the same time: `A` alone, `A+B` on all modules together, or `A@0-1+B@2-3` on modules of their own (CPElide paper, section VI).
+//! The workloads that run at the same time: `A` alone, `A+B` on all modules together, or `A@0-1+B@2-3` on modules of
+//! their own (CPElide paper, section VI).
 
 use std::ops::Range;
 
@@ -8,31 +9,31 @@ use chorus_workloads::{Sizes, Workload};
 
 use crate::document::excerpt;
 
-/// Separates workloads that run at the same time.
+/// The character between workloads that run at the same time.
 const BESIDE: char = '+';
 
-/// Separates a workload from its modules.
+/// The character between a workload and its modules.
 const ON: char = '@';
 
 /// A workload that runs alone or beside others.
 #[derive(Clone)]
 pub struct Job {
-    /// The workload.
+    /// The workload to run.
     pub workload: &'static dyn Workload,
-    /// The values of its sizes.
+    /// The values of the workload's sizes.
     pub sizes: Sizes,
-    /// The modules that share its kernels; all where nothing is said.
+    /// The modules that share its kernels; none means all modules of the machine.
     modules: Option<Range<u16>>,
 }
 
 impl Job {
-    /// The modules that share its kernels, on a machine of so many.
+    /// The modules that share its kernels, on a machine with `all` modules.
     pub fn modules(&self, all: u16) -> Range<u16> {
         self.modules.clone().unwrap_or(0..all)
     }
 }
 
-/// The jobs that `text` names, with the sizes of a scale; a message where it names none.
+/// The jobs that `text` names, with the default sizes of a scale. The error says which workload or module is wrong.
 pub fn parse(registry: &Registry, text: &str, scale: Scale) -> Result<Vec<Job>, String> {
     text.split(BESIDE).map(|text| job(registry, text, scale)).collect()
 }

@@ -1,7 +1,8 @@
-//! Many runs on all cores, each kept as soon as it is finished.
+//! Many runs on all cores. Each run is kept as soon as it is finished.
 //!
-//! A run that the store already has for this build is not repeated. A run that fails is kept with its message and stops nothing.
-//! When cancelled, no further run starts; those in flight end or are given up by the runner, and what is finished is kept.
+//! A run that the store already has for this build is not repeated. A run that fails is kept with its message, and the
+//! other runs go on. After cancellation no further run starts. The runs under way end or are given up by the runner,
+//! and all finished runs are kept.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,60 +17,60 @@ use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunS
 use crate::setup::{self, SetupError};
 use crate::store::{Store, StoreError};
 
-/// Why a matrix could not be run to its end.
+/// The reason why a matrix could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatrixError {
     /// A run asks for a machine or a parameter that cannot exist.
     #[error("{spec}: {source}")]
     Setup {
-        /// The run.
+        /// The run that cannot be set up.
         spec: Box<RunSpec>,
-        /// What is wrong with its system, protocol or overrides.
+        /// The error about its system, protocol, workload or overrides.
         source: Box<SetupError>,
     },
-    /// The results cannot be kept.
+    /// The results store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The threads cannot be started.
     #[error("cannot start {jobs} threads: {reason}")]
     Threads {
-        /// How many were asked for.
+        /// The number of threads that were asked for.
         jobs: usize,
-        /// Why.
+        /// The reason why they cannot be started.
         reason: String,
     },
 }
 
-/// What runs are made with.
+/// Everything that is needed to make runs.
 #[derive(Clone, Copy)]
 pub struct Lab<'a> {
-    /// Everything that can be named.
+    /// Everything that can be named: protocols, systems and workloads.
     pub registry: &'a Registry,
-    /// Where finished runs are kept.
+    /// The store that keeps finished runs.
     pub store: &'a Store,
-    /// Makes one run.
+    /// The function that makes one run.
     pub runner: &'a Runner<'a>,
-    /// Which Chorus this is.
+    /// The build of Chorus that makes the runs.
     pub build: &'a Build,
-    /// Runs at the same time; 0 for as many as there are cores.
+    /// The number of runs at the same time; 0 means one for each core.
     pub jobs: usize,
-    /// Set from outside to stop early.
+    /// The caller sets this flag to stop early.
     pub cancel: &'a AtomicBool,
-    /// Who is told.
+    /// The display of progress.
     pub progress: &'a dyn Progress,
 }
 
-/// The runs of a matrix.
+/// The results of a matrix.
 #[derive(Clone, Debug)]
 pub struct MatrixResult {
-    /// What became of each run, in the order asked for, without repetition; after cancellation only of some.
+    /// The record of each run, in the order asked for and without repetition. After cancellation some are missing.
     pub records: Vec<Record>,
-    /// Runs that were made now.
+    /// The number of runs that were made now.
     pub ran: usize,
-    /// Runs that the store already had.
+    /// The number of runs that the store already had.
     pub reused: usize,
-    /// Whether it was stopped early.
+    /// Whether the matrix was stopped early.
     pub cancelled: bool,
 }
 
@@ -91,7 +92,7 @@ impl Planned {
 }
 
 impl Lab<'_> {
-    /// Makes every run that is not in the store yet.
+    /// Makes every run that the store does not have yet.
     pub fn run_all(&self, specs: &[RunSpec]) -> Result<MatrixResult, MatrixError> {
         let planned = self.plan(specs)?;
         let open: Vec<&Planned> = planned.iter().filter(|planned| planned.is_open()).collect();
@@ -107,7 +108,8 @@ impl Lab<'_> {
         Ok(MatrixResult { records, ran, reused, cancelled })
     }
 
-    /// Resolves every run before the first one starts, so that a mistake is found at once, and looks up what is there.
+    /// Resolves every run before the first one starts, so that a mistake is found at once. Looks up which runs the
+    /// store has.
     fn plan(&self, specs: &[RunSpec]) -> Result<Vec<Planned>, MatrixError> {
         let mut seen = BTreeSet::new();
         let mut planned = Vec::new();
@@ -121,7 +123,7 @@ impl Lab<'_> {
         Ok(planned)
     }
 
-    /// Runs on all threads, in order of the list; returns how many were kept.
+    /// Makes the runs on all threads, in the order of the list. Returns the number of runs that were kept.
     fn run_open(&self, open: &[&Planned]) -> Result<usize, MatrixError> {
         if open.is_empty() {
             return Ok(0);
@@ -155,12 +157,12 @@ impl Lab<'_> {
         }
     }
 
-    /// Makes one run and keeps it; false where it was given up because of cancellation.
+    /// Makes one run and keeps it. Returns false if the run was given up because of cancellation.
     fn run_one(&self, planned: &Planned) -> Result<bool, StoreError> {
         self.progress.started(&planned.spec);
         let outcome = match self.guarded(planned) {
             Ok(result) => Outcome::Finished(Box::new(result)),
-            // The runner may have given up because of the cancellation: that says nothing about the run.
+            // The runner may have given up because of the cancellation. Such an error says nothing about the run.
             Err(_) if self.cancel.load(Ordering::Relaxed) => return Ok(false),
             Err(error) => Outcome::Failed(error),
         };
@@ -179,7 +181,7 @@ impl Lab<'_> {
         Ok(true)
     }
 
-    /// The runner, with a panic, an unsound number or another configuration turned into failures of that run alone.
+    /// Calls the runner. A panic, an unsound number or an unexpected configuration becomes a failure of this run alone.
     fn guarded(&self, planned: &Planned) -> Result<RunResult, RunError> {
         let defect = |message: String| RunError::new(RunErrorKind::Defect, message);
         let result = catch_unwind(AssertUnwindSafe(|| (self.runner)(&planned.spec))).unwrap_or_else(|panic| {
@@ -198,7 +200,7 @@ impl Lab<'_> {
     }
 }
 
-/// Whether a record stands. A defect of Chorus is worth another try; all else is deterministic.
+/// Whether a record is final. A run that met a defect of Chorus is tried again; every other result is deterministic.
 fn is_settled(record: &Record) -> bool {
     !matches!(&record.outcome, Outcome::Failed(RunError { kind: RunErrorKind::Defect, .. }))
 }

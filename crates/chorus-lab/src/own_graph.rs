@@ -1,4 +1,4 @@
-//! Graphs that users bring along: read once, known by their contents.
+//! Graphs that users provide. They are read once, and identified by their contents.
 
 use std::fmt;
 use std::path::Path;
@@ -12,40 +12,40 @@ use sha2::{Digest, Sha256};
 
 use crate::document::quoted;
 
-/// Bytes of a file that is read.
+/// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 8 << 30;
 
-/// The graph that a run asks for.
+/// The graph file that a run asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GraphFile {
-    /// Where it lies.
+    /// The path of the file.
     pub path: String,
-    /// The name of its format; its ending tells where there is none.
+    /// The name of the file's format. If there is none, the extension of the file decides.
     pub format: Option<String>,
 }
 
-/// Which graph a run was made on. The contents say it, wherever the file may lie.
+/// The identity of the graph that a run was made on. The contents decide, wherever the file lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphIdentity {
-    /// The file as it was named.
+    /// The path of the file as it was given.
     pub file: String,
-    /// The name of the format that it was read in.
+    /// The name of the file's format.
     pub format: String,
-    /// The hash of its contents, in hexadecimal digits.
+    /// The SHA-256 of its contents, in hexadecimal digits.
     pub sha256: String,
-    /// Nodes of the graph.
+    /// Number of nodes of the graph.
     pub nodes: u32,
-    /// Arcs of the graph, as the file has them.
+    /// Number of arcs of the graph, as the file has them.
     pub arcs: u32,
 }
 
 impl GraphIdentity {
-    /// What two runs on the same graph have in common.
+    /// A text that is equal for two runs on the same graph.
     pub(crate) fn contents(&self) -> String {
         format!("{} {}", self.format, self.sha256)
     }
 
-    /// A table of the stored configuration.
+    /// The identity as a table of the stored configuration.
     pub(crate) fn text(&self) -> String {
         let GraphIdentity { file, format, sha256, nodes, arcs } = self;
         let file = toml::Value::from(file.as_str());
@@ -55,45 +55,45 @@ impl GraphIdentity {
     }
 }
 
-/// A graph and how a workload is built on it.
+/// A graph, and the function that builds a workload on it.
 pub struct OwnGraph {
-    /// Which graph it is.
+    /// The identity of the graph's file.
     pub identity: GraphIdentity,
-    /// The graph.
+    /// The graph that was read.
     pub graph: Graph,
-    /// The workload on a graph.
+    /// Builds the workload on the graph.
     pub build: OnGraph,
 }
 
-/// Why a run on a user's graph cannot be.
+/// The reason why a run on a user's own graph is impossible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OwnGraphError {
-    /// The workload takes no graph.
+    /// The workload does not take a graph.
     NotTaken {
-        /// The workload.
+        /// The name of the workload.
         workload: &'static str,
-        /// The workloads that take one.
+        /// The names of the workloads that take a graph.
         takers: Vec<&'static str>,
     },
-    /// No format of that name.
+    /// There is no format of this name.
     UnknownFormat {
-        /// What was given.
+        /// The name that was given.
         given: String,
     },
-    /// Neither the ending of the file nor anything else tells its format.
+    /// The format is not given, and the extension of the file does not tell it.
     NoFormat {
-        /// The file.
+        /// The path of the file.
         path: String,
     },
     /// The file cannot be read.
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The reason why it cannot be read.
         reason: String,
     },
-    /// The file is not in the format.
+    /// The contents of the file do not follow its format.
     Contents(GraphError),
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for OwnGraphError {
     }
 }
 
-/// Reads the graph of a run.
+/// Reads the graph that a run asks for.
 pub fn read(registry: &Registry, file: &GraphFile, workload: &dyn Workload) -> Result<OwnGraph, OwnGraphError> {
     let build = workload.on_graph().ok_or_else(|| not_taken(registry, workload))?;
     let path = Path::new(&file.path);
@@ -148,7 +148,7 @@ fn not_taken(registry: &Registry, workload: &dyn Workload) -> OwnGraphError {
     OwnGraphError::NotTaken { workload: workload.name(), takers: takers.map(|workload| workload.name()).collect() }
 }
 
-/// The contents of a plain file: a device or pipe may never end.
+/// The contents of a regular file. Other files are refused, because a device or pipe may never end.
 fn contents(path: &Path) -> Result<Vec<u8>, String> {
     let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() {

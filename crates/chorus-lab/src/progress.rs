@@ -1,4 +1,4 @@
-//! What a person sees while a matrix runs: on stderr, so that data on stdout stays clean.
+//! Progress of a matrix, shown on stderr so that data on stdout stays clean.
 
 use std::env;
 use std::fmt;
@@ -10,24 +10,24 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 
 use crate::run::{CheckResult, RunError, RunResult, RunSpec};
 
-/// Is told what happens in a matrix. Calls come from several threads.
+/// A display that is told what happens in a matrix. Calls come from several threads.
 pub trait Progress: Sync {
-    /// The matrix has so many runs, of which so many are there already.
+    /// The matrix begins. It has `total` runs, and the store already has `reused` of them.
     fn begin(&self, total: usize, reused: usize);
-    /// A run starts.
+    /// A run starts on some thread.
     fn started(&self, spec: &RunSpec);
     /// A run has finished and is kept.
     fn finished(&self, result: &RunResult);
-    /// A run gave no result, which is kept.
+    /// A run gave no result. Its error is kept.
     fn failed(&self, spec: &RunSpec, error: &RunError);
-    /// The matrix ends.
+    /// The matrix ends, or was stopped early.
     fn end(&self, cancelled: bool);
 }
 
-/// What is said when a matrix was stopped.
+/// The message after a matrix that was stopped early.
 const STOPPED: &str = "stopped early; finished runs are kept";
 
-/// Tells nobody.
+/// A display that shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -44,21 +44,21 @@ impl Progress for Silent {
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar on stderr.
+    /// Makes a bar on stderr.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let template = "{bar:30} {pos}/{len} runs, {elapsed} elapsed, {left}, {wide_msg}";
         let style = ProgressStyle::with_template(template).map(|style| style.with_key("left", write_time_left));
-        // The template is a constant; where it were wrong, the default style would serve.
+        // The template is a constant. If it were wrong, the default style would serve.
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Bar(bar)
     }
 }
 
-/// Writes the estimate, once a finished run gives one.
+/// Writes the estimate of the time left, as soon as a finished run gives one.
 fn write_time_left(state: &ProgressState, text: &mut dyn fmt::Write) {
     let left = state.eta();
-    // A text that cannot be written is a bar without it.
+    // If the text cannot be written, the bar lacks it.
     let _ = if left.is_zero() { write!(text, "estimating") } else { write!(text, "{:#} left", HumanDuration(left)) };
 }
 
@@ -72,7 +72,7 @@ impl Progress for Bar {
     fn begin(&self, total: usize, reused: usize) {
         self.0.set_length(total as u64);
         self.0.set_position(reused as u64);
-        // What is there already took no time, so it must not enter the estimate.
+        // Reused runs took no time, so they must not enter the estimate.
         self.0.reset_eta();
         self.0.enable_steady_tick(Duration::from_millis(200));
     }
@@ -110,12 +110,12 @@ pub struct Lines<W> {
 }
 
 impl<W: Write> Lines<W> {
-    /// Lines to some writer.
+    /// Writes the lines to `out`.
     pub fn new(out: W) -> Self {
         Lines { out: std::sync::Mutex::new(out), total: AtomicUsize::new(0), done: AtomicUsize::new(0) }
     }
 
-    /// A log that cannot be written is no reason to stop the runs.
+    /// Writes a line. A log that cannot be written is no reason to stop the runs.
     fn line(&self, text: &str) {
         let mut out = self.out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let _ = writeln!(out, "{text}");
@@ -155,7 +155,7 @@ impl<W: Write + Send> Progress for Lines<W> {
     }
 }
 
-/// A bar where stderr is a terminal and neither `NO_COLOR` nor `CI` is set, otherwise lines.
+/// The display for stderr: a bar if it is a terminal and neither `NO_COLOR` nor `CI` is set, otherwise lines.
 pub fn for_stderr() -> Box<dyn Progress> {
     let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     if io::stderr().is_terminal() && !set("NO_COLOR") && !set("CI") {

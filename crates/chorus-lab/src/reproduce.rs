@@ -1,4 +1,4 @@
-//! Everything for one or more papers: runs, figures, claims, pages.
+//! The reproduction of papers: their runs, figures, claims and pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,54 +23,54 @@ use crate::trend::{self, TrendResult};
 /// The version of the JSON that [`Reproduction::to_json`] writes.
 pub const JSON_SCHEMA_VERSION: u32 = 2;
 
-/// The results store in the output directory.
+/// The name of the results store in the output directory.
 pub const STORE_FILE: &str = "results.sqlite";
 
-/// The page that lists the others.
+/// The name of the page that lists all other pages.
 pub const INDEX_FILE: &str = "index.html";
 
-/// What is reproduced, and with what.
+/// The papers to reproduce, and everything that is needed for it.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// Everything that can be named.
+    /// Everything that can be named: protocols, systems, workloads and experiments.
     pub registry: &'a Registry,
-    /// The papers.
+    /// The papers to reproduce.
     pub papers: &'a [Paper],
-    /// Whether only the headline figure of each is made.
+    /// Whether only the headline figure of each paper is made.
     pub headline_only: bool,
     /// The size of machines and inputs.
     pub scale: Scale,
-    /// Where the store and the pages go.
+    /// The directory of the results store and the pages.
     pub out: &'a Path,
-    /// Runs at the same time; 0 for as many as there are cores.
+    /// The number of runs at the same time; 0 means one for each core.
     pub jobs: usize,
-    /// Makes one run.
+    /// The function that makes one run.
     pub runner: &'a Runner<'a>,
-    /// Which Chorus this is.
+    /// The build of Chorus that makes the runs.
     pub build: &'a Build,
-    /// Set from outside to stop early.
+    /// The caller sets this flag to stop early.
     pub cancel: &'a AtomicBool,
-    /// Who is told.
+    /// The display of progress.
     pub progress: &'a dyn Progress,
     /// The date that pages carry.
     pub date: &'a str,
-    /// What the metrics mean.
+    /// The definitions of the metrics.
     pub definitions: &'a [MetricDefinition<'a>],
-    /// Counted facts that claims are bound to, such as `states.l1.gpu-vi`.
+    /// Counted facts that claims refer to by name, such as `states.l1.gpu-vi`.
     pub facts: &'a BTreeMap<String, f64>,
 }
 
-/// Why papers could not be reproduced.
+/// The reason why papers could not be reproduced.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReproduceError {
-    /// Two papers would write the same page.
+    /// Two papers have the same name, so that their pages would have the same file.
     #[error("two experiments are named `{0}`; they would write the same page")]
     SameName(String),
     /// The runs could not be made.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// The results cannot be kept.
+    /// The results store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A page cannot be written.
@@ -78,53 +78,54 @@ pub enum ReproduceError {
     Report(#[from] ReportError),
 }
 
-/// One paper, reproduced.
+/// The results of one paper.
 #[derive(Clone, Debug)]
 pub struct ReproducedPaper {
-    /// Its name.
+    /// The name of the paper.
     pub name: String,
-    /// Its title.
+    /// The title of the paper.
     pub title: String,
     /// The figures that were made.
     pub figures: Vec<FigureData>,
-    /// The claims about them.
+    /// The claims about these figures, with their verdicts.
     pub claims: Vec<Evaluation>,
-    /// What it states in words about them.
+    /// The trends that the paper states in words about these figures, with their verdicts.
     pub trends: Vec<TrendResult>,
-    /// What they predict where the paper's number is not known.
+    /// The predictions of these figures where the paper's number is not known.
     pub predictions: Vec<Predicted>,
-    /// Its runs.
+    /// The runs of the paper.
     pub records: Vec<Record>,
-    /// Its page; none after cancellation.
+    /// The file of the paper's page; none after cancellation.
     pub page: Option<PathBuf>,
 }
 
-/// What came out.
+/// The results of a reproduction.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
-    /// The papers in the order asked for.
+    /// The papers, in the order in which they were asked for.
     pub papers: Vec<ReproducedPaper>,
-    /// The results store.
+    /// The path of the results store.
     pub store: PathBuf,
-    /// The list of pages; none after cancellation.
+    /// The file of the list of pages; none after cancellation.
     pub index: Option<PathBuf>,
-    /// Runs that were made now.
+    /// The number of runs that were made now.
     pub ran: usize,
-    /// Runs that the store already had.
+    /// The number of runs that the store already had.
     pub reused: usize,
-    /// Whether it was stopped early. No page is written then, so that an older complete one is not lost.
+    /// Whether the reproduction was stopped early. No page is written then, so that an older complete page is not lost.
     pub cancelled: bool,
 }
 
 impl Reproduction {
-    /// Runs without a usable result: failed, or with a wrong result. Runs that several papers share count once.
+    /// The runs without a usable result: those that failed and those with a wrong result. A run that several papers
+    /// share counts once.
     pub fn troubled(&self) -> Vec<&Record> {
         let mut seen = BTreeSet::new();
         let records = self.papers.iter().flat_map(|paper| &paper.records);
         records.filter(|record| record.trouble().is_some() && seen.insert(&record.spec)).collect()
     }
 
-    /// The outcome as `chorus reproduce --json` prints it.
+    /// The results as `chorus reproduce --json` prints them.
     pub fn to_json(&self) -> Value {
         let papers: Vec<Value> = self.papers.iter().map(ReproducedPaper::to_json).collect();
         json!({
@@ -166,7 +167,7 @@ impl ReproducedPaper {
     }
 }
 
-/// Makes the runs of some papers that are not there yet, and their pages.
+/// Makes the runs of some papers that the store does not have yet, and writes the pages of these papers.
 pub fn reproduce(request: &Request<'_>) -> Result<Reproduction, ReproduceError> {
     let mut names = BTreeSet::new();
     if let Some(twice) = request.papers.iter().find(|paper| !names.insert(&paper.experiment.name)) {
@@ -264,7 +265,8 @@ fn write_page(
     Ok((page, IndexEntry { file, title: reproduced.title.clone(), summary: report.summary() }))
 }
 
-/// Lists the pages written now, and those that lie there from before: of other shipped papers, and the comparison of all protocols.
+/// Writes the list of pages: the pages that were written now, and older ones that are still there. These may belong to
+/// other shipped papers or to the comparison of all protocols.
 pub(crate) fn write_index(
     registry: &Registry,
     mut entries: Vec<IndexEntry>,

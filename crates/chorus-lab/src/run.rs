@@ -1,4 +1,4 @@
-//! One run: what was asked for, what came out, and how it can fail.
+//! One run: its specification, its result, and its possible failures.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,31 +13,32 @@ use crate::own_graph::{GraphFile, GraphIdentity};
 /// The version of the JSON that [`RunResult::to_json`] writes.
 pub const JSON_SCHEMA_VERSION: u32 = 1;
 
-/// What is run.
+/// The specification of a run: everything that decides its result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RunSpec {
-    /// The machine: a shipped system or the path of a system file.
+    /// The machine: the name of a system, or the path of a system file.
     pub system: String,
-    /// The coherence protocol.
+    /// The name of the coherence protocol.
     pub protocol: String,
-    /// The program.
+    /// The names of the workloads, as on the command line.
     pub workload: String,
     /// The size of machine and input.
     pub scale: Scale,
     /// The seed of the generated input.
     pub seed: u64,
-    /// Overrides of the machine and of the protocol's parameters, `key=value`; later ones win.
+    /// Overrides of the machine, of the protocol's parameters and of the workload's sizes. An override is `key=value`;
+    /// of several for one key the last one wins.
     pub set: Vec<String>,
-    /// The graph that the program works on instead of a generated one.
+    /// The user's own graph, which the workload uses instead of a generated one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphFile>,
-    /// Who says what its kernels access.
+    /// The source of the annotations that say what kernels access.
     #[serde(default, skip_serializing_if = "Annotate::is_hand")]
     pub annotate: Annotate,
 }
 
 impl RunSpec {
-    /// A string that names this run and the configuration it resolves to, the same in every process and on every machine.
+    /// A string that identifies this run and its configuration. It is the same in every process and on every machine.
     pub fn key(&self, config_hash: &str) -> String {
         let mut key =
             format!("{}/{}/{}/{}/{}/{config_hash}", self.system, self.protocol, self.workload, self.scale, self.seed);
@@ -49,7 +50,7 @@ impl RunSpec {
     }
 }
 
-/// For people: `gpu-vi on stn (tc, quick, seed 1)`.
+/// The run for people: `gpu-vi on stn (tc, quick, seed 1)`.
 impl fmt::Display for RunSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on {} ({}, {}, seed {}", self.protocol, self.workload, self.system, self.scale, self.seed)?;
@@ -66,7 +67,7 @@ impl fmt::Display for RunSpec {
     }
 }
 
-/// Whether the program computed what its host reference says.
+/// Whether the outputs of the program agree with its reference on the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckResult {
@@ -89,21 +90,21 @@ impl CheckResult {
     }
 }
 
-/// One kernel of a run.
+/// The result of one kernel of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelResult {
-    /// Its name.
+    /// The name of the kernel.
     pub name: String,
-    /// Core cycles from its launch to its end.
+    /// Core cycles from the kernel's launch to its end.
     pub cycles: u64,
-    /// Its share of the counters.
+    /// The kernel's share of the counters, by name.
     pub metrics: BTreeMap<String, f64>,
 }
 
-/// What a finished run measured.
+/// The result of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// What was run.
+    /// The specification of the run.
     pub spec: RunSpec,
     /// The values of the protocol's parameters by their keys.
     #[serde(default)]
@@ -111,26 +112,27 @@ pub struct RunResult {
     /// The values of the workload's sizes by their keys.
     #[serde(default)]
     pub sizes: BTreeMap<String, u64>,
-    /// The graph that the program worked on instead of a generated one.
+    /// The user's own graph that the workload used instead of a generated one.
     #[serde(default)]
     pub graph: Option<GraphIdentity>,
     /// The hash of the resolved configuration.
     pub config_hash: String,
-    /// The resolved configuration as TOML: the machine, the protocol's parameters, the graph, and who annotates.
+    /// The resolved configuration as TOML: the machine, the protocol's parameters, changed sizes, the graph and the
+    /// source of annotations.
     pub config_text: String,
-    /// The version of Chorus that ran it.
+    /// The version of Chorus that made the run.
     pub chorus_version: String,
-    /// The git revision of Chorus that ran it.
+    /// The git revision of Chorus that made the run.
     pub git_revision: String,
     /// Core cycles from the first launch to the end of the last kernel.
     pub cycles: u64,
-    /// The same in nanoseconds of simulated time.
+    /// The simulated time of these cycles, in nanoseconds.
     pub simulated_ns: f64,
-    /// Seconds that the run took.
+    /// Wall-clock time of the run, in seconds.
     pub wall_s: f64,
-    /// Seconds of processor time that the run took.
+    /// Processor time of the run, in seconds.
     pub user_s: f64,
-    /// Coalesced line accesses issued to the L1s.
+    /// Number of coalesced line accesses that were issued to the L1 caches.
     pub accesses: u64,
     /// Whether the program computed the right result.
     pub result: CheckResult,
@@ -141,7 +143,7 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// The run as `chorus run --json` prints it.
+    /// The result as `chorus run --json` prints it.
     pub fn to_json(&self) -> Value {
         let mut json = json!({
             "schema_version": JSON_SCHEMA_VERSION,
@@ -173,7 +175,7 @@ impl RunResult {
         json
     }
 
-    /// The name of a number that is infinite or undefined, which no sound counter is and which JSON cannot hold.
+    /// The name of a number that is infinite or undefined. No sound counter has such a value, and JSON cannot hold it.
     pub fn unsound_number(&self) -> Option<&str> {
         let times = [("simulated_ns", self.simulated_ns), ("wall_s", self.wall_s), ("user_s", self.user_s)];
         let counters = std::iter::once(&self.metrics).chain(self.kernels.iter().map(|kernel| &kernel.metrics));
@@ -182,24 +184,24 @@ impl RunResult {
     }
 }
 
-/// Why a run gave no result.
+/// The kinds of failure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunErrorKind {
-    /// The protocol cannot run the workload and says so.
+    /// The protocol refuses the workload.
     Refused,
     /// The program made no progress.
     Stuck,
-    /// A kernel accessed what it does not declare.
+    /// A kernel accessed something that it does not declare.
     Undeclared,
-    /// The run as asked for cannot exist.
+    /// The run that was asked for cannot exist.
     BadInput,
-    /// Chorus itself went wrong.
+    /// Chorus itself has a defect.
     Defect,
 }
 
 impl RunErrorKind {
-    /// Every kind.
+    /// Every kind of failure.
     pub const ALL: [RunErrorKind; 5] = [
         RunErrorKind::Refused,
         RunErrorKind::Stuck,
@@ -208,7 +210,7 @@ impl RunErrorKind {
         RunErrorKind::Defect,
     ];
 
-    /// The word used in the store, exports and reports.
+    /// The word for this kind in the store, in exports and in reports.
     pub fn name(self) -> &'static str {
         match self {
             RunErrorKind::Refused => "refused",
@@ -220,59 +222,59 @@ impl RunErrorKind {
     }
 }
 
-/// A run that gave no result.
+/// The failure of a run that gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RunError {
-    /// What happened, for people.
+    /// The message for people.
     pub message: String,
-    /// Which sort of failure it is.
+    /// The kind of the failure.
     pub kind: RunErrorKind,
 }
 
 impl RunError {
-    /// A failure of a kind with its message.
+    /// A failure of this kind with a message.
     pub fn new(kind: RunErrorKind, message: impl Into<String>) -> Self {
         RunError { message: message.into(), kind }
     }
 }
 
-/// Makes one run.
+/// A function that makes one run.
 pub type Runner<'a> = dyn Fn(&RunSpec) -> Result<RunResult, RunError> + Sync + 'a;
 
-/// Which Chorus makes the runs. Results of one build are never mixed with those of another.
+/// The build of Chorus that makes the runs. Results of one build are never mixed with those of another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
-    /// The version.
+    /// The version of Chorus.
     pub chorus_version: String,
-    /// The git revision.
+    /// The git revision of the source tree.
     pub git_revision: String,
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It ran to its end, with the right result or a wrong one.
+    /// The run came to its end, with a right or a wrong result.
     Finished(Box<RunResult>),
-    /// It gave no result.
+    /// The run gave no result.
     Failed(RunError),
 }
 
-/// A run and what became of it.
+/// A run and its outcome, as the store keeps them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What was run.
+    /// The specification of the run.
     pub spec: RunSpec,
     /// The hash of the resolved configuration.
     pub config_hash: String,
-    /// Which Chorus ran it.
+    /// The build of Chorus that made the run.
     pub build: Build,
-    /// What became of it.
+    /// The outcome of the run.
     pub outcome: Outcome,
 }
 
 impl Record {
-    /// The result, where the run finished.
+    /// The result of a finished run; none for a run that failed.
     pub fn result(&self) -> Option<&RunResult> {
         match &self.outcome {
             Outcome::Finished(result) => Some(result),
@@ -280,7 +282,7 @@ impl Record {
         }
     }
 
-    /// `pass`, `fail`, `unchecked`, or the kind of failure.
+    /// The status in one word: `pass`, `fail`, `unchecked`, or the kind of failure.
     pub fn status(&self) -> &'static str {
         match &self.outcome {
             Outcome::Finished(result) => result.result.name(),
@@ -288,7 +290,7 @@ impl Record {
         }
     }
 
-    /// Why the run cannot be used: no result, or a wrong one.
+    /// The reason why the run cannot be used: it gave no result, or a wrong one.
     pub fn trouble(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Finished(result) => match &result.result {

@@ -1,8 +1,9 @@
-//! A run's machine, the parameters of its protocol and the sizes of its workload, resolved from names and overrides.
+//! The setup of a run: names and overrides are resolved to a machine, the protocol's parameters and the workload's
+//! sizes.
 //!
-//! An override `KEY=VALUE` goes to the workload where its key begins with `workload.`, to the protocol where the protocol declares the
-//! key as a parameter, and to the system otherwise. This is the one place that decides it, so that a single run and a planned matrix
-//! accept and refuse the same.
+//! An override is `KEY=VALUE`. It goes to the workload if its key begins with `workload.`, to the protocol if the
+//! protocol declares the key as a parameter, and to the system otherwise. Only this module decides that, so that a
+//! single run and a planned matrix accept and refuse the same overrides.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,103 +24,104 @@ use crate::jobs::{self, Job};
 use crate::own_graph::{self, OwnGraph, OwnGraphError};
 use crate::run::RunSpec;
 
-/// Bytes of the SHA-256 that are kept, as for systems: 16 hexadecimal digits.
+/// The number of bytes of the SHA-256 that are kept: 16 hexadecimal digits, as for systems.
 const HASH_BYTES: usize = 8;
 
-/// What a run is made on.
+/// Everything that a run is made with, resolved from a [`RunSpec`].
 #[derive(Clone)]
 pub struct Setup {
-    /// The machine.
+    /// The machine with every value resolved.
     pub system: Resolved,
-    /// The protocol.
+    /// The coherence protocol of the caches.
     pub protocol: &'static dyn Protocol,
-    /// The values of its parameters.
+    /// The values of the protocol's parameters.
     pub parameters: Parameters,
-    /// The workloads and their sizes; empty for a machine on which nothing runs.
+    /// The workloads and their sizes. The list is empty for a machine on which nothing runs.
     pub jobs: Vec<Job>,
-    /// The user's graph, where the run asks for one.
+    /// The user's own graph, if the run asks for one.
     pub graph: Option<Arc<OwnGraph>>,
-    /// 16 hexadecimal digits that change with any value of the machine, with any parameter, with any size that differs from its
-    /// scale's, with the contents of the graph and with who annotates. Where none of these differs from the system's file, it is the
-    /// system's own hash.
+    /// 16 hexadecimal digits that identify the configuration. They change with any value of the machine, any parameter
+    /// of the protocol, any size that differs from its scale's default, the contents of the graph, and the source of
+    /// annotations. If nothing differs from the system's file, they are the system's own hash.
     pub config_hash: String,
-    /// Machine, parameters, changed sizes, graph and who annotates as TOML, as stored with results.
+    /// The configuration as TOML, as it is stored with results: the machine, the parameters, the changed sizes, the
+    /// graph and the source of annotations.
     pub config_text: String,
 }
 
-/// Why a run cannot be set up.
+/// The reason why a run cannot be set up.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// A protocol or workload that is not in the registry; the text says which there are.
+    /// The registry has no protocol or workload of this name. The text lists the known names.
     UnknownName(String),
-    /// A size that no workload of the run declares.
+    /// No workload of the run declares this size.
     UnknownSize {
-        /// The override.
+        /// The override as it was given.
         text: String,
-        /// The key as it was given.
+        /// The key as it was given, without its prefix.
         given: String,
-        /// The workloads of the run.
+        /// The workloads of the run, as they were given.
         workload: String,
-        /// The sizes that they declare.
+        /// The keys of the sizes that these workloads declare.
         sizes: Vec<&'static str>,
     },
-    /// A value that a size does not take.
+    /// A size does not take this value.
     SizeValue {
-        /// The override.
+        /// The override as it was given.
         text: String,
-        /// The value given.
+        /// The value as it was given.
         given: String,
-        /// The workload.
+        /// The name of the workload that declares the size.
         workload: &'static str,
-        /// The size.
+        /// The declaration of the size, with its range.
         size: SizeSpec,
     },
-    /// Sizes that do not go together.
+    /// The sizes of a workload do not fit together.
     Misfit {
-        /// The workload.
+        /// The name of the workload.
         workload: &'static str,
-        /// Why they do not.
+        /// The reason why the sizes do not fit together.
         reason: String,
     },
-    /// A size beside a graph of the user's own.
+    /// A size was set although the user provides a graph, which has its own size.
     SizeOfGraph {
-        /// The override.
+        /// The override as it was given.
         text: String,
     },
-    /// The graph that the user brings along.
+    /// The user's own graph cannot be used.
     Graph(OwnGraphError),
-    /// The system or an override of it.
+    /// The system or an override of it cannot be resolved.
     System(SystemError),
-    /// An override of a key that neither the system nor the protocol has, while the protocol has parameters.
+    /// An override has a key that neither the system nor the protocol knows. The protocol has parameters.
     UnknownKey {
-        /// What the system says, with the nearest key of both.
+        /// The error about the system. It proposes the nearest key of the system and the protocol.
         source: Box<SystemError>,
-        /// The protocol.
+        /// The name of the protocol.
         protocol: &'static str,
-        /// The keys of its parameters.
+        /// The keys of the protocol's parameters.
         parameters: Vec<&'static str>,
     },
-    /// A value that a parameter does not take.
+    /// A parameter does not take this value.
     Value {
-        /// The override.
+        /// The override as it was given.
         text: String,
-        /// The value given.
+        /// The value as it was given.
         given: String,
-        /// The protocol.
+        /// The name of the protocol.
         protocol: &'static str,
-        /// The parameter.
+        /// The declaration of the parameter, with its range.
         parameter: &'static ParameterSpec,
     },
-    /// A parameter that only other protocols have.
+    /// An override has a key that only other protocols declare.
     OtherProtocols {
-        /// The override.
+        /// The override as it was given.
         text: String,
-        /// The parameter.
+        /// The key of the parameter.
         key: &'static str,
-        /// The protocols that have it.
+        /// The names of the protocols that declare the parameter.
         owners: Vec<&'static str>,
-        /// The protocol of the run and the keys of its parameters; none where a system alone is asked for.
+        /// The protocol of the run and the keys of its parameters; none if only a system is resolved.
         protocol: Option<(&'static str, Vec<&'static str>)>,
     },
 }
@@ -196,13 +198,13 @@ impl Diagnostic for SetupError {
     }
 }
 
-/// Resolves what a run asks for.
+/// Resolves everything that a run asks for.
 pub fn resolve(registry: &Registry, spec: &RunSpec) -> Result<Setup, SetupError> {
     let jobs = jobs::parse(registry, &spec.workload, spec.scale).map_err(SetupError::UnknownName)?;
     resolve_with(registry, spec, jobs)
 }
 
-/// Resolves the machine and the protocol of a run, and no workload.
+/// Resolves the machine and the protocol of a run, without a workload.
 pub fn resolve_idle(registry: &Registry, spec: &RunSpec) -> Result<Setup, SetupError> {
     resolve_with(registry, spec, Vec::new())
 }
@@ -253,7 +255,8 @@ fn resolve_with(registry: &Registry, spec: &RunSpec, mut jobs: Vec<Job>) -> Resu
     })
 }
 
-/// Gives a size of the run's workloads another value. Where several workloads run at the same time, all that declare the size get it.
+/// Sets a size of the run's workloads. If several workloads run at the same time, every one that declares the size gets
+/// the value.
 fn set_size(text: &str, size: &str, spec: &RunSpec, jobs: &mut [Job]) -> Result<(), SetupError> {
     if spec.graph.is_some() {
         return Err(SetupError::SizeOfGraph { text: excerpt(text) });
@@ -279,20 +282,21 @@ fn set_size(text: &str, size: &str, spec: &RunSpec, jobs: &mut [Job]) -> Result<
     if is_known { Ok(()) } else { Err(unknown()) }
 }
 
-/// Resolves a system on its own, without a protocol.
+/// Resolves a system alone, without a protocol.
 pub fn resolve_system(registry: &Registry, system: &str, scale: Scale, set: &[String]) -> Result<Resolved, SetupError> {
     refuse_foreign(registry, set, None)?;
     registry.resolve_system(system, scale, set).map_err(SetupError::System)
 }
 
 impl Setup {
-    /// The values of the parameters by their keys.
+    /// The values of the protocol's parameters by their keys.
     pub fn parameter_values(&self) -> BTreeMap<String, u64> {
         let specs = self.protocol.parameters().iter();
         specs.map(|spec| (spec.key.to_owned(), self.parameters.get(spec.key))).collect()
     }
 
-    /// The values of all sizes by their keys; with several workloads, by workload and key. A graph of the user's own leaves none.
+    /// The values of all sizes by their keys. If there are several workloads, the workload's name precedes the key. A
+    /// run on the user's own graph has no sizes.
     pub fn size_values(&self) -> BTreeMap<String, u64> {
         let sizes_of = |job: &Job| {
             let prefix = if self.jobs.len() == 1 { String::new() } else { format!("{}.", job.workload.name()) };
@@ -303,12 +307,12 @@ impl Setup {
     }
 }
 
-/// The key of an override, also of one that is malformed otherwise.
+/// The key of an override, even if the rest of the override is malformed.
 fn key(text: &str) -> &str {
     text.split_once('=').map_or(text, |(key, _)| key).trim()
 }
 
-/// The value of an override.
+/// The value of an override, as it was given.
 fn given(text: &str) -> &str {
     text.split_once('=').map_or("", |(_, value)| value).trim()
 }
@@ -328,7 +332,7 @@ fn keys(protocol: &dyn Protocol) -> Vec<&'static str> {
     protocol.parameters().iter().map(|parameter| parameter.key).collect()
 }
 
-/// Refuses the parameters of other protocols.
+/// Refuses overrides of parameters that only other protocols declare.
 fn refuse_foreign(
     registry: &Registry,
     set: &[String],
@@ -350,7 +354,7 @@ fn refuse_foreign(
     Ok(())
 }
 
-/// Adds what the protocol accepts to the message about an unknown key.
+/// Adds the keys that the protocol accepts to the message about an unknown key.
 fn with_parameters(mut source: SystemError, protocol: &'static dyn Protocol) -> SetupError {
     let parameters = keys(protocol);
     match &mut source {
@@ -365,7 +369,7 @@ fn with_parameters(mut source: SystemError, protocol: &'static dyn Protocol) -> 
     }
 }
 
-/// The parameters as a table of the stored configuration; nothing for a protocol without any.
+/// The parameters as a table of the stored configuration. The text is empty for a protocol without parameters.
 fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
     let mut text = String::new();
     for (index, spec) in protocol.parameters().iter().enumerate() {
@@ -378,7 +382,7 @@ fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
     text
 }
 
-/// The sizes of a job that differ from those of the scale, as a table of the stored configuration.
+/// The sizes of a job that differ from its scale's defaults, as a table of the stored configuration.
 fn sizes_text(job: &Job, scale: Scale) -> String {
     let changed = job.sizes.iter().filter(|(size, value)| size.default_at(scale) != *value);
     let lines: String = changed.map(|(size, value)| format!("{} = {value}\n", size.key)).collect();

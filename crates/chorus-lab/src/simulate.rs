@@ -1,4 +1,4 @@
-//! One run on the simulator: names resolved, the program run and timed, its result checked.
+//! One run on the simulator: names are resolved, the program is run and timed, and its result is checked.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use crate::jobs::Job;
 use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
 use crate::setup::{self, Setup};
 
-/// The Chorus that is running.
+/// The version and git revision of the Chorus that is running.
 pub fn build() -> Build {
     Build {
         chorus_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -26,15 +26,15 @@ pub fn build() -> Build {
 
 /// Makes one run on this thread.
 ///
-/// A workload whose work-groups communicate within a kernel is refused under a protocol that does not promise to carry their
-/// writes, unless `allow_incoherent`: then it runs, and what goes wrong is reported as its result.
+/// Some workloads have work-groups that communicate within a kernel. A protocol that does not promise to carry their
+/// writes refuses such a workload. With `allow_incoherent` it runs all the same, and its result shows what goes wrong.
 pub fn simulate(registry: &Registry, spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let setup =
         setup::resolve(registry, spec).map_err(|error| RunError::new(RunErrorKind::BadInput, error.to_string()))?;
     simulate_on(spec, &setup, allow_incoherent)
 }
 
-/// As [`simulate`], on what `spec` has been resolved to.
+/// Makes one run on this thread, like [`simulate`], on the setup that `spec` has been resolved to.
 pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let protocol = setup.protocol;
     let refused = refusal(protocol, &setup.jobs);
@@ -70,7 +70,8 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Res
     })
 }
 
-/// Why a protocol refuses workloads: their work-groups communicate within a kernel, and it does not carry their writes.
+/// The refusal of a workload by a protocol: the work-groups of the workload communicate within a kernel, and the
+/// protocol does not carry their writes.
 pub fn refusal(protocol: &dyn Protocol, jobs: &[Job]) -> Option<RunError> {
     let communicating = jobs.iter().map(|job| job.workload).find(|workload| workload.communicates())?;
     if protocol.promises().contains(&Promise::Communication) {
@@ -99,7 +100,7 @@ impl Program for Nothing {
     }
 }
 
-/// Builds a machine and runs nothing on it: refused where it cannot have the protocol.
+/// Builds a machine and runs nothing on it. The error says why the machine cannot have the protocol.
 pub fn try_machine(setup: &Setup) -> Result<(), RunError> {
     let settings = Settings { parameters: setup.parameters, ..Settings::defaults(setup.protocol) };
     let memory = HostMemory::aligned(setup.system.config.memory.alignment_bytes);
@@ -141,7 +142,8 @@ fn failure(error: SimError) -> RunError {
     RunError::new(kind, error.to_string())
 }
 
-/// A program that computes addresses from stale values can end anywhere; to its user that is a program that never finished.
+/// The error of a program that panicked. A program that computes addresses from stale values can end anywhere. To its
+/// user, it is a program that never finished.
 fn crash(panic: &(dyn Any + Send)) -> RunError {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
@@ -152,7 +154,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Catches a panic of this thread without printing it.
+/// Catches a panic of this thread without printing its message.
 fn quietly<T>(action: impl FnOnce() -> T) -> std::thread::Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -164,7 +166,7 @@ fn quietly<T>(action: impl FnOnce() -> T) -> std::thread::Result<T> {
         }));
     });
     QUIET.set(true);
-    // What the action leaves half done is dropped with it.
+    // Unwinding is safe: everything that the action leaves half done is dropped with it.
     let result = catch_unwind(AssertUnwindSafe(action));
     QUIET.set(false);
     result

@@ -1,8 +1,9 @@
-//! Finished runs in SQLite.
+//! The results store: finished runs in an SQLite file.
 //!
-//! A run is written in a transaction of its own, in WAL mode and synchronised to disk, so it survives whatever happens to the
-//! process afterwards. The identity of a run is what was run, the configuration it resolved to and the build of Chorus that ran
-//! it. The file carries an application number and a format version; any other file is refused, never converted or overwritten.
+//! Each run is written in its own transaction, in WAL mode and synchronised to disk, so that it survives whatever
+//! happens to the process afterwards. The identity of a run consists of its specification, its resolved configuration
+//! and the build of Chorus that made it. The file carries an application number and a format version. Any other file is
+//! refused, and never converted or overwritten.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavio
 
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
 
-/// The format that this version reads and writes: SQLite's `user_version`.
+/// The format version that this build reads and writes. It is SQLite's `user_version`.
 pub const FORMAT_VERSION: i64 = 1;
 
 /// SQLite's `application_id` of a results store: "Chor" in ASCII.
@@ -46,59 +47,59 @@ const SCHEMA: &str = "
         PRIMARY KEY (key, chorus_version, git_revision)
     ) STRICT;";
 
-/// Why a results store cannot be used.
+/// The reason why a results store cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The directory or file cannot be written.
     #[error("cannot write results store {}: {reason}; choose a directory that can be written", path.display())]
     Unwritable {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason that the operating system or SQLite gives.
         reason: String,
     },
-    /// Some other file.
+    /// The file is not a results store.
     #[error("{} is not a Chorus results store: {found}; give another directory, or move that file away", path.display())]
     NotAStore {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file that was found.
         found: String,
     },
-    /// A results store of another format.
+    /// The file is a results store of another format version.
     #[error(
         "{} is a results store of format {found}; this version of Chorus accepts format {FORMAT_VERSION}; give another \
          directory, move that file away, or use the version that wrote it",
         path.display()
     )]
     OtherFormat {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Its format version.
+        /// The format version of the file.
         found: i64,
     },
-    /// SQLite failed in use: a full disk, a file changed by somebody else.
+    /// SQLite failed in use, because of a full disk or a file that somebody else changed.
     #[error("results store {}: {source}", path.display())]
     Database {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error that SQLite reports.
         source: rusqlite::Error,
     },
-    /// A row that this version cannot read although the format is right.
+    /// This build cannot read a row of the file, although the format version is right.
     #[error("results store {}: the run {key} is damaged: {reason}; move that file away", path.display())]
     Damaged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The run.
+        /// The key of the run.
         key: String,
-        /// What is wrong with it.
+        /// The defect of the row.
         reason: String,
     },
 }
 
-/// A file of finished runs. It may be shared between threads, and between processes.
+/// A file of finished runs. Threads and processes may share it.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -106,7 +107,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store, making it and its directory where they do not exist.
+    /// Opens a store. The file and its directory are created if they do not exist.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         // SQLite says only that it cannot open a file; the operating system says why.
         let unwritable = |error: std::io::Error| StoreError::Unwritable {
@@ -131,7 +132,8 @@ impl Store {
         }
     }
 
-    /// Connects, again and again while another process makes the same store: the change to WAL mode does not wait by itself.
+    /// Connects to the file. This is repeated while another process creates the same store, because the change to WAL
+    /// mode does not wait by itself.
     fn connect(path: &Path) -> Result<Store, StoreError> {
         let start = Instant::now();
         loop {
@@ -174,12 +176,12 @@ impl Store {
         Ok(Store { path: path.to_owned(), connection: Mutex::new(connection) })
     }
 
-    /// Where the store is.
+    /// The path of the store's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Keeps a run. When this returns, the run is on disk.
+    /// Writes a run. When this function returns, the run is on disk.
     pub fn insert(&self, record: &Record) -> Result<(), StoreError> {
         let json = |value: serde_json::Result<String>| value.map_err(|error| self.damaged(record, &error.to_string()));
         let (message, result) = match &record.outcome {
@@ -187,7 +189,7 @@ impl Store {
             Outcome::Failed(error) => (Some(error.message.as_str()), None),
         };
         let spec = &record.spec;
-        // SQLite integers are signed; the seed in the payload is the whole one.
+        // SQLite integers are signed. The payload holds the seed as it is.
         let as_integer = |value: u64| value.cast_signed();
         let values = params![
             spec.key(&record.config_hash),
@@ -212,7 +214,7 @@ impl Store {
         Ok(())
     }
 
-    /// The record of a run of one build, if it is there.
+    /// The record of a run by one build; none if the store does not have it.
     pub fn find(&self, spec: &RunSpec, config_hash: &str, build: &Build) -> Result<Option<Record>, StoreError> {
         let sql = format!("{SELECT} WHERE key = ?1 AND chorus_version = ?2 AND git_revision = ?3");
         let values = params![spec.key(config_hash), build.chorus_version, build.git_revision];
@@ -220,7 +222,7 @@ impl Store {
         row.map_err(|source| self.failed(source))?.map(|stored| self.decode(stored)).transpose()
     }
 
-    /// Whether there is a record of a run of one build.
+    /// Whether the store has a record of a run by one build.
     pub fn has(&self, spec: &RunSpec, config_hash: &str, build: &Build) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM runs WHERE key = ?1 AND chorus_version = ?2 AND git_revision = ?3";
         let values = params![spec.key(config_hash), build.chorus_version, build.git_revision];
@@ -228,7 +230,7 @@ impl Store {
         Ok(found.map_err(|source| self.failed(source))?.is_some())
     }
 
-    /// Every record, in the order in which they were kept.
+    /// Every record, in the order in which they were written.
     pub fn records(&self) -> Result<Vec<Record>, StoreError> {
         let stored: rusqlite::Result<Vec<Stored>> = (|| {
             let connection = self.connection();
@@ -256,7 +258,8 @@ impl Store {
         Ok(Record { spec, config_hash: stored.config_hash, build: stored.build, outcome })
     }
 
-    /// A panic elsewhere cannot leave a half-written run behind: each write is one transaction.
+    /// The connection, also after a panic of another thread. Each write is one transaction, so that a panic cannot
+    /// leave half a run behind.
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -298,7 +301,7 @@ impl Stored {
     }
 }
 
-/// What an error of SQLite means for the person who named the file.
+/// Translates an error of SQLite for the person who named the file.
 fn classify(path: &Path, source: rusqlite::Error) -> StoreError {
     match source.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {

@@ -1,18 +1,18 @@
-//! A configuration that the exhaustive driver explored, with its time.
+//! The result of one configuration that the exhaustive driver explored.
 
 use chorus_verify::check::{CheckReport, Verdict};
 use serde_json::{Value, json};
 
-/// A configuration that was checked.
+/// The result of exploring one configuration.
 pub struct Checked {
-    /// What came of it.
+    /// The report of the exhaustive driver.
     pub report: CheckReport,
-    /// Wall-clock time.
+    /// Wall-clock time of the exploration, in seconds.
     pub seconds: f64,
 }
 
 impl Checked {
-    /// What came of it, in a word.
+    /// The verdict in one word: `pass`, `violated` or `bounded`.
     pub fn verdict(&self) -> &'static str {
         match self.report.verdict {
             Verdict::Pass => "pass",
@@ -21,7 +21,7 @@ impl Checked {
         }
     }
 
-    /// As JSON.
+    /// The result as JSON for programs.
     pub fn to_json(&self) -> Value {
         let report = &self.report;
         let chart = report.chart();

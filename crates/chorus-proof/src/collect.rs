@@ -1,4 +1,4 @@
-//! Runs the checks of one protocol and keeps what came of them.
+//! Runs all checks of one protocol and collects their results.
 
 use std::time::Instant;
 
@@ -16,17 +16,17 @@ use crate::steps::Steps;
 use crate::tortured::{Tortured, torture_one};
 use crate::words::{count, verdict};
 
-/// How much is done.
+/// The amount of checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Everything.
+    /// Every configuration, litmus test and fault, and the search for the fewest virtual networks.
     Full,
     /// The smallest configurations, the discriminators, the declared virtual networks and fewer random steps.
     Quick,
 }
 
 impl Extent {
-    /// A name.
+    /// The word for this extent on pages and in JSON: `full` or `quick`.
     pub fn name(self) -> &'static str {
         match self {
             Extent::Full => "full",
@@ -49,7 +49,7 @@ impl Extent {
         tests
     }
 
-    /// Steps of the random driver on the sound protocol.
+    /// The number of steps that the random driver takes on the protocol without a fault.
     fn steps(self) -> u64 {
         match self {
             Extent::Full => Settings::default().steps,
@@ -57,7 +57,7 @@ impl Extent {
         }
     }
 
-    /// The most steps in which the random driver must find a fault.
+    /// The number of steps within which the random driver must find a seeded fault.
     pub fn steps_per_fault(self) -> u64 {
         match self {
             Extent::Full => 2_000_000,
@@ -66,8 +66,8 @@ impl Extent {
     }
 }
 
-/// The cores beside which litmus tests are run: where writes are atomic, also such as wait for their stores, which then see sequential
-/// consistency.
+/// The kinds of core that litmus tests are run with. Cores with posted stores always take part. If the model promises
+/// atomic writes, cores that wait for their stores take part too, because they must then see sequential consistency.
 fn cores(protocol: &dyn Protocol) -> &'static [Stores] {
     match protocol.model() {
         MemoryModel::WriteAtomicRc => &[Stores::Posted, Stores::Blocking],
@@ -75,84 +75,86 @@ fn cores(protocol: &dyn Protocol) -> &'static [Stores] {
     }
 }
 
-/// A litmus test that was run.
+/// The result of one litmus test with its time.
 pub struct Tested {
-    /// What came of it.
+    /// The outcomes of the test and the verdict on them.
     pub result: LitmusResult,
-    /// Wall-clock time.
+    /// Wall-clock time of the test, in seconds.
     pub seconds: f64,
 }
 
 impl Tested {
-    /// Whether it is one of the tests that tell protocols apart.
+    /// Whether this is one of the tests that tell protocols apart.
     pub fn is_discriminator(&self) -> bool {
         DISCRIMINATORS.contains(&self.result.test.name())
     }
 }
 
-/// Litmus tests beside every kind of core.
+/// The results of all litmus tests, with every kind of core.
 #[derive(Default)]
 pub struct Litmus {
-    /// What was run.
+    /// The tests that were run.
     pub tested: Vec<Tested>,
-    /// What cannot be run on the machine, with the reason.
+    /// The tests that cannot be run on the machine: name and reason.
     pub not_run: Vec<(String, String)>,
 }
 
 impl Litmus {
-    /// The tests beside cores of one kind.
+    /// The results with cores of one kind.
     pub fn beside(&self, stores: Stores) -> impl Iterator<Item = &Tested> {
         self.tested.iter().filter(move |tested| tested.result.stores == stores)
     }
 }
 
-/// A seeded fault, and what found it.
+/// A seeded fault and the checks that found it.
 pub struct FaultSearch {
-    /// The fault.
+    /// The fault that was seeded.
     pub spec: FaultSpec,
-    /// What the exhaustive driver found, looking everywhere.
+    /// The violation that the exhaustive driver found when it used every kind of check; none if the fault stayed
+    /// hidden.
     pub caught: Option<Catch>,
-    /// What each kind of check found by itself, where that was asked.
+    /// The violations that each kind of check found by itself; none for [`Extent::Quick`], which does not ask for them.
     pub alone: Option<BriefLook>,
-    /// What the random driver found by itself.
+    /// The violation that the random driver found by itself; none if the fault stayed hidden.
     pub by_random: Option<TortureCatch>,
 }
 
-/// Everything that is known of a protocol.
+/// The results of all checks of one protocol.
 pub struct Proof {
-    /// The protocol.
+    /// The protocol that was checked.
     pub protocol: &'static dyn Protocol,
-    /// Its configurations.
+    /// The results of its configurations.
     pub configurations: Vec<Checked>,
-    /// Its litmus tests.
+    /// The results of its litmus tests.
     pub litmus: Litmus,
-    /// Its virtual networks; where only those declared were tried, the smallest number is not known.
+    /// The result of its virtual networks. If only the declared ones were tried, the smallest number is not known.
     pub networks: NetworkReport,
-    /// What the random driver came to.
+    /// The result of the random driver.
     pub random: Tortured,
-    /// Its seeded faults.
+    /// The results of its seeded faults.
     pub faults: Vec<FaultSearch>,
-    /// Wall-clock time of all of it.
+    /// Wall-clock time of all checks together, in seconds.
     pub seconds: f64,
 }
 
-/// How many faults are found by what.
+/// The number of seeded faults, and how many of them each kind of check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Score {
-    /// Faults that the protocol has.
+    /// Number of faults that the protocol declares.
     pub seeded: usize,
-    /// Found by the exhaustive driver.
+    /// Number of faults that the exhaustive driver found.
     pub caught: usize,
-    /// Found by brief looks into configurations and programs alone, where that was asked.
+    /// Number of faults that brief looks into configurations and programs found by themselves; none if that was not
+    /// asked.
     pub by_configuration: Option<usize>,
-    /// Found by brief looks into litmus tests alone, where that was asked.
+    /// Number of faults that brief looks into litmus tests found by themselves; none if that was not asked.
     pub by_litmus: Option<usize>,
-    /// Found by the random driver alone.
+    /// Number of faults that the random driver found by itself.
     pub by_random: usize,
 }
 
 impl Proof {
-    /// Whether every check said yes. A search that met a bound does not.
+    /// Whether every check passed. A search that met a bound did not pass.
     pub fn passed(&self) -> bool {
         self.configurations.iter().all(|checked| checked.report.passed())
             && self.litmus.tested.iter().all(|tested| tested.result.passed())
@@ -161,13 +163,13 @@ impl Proof {
             && self.faults.iter().all(|fault| fault.caught.is_some())
     }
 
-    /// States that all configurations and litmus tests visited.
+    /// Number of states that all configurations and litmus tests visited together.
     pub fn states(&self) -> usize {
         let configurations = self.configurations.iter().map(|checked| checked.report.states);
         configurations.chain(self.litmus.tested.iter().map(|tested| tested.result.states)).sum()
     }
 
-    /// How many faults are found by what.
+    /// The number of faults that each kind of check found.
     pub fn score(&self) -> Score {
         let counted =
             |is_found: &dyn Fn(&FaultSearch) -> bool| self.faults.iter().filter(|fault| is_found(fault)).count();
@@ -185,27 +187,27 @@ impl Proof {
     }
 }
 
-/// Number of steps of progress that a protocol takes.
+/// The number of progress steps that the checks of a protocol take.
 pub fn steps(registry: &Registry, protocol: &dyn Protocol, extent: Extent) -> usize {
     let tests = extent.tests(registry, protocol).len() * cores(protocol).len();
-    // One for the networks, and one for the random driver.
+    // One step is for the virtual networks, and one for the random driver.
     extent.configurations(protocol).len() + tests + 2 + protocol.faults().len()
 }
 
 /// Runs the checks of one protocol.
 pub struct Collector<'a> {
-    /// Everything that can be named, and so the litmus tests.
+    /// Everything that can be named; the litmus tests come from here.
     pub registry: &'a Registry,
-    /// The protocol.
+    /// The protocol to check.
     pub protocol: &'static dyn Protocol,
-    /// How much is done.
+    /// The amount of checking.
     pub extent: Extent,
-    /// Where progress is shown.
+    /// The display that is told about every step.
     pub progress: &'a dyn Steps,
 }
 
 impl Collector<'_> {
-    /// Does one step, and says what came of it; with its wall-clock time.
+    /// Does one step and reports its result as progress. Returns the result and its wall-clock time in seconds.
     fn step<T>(&self, what: &str, work: impl FnOnce() -> T, tell: impl FnOnce(&T) -> String) -> (T, f64) {
         let name = self.protocol.name();
         self.progress.begin(&format!("{name}: {what}"));
@@ -216,7 +218,7 @@ impl Collector<'_> {
         (value, seconds)
     }
 
-    /// Every configuration.
+    /// Explores every configuration of this extent.
     pub fn configurations(&self) -> Vec<Checked> {
         let checked = |config: CheckConfig| {
             let work = || Checked { report: check(self.protocol, None, &config), seconds: 0.0 };
@@ -228,7 +230,7 @@ impl Collector<'_> {
         self.extent.configurations(self.protocol).into_iter().map(checked).collect()
     }
 
-    /// Every litmus test beside every kind of core.
+    /// Runs every litmus test with every kind of core.
     pub fn litmus(&self) -> Litmus {
         let mut litmus = Litmus::default();
         let tests = self.extent.tests(self.registry, self.protocol);
@@ -255,7 +257,8 @@ impl Collector<'_> {
         litmus
     }
 
-    /// How few virtual networks will do, or whether those declared do.
+    /// Searches for the smallest number of virtual networks. [`Extent::Quick`] only checks that the declared ones
+    /// suffice.
     pub fn networks(&self) -> NetworkReport {
         let declared = self.protocol.virtual_networks();
         let only_declared = || {
@@ -273,13 +276,14 @@ impl Collector<'_> {
         self.step("virtual networks", work, tell).0
     }
 
-    /// The random driver.
+    /// Runs the random driver on the protocol without a fault.
     pub fn random(&self) -> Tortured {
         let settings = Settings { steps: self.extent.steps(), ..Settings::default() };
         torture_one(self.protocol, None, &settings, self.progress)
     }
 
-    /// Every seeded fault. Random steps find none by themselves where they say no to the sound protocol.
+    /// Searches for every seeded fault. The random driver takes part only if it passed the protocol without a fault:
+    /// otherwise it would blame the fault for a violation that is always there.
     pub fn faults(&self, random: &Tortured) -> Vec<FaultSearch> {
         let by_random = |index| caught_by_torture(self.protocol, index, self.extent.steps_per_fault());
         let search = |(index, spec): (u8, &FaultSpec)| {

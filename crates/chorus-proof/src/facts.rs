@@ -1,16 +1,16 @@
-//! What Chorus counts in its own controllers and machines, for the claims of the papers.
+//! Facts that Chorus counts in its own controllers and machines, for the claims of the papers.
 //!
 //! | fact | meaning |
 //! |---|---|
 //! | `states.ROLE.P` | states of protocol P's controllers of a role, `l1` or `l2` (TC paper, Table 1) |
-//! | `states.transient_coherent.ROLE.P` | those of them that only coherence needs |
-//! | `states.transient_coherent.P` | the same of both roles together |
+//! | `states.transient_coherent.ROLE.P` | transient states of these controllers that only coherence needs |
+//! | `states.transient_coherent.P` | transient states that only coherence needs, of both roles together |
 //! | `virtual_networks.extra.P` | virtual networks beyond those of the non-coherent GPU (TC paper, Table 4) |
-//! | `states.transient.ROLE.P` | those of them that are not stable, of any kind (HMG paper, section III-B) |
-//! | `worst_case_buffer.S` | a buffer for one request per thread, over the L2 of system S at full size (TC paper, section 5.2) |
+//! | `states.transient.ROLE.P` | transient states of any kind of these controllers (HMG paper, section III-B) |
+//! | `worst_case_buffer.S` | buffer for a request per thread, over S's L2 at full size (TC paper, section 5.2) |
 //!
-//! Those about directories are in [`directories`], those about tables of command processors in [`chiplet_tables`], those about the interface of Spandex in
-//! [`interface`].
+//! Three modules count further facts: [`directories`] those about directories, [`chiplet_tables`] those about the
+//! tables of command processors, and [`interface`] those about the interface of Spandex.
 
 mod chiplet_tables;
 mod directories;
@@ -25,18 +25,18 @@ use chorus_registry::Registry;
 use chorus_system::{Scale, SystemConfig};
 use chorus_verify::table::{StateCounts, TransitionTable};
 
-/// The protocol whose virtual networks others are compared with.
+/// The protocol with which the virtual networks of others are compared.
 const NON_COHERENT: &str = "no-coh";
 
-/// A coherence request in a buffer that is sized for the worst case. The TC paper does not print it; of the sizes that are whole
-/// words, this one alone gives its 28 %.
+/// Bytes of a coherence request in a buffer that is sized for the worst case. The TC paper does not print this size. Of
+/// the sizes that are whole words, only this one gives the paper's 28 %.
 const REQUEST_BYTES: f64 = 12.0;
 
 /// The facts about every protocol and system that a claim of these papers names.
 pub fn count(registry: &Registry, papers: &[Paper]) -> BTreeMap<String, f64> {
     let claims = papers.iter().flat_map(|paper| &paper.statements.claims);
     let facts: Vec<(&str, &str)> = claims.filter_map(|claim| claim.fact.as_deref()?.rsplit_once('.')).collect();
-    // A system and a protocol may have the same name.
+    // A system and a protocol may have the same name, so the fact decides which of them is meant.
     let is_of_system =
         |what: &str| what.starts_with("directory.") || what.starts_with("table.") || what == "worst_case_buffer";
     let is_of_interface = |what: &str| what.starts_with("interface.");
@@ -79,11 +79,11 @@ fn of_protocol(registry: &Registry, protocol: &'static dyn Protocol) -> Vec<(Str
     facts
 }
 
-/// Facts about a shipped system; none where there is none of that name.
+/// The facts about a system of this name; none if the registry has no such system.
 fn of_system(registry: &Registry, name: &str) -> Vec<(String, f64)> {
     let Ok(system) = registry.resolve_system(name, Scale::Paper, &[]) else { return Vec::new() };
     let SystemConfig { core, l2, .. } = &system.config;
-    // Of one module, whose L2 answers the threads of that module.
+    // The threads of one module: its L2 answers only these.
     let threads = [core.count, core.wavefronts, core.lanes].map(f64::from).iter().product::<f64>();
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
     let buffer = ("worst_case_buffer".to_owned(), threads * REQUEST_BYTES / l2_bytes);

@@ -1,4 +1,4 @@
-//! What came of every check, as data.
+//! The results of every check as JSON.
 
 use chorus_lab::simulate::build;
 use chorus_verify::config::Stores;
@@ -12,7 +12,7 @@ use crate::sections::paper_networks;
 use crate::words::verdict;
 use crate::{JSON_SCHEMA_VERSION, Proofs, networks};
 
-/// Everything.
+/// The results of all protocols as one JSON document.
 pub fn of(all: &Proofs) -> Value {
     let build = build();
     json!({

@@ -1,17 +1,18 @@
-//! Every check of a protocol, collected: configurations, litmus tests, virtual networks, random steps and seeded faults. The page
-//! that shows them, the data for programs, and the facts that claims of papers name.
+//! Every check of a protocol in one place: configurations, litmus tests, virtual networks, random steps and seeded
+//! faults. This crate runs them, and writes the page and the JSON that show the results. It also counts the facts that
+//! the claims of papers name.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `collect.rs` | the checks of one protocol |
-//! | `checked.rs` | one configuration that was explored |
-//! | `tortured.rs` | one protocol that the random driver ran |
-//! | `networks.rs` | the search for the fewest virtual networks, as data |
-//! | `page.rs`, `sections.rs` | the page |
-//! | `json.rs` | the same as data |
+//! | `collect.rs` | runs all checks of one protocol |
+//! | `checked.rs` | result of one configuration |
+//! | `tortured.rs` | result of the random driver on one protocol |
+//! | `networks.rs` | result of the search for the fewest virtual networks |
+//! | `page.rs`, `sections.rs` | the page as HTML |
+//! | `json.rs` | the results as JSON |
 //! | `words.rs` | numbers and verdicts in words |
-//! | `steps.rs` | progress |
-//! | `facts.rs`, `facts/` | facts that are counted in controllers and machines |
+//! | `steps.rs` | progress through a long check |
+//! | `facts.rs`, `facts/` | facts that are counted in controllers and machines, for claims of papers |
 
 mod checked;
 pub mod collect;
@@ -37,30 +38,30 @@ pub use tortured::{Tortured, torture_one};
 /// The version of the JSON that this crate writes.
 const JSON_SCHEMA_VERSION: u32 = 1;
 
-/// The file of the page.
+/// The name of the page's file.
 const PAGE: &str = "proof.html";
-/// The file of its data.
+/// The name of the data's file.
 const DATA: &str = "proof.json";
 
-/// The protocols that are finished, of those that were asked for.
+/// The results of the protocols that are finished, of all that were asked for.
 pub struct Proofs {
-    /// The protocols that are finished.
+    /// The results of the finished protocols.
     pub proofs: Vec<Proof>,
-    /// How many were asked for.
+    /// The number of protocols that were asked for.
     pub asked: usize,
-    /// How much was done.
+    /// The amount of checking.
     pub extent: Extent,
-    /// Today.
+    /// Today's date, which the page and its data carry.
     pub date: String,
 }
 
 impl Proofs {
-    /// Whether everything that was asked for is finished and good.
+    /// Whether every protocol that was asked for is finished and passed.
     pub fn passed(&self) -> bool {
         self.proofs.len() == self.asked && self.proofs.iter().all(Proof::passed)
     }
 
-    /// Everything as data.
+    /// The results as JSON for programs.
     pub fn to_json(&self) -> Value {
         json::of(self)
     }

@@ -1,4 +1,4 @@
-//! The search for the fewest virtual networks, as data.
+//! The search for the fewest virtual networks: verdicts in words, and the result as JSON.
 
 use chorus_protocol::registry::Protocol;
 use chorus_verify::networks::{Attempt, NetworkReport, Sharing, messages, pool_count};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::JSON_SCHEMA_VERSION;
 
-/// What came of an assignment, in words.
+/// The verdict on one assignment of virtual networks to buffers, in words.
 pub fn verdict(attempt: &Attempt) -> &'static str {
     match attempt.sharing {
         Sharing::Free { .. } => "free of deadlock",
@@ -15,7 +15,8 @@ pub fn verdict(attempt: &Attempt) -> &'static str {
     }
 }
 
-/// The configuration that decided, if one did.
+/// The name of the configuration that decided the verdict; empty for an assignment that is free of deadlock in all of
+/// them.
 pub fn decider(attempt: &Attempt) -> &'static str {
     match &attempt.sharing {
         Sharing::Free { .. } => "",
@@ -24,7 +25,7 @@ pub fn decider(attempt: &Attempt) -> &'static str {
     }
 }
 
-/// The report as JSON.
+/// The report of the search as JSON.
 pub fn to_json(protocol: &'static dyn Protocol, report: &NetworkReport) -> Value {
     let attempt = |attempt: &Attempt| {
         let replay = match &attempt.sharing {

@@ -1,4 +1,4 @@
-//! The page: a summary of all protocols, what tells them apart, and a section for each.
+//! The page: a summary of all protocols, the litmus tests that tell them apart, and a section for each protocol.
 
 use std::fmt::Write as _;
 
@@ -14,20 +14,20 @@ use crate::{Proofs, sections};
 
 const TITLE: &str = "Chorus: what each protocol was shown to keep";
 
-/// The row of a protocol in the summary, as texts.
+/// The row of a protocol in the summary table, as texts.
 pub struct Summary {
-    /// Litmus tests that pass, of all.
+    /// Litmus tests that pass, of all that were run.
     pub litmus: String,
-    /// Virtual networks that are needed, of those declared.
+    /// Virtual networks that the protocol needs, of those that it declares.
     pub networks: String,
-    /// Pairs of state and event that random steps met, of those that can be met.
+    /// Pairs of state and event that random steps met, of all that can be met.
     pub coverage: String,
-    /// Faults that are caught, of those seeded.
+    /// Faults that were caught, of all that were seeded.
     pub score: String,
 }
 
 impl Summary {
-    /// The row of a protocol.
+    /// The row of one protocol.
     pub fn of(proof: &Proof) -> Summary {
         let tested = &proof.litmus.tested;
         let score = proof.score();
@@ -46,7 +46,7 @@ impl Summary {
     }
 }
 
-/// How many are so, of all.
+/// The number of items that are true, of all, in words: `3 of 4`.
 pub fn share(all: impl Iterator<Item = bool>) -> String {
     let (mut yes, mut total) = (0, 0);
     for is_so in all {
@@ -56,7 +56,7 @@ pub fn share(all: impl Iterator<Item = bool>) -> String {
     format!("{yes} of {total}")
 }
 
-/// A verdict with a sign that needs no colour.
+/// A verdict with a sign, so that it can be read without colour.
 pub fn verdict_cell(verdict: &str) -> Cell {
     match verdict {
         "pass" => Cell::classed("good plain", "✓ pass"),
@@ -65,7 +65,7 @@ pub fn verdict_cell(verdict: &str) -> Cell {
     }
 }
 
-/// The whole page.
+/// The whole page as HTML.
 pub fn of(all: &Proofs) -> String {
     let mut body = head(all);
     body.push_str(&summary(all));
@@ -154,10 +154,10 @@ fn summary(all: &Proofs) -> String {
     )
 }
 
-/// A row for each protocol and kind of core: which telling outcomes were seen.
+/// A table with a row for each protocol and kind of core. It shows which of the telling outcomes were seen.
 fn discriminators(all: &Proofs) -> String {
     let mut headers = vec![Cell::text("Protocol"), Cell::text("Model")];
-    // Names may be broken after a plus.
+    // The zero-width space allows a line break after each plus sign.
     headers.extend(DISCRIMINATORS.iter().map(|name| Cell::text(name.replace('+', "+\u{200b}"))));
     let mut rows = Vec::new();
     for proof in &all.proofs {

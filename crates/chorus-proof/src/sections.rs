@@ -16,8 +16,8 @@ use crate::networks;
 use crate::page::{share, verdict_cell};
 use crate::words::{count, litmus_words, score_words, verdict};
 
-/// Virtual networks that the TC paper counts (section 5.3 and Table 4): two for machines without coherence and for TC, four for GPU-VI and
-/// GPU-VIni, five for MESI.
+/// The numbers of virtual networks that the TC paper counts (section 5.3 and Table 4): two for machines without
+/// coherence and for TC, four for GPU-VI and GPU-VIni, five for MESI.
 const PAPER_NETWORKS: [(&str, u8); 8] = [
     ("no-l1", 2),
     ("no-coh", 2),
@@ -29,12 +29,12 @@ const PAPER_NETWORKS: [(&str, u8); 8] = [
     ("tc-weak-fixed", 2),
 ];
 
-/// What a paper says of a protocol's virtual networks, where one does.
+/// The number of virtual networks that a paper counts for a protocol; none if no paper does.
 pub fn paper_networks(protocol: &dyn Protocol) -> Option<u8> {
     PAPER_NETWORKS.iter().find(|(name, _)| *name == protocol.name()).map(|(_, networks)| *networks)
 }
 
-/// The section of a protocol.
+/// The section of one protocol as HTML.
 pub fn of(proof: &Proof, extent: Extent) -> String {
     let protocol = proof.protocol;
     let mut out = format!(
@@ -54,7 +54,7 @@ pub fn of(proof: &Proof, extent: Extent) -> String {
     out
 }
 
-/// Opens details where something in them said no.
+/// Folds `markup` under a summary line if all of it is good. Otherwise both are shown unfolded.
 fn fold(summary: &str, markup: &str, is_good: bool) -> String {
     if is_good { details(summary, markup) } else { format!("<p class=\"bad\">{}</p>\n{markup}", escape(summary)) }
 }
@@ -254,22 +254,22 @@ fn fault_row(fault: &FaultSearch) -> Vec<Cell> {
     row
 }
 
-/// How a fault showed, without the list of what the model would have allowed.
+/// The effect of a fault, without the list of outcomes that the model would have allowed.
 fn shows_as(catch: &Catch) -> String {
     let violation = catch.chart.violation.to_string();
     violation.split(", which the model").next().unwrap_or_default().to_owned()
 }
 
-/// Rows of a chart that tell a story and fit on a screen.
+/// The number of rows of a chart that tells a story and still fits on a screen.
 const ROWS_DRAWN: usize = 10;
 
-/// The chart of the fault whose way is nearest to [`ROWS_DRAWN`] rows.
+/// The chart of one caught fault: the one whose length is nearest to [`ROWS_DRAWN`] rows.
 fn drawing(proof: &Proof) -> String {
     let catches = proof.faults.iter().filter_map(|fault| fault.caught.as_ref());
     let rows = |catch: &Catch| catch.chart.sequence.rows.len();
     let Some(catch) = catches.min_by_key(|catch| rows(catch).abs_diff(ROWS_DRAWN)) else { return String::new() };
     let protocol = proof.protocol.name();
-    // The names of arrowheads belong to the whole page.
+    // The identifiers of arrowheads must be unique on the whole page.
     let svg = catch
         .chart
         .to_svg()

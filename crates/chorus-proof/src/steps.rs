@@ -1,8 +1,8 @@
 //! Progress through the steps of a long check.
 
-/// Is told which step is under way.
+/// A display that is told which step of a long check is under way.
 pub trait Steps {
-    /// A step begins, or goes on with something else.
+    /// A step begins, or goes on with another part of its work.
     fn begin(&self, what: &str);
     /// A step has ended; `summary` is its line in a log.
     fn finish(&self, summary: &str);

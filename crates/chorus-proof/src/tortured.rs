@@ -1,4 +1,4 @@
-//! A protocol that the random driver ran, with its time and its coverage of the transition table.
+//! The result of the random driver on one protocol: its time, and its coverage of the transition table.
 
 use std::time::Instant;
 
@@ -11,30 +11,31 @@ use serde_json::{Value, json};
 use crate::steps::Steps;
 use crate::words::count;
 
-/// A protocol that was tortured.
+/// The result of the random driver on one protocol.
 pub struct Tortured {
-    /// The protocol.
+    /// The protocol that was run.
     pub protocol: &'static dyn Protocol,
-    /// What came of it.
+    /// The report of the random driver.
     pub report: TortureReport,
-    /// Wall-clock time.
+    /// Wall-clock time of all steps, in seconds.
     pub seconds: f64,
-    /// Where nothing went wrong in a sound protocol: what was met, beside what can be.
+    /// The transitions that were met, compared with those that can be met. There is none for a protocol with a seeded
+    /// fault, after a violation, and for a single episode.
     pub comparison: Option<Comparison>,
 }
 
 impl Tortured {
-    /// How fast the random driver was.
+    /// The speed of the random driver, in steps per minute of wall-clock time.
     pub fn steps_per_minute(&self) -> f64 {
         self.report.steps as f64 / self.seconds.max(1e-9) * 60.0
     }
 
-    /// What came of it, in a word.
+    /// The verdict in one word.
     pub fn verdict(&self) -> &'static str {
         verdict(&self.report)
     }
 
-    /// As JSON.
+    /// The result as JSON for programs.
     pub fn to_json(&self) -> Value {
         let report = &self.report;
         let failure = report.failure.as_ref();
@@ -78,7 +79,7 @@ fn cells_json(cells: &[Cell]) -> Vec<Value> {
     cells.iter().map(cell).collect()
 }
 
-/// Tortures a protocol, which is one step of `progress`.
+/// Runs the random driver on a protocol, as one step of `progress`.
 pub fn torture_one(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,

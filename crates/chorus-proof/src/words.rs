@@ -6,7 +6,7 @@ use chorus_verify::litmus::LitmusResult;
 use crate::collect::{Litmus, Score};
 use crate::tortured::Tortured;
 
-/// A count with its thousands apart: `1,234,567`.
+/// A count with a comma between thousands: `1,234,567`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::new();
@@ -19,7 +19,7 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
-/// The verdict on a litmus test, in a word.
+/// The verdict on a litmus test, in one word.
 pub fn verdict(result: &LitmusResult) -> &'static str {
     match () {
         () if result.passed() => "pass",

@@ -1,4 +1,4 @@
-//! Names that clash, and texts that cannot be read.
+//! Errors of a registry: names that clash, and texts that cannot be read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ pub enum RegistryError {
     Clash {
         /// The kind of both: `protocol`, `system`, `workload` or `experiment`.
         kind: &'static str,
-        /// The name of both.
+        /// The name that both entries have.
         name: String,
-        /// The entry that has the name, in words.
+        /// A description of the entry that is in the registry under this name.
         first: String,
-        /// The entry that was not added, in words.
+        /// A description of the entry that was not added.
         second: String,
     },
     /// The text of a system cannot be read.

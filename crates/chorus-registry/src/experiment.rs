@@ -3,17 +3,17 @@
 /// An experiment that can be reproduced by name. Its files are embedded, so it is found from any working directory.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedExperiment {
-    /// The name on the command line.
+    /// The name of the experiment on the command line.
     pub name: &'static str,
     /// The path of the experiment's file, for messages.
     pub file: &'static str,
     /// The experiment: its runs and figures as TOML.
     pub text: &'static str,
-    /// The claims that it is judged by, as TOML; empty where there are none.
+    /// The claims that the experiment is judged by, as TOML. The text is empty for an experiment without claims.
     pub claims: &'static str,
 }
 
-/// The papers that Chorus ships.
+/// Every paper that Chorus ships.
 pub static PAPERS: &[NamedExperiment] = &[
     NamedExperiment {
         name: "tc",

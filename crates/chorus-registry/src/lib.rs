@@ -1,8 +1,8 @@
 //! The registry: everything that a command line, an experiment or a test can name.
 //!
-//! A [`Registry`] is a value. [`Registry::standard`] holds what Chorus ships; a crate of one's own adds to it and passes it on to
-//! `chorus::main_with`. Every verb, page, replay line and test walks the registry that it is given, so what is added is treated
-//! like what is shipped.
+//! A [`Registry`] is a value. [`Registry::standard`] holds everything that Chorus ships. A crate of your own adds to it
+//! and passes it to `chorus::main_with`. Every verb, page, replay line and test walks the registry that it is given, so
+//! your additions are treated like the shipped entries.
 //!
 //! ```
 //! use chorus_registry::Registry;
@@ -42,10 +42,11 @@ pub use error::RegistryError;
 pub use experiment::{NamedExperiment, PAPERS};
 pub use unknown::unknown;
 
-/// Key prefix of workload sizes on the command line, as in `--set workload.elements=1000`.
+/// Prefix of the keys of workload sizes on the command line, as in `--set workload.elements=1000`.
 pub const SIZE_PREFIX: &str = "workload.";
 
-/// Everything that can be named.
+/// Everything that a command line, an experiment or a test can name: protocols, systems, workloads, experiments, memory
+/// models and litmus suites.
 #[derive(Clone)]
 pub struct Registry {
     protocols: Vec<&'static dyn Protocol>,
@@ -77,7 +78,7 @@ impl Registry {
         }
     }
 
-    /// Everything that Chorus ships.
+    /// A registry with everything that Chorus ships.
     pub fn standard() -> Registry {
         let registry = PROTOCOLS.iter().fold(Registry::empty(), |registry, &protocol| registry.protocol(protocol));
         let registry = SYSTEMS.iter().fold(registry, |registry, system| registry.add_system(*system));
@@ -86,7 +87,7 @@ impl Registry {
         PAPERS.iter().fold(registry, |registry, paper| registry.experiment(*paper))
     }
 
-    /// Adds a protocol.
+    /// Adds a protocol; a name that another protocol has is an error.
     #[must_use]
     pub fn protocol(mut self, protocol: &'static dyn Protocol) -> Registry {
         let words = |protocol: &dyn Protocol| format!("{} ({})", protocol.title(), protocol.citation());
@@ -97,7 +98,7 @@ impl Registry {
         self
     }
 
-    /// Adds a workload.
+    /// Adds a workload; a name that another workload has is an error.
     #[must_use]
     pub fn workload(mut self, workload: &'static dyn Workload) -> Registry {
         let words = |workload: &dyn Workload| format!("{} ({})", workload.title(), workload.source());
@@ -108,8 +109,8 @@ impl Registry {
         self
     }
 
-    /// Adds a system: the path of its file for messages, and its text, which states the name and may build on another system with
-    /// `base`.
+    /// Adds a system. `file` is the path that messages name. `text` is the system's TOML: it states the system's name,
+    /// and may build on another system with `base`.
     #[must_use]
     pub fn system(mut self, file: &'static str, text: &'static str) -> Registry {
         match SystemFile::new(file, text) {
@@ -130,20 +131,20 @@ impl Registry {
         self
     }
 
-    /// Adds litmus tests: the path of their file for messages, and its text. They are run on every protocol.
+    /// Adds litmus tests, which are run on every protocol. `file` is the path that messages name; `text` has the tests.
     #[must_use]
     pub fn litmus(self, file: &'static str, text: &'static str) -> Registry {
         self.litmus_suite(LitmusSuite { name: file, text, applies_to: AppliesTo::EveryProtocol })
     }
 
-    /// Adds a litmus suite.
+    /// Adds a suite of litmus tests.
     #[must_use]
     pub fn litmus_suite(mut self, suite: LitmusSuite) -> Registry {
         self.suites.push(suite);
         self
     }
 
-    /// Adds an experiment.
+    /// Adds an experiment; a name that another experiment has is an error.
     #[must_use]
     pub fn experiment(mut self, experiment: NamedExperiment) -> Registry {
         let words = |experiment: &NamedExperiment| format!("the file {}", experiment.file);
@@ -158,7 +159,8 @@ impl Registry {
         self.errors.push(RegistryError::Clash { kind, name: name.to_owned(), first, second });
     }
 
-    /// Everything that could not be added, and litmus suites that cannot be read. A program should end with the first of them.
+    /// Everything that could not be added, and every litmus suite that cannot be read. A program should end with the
+    /// first of these errors.
     pub fn errors(&self) -> Vec<RegistryError> {
         let suites = read_suites(&self.suites).err().map(RegistryError::Litmus);
         self.errors.iter().cloned().chain(suites).collect()
@@ -184,7 +186,7 @@ impl Registry {
         &self.experiments
     }
 
-    /// The memory models.
+    /// The memory models that Chorus knows.
     pub fn models(&self) -> &[Model] {
         &self.models
     }
@@ -199,27 +201,27 @@ impl Registry {
         read_suites(&self.suites).unwrap_or_default()
     }
 
-    /// The litmus tests that a protocol is run on.
+    /// The litmus tests that are run on a protocol.
     pub fn litmus_tests_of(&self, protocol: &dyn Protocol) -> Vec<SuiteTest> {
         read_for(&self.suites, protocol).unwrap_or_default()
     }
 
-    /// The names of all protocols.
+    /// The names of all protocols, in the order in which they were added.
     pub fn protocol_names(&self) -> Vec<&'static str> {
         self.protocols.iter().map(|protocol| protocol.name()).collect()
     }
 
-    /// The names of all systems.
+    /// The names of all systems, in the order in which they were added.
     pub fn system_names(&self) -> Vec<&'static str> {
         self.systems.iter().map(|system| system.name).collect()
     }
 
-    /// The names of all workloads.
+    /// The names of all workloads, in the order in which they were added.
     pub fn workload_names(&self) -> Vec<&'static str> {
         self.workloads.iter().map(|workload| workload.name()).collect()
     }
 
-    /// The names of all experiments.
+    /// The names of all experiments, in the order in which they were added.
     pub fn experiment_names(&self) -> Vec<&'static str> {
         self.experiments.iter().map(|experiment| experiment.name).collect()
     }
@@ -249,17 +251,18 @@ impl Registry {
         self.models.iter().copied().find(|model| model.name() == name)
     }
 
-    /// The protocol of this name, or a message that says which there are.
+    /// The protocol of this name, or a message that lists the known names.
     pub fn expect_protocol(&self, name: &str) -> Result<&'static dyn Protocol, String> {
         self.find_protocol(name).ok_or_else(|| unknown("protocol", name, &self.protocol_names()))
     }
 
-    /// The workload of this name, or a message that says which there are.
+    /// The workload of this name, or a message that lists the known names.
     pub fn expect_workload(&self, name: &str) -> Result<&'static dyn Workload, String> {
         self.find_workload(name).ok_or_else(|| unknown("workload", name, &self.workload_names()))
     }
 
-    /// Finds a system by name or path, and applies a scale and overrides (`key=value`, later ones win).
+    /// Finds a system by name or path, and applies a scale and overrides. An override is `key=value`; of several for
+    /// one key the last one wins.
     pub fn resolve_system(&self, name_or_path: &str, scale: Scale, set: &[String]) -> Result<Resolved, SystemError> {
         resolve_among(&self.systems, name_or_path, scale, set)
     }

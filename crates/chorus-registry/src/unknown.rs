@@ -2,10 +2,12 @@
 
 use chorus_system::nearest;
 
-/// Names are short; more of what was typed is of no use in a message.
+/// A message shows this many characters of a name that is not known. Known names are short, so that more would not
+/// help.
 const GIVEN_CHARS_MAX: usize = 40;
 
-/// A message that a name is not known. The nearest known name comes first, in whatever case it is written, then all of them.
+/// A message that a name is not known. It first proposes the nearest known name, whatever its case, and then lists all
+/// known names.
 pub fn unknown(what: &str, given: &str, known: &[&str]) -> String {
     let mut shown: String = given.chars().take(GIVEN_CHARS_MAX).flat_map(char::escape_debug).collect();
     if given.chars().count() > GIVEN_CHARS_MAX {

@@ -1,4 +1,4 @@
-//! Progress of a verb that takes long, on stderr.
+//! Progress of a verb that takes long, shown on stderr.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use chorus_proof::Steps;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How progress is shown.
+/// The form in which progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Not at all.
+    /// Progress is not shown.
     Silent,
-    /// A bar or spinner that goes when the verb ends, for a terminal.
+    /// A bar or spinner for a terminal. It disappears when the verb ends.
     Bar,
-    /// A line per finished step, for logs.
+    /// One line for each finished step, for logs.
     Lines,
 }
 
-/// Something under way. A bar goes when this is dropped.
+/// Progress of a verb that is under way. Dropping this value removes the bar.
 #[derive(Debug)]
 pub struct Activity {
     style: Style,
@@ -25,7 +25,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Begins to show progress; steps are counted where their number is known.
+    /// Begins to show progress. A bar counts steps if their number is known.
     pub fn new(style: Style, steps: Option<usize>) -> Activity {
         let target = match style {
             Style::Bar => ProgressDrawTarget::stderr(),
@@ -36,7 +36,7 @@ impl Activity {
             None => "{spinner} {elapsed} {wide_msg}",
         };
         let bar = ProgressBar::with_draw_target(steps.map(|steps| steps as u64), target);
-        // The templates are constants; where one were wrong, the default style would serve.
+        // The templates are constants. If one of them were wrong, the default style would serve.
         bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         if style == Style::Bar {
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -44,22 +44,22 @@ impl Activity {
         Activity { style, bar }
     }
 
-    /// Says what is being done now.
+    /// Shows the name of the step that begins now.
     pub fn begin(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
     }
 
-    /// Writes something elsewhere while a bar is out of the way.
+    /// Hides the bar while `write` writes to another stream.
     pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
-    /// Counts a step as done; `summary` is its line in a log.
+    /// Counts one step as done. `summary` is its line in a log.
     pub fn finish(&self, summary: &str) {
         self.bar.inc(1);
         if self.style == Style::Lines {
             let steps = self.bar.length().unwrap_or_default();
-            // A log that cannot be written is no reason to stop.
+            // A log that cannot be written is no reason to stop the verb.
             let _ = writeln!(io::stderr(), "[{}/{steps}] {summary}", self.bar.position());
         }
     }

@@ -4,14 +4,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
-/// Today as `YYYY-MM-DD`.
+/// Today's date as `YYYY-MM-DD`.
 pub fn today() -> String {
-    // A clock before 1970 is wrong anyway.
+    // A clock before 1970 is wrong anyway, and counts as 1970-01-01.
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
     date_of_day(seconds / SECONDS_PER_DAY)
 }
 
-/// The date so many days after 1970-01-01, by the rules of the Gregorian calendar.
+/// The date that is `day` days after 1970-01-01, by the rules of the Gregorian calendar.
 fn date_of_day(mut day: u64) -> String {
     let mut year = 1970;
     while day >= days_of_year(year) {

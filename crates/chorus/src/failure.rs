@@ -1,7 +1,7 @@
-//! How a verb ends: exit codes and error messages.
+//! The end of a verb: exit codes and error messages.
 //!
-//! A message begins with `error: `, names what was given and what is accepted, and may show the line of the file that is meant.
-//! Advice follows after an empty line, as lines that begin with `hint: `.
+//! A message begins with `error: `. It names the wrong input and says what is accepted. It may show the line of the
+//! file that is meant. Advice follows after an empty line, in lines that begin with `hint: `.
 
 use std::io::{self, Write};
 
@@ -17,52 +17,52 @@ use chorus_system::SystemError;
 use miette::Diagnostic;
 use serde_json::{Value, json};
 
-/// Exit code: a check said no.
+/// Exit code after a check that failed.
 pub const CHECK_FAILED: u8 = 1;
-/// Exit code: what was asked for cannot be.
+/// Exit code after input that cannot be used.
 pub const BAD_INPUT: u8 = 2;
-/// Exit code: Chorus itself went wrong. The one that Rust gives to panics.
+/// Exit code after a defect of Chorus. Rust gives the same code to panics.
 pub const DEFECT: u8 = 101;
-/// Exit code: stopped by Ctrl-C, as shells number it.
+/// Exit code after Ctrl-C, as shells number it.
 pub const INTERRUPTED: u8 = 130;
 
-/// How a verb ended that did what it was asked to.
+/// The verdict of a verb that did what it was asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All is well.
+    /// Nothing is wrong; every check passed.
     Good,
-    /// A check said no: a wrong result, a violation, a vacuous test.
+    /// A check failed: a wrong result, a violation or a vacuous test.
     CheckFailed,
 }
 
 impl Verdict {
-    /// Good where a check passed.
+    /// [`Verdict::Good`] if a check passed, otherwise [`Verdict::CheckFailed`].
     pub fn of(passed: bool) -> Verdict {
         if passed { Verdict::Good } else { Verdict::CheckFailed }
     }
 }
 
-/// Why a verb could not do what it was asked to.
+/// The reason why a verb could not do what it was asked to do.
 #[derive(Debug)]
 pub struct Failure {
-    /// The exit code of the process.
+    /// The exit code that the process ends with.
     pub exit_code: u8,
     message: String,
     excerpt: Option<String>,
 }
 
 impl Failure {
-    /// What was asked for cannot be.
+    /// A failure because of input that cannot be used.
     pub fn bad_input(message: impl Into<String>) -> Failure {
         Failure { exit_code: BAD_INPUT, message: message.into(), excerpt: None }
     }
 
-    /// Chorus itself went wrong; the message has been shown.
+    /// A failure because of a defect of Chorus. Its message has been shown already.
     pub fn defect() -> Failure {
         Failure { exit_code: DEFECT, message: "Chorus itself failed".to_owned(), excerpt: None }
     }
 
-    /// A command line that cannot be understood, in the words of the parser.
+    /// A failure because of a command line that cannot be understood, in the words of the parser.
     pub fn usage(error: &clap::Error) -> Failure {
         let text = error.to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -73,17 +73,17 @@ impl Failure {
         Failure { exit_code: CHECK_FAILED, message: message.into(), excerpt: None }
     }
 
-    /// Bad input of which the place in a file is known.
+    /// A failure because of bad input whose place in a file is known.
     fn at_place(error: &(impl Diagnostic + std::fmt::Display)) -> Failure {
         Failure { excerpt: excerpt(error), ..Failure::bad_input(error.to_string()) }
     }
 
-    /// Writes the message to stderr.
+    /// Writes the message to stderr, for people.
     pub fn print(&self) {
         print_error(&self.message, self.excerpt.as_deref());
     }
 
-    /// The message for programs.
+    /// The message as JSON, for programs.
     pub fn to_json(&self) -> Value {
         let (what, hints) = split(&self.message);
         let hints: Vec<&str> = hints.iter().map(|hint| hint.trim_start_matches("hint: ")).collect();
@@ -91,7 +91,7 @@ impl Failure {
     }
 }
 
-/// Writes an error to stderr. Where that fails there is nobody left to tell.
+/// Writes an error to stderr. If that fails, nobody is left who could be told.
 pub fn print_error(message: &str, excerpt: Option<&str>) {
     let (what, advice) = split(message);
     let mut text = format!("error: {}\n", what.join("\n"));
@@ -102,7 +102,7 @@ pub fn print_error(message: &str, excerpt: Option<&str>) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// The lines of a message up to its first hint, and the hints.
+/// Splits a message into the lines before its first hint, and the hints.
 fn split(message: &str) -> (Vec<&str>, Vec<&str>) {
     let mut lines: Vec<&str> = message.lines().collect();
     let advice_at = lines.iter().position(|line| line.starts_with("hint: ")).unwrap_or(lines.len());
@@ -113,7 +113,7 @@ fn split(message: &str) -> (Vec<&str>, Vec<&str>) {
 /// The line of a file that an error points at, with the place underlined.
 fn excerpt(error: &impl Diagnostic) -> Option<String> {
     let label = error.labels()?.next()?;
-    // Without a line of context miette reads the label alone.
+    // Without a line of context, miette reads the labelled text alone.
     let contents = error.source_code()?.read_span(label.inner(), 1, 1).ok()?;
     let text = std::str::from_utf8(contents.data()).ok()?;
     let start = label.offset().checked_sub(contents.span().offset())?;
@@ -121,7 +121,7 @@ fn excerpt(error: &impl Diagnostic) -> Option<String> {
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = text.get(line_start..)?.lines().next()?;
     let number = (contents.line() + before.matches('\n').count() + 1).to_string();
-    // What lies before and under the mark is counted in characters, since that is what a terminal shows.
+    // The text before the mark and under it is counted in characters, because a terminal shows characters.
     let indent = before.get(line_start..)?.chars().count();
     let marked = text.get(start..start + label.len())?.lines().next().map_or(0, |marked| marked.chars().count());
     let (margin, indent, mark) = (" ".repeat(number.len()), " ".repeat(indent), "^".repeat(marked.max(1)));
@@ -190,7 +190,7 @@ impl From<ReproduceError> for Failure {
     }
 }
 
-/// Makes a panic a message for people. Where it happens in a run of a matrix, that run alone is lost.
+/// Turns a panic into a message for people. A panic in a run of a matrix loses that run alone.
 pub fn install_panic_message() {
     std::panic::set_hook(Box::new(|panic| {
         let what = panic.payload_as_str().unwrap_or("no message");

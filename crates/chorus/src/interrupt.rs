@@ -1,4 +1,4 @@
-//! Ctrl-C while a matrix runs: what is finished is kept, what is running is given up at once.
+//! Ctrl-C while a matrix runs: finished runs are kept, and runs under way are given up at once.
 //!
 //! Every finished run is on disk before it is counted, so the process may end at any moment without losing one.
 
@@ -17,18 +17,18 @@ enum Event {
     Interrupted,
 }
 
-/// Does some work on another thread. After Ctrl-C it sets `cancel`, calls `stopped` and ends the process.
+/// Does some work on another thread. Ctrl-C sets `cancel`, calls `stopped` and ends the process.
 pub fn interruptible<T: Send>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send, stopped: impl FnOnce()) -> T {
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
-    // Where no handler can be installed, Ctrl-C ends the process as it does by default.
+    // If no handler can be installed, Ctrl-C ends the process as it does by default.
     let _ = ctrlc::set_handler(move || {
         let _ = interrupts.send(Event::Interrupted);
     });
     thread::scope(|scope| {
         let worker = scope.spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(work));
-            // The receiver lives until the worker has ended.
+            // Sending cannot fail: the receiver lives until the worker has ended.
             let _ = sender.send(Event::Finished);
             result
         });
@@ -41,7 +41,7 @@ pub fn interruptible<T: Send>(cancel: &AtomicBool, work: impl FnOnce() -> T + Se
     })
 }
 
-/// Counts the runs of a matrix on their way to whoever shows them.
+/// Counts the runs of a matrix, and passes all progress on to a display.
 pub struct Tally {
     shown: Box<dyn Progress>,
     total: AtomicUsize,
@@ -49,17 +49,17 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts what `shown` is told.
+    /// Counts all progress and passes it on to `shown`.
     pub fn new(shown: Box<dyn Progress>) -> Tally {
         Tally { shown, total: AtomicUsize::new(0), kept: AtomicUsize::new(0) }
     }
 
-    /// How many runs are kept, of how many.
+    /// The number of runs that are kept, and the number of all runs.
     pub fn counts(&self) -> (usize, usize) {
         (self.kept.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 
-    /// Ends what is shown, where something is.
+    /// Ends the display, if a matrix has begun.
     pub fn stop(&self) {
         if self.total.load(Ordering::Relaxed) > 0 {
             self.shown.end(false);

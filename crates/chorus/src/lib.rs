@@ -1,8 +1,8 @@
 //! The command line of Chorus: arguments, progress and exit codes. Everything else is in the crates below.
 //!
-//! Chorus is a library so that a crate of one's own can build on it: it adds its protocols, workloads, systems and experiments to a
-//! [`Registry`] and hands that to [`main_with`]. `chorus new DIR` writes such a crate. The crates below are re-exported, so that it
-//! needs no other dependency.
+//! Chorus is a library so that a crate of your own can build on it. Such a crate adds its protocols, workloads, systems
+//! and experiments to a [`Registry`] and passes it to [`main_with`]. `chorus new DIR` writes such a crate. It needs no
+//! other dependency, since the crates below are re-exported.
 //!
 //! ```no_run
 //! use chorus::Registry;
@@ -14,16 +14,18 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `verbs/` | one file per verb: its arguments, and what it prints |
-//! | `session.rs` | what every verb gets: stdout, and how progress is shown |
-//! | `failure.rs` | how a verb ends: exit codes and error messages |
+//! | `verbs/` | one file per verb: its arguments and its output |
+//! | `session.rs` | the context of a verb: registry, stdout, and the form of progress |
+//! | `failure.rs` | the end of a verb: exit codes and error messages |
 //! | `output.rs` | stdout that may close early; tables and numbers for people |
 //! | `activity.rs` | progress of a verb that takes long |
 //! | `interrupt.rs` | Ctrl-C while a matrix runs |
 //! | `proof.rs` | every check of every protocol, as a page |
-//! | `litmus_input.rs` | which litmus tests are meant: names, files, folders |
-//! | `definitions.rs` | what the metrics mean |
-//! | `date.rs` | today |
+//! | `replays.rs` | a violation taken step by step again, and drawn |
+//! | `virtual_networks.rs` | the search for the fewest virtual networks |
+//! | `litmus_input.rs` | the litmus tests that a command line means: names, files, folders |
+//! | `definitions.rs` | the definitions of the metrics |
+//! | `date.rs` | today's date |
 
 mod activity;
 mod date;
@@ -91,10 +93,10 @@ pub fn main_with(registry: Registry) -> ExitCode {
     if let Some(error) = registry.errors().first() {
         return end(&Failure::bad_input(error.to_string()));
     }
-    // Verbs run on several threads and keep references to it until the process ends.
+    // Verbs run on several threads and refer to the registry until the process ends.
     let registry: &'static Registry = Box::leak(Box::new(registry));
     let mut session = Session::new(registry, !cli.no_progress);
-    // The message of a panic has been printed by then.
+    // The message of a panic has been printed already.
     match catch_unwind(AssertUnwindSafe(|| cli.verb.run(&mut session))) {
         Ok(Ok(Verdict::Good)) => ExitCode::SUCCESS,
         Ok(Ok(Verdict::CheckFailed)) => ExitCode::from(failure::CHECK_FAILED),
@@ -107,16 +109,16 @@ pub fn main_with(registry: Registry) -> ExitCode {
     }
 }
 
-/// Shows an error where people look for it, and where programs do.
+/// Shows an error to people on stderr, and on stdout to programs that asked for JSON.
 fn end(error: &Failure) -> ExitCode {
     error.print();
     print_json(error);
     ExitCode::from(error.exit_code)
 }
 
-/// Help and version end well; anything else that the parser says is an error.
+/// Help and version end with code 0. Everything else that the parser reports is an error.
 fn refuse_usage(error: &clap::Error) -> ExitCode {
-    // Where the stream is closed there is nobody left to tell.
+    // If the stream is closed, nobody is left who could be told.
     let _ = error.print();
     if error.use_stderr() {
         print_json(&Failure::usage(error));
@@ -124,10 +126,10 @@ fn refuse_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(error.exit_code() as u8)
 }
 
-/// Programs that ask for JSON get errors as JSON, too.
+/// Prints an error as JSON, for programs that asked for JSON.
 fn print_json(error: &Failure) {
     if std::env::args_os().any(|argument| argument == "--json") {
-        // Stdout that is closed is reported by nobody.
+        // If stdout is closed, nobody reads this error.
         let _ = Output::default().json(&error.to_json());
     }
 }

@@ -1,4 +1,4 @@
-//! Which litmus tests are meant: Chorus's own by name, or those of files and folders.
+//! The litmus tests that a command line means: tests of the registry by name, or tests in files and folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,24 +11,24 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// The tests to run, and those that cannot be.
+/// The litmus tests that a command line asks for.
 #[derive(Debug, Default)]
 pub struct LitmusInput {
-    /// Tests.
+    /// The tests to run.
     pub tests: Vec<SuiteTest>,
-    /// Tests that use what Chorus does not model: the name and why.
+    /// The tests that need something that Chorus does not model: name and reason.
     pub unsupported: Vec<(String, String)>,
 }
 
-/// Whether so many tests are shown with every outcome: those that are `named`, unless they are many.
+/// Whether every outcome of every test is shown: if tests are named and they are few.
 pub fn are_in_detail(named: &[String], tests: usize) -> bool {
     !named.is_empty() && tests <= 8
 }
 
-/// The ending of a file with litmus tests.
+/// The extension of files with litmus tests.
 const ENDING: &str = "litmus";
 
-/// The tests of these names, files and folders; without any, `all`. Names are looked up in the registry.
+/// The tests that `names` means: names in the registry, files and folders. If there are no names, the tests are `all`.
 pub fn read(registry: &Registry, names: &[String], all: Vec<SuiteTest>) -> Result<LitmusInput, Failure> {
     if names.is_empty() {
         return Ok(LitmusInput { tests: all, unsupported: Vec::new() });
@@ -65,22 +65,22 @@ impl LitmusInput {
         Ok(())
     }
 
-    /// The tests that are not supported, as JSON.
+    /// The unsupported tests as JSON.
     pub fn unsupported_json(&self) -> Vec<Value> {
         self.unsupported.iter().map(|(name, reason)| json!({ "name": name, "reason": reason })).collect()
     }
 
-    /// Says how many tests are not supported, and why.
+    /// Prints how many tests are not supported, and for which reasons.
     pub fn print_unsupported(&self, session: &mut Session) -> Result<(), Failure> {
         let reasons = self.reasons();
         reasons.iter().try_for_each(|(reason, count)| session.output.line(&format!("{count} not supported: {reason}")))
     }
 
-    /// How many tests are unsupported for each reason, the most frequent first.
+    /// The number of unsupported tests for each reason, the most frequent reason first.
     fn reasons(&self) -> Vec<(String, usize)> {
         let mut counts: Vec<(String, usize)> = Vec::new();
         for (_, reason) in &self.unsupported {
-            // Where in the file it is does not make it another reason.
+            // One reason in different lines of a file counts as one reason.
             let reason = reason.split(" in line ").next().unwrap_or(reason);
             match counts.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, count)) => *count += 1,
@@ -92,7 +92,7 @@ impl LitmusInput {
     }
 }
 
-/// The files meant by a path: itself, or those of a folder and the folders in it, in the order of their names.
+/// The files that a path means: the file itself, or all files of a folder and its subfolders, ordered by name.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -103,7 +103,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(&folder, &error))?;
             let path = entry.path();
-            // A link is not followed: it may lead back.
+            // Symbolic links are not followed, because they may lead back to a parent.
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == ENDING) {

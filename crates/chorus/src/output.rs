@@ -1,4 +1,4 @@
-//! Stdout that may close early, and tables and numbers for people.
+//! Stdout that may close early; tables and numbers for people.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -8,14 +8,15 @@ pub use chorus_proof::words::count;
 
 use crate::failure::Failure;
 
-/// Stdout. Whoever reads it may stop early, as `head` does: what follows is then dropped, and the verb still ends with its exit code.
+/// The standard output. Its reader may stop early, as `head` does. Everything after that is dropped, and the verb still
+/// ends with its own exit code.
 #[derive(Debug, Default)]
 pub struct Output {
     is_closed: bool,
 }
 
 impl Output {
-    /// Writes text.
+    /// Writes text as it is.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         if self.is_closed {
             return Ok(());
@@ -34,26 +35,27 @@ impl Output {
         }
     }
 
-    /// Writes a line.
+    /// Writes a line of text.
     pub fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.print(&format!("{text}\n"))
     }
 
-    /// Writes a table.
+    /// Writes a table and ends its last line.
     pub fn table(&mut self, table: &Table) -> Result<(), Failure> {
         self.line(&table.trim_fmt())
     }
 
-    /// Writes a value as JSON that people can read.
+    /// Writes a value as indented JSON.
     pub fn json(&mut self, value: &serde_json::Value) -> Result<(), Failure> {
         self.line(&format!("{value:#}"))
     }
 }
 
-/// The narrowest terminal that tables are made for, and the width that they have where there is no terminal.
+/// The width of the narrowest terminal that tables are made for. Tables have this width if there is no terminal.
 const COLUMNS: u16 = 80;
 
-/// An empty table with headers. It is as wide as the terminal, and 80 columns wide elsewhere: text wraps within its column.
+/// An empty table with headers. It is as wide as the terminal, and 80 columns wide if there is none. Text wraps within
+/// its column.
 pub fn table<const N: usize>(headers: [&str; N]) -> Table {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('─').junction('─');
@@ -63,14 +65,15 @@ pub fn table<const N: usize>(headers: [&str; N]) -> Table {
     table
 }
 
-/// The width of tables.
+/// The width of tables, in columns.
 pub fn width() -> u16 {
     Table::new().width().map_or(COLUMNS, |width| width.max(COLUMNS))
 }
 
-/// Leaves columns out of a table that does not fit, the last ones first. The space that a text column needs at least is `text`.
+/// Hides some of `columns` if the table does not fit: the last of them first, and no more than necessary. Columns of
+/// text can wrap: `text` gives the least width that each of them needs.
 pub fn leave_out(table: &mut Table, columns: &[usize], text: &[(usize, u16)]) {
-    /// The spaces around a cell and between two.
+    /// Columns for the spaces around a cell and between two cells.
     const AROUND: u16 = 3;
     let mut widths = table.column_max_content_widths();
     for &(column, least) in text {
@@ -89,7 +92,7 @@ pub fn leave_out(table: &mut Table, columns: &[usize], text: &[(usize, u16)]) {
     }
 }
 
-/// Puts the columns of these numbers on the right. Numbers do not wrap.
+/// Aligns columns of numbers to the right. Numbers do not wrap.
 pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
     for column in columns {
         if let Some(column) = table.column_mut(column) {
@@ -99,12 +102,12 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
     }
 }
 
-/// A share of a whole in per cent; a dash where there is no whole.
+/// A part of a whole in per cent, or a dash if the whole is zero.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", part / whole * 100.0) } else { "–".to_owned() }
 }
 
-/// A ratio as figures and claims have it: whole numbers without decimals, others with three.
+/// A ratio as figures and claims show it: whole numbers from 2 on without decimals, all others with three decimals.
 pub fn ratio(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() >= 2.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }

@@ -1,6 +1,7 @@
-//! `chorus check --all`: every check of every protocol, and a page that shows what came of them.
+//! `chorus check --all`: every check of every protocol, and a page that shows the results.
 //!
-//! The page and its data are written whole after each protocol, so that stopping early leaves those that are finished.
+//! The page and its data are written after each protocol, so that stopping early leaves the results of the finished
+//! ones.
 
 use std::fs;
 use std::path::Path;
@@ -19,23 +20,23 @@ use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, table};
 use crate::session::Session;
 
-/// What to do.
+/// The arguments of `chorus check --all`.
 pub struct Request<'a> {
-    /// The protocols.
+    /// The protocols to check.
     pub protocols: Vec<&'static dyn Protocol>,
-    /// How much is done.
+    /// The amount of checking.
     pub extent: Extent,
-    /// Where the page goes.
+    /// The directory of the page.
     pub out: &'a Path,
-    /// Whether stdout gets the data.
+    /// Whether the data are printed as JSON.
     pub as_json: bool,
 }
 
-/// Runs the checks, writes the page after each protocol, and says no if anything does.
+/// Runs the checks and writes the page after each protocol. The verdict is good if every check passes.
 pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Failure> {
     let asked = request.protocols.len();
     let mut all = Proofs { proofs: Vec::new(), asked, extent: request.extent, date: date::today() };
-    // A directory that cannot be is found out before anything is computed.
+    // A directory that cannot be written is reported before anything is computed.
     fs::create_dir_all(request.out).map_err(|error| {
         let reason = error.to_string().to_lowercase();
         Failure::bad_input(format!(
@@ -63,7 +64,7 @@ pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(all.passed()))
 }
 
-/// Runs the checks of one protocol and shows what came of each kind as soon as it is known.
+/// Runs the checks of one protocol. Prints the result of each kind of check as soon as it is known.
 fn prove(
     collector: &Collector<'_>,
     activity: &Activity,
@@ -116,7 +117,7 @@ fn print(all: &Proofs, session: &mut Session) -> Result<(), Failure> {
     session.output.line("")
 }
 
-/// Everything that said no, with the way to it.
+/// Prints everything that failed, with the steps that lead to each violation.
 fn print_failures(proof: &Proof, session: &mut Session) -> Result<(), Failure> {
     for checked in proof.configurations.iter().filter(|checked| !checked.report.passed()) {
         session.output.print(&format!("\n{}", checked.report.to_text()))?;

@@ -1,4 +1,4 @@
-//! `--replay STRING` and `--svg FILE`: the way to a violation walked again, and drawn.
+//! `--replay STRING` and `--svg FILE`: the steps to a violation are taken again, and drawn.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,8 @@ use crate::session::Session;
 use crate::verbs::arguments::JSON_SCHEMA_VERSION;
 use crate::verbs::check::fault;
 
-/// Walks the way that `text` names, through one of `tests` or something that Chorus has itself; draws it, and says no if it ends in a violation.
+/// Takes the steps that `text` describes, in one of `tests` or in a configuration of Chorus. Draws them if asked to.
+/// The check fails if they end in a violation.
 pub fn run(
     text: &str,
     protocol: &'static dyn Protocol,
@@ -76,7 +77,7 @@ fn machine(protocol: &dyn Protocol, test: &str, tests: &[SuiteTest]) -> Result<M
     })
 }
 
-/// Writes a drawing.
+/// Writes a drawing to a file.
 pub fn write_svg(path: &Path, svg: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         let reason = error.to_string().to_lowercase();
@@ -85,7 +86,7 @@ pub fn write_svg(path: &Path, svg: &str) -> Result<(), Failure> {
     fs::write(path, svg).map_err(failed)
 }
 
-/// Writes the drawing of a violation; says so where there is none to draw.
+/// Writes the drawing of a violation. If there is none, a message says that nothing was written.
 pub fn write_first(
     path: Option<&Path>,
     svg: Option<String>,

@@ -1,4 +1,4 @@
-//! What every verb gets: stdout, and how progress is shown.
+//! The context of a verb: the registry, stdout, and the form in which progress is shown.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -11,19 +11,19 @@ use crate::activity::{Activity, Style};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// One invocation.
+/// One invocation of the command line.
 #[derive(Debug)]
 pub struct Session {
-    /// Everything that can be named. It lives as long as the process.
+    /// Everything that can be named. The registry lives as long as the process.
     pub registry: &'static Registry,
-    /// Where data goes.
+    /// The stream for data: stdout.
     pub output: Output,
     style: Style,
 }
 
 impl Session {
-    /// An invocation that shows progress or does not: as a bar where stderr is a terminal and neither `NO_COLOR` nor `CI` is set,
-    /// otherwise as lines.
+    /// An invocation of the command line. Progress, if it is shown, is a bar if stderr is a terminal and neither
+    /// `NO_COLOR` nor `CI` is set. Otherwise it is lines.
     pub fn new(registry: &'static Registry, shows_progress: bool) -> Session {
         let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
         let style = match shows_progress {
@@ -34,17 +34,17 @@ impl Session {
         Session { registry, output: Output::default(), style }
     }
 
-    /// The protocol of this name.
+    /// The protocol of this name, or a message that lists the known names.
     pub fn protocol(&self, name: &str) -> Result<&'static dyn Protocol, Failure> {
         self.registry.expect_protocol(name).map_err(Failure::bad_input)
     }
 
-    /// Progress through so many steps; without a number, of something that is one step.
+    /// Shows progress through a number of steps. Without a number there is one step of unknown length.
     pub fn activity(&self, steps: Option<usize>) -> Activity {
         Activity::new(self.style, steps)
     }
 
-    /// Progress of a matrix.
+    /// Shows progress of a matrix.
     pub fn matrix_progress(&self) -> Box<dyn Progress> {
         match self.style {
             Style::Silent => Box::new(Silent),

@@ -1,4 +1,4 @@
-//! `chorus check P --networks`: how few virtual networks a protocol can do with.
+//! `chorus check P --networks`: the smallest number of virtual networks that keeps a protocol free of deadlock.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::output::{align_right, count, table};
 use crate::replays::write_first;
 use crate::session::Session;
 
-/// Tries every way to let virtual networks share buffers; says no if those declared are not free of deadlock.
+/// Tries every assignment of virtual networks to shared buffers. The check fails if the declared networks can deadlock.
 pub fn run(
     protocol: &'static dyn Protocol,
     svg: Option<&Path>,

@@ -1,11 +1,12 @@
-//! What a Chiplet Coherence Table costs, at the full size of a system: the arithmetic of the CPElide paper, sections III-A and III-B.
+//! The cost of a Chiplet Coherence Table at the full size of a system. The arithmetic is that of the CPElide paper,
+//! sections III-A and III-B.
 //!
 //! | fact | meaning |
 //! |---|---|
-//! | `table.rows.S` | rows of system S's table |
-//! | `table.vector_bits.S` | the states of a row, two bits for each chiplet |
-//! | `table.row_bits.S` | a whole row |
-//! | `table.kibibytes.S` | the whole table, in 1024 bytes |
+//! | `table.rows.S` | number of rows of system S's table |
+//! | `table.vector_bits.S` | bits of the states of a row: two for each chiplet |
+//! | `table.row_bits.S` | bits of a whole row |
+//! | `table.kibibytes.S` | size of the whole table, in units of 1024 bytes |
 
 use chorus_protocol::chiplet_table::state::State;
 use chorus_system::SystemConfig;
@@ -19,7 +20,7 @@ const RANGE_BITS: f64 = 28.0 * 8.0;
 /// Bits of a row's base address.
 const BASE_BITS: f64 = 4.0 * 8.0;
 
-/// The facts about a system's table, without the system's name.
+/// The facts about a system's table; their names lack the name of the system.
 pub fn count(config: &SystemConfig) -> [(String, f64); 4] {
     let rows = f64::from(config.command_processor.rows);
     let vector_bits = (State::ALL.len() as f64).log2() * f64::from(config.hierarchy.modules());

@@ -1,29 +1,30 @@
-//! What directories cost and cover, at the full size of a system: the arithmetic of the HMG paper, sections V-A, VI and VII-C, and of the REC
-//! paper, sections 3.3, 4.1 and 4.3. Bits of entries are those that the directories themselves count.
+//! The cost and the coverage of directories at the full size of a system. The arithmetic is that of the HMG paper,
+//! sections V-A, VI and VII-C, and of the REC paper, sections 3.3, 4.1 and 4.3. The directories themselves count the
+//! bits of their entries.
 //!
 //! | fact | meaning |
 //! |---|---|
 //! | `directory.sharers.S` | sharers that an entry of system S's directories tells apart |
 //! | `directory.entry_bits.S` | bits of an entry of grouped lines, which has one set of sharers |
-//! | `directory.kilobytes.S` | storage of a module's directory of such entries, in 1000 bytes |
-//! | `directory.kibibytes.S` | the same, in 1024 bytes |
-//! | `directory.share_of_l2.S` | the same, over the data of the module's L2 |
+//! | `directory.kilobytes.S` | storage of a module's directory of such entries, in units of 1000 bytes |
+//! | `directory.kibibytes.S` | storage of that directory, in units of 1024 bytes |
+//! | `directory.share_of_l2.S` | storage of that directory, divided by the data of the module's L2 |
 //! | `directory.covered_lines.S` | lines that such a directory covers |
-//! | `directory.covered_megabytes.S` | data that such a directory covers, in 1024 x 1024 bytes |
-//! | `directory.Nx.kibibytes.S`, `directory.Nx.share_of_l2.S` | of one with N times the entries, for N of 6 and 12 |
+//! | `directory.covered_megabytes.S` | data that such a directory covers, in units of 1024 x 1024 bytes |
+//! | `directory.Nx.kibibytes.S`, `directory.Nx.share_of_l2.S` | storage with N times the entries, N is 6 or 12 |
 //! | `directory.entries_of_other_l2s.S` | lines of the L2 caches of all other modules |
-//! | `directory.multiple_of_other_l2s.S` | the same, over the directory's entries |
-//! | `directory.hmg_coverage.S` | lines of an entry of `dir-hmg`, over those of a system's own |
-//! | `directory.RANGE.base_bits.S` | base address of an entry that covers a range, such as `1kB` |
-//! | `directory.RANGE.position_bits.S` | its position bits |
-//! | `directory.RANGE.sharer_bits.S` | all its sharer bits |
-//! | `directory.RANGE.entry_bits.S` | the whole entry |
-//! | `directory.RANGE.entry_ratio.S` | the same, over an entry of grouped lines |
-//! | `directory.RANGE.kibibytes.S` | a whole directory of them |
-//! | `directory.RANGE.coverage.S` | lines of such an entry, over those of an entry of grouped lines |
+//! | `directory.multiple_of_other_l2s.S` | these lines, divided by the directory's entries |
+//! | `directory.hmg_coverage.S` | lines of an entry of `dir-hmg`, divided by the lines of the system's own entries |
+//! | `directory.RANGE.base_bits.S` | bits of the base address of an entry that covers a range, such as `1kB` |
+//! | `directory.RANGE.position_bits.S` | position bits of that entry |
+//! | `directory.RANGE.sharer_bits.S` | all sharer bits of that entry |
+//! | `directory.RANGE.entry_bits.S` | bits of that whole entry |
+//! | `directory.RANGE.entry_ratio.S` | bits of that entry, divided by those of an entry of grouped lines |
+//! | `directory.RANGE.kibibytes.S` | storage of a whole directory of these entries, in units of 1024 bytes |
+//! | `directory.RANGE.coverage.S` | lines of such an entry, divided by the lines of an entry of grouped lines |
 //! | `directory.RANGE.position_of_0x340.S` | the number of the position bit for offset 0x340 |
-//! | `directory.RANGE.area_of_l2.S` | area of a directory of them, over that of the module's L2, by the model of SRAM arrays |
-//! | `directory.RANGE.power_of_l2.S` | the same of power, with an access of the directory and of each L2 bank in every cycle |
+//! | `directory.RANGE.area_of_l2.S` | area of that directory over the module's L2, by the model of SRAM arrays |
+//! | `directory.RANGE.power_of_l2.S` | power over the module's L2; directory and each bank: an access per cycle |
 
 use chorus_lab::sram::Beside;
 use chorus_protocol::directory::DirectoryKind;
@@ -31,7 +32,7 @@ use chorus_protocol::directory::storage::{Extent, hierarchical_sharers};
 use chorus_protocol::protocols::dir_hmg;
 use chorus_system::SystemConfig;
 
-/// Multiples of the baseline's directory that the REC paper sizes (section 3.3).
+/// The multiples of the baseline's directory that the REC paper sizes (section 3.3).
 const MULTIPLES: [u32; 2] = [6, 12];
 
 /// The ranges of the REC paper (Table 1), with their names.
@@ -40,7 +41,7 @@ const RANGES: [(&str, u32); 4] = [("128B", 128), ("256B", 256), ("1kB", 1024), (
 /// The offset of the REC paper's worked example (section 4.2).
 const OFFSET: u32 = 0x340;
 
-/// The facts about a system's directories, without the system's name.
+/// The facts about a system's directories; their names lack the name of the system.
 pub fn count(config: &SystemConfig) -> Vec<(String, f64)> {
     let SystemConfig { l1, l2, directory, hierarchy, .. } = config;
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
@@ -78,12 +79,12 @@ pub fn count(config: &SystemConfig) -> Vec<(String, f64)> {
     facts
 }
 
-/// Facts about entries that cover a range, beside the entries of `grouped`.
+/// The facts about entries that cover a range of `range_bytes`, compared with the entries of `grouped`.
 fn of_range(config: &SystemConfig, grouped: &Extent, range_bytes: u32) -> [(&'static str, f64); 10] {
     let extent = Extent { lines_per_entry: range_bytes / grouped.line_bytes, ..*grouped };
     let bits = DirectoryKind::Ranges.entry_bits(&extent);
     let grouped_bits = DirectoryKind::LineGroups.entry_bits(grouped).total();
-    // A line's position bit and its sharers are next to each other.
+    // The position bit of a line and its sharer bits are next to each other.
     let field_bits = (bits.position + bits.sharers) / extent.lines_per_entry;
     let position = OFFSET % range_bytes / extent.line_bytes * field_bits;
     let arrays = Beside::new(config, bits.total());
@@ -101,7 +102,7 @@ fn of_range(config: &SystemConfig, grouped: &Extent, range_bytes: u32) -> [(&'st
     ]
 }
 
-/// Bytes of a whole directory; none where they are not bounded.
+/// The size of a whole directory in bytes; infinite for a kind of directory without a bound.
 fn bytes(kind: DirectoryKind, extent: &Extent) -> f64 {
     kind.storage_bits(extent).map_or(f64::INFINITY, |bits| bits as f64 / 8.0)
 }

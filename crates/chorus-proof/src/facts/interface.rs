@@ -1,10 +1,10 @@
-//! What the interface of Spandex costs: the arithmetic of the Spandex paper, sections III-A, III-B and III-F.
+//! The cost of the interface of Spandex. The arithmetic is that of the Spandex paper, sections III-A, III-B and III-F.
 //!
 //! | fact | meaning |
 //! |---|---|
 //! | `interface.requests.P` | kinds of request that devices make of protocol P's LLC |
 //! | `interface.message_bits_extra.P` | bits that name a message on P's networks, beyond those of MESI |
-//! | `interface.line_bits.P` | bits of the LLC that hold the state of a line: those that are not about words |
+//! | `interface.line_bits.P` | bits of the LLC that hold the state of a line: all that are not about words |
 //! | `interface.word_bits.P` | bits of the LLC that hold the state of a word |
 
 use std::collections::BTreeSet;
@@ -16,16 +16,16 @@ use chorus_protocol::registry::{Build, BuildConfig, Protocol};
 use chorus_registry::Registry;
 use chorus_verify::config::MachineConfig;
 
-/// The protocol whose messages others are compared with.
+/// The protocol with which the messages of others are compared.
 const COMPARED_WITH: &str = "mesi";
 
-/// How names of requests begin, those that are forwarded aside.
+/// The first letters of the names of requests. Requests that are forwarded have other names.
 const REQUEST: &str = "Req";
 
-/// The state that each word of a line has or has not.
+/// The state that each word of a line has by itself.
 const OF_WORDS: &str = "O";
 
-/// The facts about a protocol's interface, without the protocol's name.
+/// The facts about a protocol's interface; their names lack the name of the protocol.
 pub fn count(registry: &Registry, protocol: &dyn Protocol) -> Vec<(String, f64)> {
     let messages = messages(protocol);
     let requests = messages.iter().filter(|name| name.starts_with(REQUEST)).count();
@@ -34,7 +34,7 @@ pub fn count(registry: &Registry, protocol: &dyn Protocol) -> Vec<(String, f64)>
     let mut facts = vec![
         ("requests", requests as f64),
         ("line_bits", bits(states.len() - of_words)),
-        // A word is in such a state or is not.
+        // A word is in such a state or it is not, so that one bit is enough for each state.
         ("word_bits", of_words as f64),
     ];
     facts.extend(
@@ -45,7 +45,7 @@ pub fn count(registry: &Registry, protocol: &dyn Protocol) -> Vec<(String, f64)>
     facts.into_iter().map(|(what, value)| (format!("interface.{what}"), value)).collect()
 }
 
-/// The messages on a protocol's networks. What two levels both say is one message.
+/// The messages on a protocol's networks. A message that two levels both use counts once.
 fn messages(protocol: &dyn Protocol) -> BTreeSet<&'static str> {
     let networked = |spec: &&MessageSpec| matches!(spec.channel, Channel::Virtual(_));
     protocol.messages().iter().filter(networked).map(|spec| spec.name).collect()
@@ -60,7 +60,7 @@ fn stable_states(protocol: &dyn Protocol) -> Vec<&'static StateSpec> {
     states.filter(|state| state.class == StateClass::Stable).collect()
 }
 
-/// Bits that tell so many things apart.
+/// The number of bits that tell this many things apart.
 fn bits(things: usize) -> f64 {
     (things as f64).log2().ceil()
 }

@@ -1,4 +1,4 @@
-//! `chorus bench`: how fast the simulator is, and how the exhaustive driver scales.
+//! `chorus bench`: the speed of the simulator, and the growth of exhaustive searches with the machine.
 
 use std::num::NonZero;
 
@@ -25,12 +25,12 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The benchmarks; without any, all.
+    /// Benchmarks to run; by default all.
     benchmarks: Vec<String>,
-    /// Processor time of one repetition, of which the fastest of three counts.
+    /// Processor time of one repetition, in seconds. The fastest of three repetitions counts.
     #[arg(long, default_value_t = Effort::default().cpu_s, value_parser = seconds)]
     seconds: f64,
-    /// Measure how explorations of this protocol grow with the machine, instead.
+    /// Measure instead how exhaustive searches of this protocol grow with the machine.
     #[arg(long, value_name = "PROTOCOL", conflicts_with_all = ["benchmarks", "seconds"])]
     explore: Option<String>,
     #[command(flatten)]
@@ -43,7 +43,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| format!("expected seconds from {} to {}", accepted.start(), accepted.end()))
 }
 
-/// Runs `chorus bench`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     if let Some(name) = &arguments.explore {
         return explore(session.protocol(name)?, arguments, session);
@@ -85,7 +84,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::Good)
 }
 
-/// Measures explorations, on one thread and on all cores.
+/// Measures exhaustive searches on one thread and on all cores.
 fn explore(protocol: &'static dyn Protocol, arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let extents = extents();

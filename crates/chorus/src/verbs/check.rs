@@ -1,4 +1,4 @@
-//! `chorus check`: a protocol in every order of issuing, delivery and eviction, on tiny machines.
+//! `chorus check`: explores a protocol on tiny machines, in every order of issue, delivery and eviction.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -39,35 +39,37 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The protocol; with `--all` any number of them, or none for all.
+    /// Protocol to check. With `--all` there may be several; none means every protocol.
     #[arg(value_name = "PROTOCOL", required_unless_present = "all")]
     protocols: Vec<String>,
-    /// Everything: configurations, litmus tests, virtual networks, random steps and seeded faults, as a page.
+    /// Run every check and write a page: configurations, litmus tests, virtual networks, random steps and seeded
+    /// faults.
     #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "networks", "replay", "svg"])]
     #[arg(conflicts_with_all = ["states", "memory", "threads", "fingerprints", "no_symmetry"])]
     all: bool,
-    /// With `--all`, only a bounded part that takes a minute or two.
+    /// With `--all`, run only a part of the checks that takes a minute or two.
     #[arg(long, requires = "all")]
     quick: bool,
-    /// With `--all`, where the page goes; by default where `reproduce` puts its pages.
+    /// With `--all`, directory of the page; by default that of `chorus reproduce`.
     #[arg(long, value_name = "DIR", requires = "all")]
     out: Option<PathBuf>,
-    /// Build in one of the protocol's seeded faults and look for it, by litmus tests too; `chorus list protocols --json` names them.
+    /// Build one of the protocol's seeded faults in and search for it, also with litmus tests. `chorus list protocols
+    /// --json` names the faults.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
-    /// Only the configurations that take a moment.
+    /// Check only the smallest configurations, which take a moment.
     #[arg(long)]
     smoke: bool,
-    /// Only this configuration.
+    /// Check only this configuration.
     #[arg(long, value_name = "NAME", conflicts_with = "smoke")]
     config: Option<String>,
     /// Let virtual networks share finite buffers, and find the smallest number that is free of deadlock.
     #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "replay"])]
     networks: bool,
-    /// Walk the way to a violation again, from the line that was printed under its chart.
+    /// Take the steps to a violation again, from the line that was printed under its chart.
     #[arg(long, value_name = "STRING", conflicts_with_all = ["fault", "smoke", "config"])]
     replay: Option<String>,
-    /// Draw the first violation as an SVG document.
+    /// Draw the first violation as an SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -76,7 +78,6 @@ pub struct Arguments {
     form: JsonArgument,
 }
 
-/// Runs `chorus check`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     if arguments.all {
         return prove_all(arguments, session);
@@ -97,7 +98,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         return replays::run(replay, protocol, &session.registry.litmus_tests_of(protocol), svg, as_json, session);
     }
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
-    // A seeded fault is looked for where it shows soonest.
+    // The search for a seeded fault begins with the small configurations, where it shows soonest.
     let only_small = arguments.smoke || fault.is_some();
     let configurations = match &arguments.config {
         Some(name) => vec![configuration(protocol, name)?],
@@ -139,7 +140,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(passed))
 }
 
-/// Every check of the protocols that are named, or of all, as a page.
+/// Runs every check of the named protocols and writes a page. If none is named, all protocols are checked.
 fn prove_all(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = match arguments.protocols.as_slice() {
         [] => session.registry.protocols().to_vec(),
@@ -160,14 +161,14 @@ fn configuration(protocol: &dyn Protocol, name: &str) -> Result<CheckConfig, Fai
     find_configuration(protocol, name).ok_or_else(|| Failure::bad_input(unknown("configuration", name, &known)))
 }
 
-/// The index of a fault.
+/// The index of the fault of this name, or a message that lists the known names.
 pub fn fault(protocol: &dyn Protocol, name: &str) -> Result<u8, Failure> {
     let known: Vec<&str> = protocol.faults().iter().map(|fault| fault.name).collect();
     let what = format!("fault of {}", protocol.name());
     find_fault(protocol, name).ok_or_else(|| Failure::bad_input(unknown(&what, name, &known)))
 }
 
-/// Checks one configuration after the other; a seeded fault ends it at the first violation.
+/// Checks one configuration after the other. With a seeded fault, the first violation ends the search.
 fn check_all(
     protocol: &'static dyn Protocol,
     fault: Option<u8>,
@@ -193,7 +194,8 @@ fn check_all(
     all
 }
 
-/// Looks for a fault that the small configurations do not show: by single programs, litmus tests and in the larger configurations.
+/// Searches for a fault that the small configurations do not show: with single programs, with litmus tests and in the
+/// larger configurations.
 fn catch(protocol: &'static dyn Protocol, fault: u8, session: &Session) -> Option<Catch> {
     let activity = session.activity(None);
     activity.begin("single programs, litmus tests and larger configurations");

@@ -1,4 +1,4 @@
-//! `chorus compare`: every protocol with every workload, one table per machine.
+//! `chorus compare`: runs every protocol with every workload and makes one table per machine.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -23,10 +23,10 @@ use crate::interrupt::{Tally, interruptible};
 use crate::output::{align_right, table, width};
 use crate::session::Session;
 
-/// Stands for every shipped system.
+/// The word that means every system of the registry.
 const ALL: &str = "all";
 
-/// More than a year.
+/// The largest number of minutes that is accepted; it is more than a year.
 const MINUTES_MAX: i64 = 1_000_000;
 
 const EXAMPLES: &str = "\
@@ -43,19 +43,19 @@ Finished runs are kept at once, in the same store as those of `chorus reproduce`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Machines: names, or paths of system files; `all` for every shipped one. By default those of the papers' headline figures.
+    /// Machines: names or paths of system files, or `all`. By default the machines of the papers' headline figures.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     systems: Vec<String>,
-    /// Protocols; by default all.
+    /// Protocols to compare; by default all.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     protocols: Vec<String>,
-    /// Workloads; by default all.
+    /// Workloads to run; by default all.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     workloads: Vec<String>,
-    /// The protocol that cells are relative to; by default that of the paper whose machine it is.
+    /// Protocol that times are relative to. By default it is the baseline of the paper whose machine it is.
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Start no run after so many minutes.
+    /// Start no run after this many minutes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=MINUTES_MAX as u64))]
     minutes: Option<u64>,
     #[command(flatten)]
@@ -66,11 +66,10 @@ pub struct Arguments {
     form: JsonArgument,
 }
 
-/// Runs `chorus compare`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let registry = session.registry;
     let selection = selection(registry, arguments)?;
-    // A directory that cannot be written is found out before anything is computed.
+    // A directory that cannot be written is reported before anything is computed.
     drop(Store::open(&arguments.study.out.join(STORE_FILE))?);
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
@@ -100,7 +99,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         print_error(&format!("{protocol} on {workload} ({}): {error}", table.system), None);
     }
     if comparison.open > 0 {
-        // Where stderr is closed there is nobody left to tell.
+        // If stderr is closed, nobody is left who could be told.
         let _ = writeln!(
             io::stderr(),
             "{} runs are still open\n\nhint: the same command goes on from there",
@@ -110,7 +109,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::of(troubled.is_empty()))
 }
 
-/// What is asked for, with every name checked.
+/// The selection that the arguments ask for, with every name checked.
 fn selection(registry: &Registry, arguments: &Arguments) -> Result<Selection, Failure> {
     let machines = machines_of_papers(registry)?;
     let systems = match arguments.systems.as_slice() {
@@ -148,14 +147,14 @@ fn selection(registry: &Registry, arguments: &Arguments) -> Result<Selection, Fa
     })
 }
 
-/// Those of `all` that are asked for, in its order; all where none is.
+/// The names of `all` that are asked for, in the order of `all`. If none is asked for, these are all.
 fn chosen(asked: &[String], all: Vec<&'static str>) -> Vec<String> {
     let all = all.into_iter();
     all.filter(|name| asked.is_empty() || asked.iter().any(|asked| asked == name)).map(str::to_owned).collect()
 }
 
-/// The machines of the papers' headline figures, each with the protocol that the figure is relative to, or with the first that it shows on that machine where
-/// that is another one.
+/// The machines of the papers' headline figures, each with its baseline. The baseline is the protocol that the figure
+/// is relative to. A machine without that protocol has the first protocol that the figure shows on it.
 fn machines_of_papers(registry: &Registry) -> Result<BTreeMap<String, String>, Failure> {
     let mut machines = BTreeMap::new();
     for name in registry.experiment_names() {
@@ -186,11 +185,11 @@ fn print(comparison: &Comparison, session: &mut Session) -> Result<(), Failure> 
     session.output.line(&format!("index:  {}", index.display()))
 }
 
-/// The columns that fit beside each other, table by table.
+/// The ranges of columns that fit beside each other on the terminal, one range per table.
 fn chunks(protocols: &[String]) -> Vec<Range<usize>> {
-    /// Room for the names of workloads.
+    /// Columns for the names of workloads.
     const NAMES: usize = 16;
-    /// A ratio, and the spaces between two columns.
+    /// Columns of a ratio.
     const RATIO: usize = 5;
     let available = usize::from(width()).saturating_sub(NAMES);
     let mut chunks: Vec<Range<usize>> = Vec::new();
@@ -209,7 +208,7 @@ fn chunks(protocols: &[String]) -> Vec<Range<usize>> {
     chunks
 }
 
-/// A row per workload that ran at all, a column for each of these protocols.
+/// A table with a row for each workload that ran at all, and a column for each of these protocols.
 fn times(machine: &MachineTable, columns: Range<usize>) -> Table {
     let mut times = table([]);
     times.set_header(std::iter::once("workload").chain(machine.protocols[columns.clone()].iter().map(String::as_str)));

@@ -1,4 +1,5 @@
-//! `chorus completions` and `chorus man`: what shells and `man` want to know about the command line.
+//! `chorus completions` and `chorus man`: completions for shells, and the manual page. Both are generated from the
+//! command line's definition.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -17,11 +18,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The shell.
+    /// Shell to print completions for.
     shell: Shell,
 }
 
-/// Runs `chorus completions`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "chorus", &mut script);
@@ -29,7 +29,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::Good)
 }
 
-/// Runs `chorus man`: one page with every verb.
+/// Prints one manual page with every verb.
 pub fn man(session: &mut Session) -> Result<Verdict, Failure> {
     let mut pages = Vec::new();
     let command = Cli::command();

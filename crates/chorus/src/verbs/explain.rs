@@ -1,4 +1,4 @@
-//! `chorus explain`: everything about one system, protocol or workload.
+//! `chorus explain`: shows everything about one system, protocol or workload.
 
 use chorus_lab::setup::resolve_system;
 use chorus_protocol::registry::Protocol;
@@ -25,14 +25,14 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A system, a protocol or a workload by name, or the path of a system file.
+    /// Name of a system, protocol or workload, or path of a system file.
     name: String,
-    /// Which of them is meant, where several have the name; systems come first, then protocols.
+    /// Kind that is meant if several kinds have the name. Without it, systems come first, then protocols.
     #[arg(long, value_enum)]
     kind: Option<Kind>,
     #[command(flatten)]
     scale: ScaleArgument,
-    /// Set one key of the system to another value; may be given several times, later ones win.
+    /// Set a key of the system to another value, as KEY=VALUE. May be repeated; the last value of a key wins.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     #[command(flatten)]
@@ -41,15 +41,14 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// A machine.
+    /// A machine that protocols run on.
     System,
-    /// A coherence protocol.
+    /// A cache coherence protocol.
     Protocol,
-    /// A program.
+    /// A program that runs on a machine.
     Workload,
 }
 
-/// Runs `chorus explain`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let (registry, name) = (session.registry, arguments.name.as_str());
     let is_path = name.ends_with(".toml") || name.contains(['/', '\\']);
@@ -125,7 +124,7 @@ fn system(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failu
     Ok(Verdict::Good)
 }
 
-/// A scale or an override belongs to a system.
+/// Refuses a scale or an override for anything but a system.
 fn refuse_overrides(what: &str, arguments: &Arguments) -> Result<(), Failure> {
     match arguments.overrides.first() {
         Some(set) => Err(Failure::bad_input(format!(

@@ -1,4 +1,4 @@
-//! `chorus export`: finished runs for other tools.
+//! `chorus export`: writes finished runs in formats of other tools.
 
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The directory that `chorus reproduce` wrote to, or the results store in it.
+    /// Directory that `chorus reproduce` wrote to, or the results store in it.
     #[arg(default_value = super::arguments::OUT)]
     results: PathBuf,
-    /// The format; by default that of the output file's name, or CSV.
+    /// Format of the output. By default the extension of the output file decides; without one it is CSV.
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// The file to write; without it, CSV goes to stdout.
+    /// File to write. Without it, CSV goes to stdout.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ pub struct Arguments {
 enum Format {
     /// Comma-separated values (RFC 4180).
     Csv,
-    /// Apache Parquet.
+    /// Apache Parquet, a columnar format.
     Parquet,
 }
 
@@ -44,7 +44,6 @@ impl Format {
     }
 }
 
-/// Runs `chorus export`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let path = match arguments.results.is_dir() {
         true => arguments.results.join(STORE_FILE),

@@ -26,9 +26,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// What to list; without it, everything.
+    /// Kind of entry to list; by default all kinds.
     kind: Option<Kind>,
-    /// With sources, the parameters of protocols and the sizes of workloads.
+    /// Show sources, parameters of protocols and sizes of workloads, too.
     #[arg(long)]
     long: bool,
     #[command(flatten)]
@@ -37,11 +37,11 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Machines.
+    /// Machines that protocols run on.
     Systems,
-    /// Coherence protocols.
+    /// Cache coherence protocols and their parameters.
     Protocols,
-    /// Programs.
+    /// Programs that run on a machine.
     Workloads,
     /// Papers and other experiments that can be reproduced.
     Experiments,
@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// The entries as JSON; `name` and `summary` are what people see first.
+    /// The entries as JSON. People see `name` and `summary` first.
     fn entries(self, registry: &Registry) -> Result<Vec<Value>, Failure> {
         match self {
             Kind::Systems => registry.system_names().into_iter().map(|name| system_entry(registry, name)).collect(),
@@ -147,7 +147,6 @@ fn experiment_entry(registry: &Registry, name: &str) -> Result<Value, Failure> {
     }))
 }
 
-/// Runs `chorus list`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let registry = session.registry;
     let kinds = arguments.kind.map_or_else(|| Kind::value_variants().to_vec(), |kind| vec![kind]);

@@ -1,4 +1,4 @@
-//! `chorus litmus`: small programs with one telling outcome each, in every order, against the protocol's memory model.
+//! `chorus litmus`: runs litmus tests on a protocol in every order, and compares the outcomes with its memory model.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -33,32 +33,33 @@ Threads of one CTA share a private cache; threads of different CTAs have one eac
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The protocol.
+    /// Protocol to run the tests on.
     protocol: String,
-    /// The tests: names, in any case, or files and folders; without any, all of Chorus's own.
+    /// Tests: names in any case, files or folders. By default all tests that apply to the protocol.
     tests: Vec<String>,
-    /// Build in one of the protocol's seeded faults.
+    /// Build one of the protocol's seeded faults in.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
-    /// Walk the way to a violation again, from the line that was printed under its chart; with its file, if the test is of one.
+    /// Take the steps to a violation again, from the line that was printed under its chart. If the test is in a file,
+    /// name the file too.
     #[arg(long, value_name = "STRING", conflicts_with_all = ["fault", "core"])]
     replay: Option<String>,
-    /// Draw the first violation as an SVG document.
+    /// Draw the first violation as an SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// The cores: whether they wait for their stores.
+    /// Kind of core: whether cores wait for their stores.
     #[arg(long, value_name = "KIND", default_value = "posted")]
     core: Core,
     #[command(flatten)]
     form: JsonArgument,
 }
 
-/// A kind of core. Loads block in either.
+/// A kind of core. In both kinds, a core waits for its loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Core {
-    /// Stores are posted; fences wait for them.
+    /// Cores post their stores and go on; fences wait for the stores.
     Posted,
-    /// Every store is waited for.
+    /// Cores wait for every store before they go on.
     Blocking,
 }
 
@@ -71,10 +72,9 @@ impl From<Core> for Stores {
     }
 }
 
-/// Tests that cannot be run on the machine, with the reason.
+/// The tests that cannot be run on the machine: name and reason.
 type NotRun = Vec<(String, NotRunnable)>;
 
-/// Runs `chorus litmus`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = session.protocol(&arguments.protocol)?;
     let registry = session.registry;
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }
     }
     drop(activity);
-    // Where nothing could be run, nothing is shown.
+    // If no test could be run, nothing has been shown, and the verb does not pass.
     let passed = !results.is_empty() && results.iter().all(LitmusResult::passed);
     if as_json {
         session.output.json(&json!({
@@ -201,7 +201,7 @@ fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Re
     session.output.line(&format!("\n{passed} of {} tests pass", results.len()))
 }
 
-/// What was not run, counted by reason.
+/// Prints how many tests were not run, for each reason.
 fn print_unsupported(input: &LitmusInput, not_run: &NotRun, session: &mut Session) -> Result<(), Failure> {
     input.print_unsupported(session)?;
     for (name, reason) in not_run {

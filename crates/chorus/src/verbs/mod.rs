@@ -22,32 +22,32 @@ use clap::Subcommand;
 use crate::failure::{Failure, Verdict};
 use crate::session::Session;
 
-/// What to do.
+/// A verb of the command line with its arguments.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Write a crate of your own that builds on Chorus.
     New(new::Arguments),
     /// List systems, protocols, workloads and experiments.
     List(list::Arguments),
-    /// Show every value of a system: where it comes from, and what follows from it.
+    /// Show everything about a system, protocol or workload: values, their sources, and what follows from them.
     Explain(explain::Arguments),
     /// Simulate one workload under one protocol.
     Run(run::Arguments),
-    /// Reproduce papers: make their runs, draw their figures, judge their claims.
+    /// Reproduce papers: make their runs, draw their figures and judge their claims.
     Reproduce(reproduce::Arguments),
     /// Compare every protocol with every workload, one table per machine.
     Compare(compare::Arguments),
     /// Check a protocol exhaustively in tiny configurations.
     Check(check::Arguments),
-    /// Run litmus tests on a protocol and compare with its memory model.
+    /// Run litmus tests on a protocol and compare the outcomes with its memory model.
     Litmus(litmus::Arguments),
-    /// Run millions of random steps of a protocol on random small machines.
+    /// Run a protocol through millions of random steps on random small machines.
     Torture(torture::Arguments),
-    /// Ask a memory model what litmus tests may do.
+    /// Show which outcomes of litmus tests a memory model allows.
     Model(model::Arguments),
     /// Print a protocol's transition table, extracted from its running controllers.
     Table(table::Arguments),
-    /// Measure how fast the simulator is.
+    /// Measure the speed of the simulator.
     Bench(bench::Arguments),
     /// Export finished runs as CSV or Parquet.
     Export(export::Arguments),
@@ -58,7 +58,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Does it.
+    /// Runs the verb with its arguments.
     pub fn run(&self, session: &mut Session) -> Result<Verdict, Failure> {
         match self {
             Verb::New(arguments) => new::run(arguments, session),

@@ -1,4 +1,4 @@
-//! `chorus model`: what a memory model makes of litmus tests, without any protocol.
+//! `chorus model`: shows which outcomes of litmus tests a memory model allows, without any protocol.
 
 use chorus_litmus::judge::{Allowed, TooLarge, Verdict as Answer, allowed, decide};
 use chorus_litmus::model::Model;
@@ -25,22 +25,22 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The memory model; without one, all are listed.
+    /// Memory model to ask. Without one, all models are listed.
     model: Option<String>,
-    /// The tests: names, in any case, or files and folders; without any, all of Chorus's own.
+    /// Tests: names in any case, files or folders. By default all tests that Chorus ships.
     tests: Vec<String>,
     #[command(flatten)]
     form: JsonArgument,
 }
 
-/// A test and what the model makes of it.
+/// A test with the outcomes that the model allows.
 struct Judged<'a> {
     test: &'a LitmusTest,
     answer: Result<Answer, TooLarge>,
 }
 
 impl Judged<'_> {
-    /// The answer to the test's question.
+    /// The answer to the question that the test asks.
     fn answer(&self) -> String {
         match (&self.answer, self.test.quantifier) {
             (Ok(Answer::Holds), Quantifier::Exists) => "allowed".to_owned(),
@@ -69,7 +69,6 @@ impl Judged<'_> {
     }
 }
 
-/// Runs `chorus model`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let Some(name) = &arguments.model else { return list(arguments, session) };
     let known: Vec<&str> = session.registry.models().iter().map(|model| model.name()).collect();

@@ -1,4 +1,4 @@
-//! `chorus new`: a crate of one's own that builds on Chorus.
+//! `chorus new`: writes a crate of the user's own that builds on Chorus.
 
 use std::fs;
 use std::io;
@@ -14,10 +14,10 @@ Examples:
   chorus new my-lab                                     then: cd my-lab && cargo run --release -- check mine --smoke
   chorus new my-lab --chorus '{ git = \"URL\" }'          a dependency other than the sources that this binary was built from";
 
-/// The source tree that this binary was built from; crates on the same machine can depend on it.
+/// The source tree that this binary was built from. Crates on the same machine can depend on it.
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The files of the template: where they go, and their text.
+/// The files of the template: their paths in the new crate, and their texts.
 const FILES: [(&str, &str); 10] = [
     ("Cargo.toml", include_str!("../../template/Cargo.toml.in")),
     (".gitignore", include_str!("../../template/gitignore")),
@@ -31,21 +31,21 @@ const FILES: [(&str, &str); 10] = [
     ("litmus/mine.litmus", include_str!("../../template/litmus/mine.litmus")),
 ];
 
-/// The test of the template; a path of its own, since `tests/` is not looked into for modules.
+/// The test of the template: its path in the new crate, and its text.
 const TEST: (&str, &str) = ("tests/mine.rs", include_str!("../../template/tests/mine.rs"));
 
 /// Arguments of `chorus new`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The directory to write; it must not exist, or be empty. Its name becomes the crate's.
+    /// Directory to write. It must be new or empty. Its name becomes the name of the crate.
     directory: PathBuf,
-    /// What Cargo.toml says after `chorus = `; by default the sources that this binary was built from.
+    /// Dependency on Chorus, as Cargo.toml has it after `chorus = `. By default the sources that this binary was built
+    /// from.
     #[arg(long, value_name = "DEPENDENCY")]
     chorus: Option<String>,
 }
 
-/// Runs `chorus new`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let directory = &arguments.directory;
     let name = crate_name(directory)?;
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::Good)
 }
 
-/// The name of a crate, from the name of its directory.
+/// The name of the crate, made from the name of its directory.
 fn crate_name(directory: &Path) -> Result<String, Failure> {
     let given = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
@@ -85,7 +85,7 @@ fn crate_name(directory: &Path) -> Result<String, Failure> {
     )))
 }
 
-/// Nothing that is there is lost: the directory must be new or empty.
+/// Refuses a directory that has contents, so that nothing is lost.
 fn refuse_contents(directory: &Path) -> Result<(), Failure> {
     match fs::read_dir(directory) {
         Ok(mut entries) => match entries.next() {
@@ -100,7 +100,7 @@ fn refuse_contents(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The sources where they still are, otherwise the published version.
+/// A dependency on the sources of this binary if they still exist, otherwise on the published version.
 fn dependency() -> String {
     match Path::new(SOURCES).join("Cargo.toml").is_file() {
         true => format!("{{ path = {SOURCES:?} }}"),

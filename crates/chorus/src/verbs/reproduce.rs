@@ -1,4 +1,4 @@
-//! `chorus reproduce`: the runs, figures and claims of papers, as a report.
+//! `chorus reproduce`: makes the runs, figures and claims of papers, and a report about them.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -35,7 +35,7 @@ Finished runs are kept at once: the same command goes on where it was stopped, a
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Papers by name, or paths of experiment files; without any, the headline figure of each paper.
+    /// Papers by name, or paths of experiment files. By default the headline figure of each paper is made.
     papers: Vec<String>,
     #[command(flatten)]
     scale: ScaleArgument,
@@ -45,14 +45,13 @@ pub struct Arguments {
     form: JsonArgument,
 }
 
-/// Runs `chorus reproduce`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let asked: Vec<&str> = match arguments.papers.as_slice() {
         [] => session.registry.experiment_names(),
         papers => papers.iter().map(String::as_str).collect(),
     };
     let papers = asked.iter().map(|name| paper::load(session.registry, name)).collect::<Result<Vec<_>, _>>()?;
-    // A directory that cannot be written is found out before anything is computed.
+    // A directory that cannot be written is reported before anything is computed.
     drop(Store::open(&arguments.study.out.join(STORE_FILE))?);
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
@@ -97,7 +96,7 @@ fn make(
     })?)
 }
 
-/// Says what is kept after Ctrl-C, and how to go on.
+/// Says after Ctrl-C how many runs are kept, and how to go on.
 pub fn report_stop(tally: &Tally, out: &Path) {
     tally.stop();
     let (kept, total) = tally.counts();
@@ -109,7 +108,7 @@ pub fn report_stop(tally: &Tally, out: &Path) {
             store.display()
         ),
     };
-    // Where stderr is closed there is nobody left to tell.
+    // If stderr is closed, nobody is left who could be told.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
@@ -158,7 +157,7 @@ fn claims(paper: &ReproducedPaper) -> Table {
     claims
 }
 
-/// A row per comparison; the verdict stands in the first of a trend.
+/// A table with a row per comparison. The verdict on a trend stands in the trend's first row.
 fn trends(paper: &ReproducedPaper) -> Table {
     let mut trends = table(["ordering", "verdict", "quotient of bars", "expected", "measured", "holds"]);
     for trend in &paper.trends {
@@ -202,7 +201,7 @@ fn print_figure(figure: &FigureData, session: &mut Session) -> Result<(), Failur
     session.output.line("")
 }
 
-/// A row per workload and mean.
+/// A table with a row for each workload and each mean.
 fn groups(figure: &FigureData) -> Table {
     let mut groups = table([]);
     let labels = figure.series.iter().map(|series| series.full_label());
@@ -217,7 +216,7 @@ fn groups(figure: &FigureData) -> Table {
     groups
 }
 
-/// A row per line, a column per point.
+/// A table with a row per line of the figure, and a column per point.
 fn lines_of_means(figure: &FigureData, lines: &[Group]) -> Table {
     let mut rows = table([]);
     let points = figure.points();
@@ -237,7 +236,7 @@ fn heights(group: &Group) -> impl Iterator<Item = String> {
     })
 }
 
-/// Where a marker is: small values are shares.
+/// The place of a marker on an axis: values below 100 are shares or ratios, larger ones are counts.
 fn place(at: f64) -> String {
     if at < 100.0 { ratio(at) } else { count(at as u64) }
 }

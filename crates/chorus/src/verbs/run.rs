@@ -1,4 +1,4 @@
-//! `chorus run`: one simulation.
+//! `chorus run`: makes one simulation and prints its result.
 
 use chorus_lab::annotate::Annotate;
 use chorus_lab::own_graph::GraphFile;
@@ -29,43 +29,44 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A system by name, or the path of a system file.
+    /// System to simulate: a name, or the path of a system file.
     #[arg(long)]
     system: String,
-    /// The coherence protocol.
+    /// Coherence protocol of the caches.
     #[arg(long)]
     protocol: String,
-    /// The program.
+    /// Workload to run: a name, several that run at the same time (`A+B`), or several on modules of their own
+    /// (`A@0-1+B@2-3`).
     #[arg(long)]
     workload: String,
     #[command(flatten)]
     scale: ScaleArgument,
-    /// The seed of the generated input.
+    /// Seed of the generated input.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
     seed: u64,
-    /// Set a key of the system, a parameter of the protocol or a size of the workload (`workload.KEY`) to another value; may be given
-    /// several times, later ones win. `chorus explain NAME` shows them all. Numbers may be written as 64KiB, 1e6 or 2^20.
+    /// Set a key of the system, a parameter of the protocol or a size of the workload (`workload.KEY`) to another
+    /// value, as KEY=VALUE. May be repeated; the last value of a key wins. `chorus explain NAME` shows all keys.
+    /// Numbers may be written as 64KiB, 1e6 or 2^20.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// A graph of your own for the workload to work on, instead of a generated one: DIMACS shortest paths (.gr), Matrix Market
-    /// (.mtx) or a SNAP edge list (.txt). The scale then chooses the machine alone.
+    /// Graph of your own for the workload, instead of a generated one: DIMACS shortest paths (.gr), Matrix Market
+    /// (.mtx) or a SNAP edge list (.txt). The scale then chooses only the machine.
     #[arg(long, value_name = "FILE")]
     graph: Option<String>,
-    /// The format of the graph, where the ending of its file does not tell: dimacs, matrix-market or snap.
+    /// Format of the graph, if the extension of its file does not tell: dimacs, matrix-market or snap.
     #[arg(long, value_name = "FORMAT", requires = "graph")]
     graph_format: Option<String>,
-    /// Who says what kernels access, for protocols that rely on it: `hand` (the workload), `auto` (a recording of it on flat memory) or
-    /// `none` (nobody, so that every kernel may access anything).
+    /// Source of the annotations that say what kernels access, for protocols that rely on them: `hand` (the workload's
+    /// own), `auto` (a recording of the workload on flat memory) or `none` (every kernel may access anything).
     #[arg(long, value_name = "hand|auto|none", default_value_t = Annotate::Hand)]
     annotate: Annotate,
-    /// Run a workload that needs coherence under a protocol without it, to see what goes wrong.
+    /// Allow a workload that needs coherence under a protocol without it, to see what goes wrong.
     #[arg(long)]
     allow_incoherent: bool,
     #[command(flatten)]
     form: JsonArgument,
 }
 
-/// Runs `chorus run`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let spec = RunSpec {
         system: arguments.system.clone(),
@@ -77,7 +78,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         graph: arguments.graph.clone().map(|path| GraphFile { path, format: arguments.graph_format.clone() }),
         annotate: arguments.annotate,
     };
-    // Resolved here, so that a mistake in a system file is shown with its line.
+    // The setup is resolved here, so that a mistake in a system file is shown with its line.
     let setup = setup::resolve(session.registry, &spec)?;
     let activity = session.activity(None);
     activity.begin(spec.to_string());

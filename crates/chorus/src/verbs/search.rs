@@ -1,4 +1,4 @@
-//! How far and by which means an exhaustive search goes, on the command line.
+//! The extent and the means of an exhaustive search, on the command line.
 
 use chorus_verify::settings::{Reduction, STATE_LIMIT, Settings, Storage};
 use clap::Args;
@@ -9,19 +9,20 @@ use super::arguments::whole;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub struct SearchArguments {
-    /// The most states of one exploration; one that meets the bound is not a pass.
+    /// Most states of one search. A search that meets this bound does not pass.
     #[arg(long, value_name = "N", default_value_t = STATE_LIMIT as u64, value_parser = whole)]
     states: u64,
-    /// The most memory of one exploration, in MiB; without it, three quarters of what is available.
+    /// Most memory of one search, in MiB; by default three quarters of the memory that is available.
     #[arg(long, value_name = "MIB", value_parser = whole)]
     memory: Option<u64>,
-    /// How many threads search; without it, one for each core. Results do not depend on it.
+    /// Number of threads; by default one for each core. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Keep 64 bits of each state instead of all of it; the report gives the probability that a state was missed.
+    /// Keep 64 bits of each state instead of the whole state. The report then states the probability that a state was
+    /// missed.
     #[arg(long)]
     fingerprints: bool,
-    /// Visit mirror images of a state each for itself.
+    /// Visit symmetric states one by one, instead of one state for all of them.
     #[arg(long)]
     no_symmetry: bool,
 }

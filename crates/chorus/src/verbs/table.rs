@@ -1,4 +1,4 @@
-//! `chorus table`: the transition table that a protocol's controllers have.
+//! `chorus table`: prints the transition table that is extracted from a protocol's controllers.
 
 use chorus_verify::table::TransitionTable;
 use clap::{Args, ValueEnum};
@@ -16,24 +16,23 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The protocol.
+    /// Protocol whose table is printed.
     protocol: String,
-    /// How the table is written.
+    /// Format of the table.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Aligned columns.
+    /// Aligned columns for a terminal.
     Text,
-    /// For documents.
+    /// A table for Markdown documents.
     Markdown,
-    /// A fragment of a page.
+    /// A fragment of an HTML page.
     Html,
 }
 
-/// Runs `chorus table`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = session.protocol(&arguments.protocol)?;
     let activity = session.activity(None);

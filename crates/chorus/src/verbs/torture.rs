@@ -1,4 +1,4 @@
-//! `chorus torture`: millions of random steps of a protocol on random small machines.
+//! `chorus torture`: runs protocols through millions of random steps on random small machines.
 
 use chorus_proof::{Tortured, torture_one};
 use chorus_verify::torture::Settings;
@@ -23,25 +23,26 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The protocol.
+    /// Protocol to run random steps of.
     #[arg(required_unless_present = "all")]
     protocol: Option<String>,
-    /// Every protocol.
+    /// Run random steps of every protocol.
     #[arg(long, conflicts_with_all = ["protocol", "fault", "episode"])]
     all: bool,
-    /// Stop after about so many steps: inputs that controllers have consumed.
+    /// Stop after about this many steps. A step is an input that a controller consumes.
     #[arg(long, value_name = "N", default_value_t = Settings::default().steps, value_parser = steps, allow_negative_numbers = true)]
     steps: u64,
-    /// Where chance begins. The same seed gives the same steps everywhere.
+    /// Seed of all random choices. The same seed gives the same steps on every machine.
     #[arg(long, value_name = "N", default_value_t = Settings::default().seed, value_parser = whole, allow_negative_numbers = true)]
     seed: u64,
-    /// Only this episode, as a failure names it.
+    /// Run only this episode; the message about a failure names it.
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     episode: Option<u64>,
-    /// Wavefronts always wait for a load or an atomic before they go on; otherwise they do in half of the episodes.
+    /// Let wavefronts always wait for a load or an atomic before they go on. Otherwise they wait in half of the
+    /// episodes.
     #[arg(long)]
     blocking_loads: bool,
-    /// Build in one of the protocol's seeded faults; `chorus list protocols --json` names them.
+    /// Build one of the protocol's seeded faults in; `chorus list protocols --json` names them.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
     #[command(flatten)]
@@ -52,7 +53,6 @@ fn steps(text: &str) -> Result<u64, String> {
     whole(text).and_then(|steps| if steps == 0 { Err("at least one step is made".to_owned()) } else { Ok(steps) })
 }
 
-/// Runs `chorus torture`.
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = match &arguments.protocol {
         Some(name) => vec![session.protocol(name)?],

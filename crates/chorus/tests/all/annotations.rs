@@ -1,4 +1,4 @@
-//! `chorus run --annotate`: who says what kernels access, and what happens when it is wrong.
+//! `chorus run --annotate`: the sources of annotations, and the error about an annotation that is wrong.
 
 use serde_json::Value;
 
@@ -36,7 +36,8 @@ fn any_other_word_lists_those_that_are_accepted() {
 
 #[test]
 fn an_access_that_is_not_declared_ends_the_run_with_kernel_buffer_and_address() {
-    // Atomics give the work-groups of minicontact their places, and who comes first depends on timing: a recording cannot know.
+    // Atomics assign places to the work-groups of minicontact. Timing decides which group comes first, so that a
+    // recording cannot know the places.
     let ended =
         chorus("run --system cpelide-2 --protocol cpelide --workload minicontact --annotate auto").expect_code(1);
     let parts =

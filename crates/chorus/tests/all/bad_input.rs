@@ -1,4 +1,4 @@
-//! What cannot be is refused with exit code 2 and a message that says what is accepted.
+//! Bad input is refused with exit code 2 and a message that says what is accepted.
 
 use crate::chorus::{Directory, chorus, command, end, experiment};
 

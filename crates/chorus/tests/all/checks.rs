@@ -1,4 +1,4 @@
-//! `chorus check`, `chorus litmus` and `chorus table`.
+//! The verbs `chorus check`, `chorus litmus` and `chorus table`.
 
 use crate::chorus::chorus;
 

@@ -1,4 +1,4 @@
-//! The binary, and places to put files.
+//! Runs the binary, and makes temporary directories and files for it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// What an invocation came to.
+/// The exit code, stdout and stderr of an invocation.
 pub struct Ended {
     pub code: Option<i32>,
     pub stdout: String,
@@ -14,14 +14,14 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Checks the exit code, showing everything where it is another.
+    /// Asserts the exit code. The message of a failure shows stdout and stderr.
     #[track_caller]
     pub fn expect_code(self, code: i32) -> Ended {
         assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
         self
     }
 
-    /// Checks that the error names all of these.
+    /// Asserts that the error message contains all of these texts.
     #[track_caller]
     pub fn expect_error(self, parts: &[&str]) -> Ended {
         assert!(self.stderr.starts_with("error: "), "stderr: {}", self.stderr);
@@ -31,33 +31,33 @@ impl Ended {
         self
     }
 
-    /// Stdout as JSON.
+    /// Reads stdout as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in stdout: {}", self.stdout))
     }
 }
 
-/// The binary with arguments separated by spaces.
+/// The binary with `arguments`, which are separated by spaces.
 pub fn command(arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
     command.args(arguments.split_whitespace()).stdin(Stdio::null());
     command
 }
 
-/// Runs a command to its end.
+/// Runs a command until it ends.
 pub fn end(mut command: Command) -> Ended {
     let output = command.output().expect("the binary starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
     Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Runs the binary with arguments separated by spaces.
+/// Runs the binary with `arguments`, which are separated by spaces.
 pub fn chorus(arguments: &str) -> Ended {
     end(command(arguments))
 }
 
-/// A directory of its own that goes when it is dropped. Its path has no spaces.
+/// A temporary directory that is removed when this value is dropped. Its path has no spaces.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -74,7 +74,7 @@ impl Directory {
         self.0.join(name)
     }
 
-    /// A file with some text.
+    /// Writes a file and returns its path.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.join(name);
         std::fs::write(&path, text).expect("the directory for temporary files can be written");
@@ -84,12 +84,12 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // A directory left behind harms no other test.
+        // A directory that is left behind harms no other test.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// An experiment of saxpy under one protocol with so many seeds.
+/// Writes an experiment that runs saxpy under one protocol, with this many seeds.
 pub fn experiment(directory: &Directory, seeds: u32) -> PathBuf {
     let seeds: Vec<String> = (1..=seeds).map(|seed| seed.to_string()).collect();
     let text = format!(

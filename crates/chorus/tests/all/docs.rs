@@ -1,4 +1,4 @@
-//! Do the pages of the documentation show what the binary prints and what a run measures?
+//! Do the pages of the documentation show the output of the binary and the metrics of a run?
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -11,7 +11,7 @@ use chorus_system::{Scale, resolve};
 use crate::markdown::table;
 use crate::pages::Page;
 
-/// A row for each metric.
+/// The rows of the table of metrics: key, unit and meaning.
 fn metrics() -> Vec<[String; 3]> {
     definitions(PROTOCOLS)
         .into_iter()
@@ -19,7 +19,7 @@ fn metrics() -> Vec<[String; 3]> {
         .collect()
 }
 
-/// What the binary prints, without the line that says how long it took.
+/// The output of the binary, without the line about the time that it took.
 fn printed(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_chorus")).arg("--no-progress").args(arguments).output();
     let output = output.expect("the binary is built with its tests");
@@ -54,7 +54,8 @@ fn every_metric_of_a_run_is_on_the_page_on_statistics() {
     let [one_module, several, flat, hierarchical] =
         systems.map(|system| resolve(system, Scale::Quick, &[]).unwrap().config);
     let mut measured = BTreeSet::new();
-    // What controllers count about themselves differs from protocol to protocol, and machines of several modules, those with an L3 and those with a mesh have more to count.
+    // Every protocol counts metrics of its own. Machines with several modules, with an L3 or with a mesh count further
+    // metrics.
     let machine = |protocol: &dyn Protocol| match (protocol.structure(), protocol.reach()) {
         (Structure::Translated, _) => &flat,
         (Structure::ThreeLevels | Structure::ThreeLevelsTranslated, _) => &hierarchical,

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Every crate of the workspace with the crates of the workspace that it is built on. Whoever changes a line here changes the
-/// architecture, and ARCHITECTURE.md with it.
+/// Every crate of the workspace, with the crates of the workspace that it depends on. A change of a line here changes
+/// the architecture, and so must change ARCHITECTURE.md.
 const LAYERS: [(&str, &[&str]); 11] = [
     ("chorus-cargo-version", &[]),
     ("chorus-protocol", &[]),
@@ -35,14 +35,14 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ),
 ];
 
-/// A dependency as a manifest declares it.
+/// A dependency that a manifest declares.
 struct Dependency {
     name: String,
-    /// Whether tests or build scripts alone use it.
+    /// Whether only tests or build scripts use the dependency.
     development: bool,
 }
 
-/// The crates of the workspace and what their manifests declare.
+/// The crates of the workspace, and the dependencies that their manifests declare.
 fn manifests() -> BTreeMap<String, Vec<Dependency>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO"))

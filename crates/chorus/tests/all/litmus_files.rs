@@ -1,4 +1,4 @@
-//! Litmus tests from files, under protocols and under memory models.
+//! Litmus tests from files, with protocols and with memory models.
 
 use crate::chorus::{Directory, chorus};
 

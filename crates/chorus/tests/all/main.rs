@@ -1,4 +1,5 @@
-//! All suites of this crate in one binary: the command line asked of the real program, the documentation, and the rules of the tree.
+//! All test suites of this crate in one binary. They test the command line with the real program, the documentation,
+//! and the rules of the source tree.
 //!
 //! `cargo test -p chorus SUITE::` runs one suite.
 

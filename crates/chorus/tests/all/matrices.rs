@@ -1,4 +1,4 @@
-//! `chorus reproduce` and `chorus export`.
+//! The verbs `chorus reproduce`, `chorus compare` and `chorus export`.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::chorus::{Directory, Ended, chorus, command, experiment};
 
-/// The rows of an export without the columns that say how long a run took.
+/// The rows of an export, without the columns about the time that a run took.
 fn exported(out: &Path) -> BTreeSet<Vec<String>> {
     let csv = chorus(&format!("export {}", out.display())).expect_code(0).stdout;
     let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
@@ -55,7 +55,7 @@ fn reproduce_json_says_what_ran_and_where_it_is() {
     assert_eq!(first["papers"][0]["figures"], second["papers"][0]["figures"]);
 }
 
-/// A sweep of leases with a marker, in the form of the shipped Figure 11.
+/// A sweep of leases with a marker, like the shipped Figure 11.
 const SWEEP: &str = r#"
 name = "sweep"
 title = "A sweep"
@@ -122,7 +122,7 @@ fn runs_export_as_csv_and_parquet() {
     starts_with("runs.parquet", b"PAR1");
 }
 
-/// Starts a matrix, sends SIGINT after its first finished run, and returns what it said.
+/// Starts a matrix, sends SIGINT after its first finished run, and returns its output.
 fn interrupted(arguments: &str) -> Ended {
     let mut command = command(arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
@@ -156,7 +156,7 @@ fn an_interrupted_matrix_keeps_what_is_finished_and_goes_on_from_there() {
 
     let json = chorus(&format!("{reproduce} --json")).expect_code(0).json();
     let count = |key: &str| json[key].as_u64().expect("a count") as u32;
-    // A run may be kept in the moment between the count and the end.
+    // One more run may be kept between the count and the end of the process.
     assert!((kept..=kept + 1).contains(&count("reused")), "{kept} kept, {} reused", count("reused"));
     assert_eq!(count("ran") + count("reused"), 2 * SEEDS);
 }

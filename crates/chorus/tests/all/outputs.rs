@@ -1,4 +1,4 @@
-//! Help, lists, and output that is cut short.
+//! Help, lists, and output whose reader stops early.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -74,7 +74,7 @@ fn lists_are_json_too() {
 fn nothing_is_coloured_under_no_color() {
     for arguments in ["list", "explain tc", "--help", "run --help", "run", "check gpu-v", "check no-l1 --smoke"] {
         let mut command = command(arguments);
-        // Whatever else asks for colour, NO_COLOR wins.
+        // NO_COLOR wins over everything that asks for colour.
         command.env("NO_COLOR", "1").env("CLICOLOR_FORCE", "1");
         let ended = end(command);
         assert!(!format!("{}{}", ended.stdout, ended.stderr).contains('\x1b'), "{arguments}: {}", ended.stdout);
@@ -94,7 +94,7 @@ fn a_reader_who_stops_early_is_no_error() {
     for arguments in ["list", "explain tc --scale paper", "table no-l1", "check no-l1 --smoke --no-progress"] {
         let mut command = command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
-        // Nobody ever reads: the pipe is closed before the first write.
+        // The pipe is closed before the first write, so that nobody ever reads.
         drop(child.stdout.take());
         let mut stderr = String::new();
         child.stderr.take().expect("stderr is a pipe").read_to_string(&mut stderr).expect("stderr is text");

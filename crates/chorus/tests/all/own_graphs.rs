@@ -1,4 +1,4 @@
-//! `chorus run --graph`: workloads on graphs that users bring along.
+//! `chorus run --graph`: workloads on graphs that users provide.
 
 use crate::chorus::{Directory, Ended, chorus};
 
@@ -9,7 +9,7 @@ const DIMACS: &str = "c two crossings and a dead end\np sp 4 6\na 1 2 5\na 2 1 5
 const MATRIX: &str = "%%MatrixMarket matrix coordinate real symmetric\n4 4 3\n2 1 0.5\n3 2 0.75\n4 3 0.25\n";
 const SNAP: &str = "# a path\n10\t20\n20\t30\n30\t40\n";
 
-/// Runs a workload on a file with some text.
+/// Runs a workload on a graph file with this text.
 fn run_on(workload: &str, name: &str, text: &str, more: &str) -> Ended {
     let directory = Directory::new();
     let path = directory.file(name, text);

@@ -1,4 +1,4 @@
-//! `chorus check --all`.
+//! `chorus check --all`: the page with every check.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `--replay`, `--svg` and `--networks`.
+//! The options `--replay`, `--svg` and `--networks`.
 
 use crate::chorus::{Directory, chorus};
 

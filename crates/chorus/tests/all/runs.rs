@@ -1,4 +1,4 @@
-//! `chorus run` and `chorus explain`.
+//! The verbs `chorus run` and `chorus explain`.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn run_json_has_every_field() {
     assert_eq!(json["metrics"]["l1.accesses"].as_f64(), json["accesses"].as_f64());
 }
 
-/// Everything but how long it took.
+/// The JSON of a run without the times that it took.
 fn measured(mut json: Value) -> Value {
     for key in ["wall_s", "user_s"] {
         json[key] = Value::Null;
@@ -85,7 +85,7 @@ fn a_workload_that_needs_coherence_is_refused_without_it() {
 #[test]
 fn a_workload_that_needs_coherence_goes_wrong_without_it() {
     for workload in ["stn", "dlb"] {
-        // Time is saved by giving up earlier than by default.
+        // Giving up earlier than by default saves time.
         let patience = "--set watchdog.idle_cycles=200000";
         let arguments =
             format!("run --system tc --protocol no-coh --workload {workload} --allow-incoherent {patience}");

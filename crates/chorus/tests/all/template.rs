@@ -1,11 +1,11 @@
-//! `chorus new`: the crate that it writes is built, tested and used as its README says.
+//! `chorus new`: its crate is built, tested and used as the crate's README says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::chorus::{Directory, Ended, chorus, end};
 
-/// The crate, generated and built once for all tests of this file.
+/// The generated crate. It is built once for all tests of this file.
 struct Template {
     directory: Directory,
 }
@@ -15,7 +15,7 @@ impl Template {
         let directory = Directory::new();
         chorus(&format!("new {}", directory.join("my-lab").display())).expect_code(0);
         let template = Template { directory };
-        // The same versions of everything that both depend on, so that nothing is downloaded.
+        // Both crates use the same versions of their dependencies, so that nothing is downloaded.
         let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
         std::fs::copy(lock, template.path().join("Cargo.lock")).expect("the lock file can be copied");
         template
@@ -25,7 +25,7 @@ impl Template {
         self.directory.join("my-lab")
     }
 
-    /// Runs cargo in the crate. Optimisation is that of Chorus's own tests, so that what they have built serves here, too.
+    /// Runs cargo in the generated crate, with a target directory of its own.
     fn cargo(&self, arguments: &[&str]) -> Ended {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(self.path()).env("CARGO_TARGET_DIR", self.path().join("target")).args(arguments);

@@ -1,6 +1,8 @@
-//! Does the tree keep the rules of the house? Each test is one rule; its message says which file breaks it and what to do.
+//! Does the source tree keep the rules of the project? Each test is one rule. Its message names the file that breaks
+//! the rule and says what to do.
 //!
-//! Rules look at everything that git would track, or, outside a checkout, at everything but `target` and `results`.
+//! The rules look at everything that git would track. Outside a checkout they look at everything but `target` and
+//! `results`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +11,16 @@ use std::process::Command;
 use chorus_protocol::registry::PROTOCOLS;
 use chorus_sim::stats::COUNTERS;
 
-/// Lines of a file with one subject.
+/// The most lines of a file: a longer one has more than one subject.
 const FILE_LINES_MAX: usize = 600;
-/// Lines of a file of tests.
+/// The most lines of a file of tests.
 const TEST_FILE_LINES_MAX: usize = 800;
-/// Lines of a function, from its name to its closing brace.
+/// The most lines of a function, from its name to its closing brace.
 const FUNCTION_LINES_MAX: usize = 70;
-/// Bytes of a file that git keeps for ever.
+/// The most bytes of a file, because git keeps every file for ever.
 const FILE_BYTES_MAX: u64 = 200_000;
 
-/// What must not occur in the code of chorus-protocol, and why.
+/// Texts that must not occur in the code of chorus-protocol, each with the reason.
 const FORBIDDEN_IN_PROTOCOLS: [(&str, &str); 10] = [
     ("std::time", "time belongs to the drivers"),
     ("std::fs", "controllers do no I/O"),
@@ -32,7 +34,7 @@ const FORBIDDEN_IN_PROTOCOLS: [(&str, &str); 10] = [
     ("HashSet", "its order differs from run to run"),
 ];
 
-/// Names that say nothing about what a module holds.
+/// Module names that say nothing about the contents.
 const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "misc", "helper", "helpers"];
 
 pub fn root() -> PathBuf {
@@ -75,7 +77,7 @@ fn git_files(root: &Path) -> Option<Vec<String>> {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?.trim());
-    // The sources may lie inside a repository of something else.
+    // The source tree may lie inside the repository of another project.
     if top.canonicalize().ok()? != root {
         return None;
     }
@@ -100,7 +102,8 @@ pub fn assert_none(complaints: Vec<String>) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
-/// Rust source in which comments, strings and characters are blanks, so that what is left is code. Lines keep their places.
+/// Replaces comments, strings and characters in Rust source by blanks, so that only code is left. Lines keep their
+/// numbers.
 fn code_of(source: &str) -> String {
     let bytes = source.as_bytes();
     let mut code = bytes.to_vec();
@@ -126,7 +129,7 @@ fn code_of(source: &str) -> String {
     String::from_utf8_lossy(&code).into_owned()
 }
 
-/// Whether the byte before a place belongs to a word.
+/// Whether the byte before `at` belongs to a word.
 fn is_word(bytes: &[u8], at: usize) -> bool {
     at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_')
 }
@@ -154,7 +157,7 @@ fn string(bytes: &[u8]) -> usize {
     (at + 1).min(bytes.len())
 }
 
-/// A raw string, or nothing for a raw identifier.
+/// The length of the raw string at the start of `bytes`; 0 for a raw identifier.
 fn raw_string(bytes: &[u8]) -> usize {
     let hashes = bytes[1..].iter().take_while(|&&byte| byte == b'#').count();
     if bytes.get(1 + hashes) != Some(&b'"') {
@@ -166,7 +169,7 @@ fn raw_string(bytes: &[u8]) -> usize {
     end.map_or(bytes.len(), |end| body + end + close.len())
 }
 
-/// A character, or nothing for a lifetime.
+/// The length of the character literal at the start of `bytes`; 0 for a lifetime.
 fn character(bytes: &[u8]) -> usize {
     let first_bytes = match bytes.get(1) {
         Some(b'\\') => {
@@ -181,7 +184,7 @@ fn character(bytes: &[u8]) -> usize {
     if bytes.get(1 + first_bytes) == Some(&b'\'') { first_bytes + 2 } else { 0 }
 }
 
-/// The places of a word, with no word character on either side.
+/// The places where a word occurs, with no word character on either side.
 fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word)
@@ -193,13 +196,13 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// Every function of a piece of code: the line of its name, its name, and how many lines it has.
+/// Every function of a piece of code: the line of its name, its name, and its number of lines.
 fn functions(code: &str) -> Vec<(usize, String, usize)> {
     let mut found = Vec::new();
     for at in words(code, "fn") {
         let name: String =
             code[at + 2..].trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        // A pointer type has no name.
+        // The type of a function pointer has no name.
         if name.is_empty() {
             continue;
         }
@@ -208,7 +211,7 @@ fn functions(code: &str) -> Vec<(usize, String, usize)> {
             match c {
                 '(' | '[' => nesting += 1,
                 ')' | ']' => nesting -= 1,
-                // A declaration without a body.
+                // This is a declaration without a body.
                 ';' if braces == 0 && nesting == 0 => break,
                 '{' => braces += 1,
                 '}' => {

@@ -1,4 +1,4 @@
-//! `chorus torture`.
+//! The verb `chorus torture`.
 
 use crate::chorus::chorus;
 
