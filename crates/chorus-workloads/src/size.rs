@@ -93,7 +93,6 @@ impl fmt::Display for SizeError {
 /// The values of all sizes of one workload in one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    scale: Scale,
     specs: &'static [SizeSpec],
     values: Vec<u64>,
 }
@@ -101,12 +100,7 @@ pub struct Sizes {
 impl Sizes {
     /// The sizes of a workload at a scale, all with their defaults.
     pub fn at(specs: &'static [SizeSpec], scale: Scale) -> Sizes {
-        Sizes { scale, specs, values: specs.iter().map(|spec| spec.default_at(scale)).collect() }
-    }
-
-    /// The scale that the defaults belong to.
-    pub fn scale(&self) -> Scale {
-        self.scale
+        Sizes { specs, values: specs.iter().map(|spec| spec.default_at(scale)).collect() }
     }
 
     /// Gives a size another value. A refused value changes nothing.
