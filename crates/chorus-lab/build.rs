@@ -9,8 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// What is compiled, relative to the root of the repository.
-const COMPILED: [&str; 6] =
-    ["crates/*/src/**", "crates/*/Cargo.toml", "Cargo.lock", "systems/*", "experiments/*", "claims/*"];
+const COMPILED: [&str; 5] = ["crates/*/src/**", "crates/*/Cargo.toml", "Cargo.lock", "systems/*", "papers/**"];
 
 fn main() {
     watch(&["build.rs"]);
@@ -50,7 +49,7 @@ fn revision(root: &Path) -> Option<String> {
 /// The revision follows commits, checkouts and every change of what is compiled.
 fn watch_sources(root: &Path) {
     let from_root = |path: &str| root.join(path).display().to_string();
-    for path in ["Cargo.lock", "systems", "experiments", "claims"] {
+    for path in ["Cargo.lock", "systems", "papers"] {
         watch(&[&from_root(path)]);
     }
     for entry in std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! What a paper states, as data, and the verdict on it: `claims/NAME.toml`.
+//! What a paper states, as data, and the verdict on it: `papers/NAME/claims.toml`.
 //!
 //! A claim is bound to the data of a figure (the mean of a protocol's bars over some workloads, against that of another's), or to
 //! a named fact that the caller counts, such as a protocol's number of states; or it says why it is not measured. There are no

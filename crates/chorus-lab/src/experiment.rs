@@ -1,4 +1,4 @@
-//! Run matrices and figures as data: `experiments/NAME.toml`.
+//! Run matrices and figures as data: `papers/NAME/experiment.toml`.
 //!
 //! A matrix is every workload under every protocol, in every variant, for every seed. A figure names the matrices that it draws
 //! from, the protocols it shows and what it measures. Several figures may use the same run; it is made once.

@@ -9,9 +9,9 @@ use crate::experiment::{Experiment, KnownNames};
 pub struct ShippedPaper {
     /// The name used on the command line.
     pub name: &'static str,
-    /// `experiments/NAME.toml`.
+    /// The text of `papers/NAME/experiment.toml`: runs and figures.
     pub experiments: &'static str,
-    /// `claims/NAME.toml`.
+    /// The text of `papers/NAME/claims.toml`: the paper's statements.
     pub claims: &'static str,
 }
 
@@ -19,28 +19,28 @@ pub struct ShippedPaper {
 pub const PAPERS: &[ShippedPaper] = &[
     ShippedPaper {
         name: "tc",
-        experiments: include_str!("../../../experiments/tc.toml"),
-        claims: include_str!("../../../claims/tc.toml"),
+        experiments: include_str!("../../../papers/tc/experiment.toml"),
+        claims: include_str!("../../../papers/tc/claims.toml"),
     },
     ShippedPaper {
         name: "hmg",
-        experiments: include_str!("../../../experiments/hmg.toml"),
-        claims: include_str!("../../../claims/hmg.toml"),
+        experiments: include_str!("../../../papers/hmg/experiment.toml"),
+        claims: include_str!("../../../papers/hmg/claims.toml"),
     },
     ShippedPaper {
         name: "rec",
-        experiments: include_str!("../../../experiments/rec.toml"),
-        claims: include_str!("../../../claims/rec.toml"),
+        experiments: include_str!("../../../papers/rec/experiment.toml"),
+        claims: include_str!("../../../papers/rec/claims.toml"),
     },
     ShippedPaper {
         name: "cpelide",
-        experiments: include_str!("../../../experiments/cpelide.toml"),
-        claims: include_str!("../../../claims/cpelide.toml"),
+        experiments: include_str!("../../../papers/cpelide/experiment.toml"),
+        claims: include_str!("../../../papers/cpelide/claims.toml"),
     },
     ShippedPaper {
         name: "spandex",
-        experiments: include_str!("../../../experiments/spandex.toml"),
-        claims: include_str!("../../../claims/spandex.toml"),
+        experiments: include_str!("../../../papers/spandex/experiment.toml"),
+        claims: include_str!("../../../papers/spandex/claims.toml"),
     },
 ];
 
@@ -57,8 +57,8 @@ pub struct Paper {
 pub fn load(name_or_path: &str, known: &KnownNames<'_>) -> Result<Paper, DocumentError> {
     if let Some(shipped) = PAPERS.iter().find(|shipped| shipped.name == name_or_path) {
         let name = shipped.name;
-        let experiment = Experiment::read(&format!("experiments/{name}.toml"), shipped.experiments, known)?;
-        let statements = claim::read(&format!("claims/{name}.toml"), shipped.claims, &experiment)?;
+        let experiment = Experiment::read(&format!("papers/{name}/experiment.toml"), shipped.experiments, known)?;
+        let statements = claim::read(&format!("papers/{name}/claims.toml"), shipped.claims, &experiment)?;
         return Ok(Paper { experiment, statements });
     }
     if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
