@@ -171,6 +171,11 @@ impl Name {
     pub(crate) fn span(&self) -> Range<usize> {
         self.0.span()
     }
+
+    /// A copy that messages place elsewhere.
+    pub(crate) fn at(&self, span: Range<usize>) -> Name {
+        Name(Spanned::new(span, self.to_string()))
+    }
 }
 
 impl Deref for Name {

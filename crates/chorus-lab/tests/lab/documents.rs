@@ -159,6 +159,19 @@ fn a_variant_multiplies_what_the_machine_has_at_each_scale() {
     assert!(message.ends_with("; expected a whole number of at least 1"), "{message}");
 }
 
+/// The runs of shipped papers stay what they are when their files are written differently.
+#[test]
+fn shipped_papers_have_as_many_runs_as_ever() {
+    // Sweeps over scales share runs with the other figures where a page is made at one of these scales.
+    for (name, quick, paper) in
+        [("tc", 210, 210), ("hmg", 610, 610), ("rec", 836, 896), ("cpelide", 768, 792), ("spandex", 135, 135)]
+    {
+        let experiment = paper::load(name, &SHIPPED).unwrap().experiment;
+        let runs = [Scale::Quick, Scale::Paper].map(|scale| experiment.runs(scale).len());
+        assert_eq!(runs, [quick, paper], "{name}");
+    }
+}
+
 #[test]
 fn a_matrix_is_every_workload_under_every_protocol() {
     let runs = read(SMALL).unwrap().runs(Scale::Quick);

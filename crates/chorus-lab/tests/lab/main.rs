@@ -1,4 +1,4 @@
-//! What the laboratory promises, one subject per file, with a runner that simulates nothing.
+//! Tests of the laboratory, one subject per file, with a runner that simulates nothing.
 
 mod claims;
 mod comparisons;
@@ -8,6 +8,7 @@ mod fake;
 mod figures;
 mod matrices;
 mod pages;
+mod sets;
 mod stores;
 mod sweeps;
 mod trends;
