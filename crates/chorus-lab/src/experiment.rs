@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::annotate::Annotate;
 use crate::document::{Document, DocumentError, Name};
+use crate::note::{self, Note};
 use crate::run::RunSpec;
 use crate::stats::Mean;
 
@@ -35,9 +36,12 @@ pub struct Experiment {
     pub source: String,
     /// The machine of all runs whose variant names no other.
     pub system: Name,
+    /// The notes of the file as they are written.
+    #[serde(default, rename = "notes")]
+    note_texts: Vec<Name>,
     /// The notes on the page: choices, and explanations of what was measured.
-    #[serde(default)]
-    pub notes: Vec<String>,
+    #[serde(skip)]
+    pub notes: Vec<Note>,
     /// Named sets of workloads. A list of workloads contains a set as `"@NAME"`.
     #[serde(default)]
     pub sets: Sets,
@@ -310,6 +314,7 @@ impl Experiment {
         experiment.expand_sets(&document, known)?;
         experiment.check(&document, known)?;
         experiment.find_multiples(&document)?;
+        experiment.notes = note::read_strings(&document, &experiment.note_texts, &experiment)?;
         Ok(experiment)
     }
 
@@ -447,6 +452,11 @@ impl Experiment {
 }
 
 impl Series {
+    /// The name of a bar or point where it stands alone: `LINE, LABEL` where it is a point of a named line.
+    pub fn full_label(&self) -> String {
+        full_label(&self.line, &self.label)
+    }
+
     /// The protocol of the series, or those that it chooses from.
     pub fn protocols(&self) -> Vec<&str> {
         match self.best_of.as_slice() {
@@ -490,6 +500,14 @@ impl Variant {
     /// The overrides of the variant: those of `set`, then the products of `times`.
     fn overrides(&self, scale: Scale) -> Vec<String> {
         self.set.iter().chain(self.multiples.get(&scale).into_iter().flatten()).cloned().collect()
+    }
+}
+
+/// The name of a bar or point where it stands alone.
+pub(crate) fn full_label(line: &Option<String>, label: &str) -> String {
+    match line {
+        Some(line) => format!("{line}, {label}"),
+        None => label.to_owned(),
     }
 }
 

@@ -350,8 +350,8 @@ fn the_experiment_of_the_documentation_is_valid_and_has_its_runs() {
     let page = include_str!("../../../../docs/how-to/own-experiments.md");
     let text = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let experiment = Experiment::read("sweep.toml", text, &SHIPPED).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(experiment.runs(Scale::Quick).len(), 2 * 3 + 2 * 2);
-    assert_eq!(experiment.runs_of(experiment.headline().unwrap(), Scale::Quick).len(), 2 * 3 + 2 * 2);
+    assert_eq!(experiment.runs(Scale::Quick).len(), 3 * 3 + 3 * 2);
+    assert_eq!(experiment.runs_of(experiment.headline().unwrap(), Scale::Quick).len(), 3 * 3 + 3 * 2);
 }
 
 #[test]

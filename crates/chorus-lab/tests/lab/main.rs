@@ -7,6 +7,7 @@ mod exports;
 mod fake;
 mod figures;
 mod matrices;
+mod notes;
 mod pages;
 mod sets;
 mod stores;
