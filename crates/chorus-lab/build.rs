@@ -1,16 +1,15 @@
 //! Names the git revision that is compiled, for the results that it makes.
 //!
-//! A changed working tree gets the suffix `-dirty` and a digest of its changes, so that results of two different trees on the same
-//! commit are never taken for each other. Outside a checkout, or without git, the revision is left out.
+//! A changed working tree gets the suffix `-dirty` and a digest of its changes, so that results of two different trees
+//! on the same commit are never taken for each other. Outside a checkout, or without git, the revision is left out.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
 use std::path::Path;
 use std::process::Command;
 
-/// What is compiled, relative to the root of the repository.
-const COMPILED: [&str; 6] =
-    ["crates/*/src/**", "crates/*/Cargo.toml", "Cargo.lock", "systems/*", "experiments/*", "claims/*"];
+/// Paths of everything that is compiled, relative to the root of the repository.
+const COMPILED: [&str; 5] = ["crates/*/src/**", "crates/*/Cargo.toml", "Cargo.lock", "systems/*", "papers/**"];
 
 fn main() {
     watch(&["build.rs"]);
@@ -50,7 +49,7 @@ fn revision(root: &Path) -> Option<String> {
 /// The revision follows commits, checkouts and every change of what is compiled.
 fn watch_sources(root: &Path) {
     let from_root = |path: &str| root.join(path).display().to_string();
-    for path in ["Cargo.lock", "systems", "experiments", "claims"] {
+    for path in ["Cargo.lock", "systems", "papers"] {
         watch(&[&from_root(path)]);
     }
     for entry in std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
@@ -66,14 +65,14 @@ fn watch_sources(root: &Path) {
     }
 }
 
-/// Only what exists: cargo takes a path that does not for one that changes all the time.
+/// Has cargo watch paths that exist. Cargo takes a path that does not exist for one that changes all the time.
 fn watch(paths: &[&str]) {
     for path in paths.iter().filter(|path| Path::new(path).exists()) {
         println!("cargo::rerun-if-changed={path}");
     }
 }
 
-/// What git says; nothing where it fails or does not exist.
+/// The output of a git command. There is none where git fails or does not exist.
 fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").current_dir(directory).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,8 +1,8 @@
 //! Figures drawn as inline SVG: grouped bars, plain or stacked, lines over what is swept, and points.
 //!
-//! Colours are those of Okabe and Ito, which stay apart for colour-blind readers; each has a hatching or a mark of its own, so
-//! that they stay apart in greyscale too. Every bar carries its value, and every bar and point its exact value as a tooltip. Inks
-//! come from the page's style sheet ([`STYLE`]), which knows dark mode and print.
+//! Colours are those of Okabe and Ito, which stay apart for colour-blind readers. Each has a hatching or a mark of its
+//! own, so that they stay apart in greyscale, too. Every bar carries its value, and every bar and point its exact value
+//! as a tooltip. Inks come from the page's style sheet ([`STYLE`]), which knows dark mode and print.
 
 mod axis;
 mod bars;
@@ -42,10 +42,10 @@ const PLOT_HEIGHT: f64 = 220.0;
 /// A wider chart takes the whole width of the page.
 const WIDTH_WIDE: f64 = 520.0;
 
-/// A drawn figure.
+/// A figure drawn as SVG, for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
-    /// The SVG element.
+    /// The SVG element of the chart.
     pub markup: String,
     /// Whether it needs the whole width of a page.
     pub is_wide: bool,

@@ -1,8 +1,9 @@
-//! What a paper states, as data, and the verdict on it: `claims/NAME.toml`.
+//! The statements of a paper as data, and the verdict on them: `papers/NAME/claims.toml`.
 //!
-//! A claim is bound to the data of a figure (the mean of a protocol's bars over some workloads, against that of another's), or to
-//! a named fact that the caller counts, such as a protocol's number of states; or it says why it is not measured. There are no
-//! expressions: what a claim means is what its keys say. A claim some of whose workloads have no usable run gets no full verdict.
+//! A claim is bound to the data of a figure: the mean of a protocol's bars over some workloads, against that of another
+//! protocol. Or it is bound to a named fact that the caller counts, such as a protocol's number of states. Or it says
+//! why it is not measured. There are no expressions: the keys of a claim say all that it means. A claim some of whose
+//! workloads have no usable run gets no full verdict.
 //!
 //! A prediction is bound like a claim but has no number of the paper to compare with.
 
@@ -20,70 +21,70 @@ use crate::trend::{self, Trend};
 /// How far a measured value may lie from an approximate claim and still agree.
 pub const TOLERANCE: f64 = 0.15;
 
-/// How far one may lie from nothing, of which there is no share.
+/// How far a measured value may lie from zero and still agree with a claim of zero, of which there is no share.
 pub const NEXT_TO_NOTHING: f64 = 0.05;
 
-/// The most workloads whose names a reason repeats.
+/// The most workloads that the reason of a verdict names.
 const NAMED_MAX: usize = 6;
 
 /// One statement of a paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A name for it.
+    /// The name of the claim. Notes refer to it.
     pub id: Name,
     /// Where the paper states it: section, and figure or table.
     pub source: String,
-    /// How the paper presents it.
+    /// How the paper presents the claim.
     pub kind: Kind,
     /// The statement in our own words.
     pub text: String,
-    /// The paper's number: a ratio unless the text says otherwise.
+    /// The paper's number: a ratio, unless the text says otherwise.
     pub value: f64,
-    /// How the number is meant.
+    /// How the number is to be compared with a measured one.
     #[serde(default)]
     pub bound: Bound,
-    /// The paper's workloads; none for a fact.
+    /// The paper's workloads, or sets of them; none for a fact.
     #[serde(default)]
-    pub workloads: Vec<String>,
-    /// The figure's data that answers it.
+    pub workloads: Vec<Name>,
+    /// The data of a figure that answers the claim.
     pub measured: Option<Measured>,
-    /// The counted fact that answers it.
+    /// The counted fact that answers the claim.
     pub fact: Option<String>,
-    /// Why it is not measured.
+    /// The reason why the claim is not measured.
     pub unmeasured: Option<String>,
-    /// What the reader must know about the reading of the paper.
+    /// A remark about the reading of the paper.
     #[serde(default)]
     pub note: String,
 }
 
-/// What Chorus finds where the paper's number is not known.
+/// A number that Chorus finds where the paper's is not known.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prediction {
-    /// A name for it.
+    /// The name of the prediction. Notes refer to it.
     pub id: Name,
-    /// Where the paper speaks of it: section, and figure.
+    /// The section and figure in which the paper speaks of it.
     pub source: String,
-    /// What is predicted, in our own words.
+    /// The prediction in our own words.
     pub text: String,
-    /// The paper's workloads.
-    pub workloads: Vec<String>,
-    /// The figure's data that gives it.
+    /// The paper's workloads, or sets of them.
+    pub workloads: Vec<Name>,
+    /// The data of a figure that gives the number.
     pub measured: Measured,
 }
 
-/// What a claims file holds.
+/// The content of a claims file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statements {
-    /// What the paper states.
+    /// Statements of the paper with a number.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
-    /// What the paper states in words about its figures.
+    /// Statements of the paper about the order of bars.
     #[serde(default, rename = "trend")]
     pub trends: Vec<Trend>,
-    /// What Chorus finds where the paper's number is not known.
+    /// Numbers that Chorus finds where the paper's are not known.
     #[serde(default, rename = "prediction")]
     pub predictions: Vec<Prediction>,
 }
@@ -94,7 +95,7 @@ pub struct Statements {
 pub enum Kind {
     /// In the abstract, introduction or conclusion.
     Headline,
-    /// In the evaluation.
+    /// In the evaluation section.
     Result,
     /// Counted or calculated, not measured.
     Arithmetic,
@@ -120,15 +121,15 @@ pub enum Bound {
     /// Within [`TOLERANCE`], or within [`NEXT_TO_NOTHING`] of zero.
     #[default]
     Approx,
-    /// No less.
+    /// The measured value is no less.
     AtLeast,
-    /// No more.
+    /// The measured value is no more.
     AtMost,
-    /// Strictly more.
+    /// The measured value is strictly more.
     Above,
-    /// Strictly less.
+    /// The measured value is strictly less.
     Below,
-    /// The very number.
+    /// The measured value is this very number.
     Exactly,
 }
 
@@ -146,7 +147,7 @@ impl Bound {
         }
     }
 
-    /// What stands before the number.
+    /// The sign that stands before the number.
     pub fn sign(self) -> &'static str {
         match self {
             Bound::Approx => "≈ ",
@@ -159,32 +160,33 @@ impl Bound {
     }
 }
 
-/// The figure's data that answers a claim: the mean over the claim's workloads of one protocol's bars, over that of another's where
-/// the figure compares protocols. It is what a reader takes from the mean bars of the paper's figure.
+/// The data of a figure that answers a claim: the mean of one protocol's bars over the claim's workloads, divided by
+/// that of another protocol where the figure compares protocols. A reader takes the same number from the mean bars of
+/// the paper's figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// The figure.
+    /// The figure's number in the experiment.
     pub figure: Name,
-    /// The protocol.
+    /// The protocol whose bars are meant.
     pub protocol: Name,
-    /// Its variant.
+    /// The variant of that protocol.
     pub variant: Option<Name>,
-    /// The protocol that it is compared with; `baseline` for what the figure is relative to. A figure that is relative to nothing
-    /// may do without: its bars are meant themselves.
+    /// The protocol that it is compared with, or `baseline` for that of the figure. A figure that is relative to
+    /// nothing may do without: its bars are meant themselves.
     pub versus: Option<Name>,
-    /// Its variant.
+    /// The variant of the protocol that it is compared with.
     pub versus_variant: Option<Name>,
-    /// The parts of stacked bars that are meant; without any, whole bars. What is compared with the baseline is relative to its
-    /// whole bar.
+    /// The parts of stacked bars that are meant. Without any, whole bars are. A comparison with the baseline divides by
+    /// its whole bar.
     #[serde(default)]
     pub parts: Vec<Name>,
-    /// Where it is given, not the height of a bar is meant but the least of what the figure sweeps at which the protocol reaches this share of its
-    /// best for the workload.
+    /// A share of a line's best. Where it is given, the claim is not about the height of a bar, but about the least
+    /// value on the horizontal axis at which the protocol reaches this share of its best for the workload.
     pub reaches: Option<f64>,
     /// The mean over the workloads.
     pub mean: Mean,
-    /// Whether it is the mean of the workloads' own quotients, and not the quotient of the means.
+    /// Whether the mean is taken of the workloads' own quotients, and not the quotient of the means.
     #[serde(default)]
     pub of_quotients: bool,
 }
@@ -192,7 +194,8 @@ pub struct Measured {
 /// Reads and checks the claims of a paper; `file` is its name in messages.
 pub fn read(file: &str, text: &str, experiment: &Experiment) -> Result<Statements, DocumentError> {
     let document = Document { name: file, text };
-    let statements: Statements = document.read()?;
+    let mut statements: Statements = document.read()?;
+    statements.expand_sets(&document, experiment)?;
     let ids = statements.claims.iter().map(|claim| &claim.id);
     document.check_unique("claim", ids.chain(statements.predictions.iter().map(|prediction| &prediction.id)))?;
     for claim in &statements.claims {
@@ -215,7 +218,17 @@ pub fn read(file: &str, text: &str, experiment: &Experiment) -> Result<Statement
     Ok(statements)
 }
 
-/// A statement that names what its figure does not show could never be answered.
+impl Statements {
+    fn expand_sets(&mut self, document: &Document<'_>, experiment: &Experiment) -> Result<(), DocumentError> {
+        let of_claims = self.claims.iter_mut().map(|claim| &mut claim.workloads);
+        let of_trends = self.trends.iter_mut().flat_map(|trend| &mut trend.comparisons).map(|it| &mut it.workloads);
+        let of_predictions = self.predictions.iter_mut().map(|prediction| &mut prediction.workloads);
+        let mut lists = of_claims.chain(of_trends).chain(of_predictions);
+        lists.try_for_each(|workloads| experiment.sets.expand(document, workloads))
+    }
+}
+
+/// Refuses a statement that names what its figure does not show: it could never be answered.
 fn check_binding(document: &Document<'_>, measured: &Measured, experiment: &Experiment) -> Result<(), DocumentError> {
     let figures: Vec<&str> = experiment.figures.iter().map(|figure| &*figure.id).collect();
     document.check_known("figure", &measured.figure, &figures)?;
@@ -262,17 +275,17 @@ fn variants<'f>(figure: &'f Figure, protocol: &str) -> Vec<&'f str> {
     series.filter_map(|series| series.variant.as_deref()).chain(baseline.map(|name| &**name)).collect()
 }
 
-/// What became of a claim.
+/// The verdict on a claim or a trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Measured on all its workloads and within the bound.
+    /// It is measured on all its workloads and lies within the bound.
     Agrees,
-    /// Measured on all its workloads and outside the bound.
+    /// It is measured on all its workloads and lies outside of the bound.
     Disagrees,
-    /// Measured on some of its workloads only.
+    /// It is measured on some of its workloads only.
     Partial,
-    /// Not measured.
+    /// It is not measured at all.
     NotMeasured,
 }
 
@@ -290,40 +303,40 @@ impl fmt::Display for Verdict {
 /// A claim beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// The claim's name.
+    /// The name of the claim.
     pub id: String,
-    /// Where the paper states it.
+    /// The section and figure or table where the paper states it.
     pub source: String,
     /// How the paper presents it.
     pub kind: Kind,
-    /// The statement.
+    /// The statement in our own words.
     pub text: String,
-    /// What the reader must know about the reading of the paper.
+    /// A remark about the reading of the paper.
     pub note: String,
-    /// The paper's number.
+    /// The number that the paper states.
     pub paper: f64,
     /// How it is meant.
     pub bound: Bound,
-    /// What was measured.
+    /// The measured number; none where it is not measured.
     pub measured: Option<f64>,
-    /// Measured over paper.
+    /// The measured number over the paper's.
     pub ratio: Option<f64>,
-    /// The verdict.
+    /// Whether the measured number agrees with the paper's.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason of the verdict in words.
     pub reason: String,
 }
 
 /// A prediction with its value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Predicted {
-    /// Its name.
+    /// The name of the prediction.
     pub id: String,
     /// Where the paper speaks of it.
     pub source: String,
-    /// What is predicted.
+    /// The prediction in our own words.
     pub text: String,
-    /// What was measured.
+    /// The measured number; none where a run is missing.
     pub measured: Option<f64>,
     /// Over which workloads, or why there is no value.
     pub reason: String,
@@ -406,7 +419,7 @@ fn evaluate_figure(claim: &Claim, binding: &Measured, figures: &[FigureData]) ->
     }
 }
 
-/// What a binding measures.
+/// The number that a binding gives.
 struct Measurement<'a> {
     value: f64,
     /// Which mean, over which workloads.
@@ -415,7 +428,7 @@ struct Measurement<'a> {
     absent: Vec<&'a str>,
 }
 
-fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureData]) -> Result<Measurement<'a>, String> {
+fn measure<'a>(binding: &Measured, workloads: &'a [Name], figures: &[FigureData]) -> Result<Measurement<'a>, String> {
     let figure = figures.iter().find(|figure| figure.id == *binding.figure);
     let figure = figure.ok_or_else(|| format!("figure {} is not part of this report", binding.figure))?;
     let parts: Vec<&str> = binding.parts.iter().map(|part| &**part).collect();
@@ -437,11 +450,11 @@ fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureDat
         };
         match bar(workload, &binding.protocol, &binding.variant).zip(other) {
             Some((value, other)) => {
-                found.push(workload.as_str());
+                found.push(&**workload);
                 values.push(value);
                 versus.push(other);
             }
-            None => absent.push(workload.as_str()),
+            None => absent.push(&**workload),
         }
     }
     let quotient = if binding.of_quotients {
@@ -459,7 +472,7 @@ fn measure<'a>(binding: &Measured, workloads: &'a [String], figures: &[FigureDat
             };
             Ok(Measurement { value, over, absent })
         }
-        None if found.is_empty() => Err(format!("no usable run of {}", workloads.join(", "))),
+        None if found.is_empty() => Err(format!("no usable run of {}", absent.join(", "))),
         None => {
             let of = binding.versus.as_ref().unwrap_or(&binding.protocol);
             Err(format!("the {} of {of} is zero or does not exist", binding.mean))
@@ -471,7 +484,7 @@ fn whole(holds: bool) -> Verdict {
     if holds { Verdict::Agrees } else { Verdict::Disagrees }
 }
 
-/// How a measured value lies to the paper's, in words.
+/// The distance of a measured value from the paper's, in words.
 fn distance(claim: &Claim, measured: f64) -> String {
     let holds = claim.bound.holds(measured, claim.value);
     match claim.bound {

@@ -1,8 +1,9 @@
 //! Every protocol that a machine can have with every workload that it can run: one table per machine.
 //!
-//! Papers compare their protocol with a few others on workloads of their choice. Here everything meets: what cannot run says why. Runs are those of
-//! [`reproduce`](crate::reproduce), in the same store, so neither repeats what the other has made. They are made in blocks, of which only the
-//! numbers of the tables are kept in memory. With a deadline no run starts after it, and the tables show what there is.
+//! Papers compare their protocol with a few others on workloads of their choice. Here everything meets, and what cannot
+//! run says why. Runs are those of [`reproduce`](crate::reproduce), in the same store, so neither repeats what the
+//! other has made. They are made in blocks, of which only the numbers of the tables are kept in memory. With a deadline
+//! no run starts after it, and the tables show what there is.
 
 mod data;
 mod page;
@@ -31,7 +32,7 @@ use crate::store::{Store, StoreError};
 pub use data::CSV_FILE;
 pub use tables::{Average, Cell, MachineTable, Measured, Quantity, Row};
 
-/// The page.
+/// The file name of the page.
 pub const PAGE_FILE: &str = "comparison.html";
 
 /// The title of the page.
@@ -40,25 +41,26 @@ pub const TITLE: &str = "Every protocol with every workload";
 /// Runs that are planned and kept in memory at the same time.
 const BLOCK: usize = 256;
 
-/// What is compared.
+/// The machines, protocols and workloads that are compared.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The machines.
+    /// The machines, one table each.
     pub systems: Vec<String>,
     /// The protocols, in the order of the columns.
     pub protocols: Vec<String>,
     /// The workloads, in the order of the rows.
     pub workloads: Vec<String>,
-    /// What each machine is compared with, where somebody has chosen it; otherwise the first protocol that it can have.
+    /// The protocol with which a machine's others are compared, where somebody has chosen it. Otherwise it is the first
+    /// one that the machine can have.
     pub baselines: BTreeMap<String, String>,
     /// The size of machines and inputs.
     pub scale: Scale,
 }
 
-/// What is compared, and with what.
+/// The selection of a comparison, and the means to make it.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// What is compared.
+    /// The machines, protocols and workloads that are compared.
     pub selection: &'a Selection,
     /// Everything that can be named.
     pub registry: &'a Registry,
@@ -66,15 +68,15 @@ pub struct Request<'a> {
     pub out: &'a Path,
     /// Runs at the same time; 0 for as many as there are cores.
     pub jobs: usize,
-    /// Makes one run.
+    /// The function that makes one run.
     pub runner: &'a Runner<'a>,
-    /// Which Chorus this is.
+    /// The version and revision of this Chorus.
     pub build: &'a Build,
     /// Set from outside to stop early, and by the deadline.
     pub cancel: &'a AtomicBool,
     /// No run starts after this.
     pub deadline: Option<Instant>,
-    /// Who is told.
+    /// The listener that is told about the progress of runs.
     pub progress: &'a dyn Progress,
     /// The date that the page carries.
     pub date: &'a str,
@@ -98,12 +100,12 @@ pub enum CompareError {
     Report(#[from] ReportError),
 }
 
-/// What came out.
+/// The outcome of a comparison.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The size of machines and inputs.
     pub scale: Scale,
-    /// One per machine.
+    /// The tables, one per machine.
     pub tables: Vec<MachineTable>,
     /// Runs that were made now.
     pub ran: usize,
@@ -111,13 +113,13 @@ pub struct Comparison {
     pub reused: usize,
     /// Runs that are still to be made.
     pub open: usize,
-    /// The results store.
+    /// The path of the results store.
     pub store: PathBuf,
-    /// The page.
+    /// The path of the page.
     pub page: PathBuf,
-    /// The same data for other tools.
+    /// The path of the CSV file, which has the data of the page for other tools.
     pub csv: PathBuf,
-    /// The list of pages.
+    /// The path of the list of pages.
     pub index: PathBuf,
 }
 
@@ -129,7 +131,7 @@ struct Candidates<'a> {
     refused: Vec<(String, String)>,
 }
 
-/// What became of a run, without what the tables do not show.
+/// The outcome of each run, without the metrics that no table shows.
 type Outcomes = BTreeMap<RunSpec, Result<Measured, RunError>>;
 
 /// Makes the runs that are not there yet, as far as time allows, and the page.

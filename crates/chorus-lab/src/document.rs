@@ -1,7 +1,8 @@
-//! TOML files with positions, and what can be wrong in them.
+//! TOML files with positions, and messages about mistakes in them.
 //!
-//! A mistake is reported with file, line, column and key, what was given, what is accepted and the nearest valid name. What is
-//! accepted is read from the message of the typed deserialiser, so the types stay the only declaration of the keys.
+//! A mistake is reported with file, line, column and key, with what was given, the nearest valid name and what is
+//! accepted. The accepted keys are read from the message of the typed deserialiser, so that the types stay the only
+//! declaration of the keys.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -11,6 +12,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
+/// The most names of a long list that a message repeats.
+const NAMES_MAX: usize = 12;
+
 /// The longest piece of a file that a message repeats.
 const EXCERPT_CHARS_MAX: usize = 64;
 
@@ -18,14 +22,14 @@ const EXCERPT_CHARS_MAX: usize = 64;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// Neither a shipped paper nor a path.
-    #[error("unknown paper `{given}`; known: {}; or the path of an experiment file that ends in .toml{}", quoted(.known), did_you_mean(.nearest))]
+    /// A name that is neither that of a shipped paper nor a path.
+    #[error("unknown paper `{given}`{}; or the path of an experiment file that ends in .toml", suggest_known("paper", .nearest, .known))]
     UnknownPaper {
-        /// What was given.
+        /// The name as it was given.
         given: String,
-        /// The shipped papers.
+        /// The names of all shipped papers.
         known: Vec<String>,
-        /// The nearest of them.
+        /// The shipped paper whose name is nearest.
         nearest: Option<String>,
     },
     /// A file that cannot be opened, is too large or is not text.
@@ -33,7 +37,7 @@ pub enum DocumentError {
     Unreadable {
         /// The path as given.
         path: String,
-        /// Why.
+        /// The reason as the system gives it.
         reason: String,
     },
     /// A mistake at a place in a file.
@@ -107,8 +111,8 @@ impl Document<'_> {
             return Ok(());
         }
         let key = self.key_at(&name.span()).map_or_else(String::new, |key| format!("key `{key}`: "));
-        let nearest = did_you_mean(&nearest(name, known));
-        let message = format!("{key}unknown {what} `{}`; known: {}{nearest}", excerpt(name), quoted(known));
+        let known = suggest_known(what, &nearest(name, known), known);
+        let message = format!("{key}unknown {what} `{}`{known}", excerpt(name));
         Err(self.mistake(name.span(), message))
     }
 
@@ -133,13 +137,11 @@ impl Document<'_> {
         let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         let explained = match (message.split_once('`').map(|(start, _)| start.trim()), names.as_slice()) {
             (Some("unknown field"), [given, accepted @ ..]) => {
-                let nearest = did_you_mean(&nearest(given, accepted));
-                format!("unknown key `{}`; accepted: {}{nearest}", excerpt(given), quoted(accepted))
+                format!("unknown key `{}`{}", excerpt(given), suggest_accepted(given, accepted))
             }
             (Some("unknown variant"), [given, accepted @ ..]) => {
                 let key = self.key_at(&span).unwrap_or_default();
-                let nearest = did_you_mean(&nearest(given, accepted));
-                format!("key `{key}` is `{}`; accepted: {}{nearest}", excerpt(given), quoted(accepted))
+                format!("key `{key}` is `{}`{}", excerpt(given), suggest_accepted(given, accepted))
             }
             (Some("missing field"), [key]) => format!("missing key `{key}`"),
             _ => match self.key_at(&span) {
@@ -169,6 +171,11 @@ impl Name {
     pub(crate) fn span(&self) -> Range<usize> {
         self.0.span()
     }
+
+    /// A copy that messages place elsewhere.
+    pub(crate) fn at(&self, span: Range<usize>) -> Name {
+        Name(Spanned::new(span, self.to_string()))
+    }
 }
 
 impl Deref for Name {
@@ -196,9 +203,12 @@ pub(crate) fn read_file(path: &str) -> Result<String, DocumentError> {
     chorus_system::read_text(path).map_err(|reason| DocumentError::Unreadable { path: path.to_owned(), reason })
 }
 
-/// The candidate nearest to a misspelt name.
+/// The candidate nearest to a misspelt name, whatever the case of their letters.
 pub(crate) fn nearest<S: AsRef<str>>(given: &str, candidates: &[S]) -> Option<String> {
-    chorus_system::nearest(given, candidates.iter().map(AsRef::as_ref))
+    let lower: Vec<String> = candidates.iter().map(|candidate| candidate.as_ref().to_lowercase()).collect();
+    let found = chorus_system::nearest(given, lower.iter().map(String::as_str))?;
+    let index = lower.iter().position(|candidate| *candidate == found)?;
+    candidates.get(index).map(|candidate| candidate.as_ref().to_owned())
 }
 
 /// Names in backticks, separated by commas.
@@ -206,7 +216,33 @@ pub(crate) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// The end of a message that has a nearest name.
+/// The end of a message about an unknown name: the nearest one, then those that are known.
+pub(crate) fn suggest_known<S: AsRef<str>>(what: &str, nearest: &Option<String>, known: &[S]) -> String {
+    format!("{} known: {}", question(nearest), few_quoted(what, known))
+}
+
+/// The end of a message about a key or a value that is not accepted: the nearest one, then all that are accepted.
+fn suggest_accepted(given: &str, accepted: &[&str]) -> String {
+    format!("{} accepted: {}", question(&nearest(given, accepted)), quoted(accepted))
+}
+
+/// The words between a name that is not known and a list of names.
+fn question(nearest: &Option<String>) -> String {
+    if nearest.is_some() { did_you_mean(nearest) } else { ";".to_owned() }
+}
+
+/// The first names of a list in backticks, and where the others are to be found.
+fn few_quoted<S: AsRef<str>>(what: &str, names: &[S]) -> String {
+    let shown = quoted(&names[..names.len().min(NAMES_MAX)]);
+    match (names.len().saturating_sub(NAMES_MAX), what) {
+        (0, _) if names.is_empty() => "none".to_owned(),
+        (0, _) => shown,
+        (more, "system" | "protocol" | "workload") => format!("{shown} and {more} more (`chorus list {what}s`)"),
+        (more, _) => format!("{shown} and {more} more"),
+    }
+}
+
+/// The question that a message with a nearest name asks.
 pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
 }

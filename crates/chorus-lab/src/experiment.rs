@@ -1,10 +1,11 @@
-//! Run matrices and figures as data: `experiments/NAME.toml`.
+//! Run matrices and figures as data: `papers/NAME/experiment.toml`.
 //!
-//! A matrix is every workload under every protocol, in every variant, for every seed. A figure names the matrices that it draws
-//! from, the protocols it shows and what it measures. Several figures may use the same run; it is made once.
+//! A matrix is every workload under every protocol, in every variant, for every seed. A figure names its matrices, its
+//! protocols and its measure. Several figures may use the same run, which is made once.
 
 mod check;
 mod multiples;
+mod sets;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +14,14 @@ use serde::Deserialize;
 
 use crate::annotate::Annotate;
 use crate::document::{Document, DocumentError, Name};
+use crate::note::{self, Note};
 use crate::run::RunSpec;
 use crate::stats::Mean;
 
-/// Stands for the protocol of the baseline, where a figure's workloads have different ones.
+pub use sets::Sets;
+
+/// The name of a protocol in a series that stands for the baseline of each workload, where workloads have different
+/// ones.
 pub const BASELINE: &str = "baseline";
 
 /// The experiments of one paper.
@@ -29,15 +34,21 @@ pub struct Experiment {
     pub title: String,
     /// Authors, venue and year.
     pub source: String,
-    /// The machine.
+    /// The machine of all runs whose variant names no other.
     pub system: Name,
-    /// What the reader of the report must know: choices, and explanations of what was measured.
+    /// The notes of the file as they are written.
+    #[serde(default, rename = "notes")]
+    note_texts: Vec<Name>,
+    /// The notes on the page: choices, and explanations of what was measured.
+    #[serde(skip)]
+    pub notes: Vec<Note>,
+    /// Named sets of workloads. A list of workloads contains a set as `"@NAME"`.
     #[serde(default)]
-    pub notes: Vec<String>,
-    /// The runs.
+    pub sets: Sets,
+    /// The runs, as matrices of workloads and protocols.
     #[serde(rename = "matrix")]
     pub matrices: Vec<Matrix>,
-    /// What is drawn from them.
+    /// The figures that are drawn from the runs.
     #[serde(rename = "figure")]
     pub figures: Vec<Figure>,
 }
@@ -48,16 +59,16 @@ pub struct Experiment {
 pub struct Matrix {
     /// The name by which figures refer to it.
     pub name: Name,
-    /// The programs.
+    /// The programs, after their sets are replaced by their workloads.
     pub workloads: Vec<Name>,
-    /// The protocols.
+    /// The protocols under which every program runs.
     pub protocols: Vec<Name>,
-    /// The protocol that figures without a baseline of their own normalise these workloads to.
+    /// The protocol to which figures without a baseline of their own normalise these workloads.
     pub baseline: Option<Name>,
-    /// The seeds of the generated inputs; figures use the mean over them.
+    /// The seeds of the generated inputs. Figures use the mean over them.
     #[serde(default = "one_seed")]
     pub seeds: Vec<u64>,
-    /// Variants of the machine or of the protocol's parameters. Without any, both as they are.
+    /// Variants of the machine or of the protocol's parameters. Without any, both are as they are.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
 }
@@ -66,26 +77,26 @@ fn one_seed() -> Vec<u64> {
     vec![1]
 }
 
-/// A named change of the machine, of the protocol's parameters or of what kernels say: one point of a sweep.
+/// A named change of the machine, of the protocol's parameters or of the annotations of kernels: one point of a sweep.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// The name by which figures refer to it.
     pub name: Name,
-    /// The machine, where it is not that of the experiment.
+    /// The machine, where it is not the experiment's.
     pub system: Option<Name>,
     /// The size of machine and input, where it is not the one asked for.
     pub scale: Option<Scale>,
-    /// Who says what kernels access, where it is not the workload.
+    /// The source of the annotations of kernels, where it is not the workload.
     #[serde(default)]
     pub annotate: Annotate,
-    /// The overrides, `key=value`.
+    /// Overrides in the words of `--set`: `key=value`.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Keys of the system whose value is multiplied: sweeps that fit the machine at every scale.
+    /// Keys of the system whose values are multiplied. Such a sweep fits the machine at every scale.
     #[serde(default)]
     pub times: BTreeMap<String, f64>,
-    /// The same as overrides, at each scale.
+    /// The products of `times` as overrides, at each scale.
     #[serde(skip)]
     multiples: BTreeMap<Scale, Vec<String>>,
 }
@@ -96,15 +107,16 @@ pub struct Variant {
 pub enum Chart {
     /// A group of bars per workload, one bar per series.
     Bars,
-    /// The same with each bar split into parts.
+    /// A group of bars per workload, each bar split into parts.
     StackedBars,
-    /// A line per workload, one point per series; where the series name their `line`, a line of means for each of these.
+    /// A line per workload with one point per series. Where the series name their `line`, a line of means for each of
+    /// these.
     Lines,
     /// A point per workload and series, placed by the figure's marker.
     Scatter,
 }
 
-/// What a bar's height, or that of a point of a line, is.
+/// The meaning of a bar's height, or of the height of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -114,17 +126,17 @@ pub enum Measure {
     Ratio,
     /// The metric per simulated time over that of the baseline: energy becomes power.
     RatioOfRates,
-    /// The metric over others of the same run, those of `per`; zero where nothing was counted at all.
+    /// The metric over the sum of others of the same run, those of `per`. It is zero where nothing was counted at all.
     Quotient,
-    /// The same, but nothing where nothing was counted: so many of one thing for each of another.
+    /// A quotient that does not exist where nothing was counted: so many of one thing for each of another.
     Average,
     /// A quotient over that of the baseline.
     RatioOfQuotients,
-    /// The speed-up over what it costs, in multiples of what the baseline does: the `cost` of each series.
+    /// The speed-up over the `cost` of the series, in multiples of the baseline's.
     SpeedUpPerCost,
     /// The metric per nanosecond of simulated time: bytes become GB/s.
     Rate,
-    /// The metric itself.
+    /// The metric itself, relative to nothing.
     Count,
 }
 
@@ -159,9 +171,9 @@ pub enum Show {
     /// One group per workload, then their means.
     #[default]
     WorkloadsAndMean,
-    /// The workloads alone.
+    /// One group per workload, and no mean.
     Workloads,
-    /// The means alone.
+    /// The means, and no workload.
     Mean,
 }
 
@@ -169,54 +181,55 @@ pub enum Show {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// The paper's number, such as `7a`; claims refer to it.
+    /// The paper's number, such as `7a`. Claims and notes refer to it.
     pub id: Name,
-    /// The title.
+    /// The title above the figure.
     pub title: String,
-    /// What the vertical axis shows, with its unit or baseline.
+    /// The title of the vertical axis, with its unit or baseline.
     pub axis: String,
-    /// What the horizontal axis of lines and points shows, with its unit.
+    /// The title of the horizontal axis of lines and points, with its unit.
     pub swept: Option<String>,
-    /// What it shows and what it lacks.
+    /// A remark below the figure: the meaning of its bars, and its differences from the paper's figure.
     #[serde(default)]
     pub caption: String,
-    /// Whether it is the figure that stands for the paper. An experiment has one.
+    /// Whether it is the figure that stands for the paper. An experiment has exactly one.
     #[serde(default)]
     pub headline: bool,
     /// The matrices that it draws from.
     pub matrices: Vec<Name>,
-    /// The workloads shown; without any, all of the matrices.
+    /// The workloads shown. Without any, all of the matrices are.
     #[serde(default)]
     pub workloads: Vec<Name>,
     /// How it is drawn.
     pub chart: Chart,
-    /// What is measured.
+    /// The meaning of the heights of bars and points.
     pub measure: Measure,
-    /// The metric of bars that are not stacked, and of points.
+    /// The metric of points and of bars that are not stacked.
     pub metric: Option<Name>,
-    /// The metrics that are taken off it.
+    /// Metrics that are subtracted from `metric`.
     #[serde(default)]
     pub less: Vec<Name>,
-    /// The metrics whose sum a quotient divides by.
+    /// The metrics by whose sum a quotient divides.
     #[serde(default)]
     pub per: Vec<Name>,
     /// The parts of stacked bars, from the bottom.
     #[serde(default, rename = "part")]
     pub parts: Vec<Part>,
-    /// The protocol that everything is normalised to; without it, each workload is to the baseline of its matrix.
+    /// The protocol to which everything is normalised. Without it, each workload is normalised to the baseline of its
+    /// matrix.
     pub baseline: Option<Name>,
-    /// The variant in which the baseline runs, where it has one.
+    /// The variant in which the baseline runs, where it runs in one.
     pub baseline_variant: Option<Name>,
     /// The bars of each group, or the points of each line.
     pub series: Vec<Series>,
-    /// Which mean is taken over workloads.
+    /// The mean that is taken over workloads.
     pub mean: Mean,
-    /// The workloads over which means are taken; without any, one mean over all.
+    /// Groups of workloads, each with a mean of its own. Without any, there is one mean over all workloads.
     #[serde(default)]
     pub mean_over: Vec<MeanOver>,
-    /// A place on each line, or that of each point on the horizontal axis.
+    /// A place on each line, or the place of each point on the horizontal axis.
     pub marker: Option<Marker>,
-    /// Which groups are shown.
+    /// The groups that are shown: workloads, means or both.
     #[serde(default)]
     pub show: Show,
 }
@@ -225,9 +238,9 @@ pub struct Figure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// The name in the legend.
+    /// The name of the part in the legend.
     pub label: String,
-    /// The metric.
+    /// The metric that is the height of the part.
     pub metric: String,
 }
 
@@ -235,22 +248,23 @@ pub struct Part {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
-    /// The name in the legend, or below the axis of lines; the paper's spelling.
+    /// The name in the legend, or below the axis of lines, in the paper's spelling.
     pub label: String,
     /// The protocol, or [`BASELINE`].
     pub protocol: Name,
-    /// Where it is given, the protocol is no protocol but the name of a choice: for each workload the one of these that is fastest.
+    /// Protocols to choose from. Where there are any, the bar of a workload is that of the fastest one, and `protocol`
+    /// is a name for the choice.
     #[serde(default)]
     pub best_of: Vec<Name>,
-    /// The variant, where it has one.
+    /// The variant in which the protocol runs, where it runs in one.
     pub variant: Option<Name>,
-    /// The variant in which its baseline runs, where it is not that of the figure.
+    /// The variant in which the baseline of the series runs, where it is not the figure's.
     pub baseline_variant: Option<Name>,
-    /// What it costs, in multiples of what the baseline does.
+    /// The cost of the series, in multiples of the baseline's.
     pub cost: Option<f64>,
-    /// The value of what is swept, where the chart has lines.
+    /// The place on the horizontal axis, where the chart has lines.
     pub at: Option<f64>,
-    /// The line that the point is of, where the lines are not those of workloads.
+    /// The line of the point, where lines are not those of workloads.
     pub line: Option<String>,
 }
 
@@ -258,36 +272,37 @@ pub struct Series {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeanOver {
-    /// What they are called.
+    /// The name of these workloads.
     pub label: String,
     /// The matrices whose workloads they are.
     pub matrices: Vec<Name>,
-    /// Which mean, where it is not that of the figure.
+    /// The mean, where it is not the figure's.
     pub mean: Option<Mean>,
 }
 
-/// A place for each workload, at a value of what is swept that another protocol shows: a metric of its run over a second one.
+/// A place on the horizontal axis for each workload: one metric of another protocol's run over a second metric of that
+/// run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Marker {
-    /// What it shows.
+    /// The meaning of the place, for the legend.
     pub label: String,
-    /// The protocol.
+    /// The protocol whose run gives the place.
     pub protocol: Name,
-    /// The metric.
+    /// The metric that is divided.
     pub metric: String,
-    /// The metric that it is divided by.
+    /// The metric by which it is divided.
     pub per: String,
 }
 
 /// The names that experiments may use.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownNames<'a> {
-    /// The systems.
+    /// The names of all systems.
     pub systems: &'a [&'a str],
-    /// The protocols.
+    /// The names of all protocols.
     pub protocols: &'a [&'a str],
-    /// The workloads.
+    /// The names of all workloads.
     pub workloads: &'a [&'a str],
 }
 
@@ -296,9 +311,18 @@ impl Experiment {
     pub fn read(file: &str, text: &str, known: &KnownNames<'_>) -> Result<Experiment, DocumentError> {
         let document = Document { name: file, text };
         let mut experiment: Experiment = document.read()?;
+        experiment.expand_sets(&document, known)?;
         experiment.check(&document, known)?;
         experiment.find_multiples(&document)?;
+        experiment.notes = note::read_strings(&document, &experiment.note_texts, &experiment)?;
         Ok(experiment)
+    }
+
+    fn expand_sets(&mut self, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
+        self.sets.settle(document, known)?;
+        let of_matrices = self.matrices.iter_mut().map(|matrix| &mut matrix.workloads);
+        let mut lists = of_matrices.chain(self.figures.iter_mut().map(|figure| &mut figure.workloads));
+        lists.try_for_each(|workloads| self.sets.expand(document, workloads))
     }
 
     /// The figure that stands for the paper.
@@ -354,7 +378,7 @@ impl Experiment {
         workloads
     }
 
-    /// The workloads of a figure that a mean of it is over.
+    /// The workloads of a figure over which one of its means is taken.
     pub fn workloads_of_mean(&self, figure: &Figure, over: &MeanOver) -> Vec<String> {
         let of_matrices = |workload: &String| {
             let named = |matrix: &&Matrix| over.matrices.iter().any(|name| **name == *matrix.name);
@@ -372,7 +396,7 @@ impl Experiment {
         figure.baseline.as_ref().or_else(of_matrix).map(|name| &**name)
     }
 
-    /// The runs behind one bar of a figure, one per seed; none where no matrix of the figure has that point.
+    /// The runs behind one bar of a figure, one per seed. There are none where no matrix of the figure has that point.
     pub fn runs_for(
         &self,
         figure: &Figure,
@@ -428,7 +452,12 @@ impl Experiment {
 }
 
 impl Series {
-    /// The protocols that it is of, or chooses from.
+    /// The name of a bar or point where it stands alone: `LINE, LABEL` where it is a point of a named line.
+    pub fn full_label(&self) -> String {
+        full_label(&self.line, &self.label)
+    }
+
+    /// The protocol of the series, or those that it chooses from.
     pub fn protocols(&self) -> Vec<&str> {
         match self.best_of.as_slice() {
             [] => vec![&*self.protocol],
@@ -444,7 +473,7 @@ impl Figure {
     }
 }
 
-/// What a run is made on.
+/// A machine with everything that a run on it has besides workload, protocol and seed.
 struct Machine {
     system: String,
     scale: Scale,
@@ -468,9 +497,17 @@ impl Machine {
 }
 
 impl Variant {
-    /// What it sets, then what it multiplies.
+    /// The overrides of the variant: those of `set`, then the products of `times`.
     fn overrides(&self, scale: Scale) -> Vec<String> {
         self.set.iter().chain(self.multiples.get(&scale).into_iter().flatten()).cloned().collect()
+    }
+}
+
+/// The name of a bar or point where it stands alone.
+pub(crate) fn full_label(line: &Option<String>, label: &str) -> String {
+    match line {
+        Some(line) => format!("{line}, {label}"),
+        None => label.to_owned(),
     }
 }
 

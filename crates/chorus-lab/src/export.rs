@@ -1,8 +1,8 @@
 //! Finished runs as CSV and Parquet, in long form: one row per run and metric.
 //!
-//! The whole run has its metrics in rows without a kernel; each of its kernels has rows of its own, with its cycles as the metric
-//! `cycles`. A run that gave no result has one row without a metric, so that no run is lost. Both formats have the columns of
-//! [`COLUMNS`], declared once.
+//! The whole run has its metrics in rows without a kernel. Each of its kernels has rows of its own, with its cycles as
+//! the metric `cycles`. A run that gave no result has one row without a metric, so that no run is lost. Both formats
+//! have the columns of [`COLUMNS`], declared once.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -26,9 +26,9 @@ pub enum ExportError {
     /// The file cannot be written.
     #[error("cannot write {}: {reason}", path.display())]
     Unwritable {
-        /// The file.
+        /// The file that cannot be written.
         path: PathBuf,
-        /// Why.
+        /// The reason as the system gives it.
         reason: String,
     },
     /// The data cannot be encoded.
@@ -36,23 +36,23 @@ pub enum ExportError {
     Parquet(#[from] ParquetError),
 }
 
-/// What a column holds.
+/// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// Text.
+    /// Text in UTF-8.
     Text,
     /// A count from 0 to 2⁶⁴ - 1.
     Integer,
-    /// A number.
+    /// A floating-point number of 64 bits.
     Number,
 }
 
 /// One column of an export. In Parquet every column is optional.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its name.
+    /// The name of the column in the header.
     pub name: &'static str,
-    /// What it holds.
+    /// The type of its values.
     pub kind: ColumnKind,
     cell: for<'a> fn(&Row<'a>) -> Cell<'a>,
 }

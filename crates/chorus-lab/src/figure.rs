@@ -1,9 +1,12 @@
 //! Figures computed from finished runs.
 //!
-//! A bar, or a point of a line, is the quotient of a run and the baseline's run of the same workload, or a quotient or rate of the
-//! run itself; with several seeds, of their arithmetic means. A run without a result, or with a wrong one, gives no bar: the figure says why. Means are taken over
-//! the workloads for which every series that has any bar has one, so that they can be compared; the figure says so where these
-//! are not all. Averages are taken each over those that there are.
+//! A bar, or a point of a line, is the quotient of a run and the baseline's run of the same workload, or a quotient or
+//! rate of the run itself. With several seeds it is computed from their arithmetic means. A run without a result, or
+//! with a wrong one, gives no bar, and the figure says why.
+//!
+//! A mean is taken over the workloads for which all series have a bar, so that the means of series can be compared; a
+//! series without any bar does not count. The figure says so where these are not all workloads. An average
+//! ([`Measure::Average`]) is different: its mean is taken over the workloads that have one.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +14,7 @@ use chorus_system::Scale;
 use serde::Serialize;
 
 use crate::document::Name;
-use crate::experiment::{BASELINE, Chart, Experiment, Figure, Marker, Measure, Series, Show};
+use crate::experiment::{BASELINE, Chart, Experiment, Figure, Marker, Measure, Series, Show, full_label};
 use crate::run::{CheckResult, Outcome, Record, RunResult, RunSpec};
 use crate::stats::{Mean, correlation};
 
@@ -23,7 +26,7 @@ pub const CYCLES: &str = "cycles";
 pub struct Results<'a>(BTreeMap<&'a RunSpec, &'a Record>);
 
 impl<'a> Results<'a> {
-    /// Indexes some records.
+    /// Indexes records by their runs.
     pub fn new(records: impl IntoIterator<Item = &'a Record>) -> Self {
         Results(records.into_iter().map(|record| (&record.spec, record)).collect())
     }
@@ -37,15 +40,15 @@ impl<'a> Results<'a> {
 /// A figure with its data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureData {
-    /// The paper's number.
+    /// The paper's number, such as `7a`.
     pub id: String,
-    /// The title.
+    /// The title above the figure.
     pub title: String,
-    /// What the vertical axis shows.
+    /// The title of the vertical axis, with its unit or baseline.
     pub axis: String,
-    /// What the horizontal axis of lines and points shows.
+    /// The title of the horizontal axis of lines and points.
     pub swept: Option<String>,
-    /// What it shows and what it lacks.
+    /// A remark below the figure.
     pub caption: String,
     /// How it is drawn.
     #[serde(skip)]
@@ -54,25 +57,25 @@ pub struct FigureData {
     pub is_relative: bool,
     /// The bars of each group, or the points of each line.
     pub series: Vec<SeriesData>,
-    /// The parts of a stacked bar from the bottom; none for others.
+    /// The parts of a stacked bar from the bottom. Other bars have none.
     pub parts: Vec<String>,
     /// One group, or line, per workload.
     pub workloads: Vec<Group>,
-    /// The means over workloads; none where only the workloads are shown.
+    /// The means over workloads. There are none where only the workloads are shown.
     pub means: Vec<Group>,
-    /// A place on each line, or that of each point on the horizontal axis.
+    /// A place on each line, or the place of each point on the horizontal axis.
     pub markers: Option<Markers>,
-    /// How the points of each series go with their places: Pearson's coefficient; none for other charts.
+    /// How the points of each series go with their places: Pearson's coefficient. Other charts have none.
     pub correlations: Vec<Option<f64>>,
-    /// Which of these are drawn.
+    /// The groups that are drawn: workloads, means or both.
     #[serde(skip)]
     pub show: Show,
-    /// The variant of the baseline.
+    /// The variant in which the baseline runs.
     #[serde(skip)]
     pub baseline_variant: Option<String>,
     /// The metrics behind bars and markers.
     pub metrics: Vec<String>,
-    /// What the reader must know: bars that are missing, and means over fewer workloads.
+    /// Remarks for the reader: bars that are missing, and means over fewer workloads.
     pub notes: Vec<String>,
 }
 
@@ -81,58 +84,55 @@ pub struct FigureData {
 pub struct SeriesData {
     /// The name in the legend, or below the axis.
     pub label: String,
-    /// The protocol.
+    /// The protocol, or the name of a choice of protocols.
     pub protocol: String,
-    /// The variant.
+    /// The variant in which the protocol runs.
     pub variant: Option<String>,
-    /// The value of what is swept.
+    /// The place on the horizontal axis.
     pub at: Option<f64>,
-    /// The line that the point is of, where lines are not those of workloads.
+    /// The line of the point, where lines are not those of workloads.
     pub line: Option<String>,
 }
 
 impl SeriesData {
-    /// Its name where it stands alone.
+    /// The name of the bar or point where it stands alone.
     pub fn full_label(&self) -> String {
-        match &self.line {
-            Some(line) => format!("{line}, {}", self.label),
-            None => self.label.clone(),
-        }
+        full_label(&self.line, &self.label)
     }
 }
 
 /// A place for each workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Markers {
-    /// What it shows.
+    /// The meaning of the places, for the legend.
     pub label: String,
-    /// The value of what is swept, for each workload; none where its run has no usable result.
+    /// The place for each workload. There is none where its run has no usable result.
     pub at: Vec<Option<f64>>,
 }
 
 /// Bars that stand together, one per series, or the points of one line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// The workload, or what the mean is and over which workloads.
+    /// The workload, or the kind of the mean and its workloads.
     pub label: String,
-    /// The protocol that the workload is normalised to; none for a mean.
+    /// The protocol to which the workload is normalised. A mean has none.
     pub baseline: Option<String>,
     /// The bars in the order of the series.
     pub bars: Vec<Bar>,
 }
 
-/// One bar.
+/// One bar of a group, or one point of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bar {
-    /// The height of each part from the bottom; one that is not stacked has one.
+    /// The height of each part from the bottom. A bar that is not stacked has one part.
     Parts(Vec<f64>),
-    /// No bar, and why in a word or two.
+    /// The reason, in a word or two, why there is no bar.
     Missing(String),
 }
 
 impl Bar {
-    /// The whole height.
+    /// The height of the whole bar.
     pub fn value(&self) -> Option<f64> {
         match self {
             Bar::Parts(parts) => Some(parts.iter().sum()),
@@ -187,7 +187,7 @@ impl FigureData {
         }
     }
 
-    /// The groups that are drawn: those of workloads, then those of means.
+    /// The groups that are drawn: workloads, then means.
     pub fn shown(&self) -> (&[Group], &[Group]) {
         match self.show {
             Show::WorkloadsAndMean | Show::Workloads => (&self.workloads, &self.means),
@@ -195,7 +195,7 @@ impl FigureData {
         }
     }
 
-    /// Lines of means, each with its points; none where lines are those of workloads.
+    /// Lines of means, each with its points. There are none where lines are those of workloads.
     pub fn lines_of_means(&self) -> Vec<Group> {
         let Some(means) = self.means.first() else { return Vec::new() };
         let mut lines: Vec<Group> = Vec::new();
@@ -215,7 +215,7 @@ impl FigureData {
         self.series.iter().filter(|series| series.line.as_ref() == first).collect()
     }
 
-    /// The height of a protocol's bar for a workload; the baseline's is 1 also where it is not drawn.
+    /// The height of a protocol's bar for a workload. That of the baseline is 1, also where it is not drawn.
     pub fn value(&self, workload: &str, protocol: &str, variant: Option<&str>) -> Option<f64> {
         let group = self.workloads.iter().find(|group| group.label == workload)?;
         match self.position(protocol, variant) {
@@ -240,7 +240,7 @@ impl FigureData {
         }
     }
 
-    /// The least of what is swept at which a protocol reaches a share of its best for a workload.
+    /// The least place on the horizontal axis at which a protocol reaches a share of its best for a workload.
     pub fn reaches(&self, workload: &str, protocol: &str, share: f64) -> Option<f64> {
         let group = self.workloads.iter().find(|group| group.label == workload)?;
         let points = self.series.iter().zip(&group.bars).filter(|(series, _)| series.protocol == protocol);
@@ -287,7 +287,7 @@ fn metrics_of(figure: &Figure) -> Vec<String> {
     }
 }
 
-/// Where the bars of a figure come from.
+/// The runs and the definition from which the bars of a figure are computed.
 struct Source<'a> {
     experiment: &'a Experiment,
     figure: &'a Figure,
@@ -297,7 +297,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// What a workload is relative to.
+    /// The protocol to which a workload is relative.
     fn baseline(&self, workload: &str) -> Option<String> {
         let found = self.experiment.baseline_of(self.figure, workload);
         found.filter(|_| self.figure.measure.is_relative()).map(str::to_owned)
@@ -324,7 +324,7 @@ impl Source<'_> {
         figure.series.iter().map(|series| bar(series).map_or_else(Bar::Missing, Bar::Parts)).collect()
     }
 
-    /// The protocol of a series: the fastest one for the workload where it is a choice.
+    /// The protocol of a series. Where it is a choice, the fastest one for the workload.
     fn chosen<'s>(&self, workload: &str, series: &'s Series) -> Result<&'s str, String> {
         if series.best_of.is_empty() {
             return Ok(&series.protocol);
@@ -390,7 +390,7 @@ impl Source<'_> {
         groups
     }
 
-    /// Where the marker of each workload is: the quotient of two metrics, each summed over the seeds.
+    /// The marker of each workload: the quotient of two metrics, each summed over the seeds.
     fn markers(&self, marker: &Marker, workloads: &[Group]) -> Markers {
         let at = |group: &Group| -> Option<f64> {
             let runs = self.experiment.runs_for(self.figure, &group.label, &marker.protocol, None, self.scale);
@@ -424,7 +424,7 @@ impl Source<'_> {
     }
 }
 
-/// How the points of each series go with their places.
+/// Pearson's coefficient of the points of each series and their places.
 fn correlations(series: usize, workloads: &[Group], places: &[Option<f64>]) -> Vec<Option<f64>> {
     let of_series = |index: usize| {
         let point = |(group, place): (&Group, &Option<f64>)| Some(((*place)?, group.bars.get(index)?.value()?));

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 use crate::chart;
 
-/// The style sheet, apart from that of the charts. Inks are variables, so that dark mode and print change them in one place.
+/// The style sheet, apart from that of the charts. Inks are variables, so that dark mode and print change them in one
+/// place.
 const STYLE: &str = "
 :root{--ink:#1b1f24;--soft:#5b6570;--paper:#fff;--rule:#d8dee4;--tint:#f4f6f8;--good:#0b6b50;--bad:#a33c00;--link:#0b5cad}
 @media (prefers-color-scheme:dark){:root{--ink:#e6e9ed;--soft:#a0abb6;--paper:#15181c;--rule:#3a424b;--tint:#1f242a;--good:#4fd0a5;--bad:#ff9c6b;--link:#7db8f5}}
@@ -173,13 +174,13 @@ impl Cell {
 /// How a table looks where it is wider than the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Narrow {
-    /// It scrolls.
+    /// The table scrolls sideways.
     Scroll,
     /// Each row becomes a card, with the headers beside the values.
     Cards,
 }
 
-/// A table.
+/// A table with a row of headers.
 pub fn table(narrow: Narrow, headers: &[Cell], rows: &[Vec<Cell>]) -> String {
     let class = match narrow {
         Narrow::Scroll => "",

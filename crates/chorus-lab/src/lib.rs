@@ -1,7 +1,7 @@
 //! Run matrices, the results store, figures, reports and the claims of the papers.
 //!
-//! A paper is two files of data: `experiments/NAME.toml` says which runs to make and which figures to draw from them,
-//! `claims/NAME.toml` says what the paper found. [`reproduce`] makes the runs ([`matrix`]), keeps each in a [`store`] as soon as
+//! A paper is a folder of data, `papers/NAME/`: `experiment.toml` says which runs to make and which figures to draw from them,
+//! `claims.toml` says what the paper found, `notes.md` explains what came out. [`reproduce`] makes the runs ([`matrix`]), keeps each in a [`store`] as soon as
 //! it is finished, computes the [`figure`]s, evaluates the [`claim`]s and writes one HTML page per paper ([`report`]). How a run
 //! is made is not known to any of these: callers pass a [`run::Runner`], of which [`simulate`] is the real one.
 //!
@@ -18,6 +18,7 @@
 //! | `experiment.rs`, `experiment/` | run matrices and figures as data, and what they must keep to |
 //! | `claim.rs` | what a paper states as data, and the verdict on it |
 //! | `trend.rs` | what a paper states in words about the order of bars, and the verdict on it |
+//! | `note.rs` | notes on a page, whose numbers are references to what was measured |
 //! | `paper.rs` | the shipped papers, and experiment files of one's own |
 //! | `matrix.rs` | many runs on all cores, each kept when it is finished |
 //! | `progress.rs` | what a person sees meanwhile |
@@ -44,6 +45,7 @@ pub mod figure;
 pub mod html;
 pub mod jobs;
 pub mod matrix;
+pub mod note;
 pub mod own_graph;
 pub mod paper;
 pub mod progress;

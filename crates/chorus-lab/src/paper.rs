@@ -1,17 +1,20 @@
 //! Papers and other experiments, found by name in the registry or read from a file.
 
+use std::path::Path;
+
 use chorus_registry::Registry;
 
 use crate::claim::{self, Statements};
 use crate::document::{DocumentError, excerpt, nearest, read_file};
 use crate::experiment::{Experiment, KnownNames};
+use crate::note;
 
-/// A paper: its experiments and what it states.
+/// A paper: its experiments and its statements.
 #[derive(Clone, Debug)]
 pub struct Paper {
     /// The runs and figures.
     pub experiment: Experiment,
-    /// What it states, and what is predicted; nothing for an experiment file of one's own.
+    /// Its statements and predictions. An experiment file of one's own has none.
     pub statements: Statements,
 }
 
@@ -23,11 +26,15 @@ pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentEr
         workloads: &registry.workload_names(),
     };
     if let Some(found) = registry.find_experiment(name_or_path) {
-        let experiment = Experiment::read(found.file, found.text, &known)?;
+        let beside = |name: &str| Path::new(found.file).with_file_name(name).display().to_string();
+        let mut experiment = Experiment::read(found.file, found.text, &known)?;
         let statements = match found.claims {
             "" => Statements::default(),
-            claims => claim::read(&format!("claims/{name_or_path}.toml"), claims, &experiment)?,
+            claims => claim::read(&beside("claims.toml"), claims, &experiment)?,
         };
+        if !found.notes.is_empty() {
+            experiment.notes = note::read(&beside("notes.md"), found.notes, &experiment, &statements)?;
+        }
         return Ok(Paper { experiment, statements });
     }
     if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {

@@ -1,8 +1,8 @@
 //! One self-contained HTML page per paper, and an index of them.
 //!
-//! A page holds every figure as a chart with its data as a table, every claim of the paper beside what was measured, the runs
-//! that failed and why, what each metric means, and where the numbers come from: revision, version, configuration, seed and
-//! scale. All numbers are those of the runs that the page lists.
+//! A page holds every figure as a chart with its data as a table, every claim of the paper beside what was measured,
+//! the runs that failed and why, the meaning of each metric, and the origin of the numbers: revision, version,
+//! configuration, seed and scale. All numbers are those of the runs that the page lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,10 +18,11 @@ use crate::comparison;
 use crate::experiment::Experiment;
 use crate::figure::{Bar, CYCLES, FigureData, Group};
 use crate::html::{Cell, Narrow, details, escape, page, table};
+use crate::note::{FilledNote, Shows};
 use crate::run::{Build, CheckResult, Record};
 use crate::trend::{Compared, TrendResult};
 
-/// How claims are told apart, in the order in which they are shown.
+/// The kinds of claims with their headings, in the order in which they are shown.
 const CLAIM_KINDS: [(Kind, &str); 4] = [
     (Kind::Headline, "Headlines"),
     (Kind::Result, "Results"),
@@ -29,14 +30,14 @@ const CLAIM_KINDS: [(Kind, &str); 4] = [
     (Kind::Arithmetic, "What is counted or calculated"),
 ];
 
-/// What a metric means.
+/// The definition of a metric, for the reader of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MetricDefinition<'a> {
-    /// Its key.
+    /// The key of the metric.
     pub name: &'a str,
-    /// Its unit.
+    /// The unit of the metric.
     pub unit: &'a str,
-    /// What it counts.
+    /// A sentence that says how the metric is counted.
     pub definition: &'a str,
 }
 
@@ -53,15 +54,15 @@ pub struct Report<'a> {
     pub trends: &'a [TrendResult],
     /// The predictions in order.
     pub predictions: &'a [Predicted],
-    /// The runs.
+    /// The runs behind the figures.
     pub records: &'a [Record],
-    /// What the metrics mean.
+    /// The definitions of the metrics.
     pub definitions: &'a [MetricDefinition<'a>],
     /// The size at which the runs were made.
     pub scale: Scale,
-    /// Which Chorus made them.
+    /// The version and revision of Chorus that made the runs.
     pub build: &'a Build,
-    /// When, as the reader should see it.
+    /// The date of the page, as the reader should see it.
     pub date: &'a str,
 }
 
@@ -69,13 +70,13 @@ pub struct Report<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {reason}; choose a directory that can be written", path.display())]
 pub struct ReportError {
-    /// The file.
+    /// The file that cannot be written.
     pub path: PathBuf,
-    /// Why.
+    /// The reason as the system gives it.
     pub reason: String,
 }
 
-/// Writes a page into a directory. A reader never sees half of one.
+/// Writes a page into a directory. The page appears as a whole, so that a reader never sees half of one.
 pub fn write(directory: &Path, name: &str, markup: &str) -> Result<PathBuf, ReportError> {
     let path = directory.join(name);
     let draft = directory.join(format!(".{name}.{}", std::process::id()));
@@ -98,7 +99,7 @@ pub struct IndexEntry {
     pub file: String,
     /// The title of the paper.
     pub title: String,
-    /// One line about the page.
+    /// One line about the content of the page.
     pub summary: String,
 }
 
@@ -193,12 +194,32 @@ impl Report<'_> {
     }
 
     fn notes_section(&self) -> String {
-        if self.experiment.notes.is_empty() {
+        let shows = Shows { figures: self.figures, claims: self.claims, predictions: self.predictions };
+        let notes: Vec<FilledNote<'_>> = self.experiment.notes.iter().map(|note| note.fill(&shows)).collect();
+        if notes.is_empty() {
             return String::new();
         }
-        let notes: Vec<String> =
-            self.experiment.notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
-        format!("<h2 id=\"notes\">Notes</h2>\n<ul>\n{}</ul>\n", notes.concat())
+        let mut out = String::from(
+            "<h2 id=\"notes\">Notes</h2>\n<p class=\"soft\">Numbers in the notes are those of this page. \
+             Numbers that were counted or tried by hand are marked, and are of quick scale.</p>\n",
+        );
+        for note in notes.iter().filter(|note| !note.paragraphs.is_empty()) {
+            if let Some(title) = note.title {
+                let _ = writeln!(out, "<h3>{}</h3>", escape(title));
+            }
+            for paragraph in &note.paragraphs {
+                let _ = writeln!(out, "<p>{}</p>", escape(paragraph));
+            }
+        }
+        if notes.iter().any(|note| note.left_out > 0) {
+            let _ = writeln!(
+                out,
+                "<p class=\"soft\">Remarks on figures that are not on this page are left out; \
+                 <code>chorus reproduce {}</code> makes all figures.</p>",
+                escape(&self.experiment.name)
+            );
+        }
+        out
     }
 
     fn claims_section(&self) -> String {

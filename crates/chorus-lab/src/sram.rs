@@ -1,17 +1,22 @@
-//! What directories and caches cost in area and power: an analytical model of SRAM arrays, to compare with what the REC paper took from CACTI 7.0 (section 4.3).
+//! Area and power of directories and caches: an analytical model of SRAM arrays, to compare with what the REC paper
+//! took from CACTI 7.0 (section 4.3).
 //!
-//! The paper does not name its technology. Constants are those that CACTI 7.0 ships for 22 nm, the smallest planar node in its files (`tech_params/22nm.dat`,
-//! high-performance devices; `cache.cfg` for the temperature; `const.h` for the swing of a bit line and the state bits of a tag). None of them is fitted. What the model computes is coarser than
-//! CACTI, which searches for the best organisation of every array:
+//! The paper does not name its technology. Constants are those that CACTI 7.0 ships for 22 nm, the smallest planar node
+//! in its files (`tech_params/22nm.dat`, high-performance devices; `cache.cfg` for the temperature; `const.h` for the
+//! swing of a bit line and the state bits of a tag). None of them is fitted. The model is coarser than CACTI, which
+//! searches for the best organisation of every array:
 //!
-//! - **Cells** are six-transistor cells in subarrays of at most [`SUBARRAY_LINES`] word lines and as many bit lines. An access reads one word, whose bits lie in as many
-//!   subarrays as they need and have bit lines of their own.
-//! - **Periphery** is a strip of [`STRIP_CELLS`] cells along two sides of every subarray, for drivers and for sense amplifiers, so that its share falls with the square root of the bits.
+//! - **Cells** are six-transistor cells in subarrays of at most [`SUBARRAY_LINES`] word lines and as many bit lines. An
+//!   access reads one word, whose bits lie in as many subarrays as they need and have bit lines of their own.
+//! - **Periphery** is a strip of [`STRIP_CELLS`] cells along two sides of every subarray, for drivers and for sense
+//!   amplifiers, so that its share falls with the square root of the bits.
 //! - **Wires** for the bits that leave an array cross it once: a bus as long as the side of a square of its area.
 //! - **Leakage** is that of three transistors of each cell, and of the periphery as of cells that take its area.
-//! - **Energy** of an access: one word line in each subarray that is read, a small swing on each bit line, a sense amplifier for each, and the wires, of which half change.
+//! - **Energy** of an access: one word line in each subarray that is read, a small swing on each bit line, a sense
+//!   amplifier for each, and the wires, of which half change.
 //!
-//! Left out: decoders, clocks, error correction, and writes, which cost about as much as reads. All but the last grow with the same bits.
+//! Left out are decoders, clocks, error correction, and writes, which cost about as much as reads. All but the last
+//! grow with the same bits.
 
 use chorus_system::SystemConfig;
 
@@ -26,9 +31,11 @@ const PULL_UP_WIDTH: f64 = 1.23;
 const PULL_DOWN_WIDTH: f64 = 2.08;
 /// Supply voltage (CACTI 7.0, 22nm.dat).
 const SUPPLY_V: f64 = 0.8;
-/// Current through a transistor that is off, in amperes per micrometre of width, at 360 K (CACTI 7.0, 22nm.dat; the temperature of cache.cfg).
+/// Current through a transistor that is off, in amperes per micrometre of width, at 360 K (CACTI 7.0, 22nm.dat; the
+/// temperature of cache.cfg).
 const OFF_A_PER_UM: f64 = 4.256e-7;
-/// Capacitances of a transistor in farads per micrometre of width: gate, fringe on each side of it, and junction (CACTI 7.0, 22nm.dat).
+/// Capacitances of a transistor in farads per micrometre of width: gate, fringe on each side of it, and junction (CACTI
+/// 7.0, 22nm.dat).
 const GATE_F_PER_UM: f64 = 3.27e-16;
 const FRINGE_F_PER_UM: f64 = 6e-17;
 const JUNCTION_F_PER_UM: f64 = 2.5e-16;
@@ -36,27 +43,31 @@ const JUNCTION_F_PER_UM: f64 = 2.5e-16;
 const SWING_V: f64 = 0.08;
 /// Energy of a sense amplifier (CACTI 7.0, 22nm.dat).
 const SENSE_J: f64 = 2.16e-15;
-/// Distance from wire to wire in features, and thickness over width (CACTI 7.0, 22nm.dat, semi-global wires, conservative).
+/// Distance from wire to wire in features, and thickness over width (CACTI 7.0, 22nm.dat, semi-global wires,
+/// conservative).
 const WIRE_PITCH: f64 = 4.0;
 const WIRE_ASPECT: f64 = 2.0;
-/// What the capacitance of such a wire follows from: Miller factor, permittivities beside and above it, micrometres to the next layer, and fringe in farads per micrometre (CACTI 7.0,
-/// 22nm.dat); permittivity of free space in farads per micrometre (const.h).
+/// The capacitance of such a wire follows from these: Miller factor, permittivities beside and above it, micrometres to
+/// the next layer, and fringe in farads per micrometre (CACTI 7.0, 22nm.dat); permittivity of free space in farads per
+/// micrometre (const.h).
 const MILLER: f64 = 1.5;
 const PERMITTIVITY_BESIDE: f64 = 2.104;
 const PERMITTIVITY_ABOVE: f64 = 3.9;
 const LAYER_UM: f64 = 0.15;
 const WIRE_FRINGE_F_PER_UM: f64 = 1.15e-16;
 const FREE_SPACE_F_PER_UM: f64 = 8.854e-18;
-/// Cells that a strip of periphery is wide: an array of 32 x 32 takes (32 + 6) x (32 + 6) (Flynn, Computer Architecture, 1995, Table 2.2; after Mulder, Quach and Flynn, An area model
-/// for on-chip memories and its application, JSSC 1991).
+/// Width of a strip of periphery in cells: an array of 32 x 32 takes (32 + 6) x (32 + 6) (Flynn, Computer Architecture,
+/// 1995, Table 2.2; after Mulder, Quach and Flynn, An area model for on-chip memories and its application, JSSC 1991).
 pub const STRIP_CELLS: u64 = 6;
-/// Most word lines, and most bit lines, of a subarray: chosen. With 128 or 512 the shares of the REC paper's directory change by less than a tenth of themselves.
+/// Most word lines, and most bit lines, of a subarray. The number is chosen: with 128 or 512 the shares of the REC
+/// paper's directory change by less than a tenth of themselves.
 pub const SUBARRAY_LINES: u64 = 256;
 /// Part of the wires that change with an access: chosen, as for random data.
 const CHANGING: f64 = 0.5;
 /// Bits of an address (REC paper, section 3.3).
 const ADDRESS_BITS: u32 = 48;
-/// Bits of a cache's tag beside the address: valid, dirty, two of coherence and one of replacement (CACTI 7.0, const.h).
+/// Bits of a cache's tag beside the address: valid, dirty, two of coherence and one of replacement (CACTI 7.0,
+/// const.h).
 const TAG_STATE_BITS: u32 = 5;
 
 /// Capacitance of a wire in farads per micrometre: to its neighbours, to the layers above and below, and at its edges.
@@ -67,7 +78,8 @@ fn wire_f_per_um() -> f64 {
     above + beside + WIRE_FRINGE_F_PER_UM
 }
 
-/// Leakage of a cell in watts: one transistor of each pair is off, and one of the two access transistors has the supply across it.
+/// Leakage of a cell in watts: one transistor of each pair is off, and one of the two access transistors has the supply
+/// across it.
 fn cell_leakage_w() -> f64 {
     (ACCESS_WIDTH + PULL_UP_WIDTH + PULL_DOWN_WIDTH) * FEATURE_UM * OFF_A_PER_UM * SUPPLY_V
 }
@@ -88,12 +100,13 @@ impl Sram {
         Sram { bits: bits.max(word_bits), word_bits, output_bits: word_bits, lines_max: SUBARRAY_LINES }
     }
 
-    /// The same, sending on only so many of the bits that an access reads.
+    /// The array with another number of bits that leave it: an access sends on only so many of the bits that it reads.
     pub fn with_output(self, output_bits: u64) -> Sram {
         Sram { output_bits, ..self }
     }
 
-    /// Subarrays side by side that a word is spread over, and one behind the other, with the bit lines and word lines of each.
+    /// Subarrays side by side over which a word is spread, and subarrays one behind the other; then the bit lines and
+    /// the word lines of each.
     fn subarrays(&self) -> ([u64; 2], [u64; 2]) {
         let words = self.bits.div_ceil(self.word_bits);
         let beside = self.word_bits.div_ceil(self.lines_max);
@@ -101,7 +114,7 @@ impl Sram {
         ([beside, behind], [self.word_bits.div_ceil(beside), words.div_ceil(behind)])
     }
 
-    /// Cells, counting the periphery as cells of its area.
+    /// Number of cells, counting the periphery as cells of its area.
     fn cells(&self) -> f64 {
         let ([beside, behind], [columns, rows]) = self.subarrays();
         (beside * behind) as f64 * ((columns + STRIP_CELLS) * (rows + STRIP_CELLS)) as f64
@@ -178,7 +191,8 @@ impl Beside {
         self.directory.area_mm2() / (f64::from(self.banks) * (self.tags.area_mm2() + self.data.area_mm2()))
     }
 
-    /// Power of the directory over that of the L2, with so many accesses of each in a second. Those of the L2 are spread over its banks.
+    /// Power of the directory over that of the L2, with so many accesses of each in a second. Those of the L2 are
+    /// spread over its banks.
     pub fn power_ratio(&self, directory_accesses: f64, l2_accesses: f64) -> f64 {
         let banks = f64::from(self.banks);
         let of_bank = l2_accesses / banks;
@@ -186,7 +200,8 @@ impl Beside {
         self.directory.power_mw(directory_accesses) / l2
     }
 
-    /// The same while each L2 bank and the directory are accessed in every cycle of this frequency, which is the most that arrays with one port take.
+    /// Power of the directory over that of the L2 while each L2 bank and the directory are accessed in every cycle of
+    /// this frequency. That is the most that arrays with one port take.
     pub fn busy_power_ratio(&self, mhz: u32) -> f64 {
         let every_cycle = f64::from(mhz) * 1e6;
         self.power_ratio(every_cycle, every_cycle * f64::from(self.banks))
@@ -281,7 +296,8 @@ mod tests {
         near(array.power_mw(1e9) - array.leakage_mw(), array.energy_pj());
     }
 
-    /// The paper has 3.94 % of the area and 3.28 % of the power. The directory has 5.03 % of the bits of the L2's data, and 4.70 % with its tags.
+    /// The paper has 3.94 % of the area and 3.28 % of the power. The directory has 5.03 % of the bits of the L2's data,
+    /// and 4.70 % with its tags.
     #[test]
     fn the_directory_of_rec_costs_less_than_its_share_of_the_bits() {
         let busy = rec().busy_power_ratio(machine().clocks.l2_mhz);

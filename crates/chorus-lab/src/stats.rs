@@ -1,10 +1,10 @@
-//! Means of positive ratios and the extremes of them, as papers report them, and correlation.
+//! Means and extremes of positive ratios, as papers report them, and correlation.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which mean, or what else stands for many values.
+/// A mean, or another number that stands for many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mean {
@@ -14,14 +14,14 @@ pub enum Mean {
     Harmonic,
     /// The root of the product.
     Geometric,
-    /// No mean: the largest value, for what papers state as "up to".
+    /// The largest value, for what papers state as "up to". It is no mean.
     Largest,
-    /// No mean either: the smallest value, for what papers state as "at least".
+    /// The smallest value, for what papers state as "at least". It is no mean either.
     Smallest,
 }
 
 impl Mean {
-    /// The mean of some values. There is none of no values, nor a harmonic or geometric one where a value is not positive.
+    /// The mean of some values. Nothing has no mean, and a value that is not positive has no harmonic or geometric one.
     pub fn of(self, values: &[f64]) -> Option<f64> {
         let count = values.len() as f64;
         if values.is_empty() {
@@ -62,7 +62,8 @@ impl fmt::Display for Mean {
     }
 }
 
-/// Pearson's coefficient of correlation. There is none of fewer than three points, nor where one side does not vary.
+/// Pearson's coefficient of correlation. Fewer than three points have none, nor do points of which one side does not
+/// vary.
 pub fn correlation(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     let (x_mean, y_mean) = (

@@ -35,7 +35,7 @@ impl Svg {
         self.body.push_str(markup);
     }
 
-    /// A straight line.
+    /// Draws a straight line between two points.
     pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let (x1, y1, x2, y2) = (rounded(from.0), rounded(from.1), rounded(to.0), rounded(to.1));
         let _ = write!(self.body, r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#);
@@ -54,7 +54,7 @@ impl Svg {
             write!(self.body, r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{height}"{extra}/>"#);
     }
 
-    /// A text.
+    /// Writes a text at a point.
     pub(crate) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y) = (rounded(at.0), rounded(at.1));
         let turn = match anchor.turn_degrees {

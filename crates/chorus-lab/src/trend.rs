@@ -1,7 +1,8 @@
-//! What a paper states about its figures in words: orderings of bars, and the verdict on them.
+//! Statements of a paper about the order of bars, and the verdict on them.
 //!
-//! A trend is a list of comparisons of the bars of a figure for some workloads: each bar of one list over each of another, or over the one at the same place, lies
-//! between bounds. It agrees where every one of them does. Bars are meant by their labels.
+//! A trend is a list of comparisons of the bars of a figure for some workloads. Each bar of one list is divided by each
+//! bar of another, or by the one at the same place, and the quotients lie between bounds. A trend agrees where every
+//! comparison holds. Bars are meant by their labels.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,37 +11,37 @@ use crate::document::{Document, DocumentError, Name};
 use crate::experiment::Experiment;
 use crate::figure::{Bar, FigureData};
 
-/// A statement of a paper without a number.
+/// A statement of a paper about the order of bars, without a number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trend {
-    /// A name for it.
+    /// The name of the trend.
     pub id: Name,
-    /// Where the paper states it: section, and figure.
+    /// The section and figure where the paper states it.
     pub source: String,
     /// The statement in our own words.
     pub text: String,
-    /// What the reader must know about the reading of the paper.
+    /// A remark about the reading of the paper.
     #[serde(default)]
     pub note: String,
-    /// What it says about the bars.
+    /// The comparisons of bars that the statement means. All of them must hold.
     #[serde(rename = "holds")]
     pub comparisons: Vec<Comparison>,
 }
 
-/// Bars over others, for each of some workloads.
+/// Quotients of bars for each of some workloads, with bounds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// The figure.
+    /// The figure's number in the experiment.
     pub figure: Name,
-    /// The workloads.
+    /// The workloads for which the bars are compared.
     pub workloads: Vec<Name>,
-    /// The bars.
+    /// The labels of the bars that are divided.
     pub of: Vec<Name>,
-    /// Those that they are divided by.
+    /// The labels of the bars by which they are divided.
     pub over: Vec<Name>,
-    /// Whether a bar is compared with the one at the same place alone, and not with all.
+    /// Whether a bar is compared only with the one at the same place of the other list, and not with all.
     #[serde(default)]
     pub pairwise: bool,
     /// No quotient is below this.
@@ -54,30 +55,30 @@ pub struct Comparison {
 /// A trend beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrendResult {
-    /// The trend's name.
+    /// The name of the trend.
     pub id: String,
-    /// Where the paper states it.
+    /// The section and figure where the paper states it.
     pub source: String,
-    /// The statement.
+    /// The statement in our own words.
     pub text: String,
-    /// What the reader must know about the reading of the paper.
+    /// A remark about the reading of the paper.
     pub note: String,
-    /// What became of each comparison.
+    /// The outcome of each comparison.
     pub comparisons: Vec<Compared>,
-    /// The verdict.
+    /// Whether all comparisons hold.
     pub verdict: Verdict,
 }
 
 /// A comparison beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// What is compared, with the title of the figure's axis.
+    /// The compared bars, with the title of the figure's axis.
     pub what: String,
-    /// What is expected of it.
+    /// The bounds that are expected of the quotients.
     pub expected: String,
-    /// The smallest and the largest quotient; none where a bar is missing.
+    /// The smallest and the largest quotient. There are none where a bar is missing.
     pub measured: Option<(f64, f64)>,
-    /// Whether they are as expected; not known where a bar is missing.
+    /// Whether the quotients are as expected. It is not known where a bar is missing.
     pub holds: Option<bool>,
 }
 
@@ -163,7 +164,7 @@ impl Comparison {
         }
     }
 
-    /// Every quotient; none where a bar is missing.
+    /// Every quotient of the comparison, or none where a bar is missing.
     fn quotients(&self, figure: &FigureData) -> Option<Vec<f64>> {
         let mut quotients = Vec::new();
         for workload in &self.workloads {

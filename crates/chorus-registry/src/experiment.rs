@@ -1,48 +1,55 @@
-//! Experiments as text: the runs and figures of a study, and what a paper claims about them.
+//! Experiments as text: the runs and figures of a study, what a paper claims about them, and notes on what was measured.
 
 /// An experiment that can be reproduced by name. Its files are embedded, so it is found from any working directory.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedExperiment {
-    /// The name of the experiment on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// The path of the experiment's file, for messages.
+    /// The path of the experiment's file, for messages. Claims and notes lie beside it.
     pub file: &'static str,
     /// The experiment: its runs and figures as TOML.
     pub text: &'static str,
-    /// The claims that the experiment is judged by, as TOML. The text is empty for an experiment without claims.
+    /// The claims that it is judged by, as TOML; empty where there are none.
     pub claims: &'static str,
+    /// The notes of its page, as Markdown; empty where there are none.
+    pub notes: &'static str,
 }
 
-/// Every paper that Chorus ships.
+/// The papers that Chorus ships; `papers/NAME/` holds the files of each.
 pub static PAPERS: &[NamedExperiment] = &[
     NamedExperiment {
         name: "tc",
-        file: "experiments/tc.toml",
-        text: include_str!("../../../experiments/tc.toml"),
-        claims: include_str!("../../../claims/tc.toml"),
+        file: "papers/tc/experiment.toml",
+        text: include_str!("../../../papers/tc/experiment.toml"),
+        claims: include_str!("../../../papers/tc/claims.toml"),
+        notes: include_str!("../../../papers/tc/notes.md"),
     },
     NamedExperiment {
         name: "hmg",
-        file: "experiments/hmg.toml",
-        text: include_str!("../../../experiments/hmg.toml"),
-        claims: include_str!("../../../claims/hmg.toml"),
+        file: "papers/hmg/experiment.toml",
+        text: include_str!("../../../papers/hmg/experiment.toml"),
+        claims: include_str!("../../../papers/hmg/claims.toml"),
+        notes: include_str!("../../../papers/hmg/notes.md"),
     },
     NamedExperiment {
         name: "rec",
-        file: "experiments/rec.toml",
-        text: include_str!("../../../experiments/rec.toml"),
-        claims: include_str!("../../../claims/rec.toml"),
+        file: "papers/rec/experiment.toml",
+        text: include_str!("../../../papers/rec/experiment.toml"),
+        claims: include_str!("../../../papers/rec/claims.toml"),
+        notes: include_str!("../../../papers/rec/notes.md"),
     },
     NamedExperiment {
         name: "cpelide",
-        file: "experiments/cpelide.toml",
-        text: include_str!("../../../experiments/cpelide.toml"),
-        claims: include_str!("../../../claims/cpelide.toml"),
+        file: "papers/cpelide/experiment.toml",
+        text: include_str!("../../../papers/cpelide/experiment.toml"),
+        claims: include_str!("../../../papers/cpelide/claims.toml"),
+        notes: include_str!("../../../papers/cpelide/notes.md"),
     },
     NamedExperiment {
         name: "spandex",
-        file: "experiments/spandex.toml",
-        text: include_str!("../../../experiments/spandex.toml"),
-        claims: include_str!("../../../claims/spandex.toml"),
+        file: "papers/spandex/experiment.toml",
+        text: include_str!("../../../papers/spandex/experiment.toml"),
+        claims: include_str!("../../../papers/spandex/claims.toml"),
+        notes: include_str!("../../../papers/spandex/notes.md"),
     },
 ];

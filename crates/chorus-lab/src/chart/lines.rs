@@ -1,7 +1,7 @@
 //! A line per workload over what is swept, with an arrow on each where its marker is; or a line of means per protocol.
 //!
-//! The points of a sweep stand at equal distances, whatever their values: sweeps double from point to point. A marker between two
-//! points stands where its value lies between theirs on a logarithmic scale.
+//! The points of a sweep stand at equal distances, whatever their values: sweeps double from point to point. A marker
+//! between two points stands where its value lies between theirs on a logarithmic scale.
 
 use super::axis::{Frame, Scale};
 use super::legend::Legend;

@@ -1,4 +1,5 @@
-//! The page of a comparison: for each machine a table of time and one of traffic, coloured by how far a cell is from what its row is relative to.
+//! The page of a comparison: for each machine a table of time and one of traffic. Colours say how far a cell is from
+//! the cell that its row is relative to.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ const SHADES: [(f64, &str); 9] = [
     (2.0, "high4"),
 ];
 
-/// The whole page.
+/// The whole page as HTML.
 pub(super) fn render(comparison: &Comparison, build: &Build, date: &str) -> String {
     let tables: Vec<String> = comparison.tables.iter().map(machine).collect();
     let body = [head(comparison), tables.concat(), provenance(comparison, build, date)].concat();

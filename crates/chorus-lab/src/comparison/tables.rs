@@ -3,7 +3,8 @@
 use crate::run::{RunError, RunResult};
 use crate::stats::Mean;
 
-/// What counts as traffic, the first that every run of a machine has counted and that is not nothing throughout.
+/// The metrics that count as traffic. A machine's tables show the first one that all of its runs have counted and that
+/// is not zero in all of them.
 const TRAFFIC: [(&str, &str); 4] = [
     ("traffic.flit_hops", "flits times hops through the network"),
     ("inter_gpu.bytes", "bytes between GPUs"),
@@ -11,29 +12,29 @@ const TRAFFIC: [(&str, &str); 4] = [
     ("traffic.flits", "flits through the crossbars"),
 ];
 
-/// The machine's protocols with all workloads.
+/// All workloads under the protocols of one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineTable {
-    /// The machine.
+    /// The name of the machine.
     pub system: String,
-    /// What it is.
+    /// The title of the machine's system file.
     pub title: String,
     /// The protocol that cells are relative to.
     pub baseline: String,
-    /// The protocols that it can have: the columns.
+    /// The protocols that the machine can have: the columns.
     pub protocols: Vec<String>,
-    /// Those that it cannot have, and why.
+    /// The protocols that the machine cannot have, each with the reason.
     pub refused: Vec<(String, String)>,
-    /// One per workload.
+    /// The rows, one per workload.
     pub rows: Vec<Row>,
 }
 
 /// A workload under all protocols of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The workload.
+    /// The name of the workload.
     pub workload: String,
-    /// One per protocol.
+    /// The cells, one per protocol.
     pub cells: Vec<Cell>,
 }
 
@@ -48,28 +49,28 @@ pub enum Cell {
     NotRun,
 }
 
-/// What a run measured.
+/// The numbers of a run that the tables show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Core cycles.
+    /// Core cycles of the whole run.
     pub cycles: u64,
     traffic: [Option<f64>; TRAFFIC.len()],
 }
 
 impl Measured {
-    /// What the tables show of a run.
+    /// Takes the numbers of the tables from the result of a run.
     pub fn of(result: &RunResult) -> Measured {
         let traffic = TRAFFIC.map(|(metric, _)| result.metrics.get(metric).copied());
         Measured { cycles: result.cycles, traffic }
     }
 }
 
-/// What is shown of a cell.
+/// The quantity that a table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Core cycles.
+    /// Core cycles of a run.
     Time,
-    /// A metric of traffic, by its place among those that count as it.
+    /// A metric of traffic, by its place among those that count as traffic.
     Traffic(usize),
 }
 
@@ -104,7 +105,7 @@ impl Cell {
 }
 
 impl MachineTable {
-    /// What counts as traffic on this machine; none where nothing ran.
+    /// The quantity that counts as traffic on this machine. There is none where nothing ran.
     pub fn traffic(&self) -> Option<Quantity> {
         let cells = || self.rows.iter().flat_map(|row| &row.cells).filter(|cell| matches!(cell, Cell::Measured(_)));
         let counts = |&place: &usize| {

@@ -1,10 +1,9 @@
-//! What an experiment must keep to, beyond the types of its keys: names that exist, and figures that make sense.
+//! The rules that an experiment keeps beyond the types of its keys: its names exist, and its figures make sense.
 
 use std::collections::BTreeSet;
 
 use super::{BASELINE, Chart, Experiment, Figure, KnownNames, Matrix, Measure, Series, Show};
 use crate::document::{Document, DocumentError, Name};
-use crate::jobs;
 use crate::stats::Mean;
 
 impl Experiment {
@@ -19,6 +18,7 @@ impl Experiment {
         document.check_unique("figure", self.figures.iter().map(|figure| &figure.id))?;
         for matrix in &self.matrices {
             matrix.check(document, known)?;
+            self.sets.check_workloads(document, &matrix.workloads, known)?;
         }
         for figure in &self.figures {
             self.check_figure(figure, document)?;
@@ -48,7 +48,7 @@ impl Experiment {
         check_measure(figure).or_else(wrong)
     }
 
-    /// What is relative has a baseline for each workload, and nothing else has any.
+    /// A relative figure has a baseline for each workload, and no other figure has any.
     fn check_baseline(&self, figure: &Figure) -> Result<(), String> {
         let workloads = self.workloads_of(figure);
         let without = workloads.iter().find(|workload| self.baseline_of(figure, workload).is_none());
@@ -65,7 +65,7 @@ impl Experiment {
         }
     }
 
-    /// Every name of a figure is one of its matrices', or one of them.
+    /// Every name of a figure occurs in its matrices, or is the name of a matrix.
     fn check_names(&self, figure: &Figure, document: &Document<'_>) -> Result<(), DocumentError> {
         let names: Vec<&str> = self.matrices.iter().map(|matrix| &*matrix.name).collect();
         for matrix in &figure.matrices {
@@ -110,11 +110,6 @@ impl Matrix {
             if empty {
                 let message = format!("matrix `{}`: key `{key}` is empty; expected at least one", self.name);
                 return Err(document.mistake(self.name.span(), message));
-            }
-        }
-        for workload in &self.workloads {
-            if !jobs::names(workload).all(|name| known.workloads.contains(&name)) {
-                document.check_known("workload", workload, known.workloads)?;
             }
         }
         for protocol in &self.protocols {

@@ -192,7 +192,7 @@ fn a_claim_that_no_figure_can_answer_is_refused() {
     let message = message(&lines.replace("versus = \"no-l1\"", "versus = \"baseline\""));
     assert!(
         message.ends_with(
-            "unknown variant of that protocol in the figure `lung`; known: `none`, `long`; did you mean `long`?"
+            "unknown variant of that protocol in the figure `lung`; did you mean `long`? known: `none`, `long`"
         ),
         "{message}"
     );

@@ -39,7 +39,7 @@ pub const EXPERIMENT: &str = include_str!("fixture.toml");
 /// The text of its claims.
 pub const CLAIMS: &str = include_str!("fixture_claims.toml");
 
-/// The small experiment.
+/// The small experiment, read from its text.
 pub fn experiment() -> Experiment {
     Experiment::read("fixture.toml", EXPERIMENT, &KNOWN).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -89,7 +89,7 @@ pub fn flits(spec: &RunSpec) -> [(&'static str, f64); 6] {
     [("ld", loads), ("st", 150.0), ("ato", 10.0), ("req", 40.0), ("inv", coherence), ("rcl", coherence / 2.0)]
 }
 
-/// What machines of several modules count besides.
+/// Metrics that machines of several modules count besides.
 fn between_modules(spec: &RunSpec) -> Vec<(String, f64)> {
     let mut metrics = Vec::new();
     for distance in ["inter_gpm", "inter_gpu"] {
@@ -126,7 +126,7 @@ fn between_modules(spec: &RunSpec) -> Vec<(String, f64)> {
     metrics
 }
 
-/// What machines of chiplets with an L3 and a command processor count besides.
+/// Metrics that machines of chiplets with an L3 and a command processor count besides.
 const OF_CHIPLETS: [(&str, f64); 18] = [
     ("core.kernels", 5.0),
     ("l3.hits", 20.0),

@@ -1,4 +1,4 @@
-//! What the laboratory promises, one subject per file, with a runner that simulates nothing.
+//! Tests of the laboratory, one subject per file, with a runner that simulates nothing.
 
 mod claims;
 mod comparisons;
@@ -7,7 +7,9 @@ mod exports;
 mod fake;
 mod figures;
 mod matrices;
+mod notes;
 mod pages;
+mod sets;
 mod stores;
 mod sweeps;
 mod trends;

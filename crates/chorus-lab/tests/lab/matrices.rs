@@ -11,7 +11,7 @@ use chorus_lab::store::Store;
 
 use crate::fake::{Directory, build, registry, result, spec};
 
-/// Eight different runs.
+/// Eight runs that differ from each other.
 fn specs() -> Vec<RunSpec> {
     let protocols = ["no-l1", "no-coh", "ideal-coh", "gpu-vi"];
     protocols.iter().flat_map(|protocol| ["stn", "dlb"].map(|workload| spec(protocol, workload))).collect()

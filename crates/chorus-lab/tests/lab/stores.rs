@@ -1,4 +1,4 @@
-//! What is kept, and which files are refused.
+//! The results store: records that are kept, and files that are refused.
 
 use std::path::Path;
 

@@ -98,7 +98,8 @@ fn check_message(from: &str, to: &str, end: &str) {
     assert!(message.ends_with(end), "{message}");
 }
 
-/// Twice the entries make everything twice as fast; REC is 4 times as fast as the baseline on `pr`, as fast on `atax`, and misses half as often.
+/// Twice the entries make everything twice as fast; REC is 4 times as fast as the baseline on `pr`, as fast on `atax`,
+/// and misses half as often.
 fn made(spec: &RunSpec) -> Record {
     let plain = result(spec);
     let is_rec = spec.protocol == "rec";
@@ -150,7 +151,7 @@ fn a_variant_may_have_a_system_and_a_scale_of_its_own_and_multiplies_what_they_h
 
 #[test]
 fn the_system_of_a_variant_must_exist() {
-    check_message("system = \"hmg\"", "system = \"hmgg\"", "did you mean `hmg`?");
+    check_message("system = \"hmg\"", "system = \"hmgg\"", "and 3 more (`chorus list systems`)");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What papers state in words about the order of bars, and bars that are the best of several.
+//! Statements of papers about the order of bars, and bars that are the best of several.
 
 use chorus_lab::claim::{self, Verdict};
 use chorus_lab::experiment::Experiment;

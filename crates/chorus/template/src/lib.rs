@@ -16,6 +16,7 @@ pub fn registry() -> Registry {
             file: "experiments/mine.toml",
             text: include_str!("../experiments/mine.toml"),
             claims: "",
+            notes: "",
         })
         .litmus("litmus/mine.litmus", include_str!("../litmus/mine.litmus"))
 }
