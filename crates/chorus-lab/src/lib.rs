@@ -28,7 +28,7 @@
 //! | `figure.rs` | figures computed from finished runs |
 //! | `svg.rs`, `chart.rs`, `chart/` | figures drawn: bars and lines |
 //! | `html.rs` | the look of a page |
-//! | `report.rs` | one page per paper |
+//! | `report.rs`, `report/` | one page per paper |
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
 //! | `comparison.rs`, `comparison/` | every protocol that a machine can have with every workload that it can run |

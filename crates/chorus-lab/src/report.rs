@@ -4,6 +4,8 @@
 //! the runs that failed and why, the meaning of each metric, and the origin of the numbers: revision, version,
 //! configuration, seed and scale. All numbers are those of the runs that the page lists.
 
+mod data;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +18,7 @@ use crate::chart;
 use crate::claim::{Evaluation, Kind, Predicted, Verdict};
 use crate::comparison;
 use crate::experiment::Experiment;
-use crate::figure::{Bar, CYCLES, FigureData, Group};
+use crate::figure::{CYCLES, FigureData};
 use crate::html::{Cell, Narrow, details, escape, page, table};
 use crate::note::{FilledNote, Shows};
 use crate::run::{Build, CheckResult, Record};
@@ -477,7 +479,7 @@ fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
     for note in &figure.notes {
         let _ = writeln!(out, "<p class=\"bad\">{}</p>", escape(note));
     }
-    out.push_str(&details("Data", &data_table(figure)));
+    out.push_str(&details("Data", &data::table_of(figure)));
     out.push_str("</div>\n");
     out
 }
@@ -517,76 +519,6 @@ fn claim_row(claim: &Evaluation) -> Vec<Cell> {
         verdict_cell(claim.verdict),
         Cell::classed("why", &claim.reason),
     ]
-}
-
-/// The data of a figure: one row per workload, and per series where bars have parts.
-fn data_table(figure: &FigureData) -> String {
-    match (figure.parts.is_empty(), figure.lines_of_means().as_slice()) {
-        (false, _) => parts_table(figure),
-        (true, []) => plain_table(figure),
-        (true, lines) => [lines_table(figure, lines), plain_table(figure)].concat(),
-    }
-}
-
-/// Lines of means: a row for each, a column for each of their points.
-fn lines_table(figure: &FigureData, lines: &[Group]) -> String {
-    let mut headers = vec![Cell::text(figure.swept.as_deref().unwrap_or_default())];
-    headers.extend(figure.points().iter().map(|series| Cell::number(&series.label)));
-    let row = |line: &Group| std::iter::once(Cell::name(&line.label)).chain(line.bars.iter().map(bar_cell)).collect();
-    table(Narrow::Scroll, &headers, &lines.iter().map(row).collect::<Vec<Vec<Cell>>>())
-}
-
-fn bar_cell(bar: &Bar) -> Cell {
-    match bar {
-        Bar::Parts(parts) => Cell::number(number(parts.iter().sum())),
-        Bar::Missing(why) => Cell::number(why),
-    }
-}
-
-fn plain_table(figure: &FigureData) -> String {
-    let mut headers = vec![Cell::text("Workload")];
-    headers.extend(figure.series.iter().map(|series| Cell::number(series.full_label())));
-    headers.extend(figure.markers.as_ref().map(|markers| Cell::number(&markers.label)));
-    let row = |(index, group): (usize, &Group)| {
-        let mut row = vec![Cell::name(&group.label)];
-        row.extend(group.bars.iter().map(bar_cell));
-        if let Some(markers) = &figure.markers {
-            let at = markers.at.get(index).copied().flatten();
-            row.push(Cell::number(at.map_or_else(|| "–".to_owned(), place)));
-        }
-        row
-    };
-    let rows: Vec<Vec<Cell>> = figure.workloads.iter().chain(&figure.means).enumerate().map(row).collect();
-    table(Narrow::Scroll, &headers, &rows)
-}
-
-fn parts_table(figure: &FigureData) -> String {
-    let mut headers = vec![Cell::text("Workload"), Cell::text("Protocol")];
-    headers.extend(figure.parts.iter().map(Cell::number));
-    headers.push(Cell::number("Sum"));
-    let mut rows = Vec::new();
-    for group in figure.workloads.iter().chain(&figure.means) {
-        for (bar, series) in group.bars.iter().zip(&figure.series) {
-            let mut row = vec![Cell::name(&group.label), Cell::name(&series.label)];
-            match bar {
-                Bar::Parts(parts) => {
-                    row.extend(parts.iter().map(|&part| Cell::number(number(part))));
-                    row.push(Cell::number(number(parts.iter().sum())));
-                }
-                Bar::Missing(why) => {
-                    row.extend(figure.parts.iter().map(|_| Cell::number("–")));
-                    row.push(Cell::number(why));
-                }
-            }
-            rows.push(row);
-        }
-    }
-    table(Narrow::Scroll, &headers, &rows)
-}
-
-/// Where a marker is: large values as whole numbers.
-fn place(at: f64) -> String {
-    if at.abs() >= 100.0 { format!("{at:.0}") } else { number(at) }
 }
 
 /// A number of a table: whole numbers without decimals, others with three.
