@@ -25,7 +25,19 @@
 //! let gpu_vi = registry::find("gpu-vi").expect("it is in the registry");
 //! let parameters = Parameters::defaults(gpu_vi.parameters());
 //! let directory = DirectoryShape::SMALLEST;
-//! let config = BuildConfig { topology, l1: shape, l2: shape, l3: shape, directory, page_lines: 1, waves: 1, fences: true, read_only: ReadOnlyLines::NONE, parameters, fault: None };
+//! let config = BuildConfig {
+//!     topology,
+//!     l1: shape,
+//!     l2: shape,
+//!     l3: shape,
+//!     directory,
+//!     page_lines: 1,
+//!     waves: 1,
+//!     fences: true,
+//!     read_only: ReadOnlyLines::NONE,
+//!     parameters,
+//!     fault: None,
+//! };
 //! let mut l1: Box<dyn Controller<2>> = gpu_vi.build(Role::L1, 0, &config).expect("it has private caches");
 //!
 //! let load = CoreRequest {
