@@ -2,7 +2,7 @@
 //!
 //! [`protocols`] holds one file per published protocol; [`registry`] lists them. A [`controller::Controller`] is one
 //! cache bank. It classifies an input as a row and column of the paper's transition table, and steps. The rest of the
-//! crate is what controllers are made of: lines with real data ([`line`]), arrays ([`cache`]), miss registers
+//! crate is what controllers are made of: lines with real data ([`line`](mod@line)), arrays ([`cache`]), miss registers
 //! ([`mshr`]), directories ([`directory`]), sharer sets ([`sharers`]), message tables ([`message`]).
 //!
 //! Protocols of other crates are built from the same parts ([`prelude`]). [`derived`] makes a variant of a protocol
