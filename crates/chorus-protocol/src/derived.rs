@@ -1,10 +1,10 @@
-//! Controllers that are derived from others. A variant of a protocol treats a few inputs differently and leaves the rest
-//! to the controller that it is a variant of.
+//! Controllers that are derived from others. A variant of a protocol treats a few inputs differently and leaves the
+//! rest to the controller that it is a variant of.
 //!
-//! [`Derived`] is a controller: a *base*, which is any controller of this crate, and the [`Changes`] that make a variant
-//! of it. The changes see every input first. They may pass it on to the base, act before or after it, or take it
-//! themselves. What they do not mention stays as it is. Both types are known to the compiler, so a derived controller
-//! costs no more than one that is written out.
+//! [`Derived`] is a controller: a *base*, which is any controller of this crate, and the [`Changes`] that make a
+//! variant of it. The changes see every input first. They may pass it on to the base, act before or after it, or take
+//! it themselves. What they do not mention stays as it is. Both types are known to the compiler, so a derived
+//! controller costs no more than one that is written out.
 //!
 //! The tutorial `docs/tutorials/write-a-protocol.md` derives a protocol from GPU-VI in this way.
 //!

@@ -2,7 +2,7 @@
 //!
 //! [`protocols`] holds one file per published protocol; [`registry`] lists them. A [`controller::Controller`] is one
 //! cache bank. It classifies an input as a row and column of the paper's transition table, and steps. The rest of the
-//! crate is what controllers are made of: lines with real data ([`line`]), arrays ([`cache`]), miss registers
+//! crate is what controllers are made of: lines with real data ([`line`](mod@line)), arrays ([`cache`]), miss registers
 //! ([`mshr`]), directories ([`directory`]), sharer sets ([`sharers`]), message tables ([`message`]).
 //!
 //! Protocols of other crates are built from the same parts ([`prelude`]). [`derived`] makes a variant of a protocol
@@ -25,7 +25,19 @@
 //! let gpu_vi = registry::find("gpu-vi").expect("it is in the registry");
 //! let parameters = Parameters::defaults(gpu_vi.parameters());
 //! let directory = DirectoryShape::SMALLEST;
-//! let config = BuildConfig { topology, l1: shape, l2: shape, l3: shape, directory, page_lines: 1, waves: 1, fences: true, read_only: ReadOnlyLines::NONE, parameters, fault: None };
+//! let config = BuildConfig {
+//!     topology,
+//!     l1: shape,
+//!     l2: shape,
+//!     l3: shape,
+//!     directory,
+//!     page_lines: 1,
+//!     waves: 1,
+//!     fences: true,
+//!     read_only: ReadOnlyLines::NONE,
+//!     parameters,
+//!     fault: None,
+//! };
 //! let mut l1: Box<dyn Controller<2>> = gpu_vi.build(Role::L1, 0, &config).expect("it has private caches");
 //!
 //! let load = CoreRequest {

@@ -1,8 +1,8 @@
 //! A write-back, write-allocate shared bank that keeps nobody waiting for other caches (TC paper, section 3.1).
 //!
 //! It serves the non-coherent protocols, and the idealised one, whose writes make stale private copies vanish in no
-//! time. States and events carry the names of the paper's Table 2: I_S is a read miss that merges readers, I_M a write
-//! or atomic miss behind which the line waits. Atomics are performed here, in one step.
+//! time. States and events carry the names of the paper's Table 2. I_S is a read miss that merges readers. I_M is a
+//! write or atomic miss; further requests for the line wait behind it. Atomics are performed here, in one step.
 
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};

@@ -1,7 +1,7 @@
 //! IDEAL-COH (TC paper, section 1): private caches that are coherent at no cost.
 //!
 //! The moment a write is performed at the L2, every other copy of the line vanishes, without a message, an
-//! acknowledgement or a wait. An upper bound, not a design.
+//! acknowledgement or a wait. The protocol is an upper bound, not a design.
 
 use crate::address::Role;
 use crate::controller::Controller;

@@ -1,6 +1,6 @@
 //! NO-COH (TC paper, section 3.1): the baseline GPU, whose private caches nobody keeps coherent.
 //!
-//! Write-evict, no write-allocate. Copies of lines that others write go stale; only a kernel start drops them, so
+//! Write-evict, no write-allocate. Copies of lines that others write go stale. Only a kernel start drops them, so
 //! work-groups cannot talk to each other within a kernel.
 
 use crate::address::Role;

@@ -1,6 +1,7 @@
 //! NO-L1 (TC paper, sections 1 and 8.1): the private caches are switched off.
 //!
-//! Every load goes to the L2, and loads of different wavefronts do not merge. Coherence is trivial, and so is the cost.
+//! Every load goes to the L2, and loads of different wavefronts do not merge. Coherence is trivial, since the L2 has
+//! the only copy; the cost is that nothing is cached closer to the cores.
 
 use crate::address::Role;
 use crate::controller::Controller;

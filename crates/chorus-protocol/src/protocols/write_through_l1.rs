@@ -1,13 +1,13 @@
 //! A write-through, no-write-allocate private cache (TC paper, sections 3.1 and 4.2).
 //!
 //! States and events carry the names of the paper's Table 2. Reads of one line merge into one request while nothing
-//! else is outstanding for that line (I_V); as soon as a write or an atomic is, every read sends its own request and
-//! its answer is used once and not cached (I_I, V_M). Since requests to one bank stay in order, such a read sees the
-//! core's own earlier writes, and since the L2 answers it only after those writes are performed, nobody sees a write
+//! else is outstanding for that line (I_V). As soon as a write or an atomic is outstanding, every read sends its own
+//! request, and its answer is used once and not cached (I_I, V_M). Requests to one bank stay in order, so such a read
+//! sees the core's own earlier writes. The L2 answers it only after those writes are performed, so nobody sees a write
 //! before everybody does.
 //!
-//! Behind a translation unit of Spandex the unit stands for the L2, and stores whose order is not weak say so: they are
-//! exchanges to it.
+//! Behind a translation unit of Spandex the unit stands for the L2. Stores whose order is not weak are marked there:
+//! they are exchanges to the unit.
 
 use crate::access::{AtomicOp, CoreOp, CoreRequest, Order, Txn};
 use crate::address::{AgentId, LineAddr, Role};

@@ -2,7 +2,7 @@
 
 use crate::parameter::ParameterSpec;
 
-/// Parameters of protocols with directories.
+/// The parameters of protocols with directories.
 pub const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
     ParameterSpec {
         key: "write_back",
@@ -24,7 +24,7 @@ pub const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
     },
 ];
 
-/// Parameters of protocols whose directories may be those of the REC paper.
+/// The parameters of protocols whose directories may be those of the REC paper.
 pub const RANGE_PARAMETERS: [ParameterSpec; 3] = [
     DIRECTORY_PARAMETERS[0],
     DIRECTORY_PARAMETERS[1],
@@ -61,7 +61,7 @@ pub const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 0,
 }];
 
-/// Parameters of the CPElide paper's baseline.
+/// The parameters of the CPElide paper's baseline.
 pub const BOUNDARY_PARAMETERS: [ParameterSpec; 2] = [
     ParameterSpec {
         key: "boundaries",
@@ -97,7 +97,7 @@ pub const ELIDE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     explored: 1,
 }];
 
-/// The parameter of the ideal.
+/// The parameter of the idealised protocol.
 pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     key: "keeps_private",
     meaning: "whether private caches keep their copies at acquires, too: 0 no, 1 yes",

@@ -1,9 +1,9 @@
 //! A synchronised counter of finite width (TC paper, sections 6.1 and 6.5).
 //!
-//! Timestamps are counted within the counter's present round, from 1 on. When the counter rolls over, no timestamp of
-//! the old round means anything any more: private caches drop their copies, the L2 forgets its timestamps. To make that
-//! safe, no lease reaches beyond the end of its round. Messages that cross a roll-over are told by their round (one bit
-//! in hardware, the whole time here).
+//! Timestamps are counted within the counter's present round, from 1 on. When the counter rolls over, timestamps of the
+//! old round lose their meaning: private caches drop their copies, the L2 forgets its timestamps. To make that safe, no
+//! lease reaches beyond the end of its round. Messages that cross a roll-over are recognised by their round (one bit in
+//! hardware, the whole time here).
 
 use crate::controller::Time;
 

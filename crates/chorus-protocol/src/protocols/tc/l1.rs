@@ -1,17 +1,18 @@
 //! The private cache of Temporal Coherence: the left half of Table 2 of the TC paper.
 //!
-//! Write-through, no write-allocate. A copy whose lease has ended is no copy (I), without any event; its place is taken
-//! first when another line needs one. Four things go beyond the table, each because an exploration finds a forbidden
-//! outcome without it:
+//! Write-through, no write-allocate. A copy whose lease has ended counts as no copy (state I), without any event. Its
+//! place is the first that another line gets. Four things go beyond the table. Each is needed: an exploration finds a
+//! forbidden outcome without it.
 //!
-//! - A load that merges into a miss is answered by that miss only if the lease covers the moment of merging; otherwise
-//!   the line is asked for again. The value may have been read at the L2 long before, and its lease may have ended
+//! - A load that merges into a miss is answered by that miss only if the lease covers the moment of merging. Otherwise
+//!   the line is asked for again: the value may have been read at the L2 long before, and its lease may have ended
 //!   since.
-//! - The timestamp that upgrades carry counts the core's own writes, as the L2's does, so that a second private write
-//!   matches too; the lease itself does not grow with it, since a writer in between knows nothing of that.
-//! - A private write has no completion time of its own, but takes over that of the line's last write that had one:
-//!   after a write to a shared line the L2 calls the line private although others may still read their old copies, and
-//!   another wavefront of the core may be the next writer.
+//! - The timestamp that upgrades carry counts the core's own writes, as the L2's timestamp does, so that a second
+//!   private write matches, too. The lease itself does not grow with it, since a writer in between knows nothing of
+//!   that.
+//! - A private write has no completion time of its own. It takes over the completion time of the line's last write that
+//!   had one: after a write to a shared line the L2 calls the line private although others may still read their old
+//!   copies, and another wavefront of the core may be the next writer.
 //! - In TC-Strong loads do not hit lines with pending writes, since those writes are not performed yet (section 4.2
 //!   says so of GPU-VI).
 

@@ -1,15 +1,15 @@
 //! The shared bank of Temporal Coherence: the right half of Table 2 of the TC paper.
 //!
 //! A line's timestamp is the end of the latest lease given on it. A line that leaves with leases running leaves its
-//! timestamp behind in a miss register (M_I). Three things go beyond the table, each because an exploration finds a
-//! forbidden outcome without it; all concern timestamps that outlive their line's stay:
+//! timestamp behind in a miss register (M_I). Three things go beyond the table, all about timestamps that outlive their
+//! line's stay. Each is needed: an exploration finds a forbidden outcome without it.
 //!
 //! - A write miss keeps the timestamp that it finds in the miss register. If leases still run when the line arrives,
-//!   the answer says so, as to any line with running leases; Table 2 forgets the timestamp and sends a plain ACK.
-//! - So does a read miss, and the line is then shared (S), even with a single reader: others have copies too.
+//!   the answer says so, as for any line with running leases. Table 2 forgets the timestamp and sends a plain ACK.
+//! - A read miss keeps the timestamp, too. The line is then shared (S), even with a single reader: others have copies.
 //! - In TC-Strong a write miss waits until the leases have ended before anything is fetched.
 //!
-//! In state E a write clears the timestamp instead of incrementing it: nobody has a valid copy whose timestamp could
+//! In state E a write clears the timestamp instead of incrementing it. Nobody has a valid copy whose timestamp could
 //! match, and the predictor can tell lines whose lease has ended from lines on which none was given.
 
 use super::Writes;

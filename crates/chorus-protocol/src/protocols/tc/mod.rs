@@ -1,8 +1,8 @@
 //! Temporal Coherence (TC paper, section 6): private copies that invalidate themselves when their time is over.
 //!
-//! Every copy in a private cache carries the time until which it may be read, its lease; the L2 keeps for each line the
-//! latest lease it has given, the line's global timestamp. No message ever invalidates anything. Two protocols differ
-//! in what a write does that finds leases running:
+//! Every copy in a private cache carries the time until which it may be read, its lease. The L2 keeps for each line the
+//! end of the latest lease that it has given, the line's global timestamp. No message ever invalidates anything. Two
+//! protocols differ in the treatment of a write that finds leases running:
 //!
 //! | protocol | a write to a line with running leases | section |
 //! |---|---|---|

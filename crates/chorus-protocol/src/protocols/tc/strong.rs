@@ -1,9 +1,9 @@
 //! TC-Strong (TC paper, section 6.2): a write waits at the L2 until nobody can read the old value any more.
 //!
-//! So writes are atomic. A write that waits holds up everything behind it at its bank (section 6.3 names that as the
-//! cost). The exception is a private write: one by the only core that has read the line, which the L2 tells by the
-//! timestamp that the write carries. Leases have a fixed length, as in Library Cache Coherence, from which the protocol
-//! descends.
+//! Writes are therefore atomic. A write that waits holds up everything behind it at its bank; section 6.3 names this as
+//! the cost. Private writes do not wait: a write is private if the writer is the only core that has read the line. The
+//! L2 knows it by the timestamp that the write carries. Leases have a fixed length, as in Library Cache Coherence, from
+//! which the protocol descends.
 
 use super::Writes;
 use super::faults::{STRONG_FAULTS, STRONG_SEEDS};

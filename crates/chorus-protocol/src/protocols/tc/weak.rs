@@ -1,15 +1,15 @@
 //! TC-Weak (TC paper, section 6.3): a write never waits; the fences of its wavefront do.
 //!
-//! The answer to a write that found leases running carries the end of the last of them, the global write completion
-//! time. A fence waits until the latest of its wavefront's has passed: by then no private copy anywhere is older than
-//! the wavefront's writes. Others may see a write earlier than that, some before others, so writes are not atomic
+//! A write that finds leases running is answered with the end of the last of them, the global write completion time. A
+//! fence waits until the latest completion time of its wavefront has passed. By then no private copy anywhere is older
+//! than the wavefront's writes. Others may see a write earlier than that, some before others, so writes are not atomic
 //! (RCpc).
 //!
-//! Every write adds one to the line's timestamp, so a writer whose copy somebody else has made stale is found out by
-//! the timestamp that it sends, and gets the whole line with its answer.
+//! Every write adds one to the line's timestamp. A writer sends the timestamp of its copy. If somebody else has made
+//! the copy stale, the timestamps differ, and the writer gets the whole line with its answer.
 //!
 //! Two variants differ in the length of leases: predicted by each bank (section 6.4, the paper's TCW), or fixed
-//! (TCW-FIXED).
+//! (TCW-FIXED). [`build`] makes controllers with any other rule for the length.
 
 use super::Writes;
 use super::faults::{WEAK_FAULTS, WEAK_SEEDS};

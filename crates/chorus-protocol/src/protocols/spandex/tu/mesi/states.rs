@@ -80,7 +80,7 @@ impl Event {
     }
 }
 
-/// The names that [`State`] and [`Event`] index.
+/// The states and events of the transition table.
 pub static VOCABULARY: Vocabulary = Vocabulary {
     role: Role::Tu,
     device: "MESI",
