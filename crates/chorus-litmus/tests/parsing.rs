@@ -1,4 +1,4 @@
-//! What the parser reads, and what it says about what it cannot read.
+//! The texts that the parser reads, and its messages about those that it cannot read.
 
 use chorus_litmus::parse::{Parsed, parse};
 use chorus_litmus::test::{
