@@ -1,4 +1,4 @@
-//! What tells the models apart.
+//! The tests that tell the memory models apart.
 
 use chorus_litmus::judge::{TooLarge, Verdict, allowed, decide};
 use chorus_litmus::model::Model;

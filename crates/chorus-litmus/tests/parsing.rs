@@ -1,4 +1,4 @@
-//! The texts that the parser reads, and its messages about texts that it cannot read.
+//! The texts that the parser reads, and its messages about those that it cannot read.
 
 use chorus_litmus::parse::{Parsed, parse};
 use chorus_litmus::test::{
@@ -23,7 +23,7 @@ fn code(cells: &str) -> Vec<Instruction> {
     read(&around(cells)).program.threads[0].code.clone()
 }
 
-/// The message about a text, as for a file named `t`.
+/// The message about a text, as for a file `t`.
 fn complaint(text: &str) -> String {
     match parse(text) {
         Err(error) => error.render("t"),

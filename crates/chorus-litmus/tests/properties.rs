@@ -158,7 +158,7 @@ const WEAKER: [(Model, Model); 7] = [
     (Model::Ptx, Model::Sc),
 ];
 
-/// The same, but not for programs whose threads acquire from themselves.
+/// Pairs of a model and a weaker one that are compared only on programs whose threads do not acquire from themselves.
 const WEAKER_BETWEEN_THREADS: [(Model, Model); 2] =
     [(Model::RcScNonAtomic, Model::RcSc), (Model::RcPcNonAtomic, Model::RcPc)];
 

@@ -30,7 +30,7 @@ struct Event {
     at: usize,
     order: Order,
     scope: Scope,
-    /// What a store writes, or an atomic adds.
+    /// The value that a store writes, or that an atomic adds.
     value: u32,
     atomic: bool,
     reduction: bool,

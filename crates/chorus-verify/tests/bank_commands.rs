@@ -1,4 +1,4 @@
-//! What one bank does when a command processor tells it to write back or to empty itself.
+//! Does one bank do what a command processor tells it: write back, or empty itself?
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{LineAddr, Role, Topology};
@@ -21,7 +21,7 @@ struct Bank {
     controller: Box<dyn Controller<2>>,
 }
 
-/// What a step sent, by name and line, and how many operations it ended.
+/// The messages of a step, by name and line, and the number of operations that it ended.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     sent: Vec<(&'static str, u64)>,

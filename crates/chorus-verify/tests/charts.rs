@@ -1,4 +1,4 @@
-//! What a violation looks like.
+//! Are the charts of violations the recorded ones?
 
 use chorus_protocol::registry::find;
 use chorus_verify::check::{Verdict, check, smoke_configurations};

@@ -46,7 +46,7 @@ const ONE_LINE: Size = Size { lines: 1, ..ONE_STRUCTURE };
 const CROWDED: Size = Size { l2_lines: 1, ..TWO_STRUCTURES };
 const THREE_CHIPLETS: Size = Size { chiplets: 3, structures: 1, lines: 1, l2_lines: 1, kernels: 4 };
 
-/// What is left out of what the table asks for.
+/// The operations of the table that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Skipped {
     Nothing,
@@ -69,7 +69,7 @@ impl Size {
         crate::race_free::kernels(u32::from(self.chiplets), self.all_lines())
     }
 
-    /// What the command processor is told.
+    /// The accesses that the command processor is told of.
     fn accesses(self, kernel: &Kernel) -> Vec<Access> {
         crate::race_free::accesses(kernel, self.lines, LINE_BYTES, |line| line as u64 * LINE_BYTES)
     }
@@ -80,7 +80,7 @@ impl Size {
 struct Variant {
     protocol: &'static str,
     parameters: &'static [(&'static str, u64)],
-    /// What the table takes L2s to hold.
+    /// The lines that L2s hold, as the table assumes.
     holdings: Holdings,
     fault: Option<&'static str>,
     skipped: Skipped,
@@ -97,7 +97,7 @@ const KEEPING: Variant = Variant::new("cpelide", &[("remote_reads", 1)]);
 const RANGES_FORWARDING: Variant = Variant::new("cpelide-range", &[("remote_reads", 0)]);
 const RANGES_KEEPING: Variant = Variant::new("cpelide-range", &[("remote_reads", 1)]);
 const NHCC_ELIDING: Variant = Variant::new("nhcc-wb", &[("elide", 1)]);
-/// Where L2s hold nothing but their own memory, the table may know it.
+/// The table knows that L2s hold nothing but their own memory.
 const OWN_MEMORY: Variant = Variant { holdings: Holdings::OwnMemory, ..FORWARDING };
 const RANGES_OF_OWN_MEMORY: Variant = Variant { holdings: Holdings::OwnMemory, ..RANGES_FORWARDING };
 const ALL: [Variant; 7] =
@@ -112,7 +112,7 @@ struct World {
     controllers: Vec<Box<dyn Controller<2>>>,
     memory: Vec<LineData<2>>,
     table: ChipletTable,
-    /// What each line holds by rights.
+    /// The right value of each line.
     newest: Vec<u32>,
 }
 
@@ -196,7 +196,7 @@ impl World {
         values.extend(out.completions.iter().map(|completion| completion.data.0[0]));
     }
 
-    /// What the table asks for before a kernel.
+    /// The operations that the table asks for before a kernel.
     fn asked(&mut self, accesses: &[Access]) -> Vec<RangeOperation> {
         let topology = self.topology;
         if self.holdings == Holdings::OwnMemory {

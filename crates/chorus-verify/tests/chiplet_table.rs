@@ -63,7 +63,7 @@ struct State {
     rules: [[Account; CHIPLETS_MAX]; STRUCTURES_MAX],
 }
 
-/// What a chiplet has done with a data structure, by data structure and chiplet.
+/// The accesses of a chiplet to a data structure, by data structure and chiplet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Account {
     /// Cells accessed since the L2 was emptied.
@@ -74,7 +74,7 @@ struct Account {
     outdated: bool,
 }
 
-/// What is done before a kernel: for each cell of all data structures, a plan.
+/// The plan for each cell of all data structures before a kernel.
 type Plans = [Plan; CELLS_MAX];
 
 /// A model with every table that was seen, and what each planned before each kernel.
@@ -104,7 +104,7 @@ impl Size {
         }
     }
 
-    /// Where a cell lies. Data structures lie apart, so that none is taken for part of another.
+    /// The address of a cell. Data structures lie apart, so that none is taken for part of another.
     fn address(self, cell: usize) -> u64 {
         (cell / self.cells) as u64 * 1024 + (cell % self.cells) as u64 * CELL
     }
@@ -114,12 +114,12 @@ impl Size {
         crate::race_free::kernels(self.chiplets as u32, self.structures * self.cells)
     }
 
-    /// What the command processor is told.
+    /// The accesses that the command processor is told of.
     fn accesses(self, kernel: &Kernel) -> Vec<Access> {
         crate::race_free::accesses(kernel, self.cells, CELL, |cell| self.address(cell))
     }
 
-    /// What a table plans before a kernel, for each cell.
+    /// The plan of a table before a kernel, for each cell.
     fn plans(self, table: &mut ChipletTable, kernel: &Kernel) -> Plans {
         let mut plans = Plans::default();
         match self.hardware {
@@ -189,8 +189,8 @@ impl State {
         self.memory_is_fresh[cell] |= copy == CopyState::Dirty;
     }
 
-    /// What the rules of section III-C demand before `kernel`, from what chiplets have done since their L2s were last
-    /// emptied or written back. By data structure.
+    /// The operations that the rules of section III-C demand before `kernel`, by data structure. They follow from the
+    /// accesses of chiplets since their L2s were last emptied or written back.
     fn demanded(&mut self, size: Size, kernel: &Kernel) -> [Plan; STRUCTURES_MAX] {
         let mut plans = [Plan::default(); STRUCTURES_MAX];
         let cells_of = |structure: usize, chiplet: usize, wanted: &[Declared]| {
@@ -229,7 +229,8 @@ impl State {
         plans
     }
 
-    /// What is demanded for one data structure happens to all, and L2s that are emptied are written back.
+    /// The plan for whole L2s: an operation for one data structure happens to all, and L2s that are emptied are written
+    /// back.
     fn widened(&self, plans: [Plan; STRUCTURES_MAX]) -> Plan {
         let mut all = Plan::default();
         for plan in plans {
@@ -244,7 +245,7 @@ impl State {
         all
     }
 
-    /// What may be after a line has left an L2.
+    /// The states that are possible after a line has left an L2.
     fn after_evictions(&self, size: Size) -> Vec<State> {
         let cells = 0..size.structures * size.cells;
         let places = cells.flat_map(|cell| (0..size.chiplets).map(move |chiplet| (cell, chiplet)));
@@ -265,7 +266,7 @@ impl Model {
         Model { size, kernels: size.kernels(), tables: vec![table], numbers, launches: HashMap::new() }
     }
 
-    /// What a table plans before a kernel, and the table then.
+    /// The plan of a table before a kernel, and the table after it.
     fn launch(&mut self, table: u32, kernel: usize) -> (u32, Plans) {
         if let Some(&known) = self.launches.get(&(table, kernel)) {
             return known;
@@ -280,7 +281,8 @@ impl Model {
         (number, plans)
     }
 
-    /// What may be after a kernel: a chiplet does nothing, reads all that it declared, or also writes all that it may.
+    /// The states that are possible after a kernel. A chiplet does nothing, reads all that it declared, or also writes
+    /// all that it may.
     fn after(&mut self, state: &State, index: usize) -> Vec<State> {
         let mut prepared = *state;
         let (table, plans) = self.launch(state.table, index);

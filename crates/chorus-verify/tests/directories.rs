@@ -16,7 +16,7 @@ const LINES: u64 = 64;
 const POSITIONS: u16 = 10;
 const OWN: [u16; 2] = [2, 7];
 
-/// What happens to a line.
+/// An event that concerns a line.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Read {

@@ -10,7 +10,7 @@ use chorus_verify::litmus::{DISCRIMINATORS, SuiteTest, find};
 
 use crate::explored;
 
-/// Which telling outcomes were seen, by test.
+/// The telling outcomes that were seen, by test.
 type Seen = BTreeMap<&'static str, bool>;
 
 /// Four private caches have the most orders, and those of the writers of `IRIW+fences`, which have one store each,
@@ -39,14 +39,14 @@ fn seen(protocol: &'static dyn Protocol, stores: Stores) -> Seen {
     seen
 }
 
-/// Those that reach further than a module have tests of their own in `scoped.rs`.
+/// The protocols of a model that stay within one module. `scoped.rs` tests those that reach further.
 fn protocols(model: MemoryModel) -> impl Iterator<Item = &'static dyn Protocol> {
     let is_one =
         move |protocol: &&'static dyn Protocol| protocol.model() == model && protocol.reach() == Reach::OneModule;
     PROTOCOLS.iter().copied().filter(is_one)
 }
 
-/// What all protocols of a model show: they agree on every test that was run on them.
+/// The telling outcomes of all protocols of a model, which agree on every test that was run on them.
 fn class(model: MemoryModel, stores: Stores) -> Seen {
     let mut class = Seen::new();
     for protocol in protocols(model) {

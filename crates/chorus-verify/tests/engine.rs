@@ -1,4 +1,4 @@
-//! What a search finds does not depend on how it searches.
+//! Does a search find the same, however it searches?
 
 use chorus_protocol::registry::{PROTOCOLS, Protocol, find};
 use chorus_verify::check::{CheckConfig, CheckReport, Verdict, check_with, find_configuration, smoke_configurations};

@@ -21,8 +21,8 @@ fn shapes(cell: &str) -> Vec<String> {
     if shapes.iter().any(|word| word.starts_with(char::is_lowercase)) { Vec::new() } else { shapes }
 }
 
-/// Whether our expectation is at least as strict as the cell: what is forbidden there is forbidden, and what must be
-/// seen must be.
+/// Whether our expectation is at least as strict as the cell: a forbidden outcome is forbidden, and one that must be
+/// seen must be seen.
 fn agrees(cell: &str, ours: Expectation) -> bool {
     match cell.trim().trim_start_matches('*').chars().next() {
         Some('F') => ours == Expectation::Forbidden,

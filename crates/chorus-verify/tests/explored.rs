@@ -12,7 +12,7 @@ use chorus_verify::networks::{NetworkReport, smallest};
 use chorus_verify::settings::Settings;
 use chorus_verify::table::TransitionTable;
 
-/// Results by key.
+/// Results by key, each made once.
 struct Results<K, T: 'static>(Mutex<BTreeMap<K, &'static OnceLock<T>>>);
 
 impl<K: Ord, T: 'static> Results<K, T> {
@@ -69,7 +69,7 @@ pub fn networks(protocol: &'static dyn Protocol) -> &'static NetworkReport {
     NETWORKS.get(protocol.name(), || smallest(protocol))
 }
 
-/// What finds a fault of a protocol, by the fault's index.
+/// The check that finds a fault of a protocol, by the fault's index.
 pub fn catch(protocol: &'static dyn Protocol, fault: u8) -> &'static Catch {
     static CATCHES: Results<(&str, u8), Catch> = Results::new();
     let name = protocol.faults()[usize::from(fault)].name;

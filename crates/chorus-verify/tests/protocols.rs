@@ -54,7 +54,7 @@ fn has_two_threads(test: &SuiteTest) -> bool {
 
 #[test]
 fn every_protocol_of_one_module_passes_the_litmus_tests_of_two_threads() {
-    // Those that reach further have many placements, and those with several kinds of devices: `scoped.rs` and
+    // Protocols that reach further, or have several kinds of devices, have many placements: `scoped.rs` and
     // `devices.rs` run them.
     let of_one_kind =
         |protocol: &&&'static dyn Protocol| protocol.reach() == Reach::OneModule && !heterogeneous::applies(**protocol);

@@ -17,15 +17,15 @@ use Request::{Answer, Atomic, Evict, EvictEntry, Invalidate, Read, Release, Writ
 /// Lines of a range of 1 kB.
 const RANGE: u64 = 16;
 
-/// What the paper says happens, as requests that lead there and what must follow.
+/// A sentence of the paper, with requests that lead to its situation and the reactions that must follow.
 struct Row {
-    /// What the paper says, shortly.
+    /// The sentence, shortened.
     says: &'static str,
     before: &'static [Request],
     request: Request,
     /// The entry's state before and after.
     states: [&'static str; 2],
-    /// Who is told to drop which line, and why: written (`INV`) or replaced (`INV_REPL`).
+    /// The sharers that are told to drop a line, and why: it was written (`INV`) or its entry replaced (`INV_REPL`).
     told: &'static [(&'static str, u64, u16)],
     /// All that is sent besides. That no acknowledgement is among it is part of what is compared.
     said: &'static [&'static str],

@@ -185,7 +185,7 @@ fn compare_with_table_i(name: &str, in_v: &[(&str, &str)]) {
     }
 }
 
-/// Where only homes have entries, no invalidation meets one.
+/// No invalidation meets an entry where only homes have entries.
 const ONLY_HOMES: (&str, &str) = ("Invalidation", "N/A");
 
 #[test]

@@ -58,13 +58,13 @@ const TABLE_IV: [[&str; 4]; 6] = [
     ["ReqS", "O", "S", "RspS to requestor and RspRvkO to LLC"],
 ];
 
-/// What was seen, in the form of the three tables.
+/// The observed reactions, in the form of the three tables.
 #[derive(Default)]
 struct Seen {
     requests: BTreeSet<[String; 4]>,
     /// For each request at the LLC, the next states of the words.
     next: BTreeMap<&'static str, BTreeSet<&'static str>>,
-    /// What was forwarded when a word was owned.
+    /// The forwarded request for each request at the LLC, when a word was owned.
     forwarded: BTreeMap<&'static str, BTreeSet<String>>,
     external: BTreeSet<[String; 4]>,
     /// Whether a reader of some words was given more.
@@ -233,7 +233,7 @@ impl Seen {
             return;
         };
         let Some(row) = TABLE_IV.iter().find(|row| row[0] == request && row[1] == old) else { return };
-        // Where a word of the line has been given away, what is left of it is given away too.
+        // Once a word of the line has been given away, the rest of it is given away too.
         if request == "ReqS" && message.mask != ByteMask::full::<WORDS>() {
             return;
         }

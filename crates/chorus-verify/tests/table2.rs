@@ -32,7 +32,7 @@ const L2: [(&str, [&str; 7]); 7] = [
     ("M_I", ["FETCH / I_S", "FETCH / I_M", "? FETCH / I_M", "FETCH / I_M", "×", "I", "×"]),
 ];
 
-/// What the controllers do beyond the paper's cells, each for a reason that `docs/protocols/tc-weak.md` gives.
+/// The reactions of the controllers beyond the paper's cells, each for a reason that `docs/protocols/tc-weak.md` gives.
 const BEYOND: [(&str, &str, &str); 5] = [
     // A lease may end while its line is on the way.
     ("I_V", "Data", "I"),

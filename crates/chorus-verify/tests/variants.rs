@@ -10,7 +10,7 @@ use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::program::{Location, Op, Step};
 use chorus_verify::settings::Settings;
 
-/// Values of parameters.
+/// Values of parameters, by key.
 type Variant = &'static [(&'static str, u64)];
 
 fn protocol(name: &str) -> &'static dyn Protocol {
@@ -75,7 +75,7 @@ fn only_the_caches_that_remote_caching_names_keep_lines_of_other_gpus() {
     }
 }
 
-/// What the protocols of the CPElide paper are explored with otherwise is the harder of both values.
+/// Other suites explore the protocols of the CPElide paper with the harder value of each parameter.
 #[test]
 fn protocols_of_chiplets_are_coherent_with_other_parameters() {
     const NAMES: [&str; 8] = [
@@ -99,7 +99,7 @@ fn protocols_of_chiplets_are_coherent_with_other_parameters() {
 const RANGE: u32 = 4;
 const LINES: u8 = 5;
 
-/// What a thread may do in a place: accesses of some of these lines.
+/// The accesses that a thread may choose from in a place: loads or stores of some lines.
 #[derive(Clone, Copy)]
 enum Weak<'a> {
     Loads(&'a [u8]),
@@ -146,7 +146,8 @@ fn shared_by_gpms_and_gpus() -> CheckConfig {
     ranged([2, 2], Evictions::WhenNeeded, &[(0, &[Weak::Stores(&[0, 1])]), (1, reads), (3, reads)])
 }
 
-/// The same without the module of the home's GPU, while entries of both homes leave at any time.
+/// The threads of [`shared_by_gpms_and_gpus`] without the module of the home's GPU. Entries of both homes leave at any
+/// time.
 fn leaving() -> CheckConfig {
     ranged([2, 2], Evictions::SharedAnytime, &[(0, &[Weak::Stores(&[0, 1])]), (3, &[Weak::Loads(&[0, 1])])])
 }

@@ -9,7 +9,7 @@ use chorus_litmus::test::LitmusTest;
 /// the telling outcome.
 pub type Shape = (&'static str, &'static str, &'static str);
 
-/// The shapes.
+/// The classic shapes of litmus tests.
 pub const SHAPES: [Shape; 20] = [
     ("CoRR", "Wx1 | Rx Rx", r"P1:r0 == 1 /\ P1:r1 == 0"),
     ("CoWW", "Wx1 Wx2", "x == 1"),
@@ -40,11 +40,11 @@ pub struct Variant {
     pub ends: bool,
     /// All reads acquire and all writes release.
     pub all: bool,
-    /// What stands between two accesses of a thread.
+    /// The fence between two accesses of a thread.
     pub fence: Option<&'static str>,
     /// Every read holds back what follows.
     pub blocking: bool,
-    /// What all other accesses are.
+    /// The order of all other accesses.
     pub other: &'static str,
     /// The scope of whatever has one.
     pub scope: &'static str,

@@ -19,7 +19,7 @@ pub const FIRST_REMOTE_LINE: u64 = 1 << 32;
 
 const TOPOLOGY: Topology = Topology { gpus: GPUS, interleave: 64, ..Topology::one_gpu(GPUS, GPUS) };
 
-/// What reaches the bank. GPU0 is itself.
+/// A request that reaches the bank of GPU0. Requests of GPU0 come from its own private cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     Read {
@@ -96,7 +96,7 @@ impl Bank {
         self.protocol.messages()[usize::from(message.kind.0)].name
     }
 
-    /// Who sends what a GPU has to say: its private cache, or its bank.
+    /// The sender of a GPU's messages: its private cache, or its bank.
     fn sender(gpu: u16) -> AgentId {
         if gpu == 0 { TOPOLOGY.l1(0) } else { TOPOLOGY.l2(gpu) }
     }
@@ -110,7 +110,7 @@ impl Bank {
         Message { mask: ByteMask::word(0), data: LineData([self.steps, 0]), ..message }
     }
 
-    /// What comes of a question, in the words of those who were asked.
+    /// The answer to a question, as the agent that was asked would give it.
     fn answer(&self, question: &Message<2>) -> Option<Message<2>> {
         let data = LineData([1000, 2000]);
         Some(match self.name_of(question) {
@@ -165,7 +165,7 @@ impl Bank {
         (outcome, out.messages)
     }
 
-    /// Lets everybody answer.
+    /// Answers all questions.
     pub fn settle(&mut self) {
         while !self.asked.is_empty() {
             self.step(Request::Answer);

@@ -3,7 +3,7 @@
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::{Access, Mode};
 
-/// What a chiplet declares of a place.
+/// The access that a chiplet declares of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declared {
     Nothing,
@@ -37,8 +37,8 @@ pub fn kernels(chiplets: u32, places: usize) -> Vec<Kernel> {
     kernels
 }
 
-/// What the command processor is told of a kernel whose data structures have `places` places of `bytes` each, from
-/// `address` on.
+/// The accesses of a kernel that the command processor is told of. Data structures have `places` places of `bytes`
+/// each, from `address` on.
 pub fn accesses(kernel: &Kernel, places: usize, bytes: u64, address: impl Fn(usize) -> u64) -> Vec<Access> {
     let mut accesses = Vec::new();
     for first in (0..kernel.len()).step_by(places) {
