@@ -18,9 +18,10 @@ const REC_GPUS: [u32; 4] = [2, 4, 8, 16];
 const CHIPLETS: [&str; 7] =
     ["cpelide-2", "cpelide", "cpelide-6", "cpelide-7", "cpelide-8", "cpelide-16", "cpelide-mono"];
 
-/// The workloads that a paper measures.
-fn workloads(paper: Paper) -> Vec<&'static dyn Workload> {
-    chorus_workloads::workloads().filter(|workload| workload.papers().contains(&paper)).collect()
+/// The workloads that a paper measures, and others by name.
+fn workloads(paper: Paper, others: &[&str]) -> Vec<&'static dyn Workload> {
+    let chosen = |workload: &&dyn Workload| workload.papers().contains(&paper) || others.contains(&workload.name());
+    chorus_workloads::workloads().filter(chosen).collect()
 }
 
 fn protocols() -> Vec<&'static dyn Protocol> {
@@ -37,7 +38,7 @@ fn run_on_shape(system: &str, workload: &dyn Workload, protocol: &'static dyn Pr
 /// One program on each shape, so that all shapes and protocols have their turn.
 #[test]
 fn results_are_right_on_a_sample_of_shapes_under_every_protocol() {
-    let (workloads, protocols) = (workloads(Paper::Hmg), protocols());
+    let (workloads, protocols) = (workloads(Paper::Hmg, &[]), protocols());
     assert_eq!(workloads.len(), 20);
     for (index, shape) in SHAPES.into_iter().enumerate() {
         run_on_shape("hmg", workloads[(index * 7) % workloads.len()], protocols[index % protocols.len()], shape);
@@ -47,7 +48,7 @@ fn results_are_right_on_a_sample_of_shapes_under_every_protocol() {
 /// Every program once, so that all directories and numbers of GPUs have their turn.
 #[test]
 fn results_of_the_rec_workloads_are_right_on_2_to_16_gpus_under_every_directory() {
-    let workloads = workloads(Paper::Rec);
+    let workloads = workloads(Paper::Rec, &["bitonic"]);
     assert_eq!(workloads.len(), 15);
     let directories = ["dir", "dir-hmg", "rec", "dir-ideal"].map(|name| find(name).unwrap());
     for (index, workload) in workloads.into_iter().enumerate() {
@@ -58,7 +59,7 @@ fn results_of_the_rec_workloads_are_right_on_2_to_16_gpus_under_every_directory(
 /// Every program once, so that all protocols and numbers of chiplets have their turn.
 #[test]
 fn results_of_the_cpelide_workloads_are_right_on_1_to_16_chiplets_under_every_protocol() {
-    let workloads = workloads(Paper::CpElide);
+    let workloads = workloads(Paper::CpElide, &[]);
     assert_eq!(workloads.len(), 24);
     let protocols = ["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"].map(|name| find(name).unwrap());
     for (index, workload) in workloads.into_iter().enumerate() {
