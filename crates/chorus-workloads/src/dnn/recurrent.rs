@@ -9,8 +9,8 @@
 //! state goes through local data, from where a wavefront broadcasts it.
 //!
 //! Sharing: work-groups are numbered by rows, so that each module keeps to its part of the weights and reads it again
-//! in every step. All work-groups wrote the state in the kernel before, and all of them read it. So they do, element by
-//! element, with the partial sums.
+//! in every step. All work-groups wrote the state in the kernel before, and all of them read it. They also read the
+//! partial sums, element by element.
 //!
 //! States are stored column by column: all rows of the first element of the minibatch, then those of the next.
 //!
