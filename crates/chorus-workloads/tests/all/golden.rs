@@ -1,10 +1,12 @@
 //! Are results what they were when they were recorded? Making the simulator faster must not change a single count.
 //!
 //! `golden.txt` has one line per run: its name, cycles, a hash of every metric of the run and of each of its kernels,
-//! and a few metrics in the clear, so that a difference can be understood. This records the results anew:
+//! and a few metrics in the clear, so that a difference can be understood. Lines are sorted, so that their order
+//! does not depend on that of the registry. This records the results anew:
 //!
 //!     CHORUS_UPDATE_GOLDEN=1 cargo test -p chorus-workloads --test all golden
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -210,22 +212,21 @@ fn runs() -> Vec<Run> {
     runs
 }
 
-/// The lines of all runs, which share the processor's cores.
+/// The lines of all runs, sorted. The runs share the processor's cores.
 fn results() -> Vec<String> {
     let runs = runs();
     let next = AtomicUsize::new(0);
     let work = || {
         let taken = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let taken = taken.take_while(|&index| index < runs.len());
-        taken.map(|index| (index, runs[index].result())).collect::<Vec<(usize, String)>>()
+        taken.map_while(|index| runs.get(index)).map(|run| run.result()).collect::<Vec<String>>()
     };
-    let mut lines: Vec<(usize, String)> = thread::scope(|scope| {
+    let mut lines: Vec<String> = thread::scope(|scope| {
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
     lines.sort_unstable();
-    lines.into_iter().map(|(_, line)| line).collect()
+    lines
 }
 
 #[test]
@@ -236,8 +237,11 @@ fn results_are_those_recorded() {
         std::fs::write(&path, results.join("\n") + "\n").unwrap();
     }
     let recorded = std::fs::read_to_string(&path).unwrap();
-    for (now, then) in results.iter().zip(recorded.lines()) {
-        assert_eq!(now, then);
-    }
-    assert_eq!(results.len(), recorded.lines().count(), "another number of runs");
+    let (now, then): (BTreeSet<&str>, BTreeSet<&str>) =
+        (results.iter().map(String::as_str).collect(), recorded.lines().collect());
+    let mut differences: Vec<(&str, char)> = now.difference(&then).map(|&line| (line, '+')).collect();
+    differences.extend(then.difference(&now).map(|&line| (line, '-')));
+    differences.sort_unstable();
+    let differences: Vec<String> = differences.into_iter().map(|(line, sign)| format!("{sign} {line}")).collect();
+    assert!(differences.is_empty(), "results (+) differ from those recorded (-):\n{}", differences.join("\n"));
 }
