@@ -59,8 +59,8 @@ pub struct Reached {
     pub parents: Vec<Option<(u32, Action)>>,
 }
 
-/// Shows every move from every state, breadth first. Returns nothing if there are more than `limit` states, and an
-/// error if a move breaks a rule.
+/// Shows every move from every state, breadth first. Returns the machine with the states reached, or without them if
+/// there are more than `limit`. A move that breaks a rule is an error.
 pub fn every_move(
     protocol: &'static dyn Protocol,
     config: &MachineConfig,

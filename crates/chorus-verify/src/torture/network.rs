@@ -153,7 +153,7 @@ impl Network {
 
     /// The oldest message of a channel.
     pub(super) fn front(&self, channel: u32) -> Option<Message<WORDS>> {
-        self.queues[channel as usize].messages.front().map(|flight| flight.message)
+        self.queues[channel as usize].messages.front().map(|front| front.message)
     }
 
     /// The receiver and virtual network of a channel that keeps order, as an index.
