@@ -39,7 +39,7 @@ pub enum ExportError {
 /// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// Text in UTF-8.
+    /// Text, encoded in UTF-8.
     Text,
     /// A count from 0 to 2⁶⁴ - 1.
     Integer,

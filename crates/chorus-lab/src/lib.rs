@@ -1,9 +1,10 @@
 //! Run matrices, the results store, figures, reports and the claims of the papers.
 //!
-//! A paper is a folder of data, `papers/NAME/`: `experiment.toml` says which runs to make and which figures to draw from them,
-//! `claims.toml` says what the paper found, `notes.md` explains what came out. [`reproduce`] makes the runs ([`matrix`]), keeps each in a [`store`] as soon as
-//! it is finished, computes the [`figure`]s, evaluates the [`claim`]s and writes one HTML page per paper ([`report`]). How a run
-//! is made is not known to any of these: callers pass a [`run::Runner`], of which [`simulate`] is the real one.
+//! A paper is a folder of data, `papers/NAME/`: `experiment.toml` says which runs to make and which figures to draw
+//! from them, `claims.toml` says what the paper found, `notes.md` explains what came out. [`reproduce`] makes the runs
+//! ([`matrix`]), keeps each in a [`store`] as soon as it is finished, computes the [`figure`]s, evaluates the
+//! [`claim`]s and writes one HTML page per paper ([`report`]). How a run is made is not known to any of these: callers
+//! pass a [`run::Runner`], of which [`simulate`] is the real one.
 //!
 //! | file | subject |
 //! |---|---|

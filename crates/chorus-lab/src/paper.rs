@@ -18,7 +18,8 @@ pub struct Paper {
     pub statements: Statements,
 }
 
-/// Finds an experiment by its name, or reads the experiment file at a path: whatever ends in `.toml` or contains a separator.
+/// Finds an experiment by its name, or reads the experiment file at a path: whatever ends in `.toml` or contains a
+/// separator.
 pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentError> {
     let known = KnownNames {
         systems: &registry.system_names(),

@@ -75,7 +75,7 @@ pub enum SetupError {
         /// The name of the workload that declares the size.
         workload: &'static str,
         /// The declaration of the size, with its range.
-        size: SizeSpec,
+        size: &'static SizeSpec,
     },
     /// The sizes of a workload do not fit together.
     Misfit {
@@ -268,7 +268,7 @@ fn set_size(text: &str, size: &str, spec: &RunSpec, jobs: &mut [Job]) -> Result<
             text: excerpt(text),
             given: excerpt(given(text)),
             workload: job.workload.name(),
-            size: *declared,
+            size: declared,
         };
         let value = parse_whole(given(text)).map_err(|_| refused())?;
         job.sizes.set(size, value).map_err(|error| match error {

@@ -164,7 +164,7 @@ impl MsgKind {
     }
 }
 
-/// What each kind of message is to a controller that knows `kinds`; all others are `foreign` to it.
+/// The event that each kind of message is to a controller that knows `kinds`; all others are `foreign` to it.
 pub const fn by_kind<E: Copy, const N: usize>(foreign: E, kinds: &[(MsgKind, E); N]) -> [E; 256] {
     let mut events = [foreign; 256];
     let mut row = 0;

@@ -14,7 +14,7 @@ impl Sharers {
     /// Every cache that a set can hold.
     pub const ALL: Sharers = Sharers(u64::MAX);
 
-    /// One cache.
+    /// The set of one cache.
     pub fn of(agent: AgentId) -> Sharers {
         Sharers(1 << agent.0)
     }

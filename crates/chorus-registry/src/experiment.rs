@@ -1,4 +1,5 @@
-//! Experiments as text: the runs and figures of a study, what a paper claims about them, and notes on what was measured.
+//! Experiments as text: the runs and figures of a study, what a paper claims about them, and notes on what was
+//! measured.
 
 /// An experiment that can be reproduced by name. Its files are embedded, so it is found from any working directory.
 #[derive(Clone, Copy, Debug)]

@@ -165,7 +165,7 @@ impl Slice {
     /// sent only when the channel is `idle`, so that few are ever ahead of a fetch.
     pub fn next_for_memory(&mut self, idle: bool) -> Option<ForMemory> {
         let fetch = self.fetches.pop_front().map(ForMemory::Fetch);
-        fetch.or_else(|| self.victims.pop_front_if(|_| idle).map(ForMemory::Victim))
+        fetch.or_else(|| if idle { self.victims.pop_front().map(ForMemory::Victim) } else { None })
     }
 }
 

@@ -45,7 +45,7 @@ pub enum End {
 /// A violation and the state that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The broken rule.
+    /// The rule that was broken.
     pub violation: Violation,
     /// The state before the last move.
     pub state: u32,

@@ -23,7 +23,7 @@ use crate::scoped;
 pub struct Catch {
     /// The name of the protocol.
     pub protocol: &'static str,
-    /// The seeded fault.
+    /// The fault that was seeded.
     pub fault: FaultSpec,
     /// The check that found it.
     pub by: Catcher,

@@ -40,7 +40,7 @@ impl fmt::Display for Location {
 /// One operation of a thread, with everything that a cache needs to perform it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
-    /// Reads a word.
+    /// Reads one word of memory.
     Load {
         /// The word to read.
         at: Location,
@@ -49,7 +49,7 @@ pub enum Op {
         /// The threads that must agree on the order.
         scope: Scope,
     },
-    /// Writes a word.
+    /// Writes one word of memory.
     Store {
         /// The word to write.
         at: Location,
@@ -111,7 +111,7 @@ pub enum Op {
 pub enum Edge {
     /// A kernel has ended.
     End,
-    /// The next begins.
+    /// The next kernel begins.
     Begin,
 }
 

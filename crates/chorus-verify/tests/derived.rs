@@ -1,5 +1,5 @@
-//! Protocols that are derived from others with nothing but what this workspace's crates make public. Each is one file and passes the
-//! checks that its base passes.
+//! Protocols that are derived from others with nothing but what this workspace's crates make public. Each is one file
+//! and passes the checks that its base passes.
 
 #[path = "derived/put.rs"]
 mod put;
@@ -15,8 +15,8 @@ use chorus_verify::table::TransitionTable;
 use put::GpuViPut;
 use tc_per_block::TcWeakBlock;
 
-/// A hole in the transition table that is reached fails a check, so a pass shows that every state has a transition for every event that it
-/// meets.
+/// A hole in the transition table that is reached fails a check, so a pass shows that every state has a transition for
+/// every event that it meets.
 fn passes_the_smallest_checks(protocol: &'static dyn Protocol) {
     for config in smoke_configurations() {
         let report = check(protocol, None, &config);

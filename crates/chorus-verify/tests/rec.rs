@@ -19,7 +19,7 @@ const RANGE: u64 = 16;
 
 /// A sentence of the paper, with requests that lead to its situation and the reactions that must follow.
 struct Row {
-    /// The sentence, shortened.
+    /// The sentence of the paper, shortened.
     says: &'static str,
     before: &'static [Request],
     request: Request,

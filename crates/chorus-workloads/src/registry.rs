@@ -11,7 +11,8 @@ use crate::{
     shoc, tutorial,
 };
 
-/// Builds a program on a graph that its user brings along. The seed draws numbers that the graph lacks, such as weights.
+/// Builds a program on a graph that its user brings along. The seed draws numbers that the graph lacks, such as
+/// weights.
 pub type OnGraph = fn(&Graph, u64, &mut HostMemory) -> HostProgram;
 
 /// A collection that a workload's program was published in.

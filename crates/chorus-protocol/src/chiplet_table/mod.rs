@@ -102,7 +102,7 @@ struct ChipletEntry {
 }
 
 impl ChipletEntry {
-    /// What has to be done here.
+    /// The operation that this chiplet has to carry out.
     fn operation(&self, chiplet: usize, operation: Operation) -> RangeOperation {
         RangeOperation { chiplet, operation, ranges: self.ranges.clone() }
     }

@@ -8,7 +8,7 @@ pub const REQUEST: Channel = Channel::Virtual(0);
 /// Virtual network of answers, from L2 to L1.
 pub const RESPONSE: Channel = Channel::Virtual(1);
 
-/// Reads a line.
+/// A request to read a line.
 pub const GETS: MsgKind = MsgKind(memory::FIRST_FREE);
 /// Writes the masked bytes of a line.
 pub const GETX: MsgKind = MsgKind(memory::FIRST_FREE + 1);

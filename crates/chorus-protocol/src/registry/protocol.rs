@@ -115,7 +115,7 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         self.declaration().messages
     }
 
-    /// Seeded faults, [`Declaration::faults`].
+    /// The seeded faults of [`Declaration::faults`].
     fn faults(&self) -> &'static [FaultSpec] {
         self.declaration().faults
     }

@@ -75,7 +75,7 @@ pub struct LitmusResult {
     pub fault: Option<&'static str>,
     /// The test that was run.
     pub test: SuiteTest,
-    /// Whether stores blocked.
+    /// Whether cores waited for their stores.
     pub stores: Stores,
     /// The memory model that the protocol provides on this machine.
     pub model: Model,

@@ -26,7 +26,7 @@ pub(super) enum Micro {
     Fence(Order, Scope),
     /// Takes a lock, trying until it is free.
     Lock(Word),
-    /// Releases a lock.
+    /// Releases a lock again.
     Unlock { lock: Word, by_exchange: bool },
     /// Raises a flag to a value.
     Signal { flag: Word, value: u32 },

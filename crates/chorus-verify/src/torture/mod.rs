@@ -59,7 +59,7 @@ impl Default for Settings {
 pub struct TortureFailure {
     /// The number of the episode, counted from 0.
     pub episode: u64,
-    /// The broken rule.
+    /// The rule that was broken.
     pub problem: Problem,
     /// The number of operations of the episode's program.
     pub operations: usize,
@@ -183,7 +183,7 @@ pub fn torture_watched(
 /// A seeded fault that a random episode showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TortureCatch {
-    /// The seeded fault.
+    /// The fault that was seeded.
     pub fault: FaultSpec,
     /// The number of steps made until then.
     pub steps: u64,

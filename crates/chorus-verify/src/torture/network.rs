@@ -89,7 +89,7 @@ impl Network {
         self.delays = Some(setup.delays);
     }
 
-    /// Plans an event.
+    /// Plans an event for later.
     #[inline]
     pub(super) fn schedule(&mut self, time: Time, event: Event, random: &mut Random) {
         self.live += usize::from(event != Event::Evict);

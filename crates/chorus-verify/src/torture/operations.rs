@@ -7,7 +7,7 @@ use super::lower::Micro;
 /// An operation in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
-    /// The operation itself.
+    /// The operation that is outstanding.
     pub micro: Micro,
     /// The number of its wavefront.
     pub wave: u16,
@@ -45,7 +45,7 @@ const SLOT_BITS: u32 = 12;
 const USES_MASK: u32 = (1 << 19) - 1;
 
 impl Operations {
-    /// Forgets all operations.
+    /// Forgets all operations of the episode.
     pub(super) fn reset(&mut self) {
         self.slots.clear();
         self.free.clear();

@@ -48,7 +48,7 @@ impl fmt::Display for Word {
 /// A load or store of one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlainAccess {
-    /// Reads a word.
+    /// Reads one word of memory.
     Load(Word),
     /// Writes a value that nobody else writes.
     Store(Word),

@@ -21,7 +21,7 @@ const STEPS_MAX: u64 = 6_000_000;
 /// A failing episode that was made small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk {
-    /// The small episode.
+    /// The episode that is left.
     pub episode: Episode,
     /// The rule that breaks in it.
     pub problem: Problem,

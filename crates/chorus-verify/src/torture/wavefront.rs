@@ -205,7 +205,7 @@ impl Driver {
         self.go_on(number);
     }
 
-    /// Takes a completion.
+    /// Takes the completion of an operation.
     pub(super) fn answered(&mut self, agent: u16, txn: Txn, data: &LineData<WORDS>) -> Result<(), Problem> {
         let operation = match self.operations.remove(txn) {
             Some(Ended::Operation(operation)) if self.waves[usize::from(operation.wave)].slot.cache == agent => {

@@ -165,7 +165,7 @@ impl Bank {
         (outcome, out.messages)
     }
 
-    /// Answers all questions.
+    /// Answers all probes of the bank.
     pub fn settle(&mut self) {
         while !self.asked.is_empty() {
             self.step(Request::Answer);

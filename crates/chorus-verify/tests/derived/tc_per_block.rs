@@ -1,8 +1,8 @@
-//! TC-Weak with leases per block: every line of a bank has a predictor of its own, so that lines that are read for long keep long leases
-//! beside lines that are often written.
+//! TC-Weak with leases per block: every line of a bank has a predictor of its own, so that lines that are read for long
+//! keep long leases beside lines that are often written.
 //!
-//! In the paper (section 6.4) a bank predicts one length for all of its lines. Here it has a table of such predictors, and a line uses the
-//! entry that the low bits of its address select. Everything else is TC-Weak's.
+//! In the paper (section 6.4) a bank predicts one length for all of its lines. Here it has a table of such predictors,
+//! and a line uses the entry that the low bits of its address select. Everything else is TC-Weak's.
 
 use chorus_protocol::prelude::*;
 use chorus_protocol::protocols::tc::lifetime::{Leases, Lifetime};
@@ -72,7 +72,7 @@ impl Leases for PerBlock {
     }
 }
 
-/// The protocol.
+/// TC-Weak with leases per block.
 pub struct TcWeakBlock;
 
 impl<const W: usize> Build<W> for TcWeakBlock {

@@ -1,7 +1,7 @@
 //! A kernel: every element becomes the mean of itself and its two neighbours, step after step.
 //!
-//! Each step is one launch. A work-item owns one element and reads its neighbours, which other work-items wrote in the step
-//! before. Elements at the ends have one neighbour only and stay as they are.
+//! Each step is one launch. A work-item owns one element and reads its neighbours, which other work-items wrote in the
+//! step before. Elements at the ends have one neighbour only and stay as they are.
 
 use chorus::sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
 use chorus::workloads::generator::SplitMix64;
@@ -17,7 +17,7 @@ static SIZES: [SizeSpec; 2] = [
     SizeSpec::new("steps", "launches of the kernel", [4, 4, 8], "chosen: enough to reuse what is cached").range(1, 1000),
 ];
 
-/// The workload.
+/// The workload of this crate.
 pub struct Mine;
 
 /// One wavefront of one step. `alu` counts the instructions that are not memory accesses.
@@ -40,7 +40,7 @@ async fn smooth(w: Wave, elements: u32, source: Buf<f32>, target: Buf<f32>) {
 
 const THIRD: f32 = 1.0 / 3.0;
 
-/// The same step on the host. It computes in the same order, so that results are equal to the last bit.
+/// One step on the host. It computes in the same order, so that results are equal to the last bit.
 fn smooth_on_host(source: &[f32], target: &mut [f32]) {
     for i in 1..source.len() - 1 {
         target[i] = (source[i - 1] + source[i] + source[i + 1]) * THIRD;

@@ -1,13 +1,14 @@
-//! GPU-VI with explicit PUT messages: a private cache that replaces a clean copy tells the home, which then forgets the sharer and sends
-//! fewer invalidations and recalls.
+//! GPU-VI with explicit PUT messages: a private cache that replaces a clean copy tells the home, which then forgets the
+//! sharer and sends fewer invalidations and recalls.
 //!
-//! Everything that is not written here is GPU-VI's. `..gpu_vi::DECLARATION` inherits what the protocol declares, `appended` adds rows to its
-//! tables, and `Derived` puts [`Announce`] and [`Forget`] around its controllers.
+//! Everything that is not written here is GPU-VI's. `..gpu_vi::DECLARATION` inherits what the protocol declares,
+//! `appended` adds rows to its tables, and `Derived` puts [`Announce`] and [`Forget`] around its controllers.
 
 use chorus::protocol::prelude::*;
 use chorus::protocol::protocols::gpu_vi::{self, REQUEST, WriteThroughL1, l2, l2::GpuViL2, private_cache};
 
-/// One message behind GPU-VI's. It travels with the requests, so that the next read of the same line cannot overtake it.
+/// One message behind GPU-VI's. It travels with the requests, so that the next read of the same line cannot overtake
+/// it.
 static MESSAGES: [MessageSpec; gpu_vi::MESSAGES.len() + 1] =
     appended(&gpu_vi::MESSAGES, &[MessageSpec::new("PUT", TrafficClass::Request, REQUEST, Size::Control)]);
 const PUT: MsgKind = MsgKind::behind(&gpu_vi::MESSAGES);
@@ -44,7 +45,8 @@ impl<const W: usize> Changes<WriteThroughL1<W>, W> for Announce {
     }
 }
 
-/// Changes of the shared bank: it forgets the sender of a PUT. A PUT that has crossed an invalidation or a recall finds nothing to forget.
+/// Changes of the shared bank: it forgets the sender of a PUT. A PUT that has crossed an invalidation or a recall finds
+/// nothing to forget.
 #[derive(Clone, Debug, Hash)]
 struct Forget(Option<Fault>);
 
@@ -59,7 +61,7 @@ impl<const W: usize> Changes<GpuViL2<W>, W> for Forget {
     }
 }
 
-/// The protocol.
+/// The protocol of this crate.
 pub struct Mine;
 
 /// The value that the registry gets.

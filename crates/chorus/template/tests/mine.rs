@@ -1,4 +1,5 @@
-//! What must stay true of this crate: names, the protocol's smallest explorations, its seeded mistake, the kernel's result.
+//! The facts that must stay true of this crate: names, the protocol's smallest explorations, its seeded mistake, the
+//! kernel's result.
 
 use chorus::lab::simulate::simulate;
 use chorus::lab::run::{CheckResult, RunSpec};

@@ -11,7 +11,8 @@ const DOC_WORDS_MIN: usize = 4;
 /// Beginnings of doc comments that say what a thing is not, or refer to something that the reader has to look for.
 const BEGINNINGS: [&str; 5] = ["What ", "The same", "As that", "Those ", "That of"];
 
-/// The numbered lines of a file that hold prose: comments of Rust and TOML, and Markdown outside code, tables and generated blocks.
+/// The numbered lines of a file that hold prose: comments of Rust and TOML, and Markdown outside code, tables and
+/// generated blocks.
 fn prose(file: &File) -> Vec<(usize, String)> {
     let text = file.text();
     let numbered = (1..).zip(text.lines().map(str::to_owned));

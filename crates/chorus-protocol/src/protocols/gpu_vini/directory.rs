@@ -28,7 +28,7 @@ pub static PARAMETERS: [ParameterSpec; 2] = [
     },
 ];
 
-/// What the directory records of a line.
+/// The directory's record of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// The private caches that may hold the line.

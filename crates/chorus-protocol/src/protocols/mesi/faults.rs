@@ -88,7 +88,7 @@ pub enum L2Fault {
     EmptyPut,
 }
 
-/// What is wrong in which controller.
+/// The mistake of each controller, where it has one.
 pub const SEEDS: [LevelSeed<L1Fault, L2Fault>; 36] = [
     in_l2(
         L2Fault::LostInvalidation,

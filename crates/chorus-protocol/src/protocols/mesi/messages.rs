@@ -68,7 +68,7 @@ pub const PUTX: MsgKind = MsgKind(memory::FIRST_FREE + 19);
 /// Says that the owner gives up a line that it never wrote.
 pub const PUTX_CLEAN: MsgKind = MsgKind(memory::FIRST_FREE + 20);
 
-/// The message table.
+/// The message table of MESI.
 pub static MESSAGES: [MessageSpec; memory::SPECS.len() + 21] = [
     memory::SPECS[0],
     memory::SPECS[1],

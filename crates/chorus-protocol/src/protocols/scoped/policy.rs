@@ -227,7 +227,7 @@ pub const WITH_ACQUIRES: Declaration = Declaration {
     ..SCOPED
 };
 
-/// What the CPElide paper's own protocols declare alike.
+/// The common part of what the CPElide paper's own protocols declare.
 pub const WITH_COMMANDS: Declaration = Declaration {
     virtual_networks: SOFTWARE_NETWORKS,
     messages: &SOFTWARE_TABLE,

@@ -58,8 +58,8 @@ const OF_TRACKING: [ScopedSeed; 7] = [
     in_l2(L2Fault::ReleaseWithoutMarks, "release-without-marks", "a release does not wait for invalidations to arrive"),
 ];
 
-/// Mistakes that fit every directory. That loads of wide scope hit on their way is none of them: what they hit is taken back before any release
-/// that they could know of has ended, and soon enough for who waits.
+/// Mistakes that fit every directory. That loads of wide scope hit on their way is none of them: what they hit is taken
+/// back before any release that they could know of has ended, and soon enough for who waits.
 pub const UNBOUNDED: [ScopedSeed; COHERENT + OF_TRACKING.len()] = appended(&EVERY, &OF_TRACKING);
 
 const OF_BOUNDS: [ScopedSeed; 1] = [in_l2(

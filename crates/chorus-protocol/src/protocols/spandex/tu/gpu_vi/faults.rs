@@ -23,7 +23,7 @@ pub enum TuFault {
     LostOperation,
 }
 
-/// What is wrong in the unit.
+/// The mistake of the unit.
 pub const SEEDS: [Seed<TuFault>; 8] = [
     Seed::new(TuFault::HastyFill, "vi-hasty-fill", "the first part of an answer passes for the whole line"),
     Seed::new(TuFault::LostRspO, "vi-lost-rspo", "what an owner answers to a store is not counted"),

@@ -36,7 +36,7 @@ pub enum TuFault {
     LateJoin,
 }
 
-/// What is wrong in the unit.
+/// The mistake of the unit.
 pub const SEEDS: [Seed<TuFault>; 14] = [
     Seed::new(
         TuFault::StrandedWords,
@@ -82,7 +82,7 @@ pub const SEEDS: [Seed<TuFault>; 14] = [
     ),
 ];
 
-/// What is wrong in the cache, where it has a unit.
+/// The mistake of the cache, where it has a unit.
 pub const L1_SEEDS: [Seed<L1Fault>; 2] = [
     Seed::new(L1Fault::CleanGrant, "clean-grant", "ownership that answers a load counts as clean"),
     Seed::new(L1Fault::PeekedAway, "peeked-away", "a request that leaves an owner its line takes the ownership away"),
