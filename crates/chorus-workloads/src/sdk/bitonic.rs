@@ -27,6 +27,8 @@ use crate::size::{SizeSpec, Sizes};
 
 /// Wavefronts of a work-group: 256 work-items, as in the original.
 const WAVES_PER_GROUP: u32 = 8;
+/// Keys that a work-group compares in a pass, two per work-item.
+const KEYS_PER_GROUP: u32 = 2 * WAVES_PER_GROUP * LANES as u32;
 
 /// Sorts keys by the last stages of a bitonic sort.
 pub struct Bitonic;
@@ -41,7 +43,8 @@ static SIZES: [SizeSpec; 3] = [
         [1 << 18, 1 << 20, 1 << 23],
         "chosen: 32 MB in 28 million line accesses; no paper names a size",
     )
-    .range(2 * (WAVES_PER_GROUP * LANES as u32) as u64, 1 << 28),
+    .range(KEYS_PER_GROUP as u64, 1 << 28)
+    .multiple_of(KEYS_PER_GROUP as u64),
     SizeSpec::new(
         "stages",
         "last stages of the sort that are run",
@@ -115,7 +118,7 @@ impl Pass {
     }
 
     fn kernel(self, keys: Buf<u32>) -> Kernel {
-        let work_groups = (keys.len() as u32 / 2).div_ceil(WAVES_PER_GROUP * LANES as u32);
+        let work_groups = keys.len() as u32 / KEYS_PER_GROUP;
         Kernel::new("BitonicSort", work_groups, WAVES_PER_GROUP, move |w| compare(w, self, keys))
     }
 }
@@ -237,7 +240,7 @@ mod tests {
             Bitonic.misfit(&sizes)
         };
         assert_eq!(misfit(1024, 10, 512), None);
-        assert!(misfit(1000, 1, 1).unwrap().contains("512 and 1024"));
+        assert!(misfit(1536, 1, 1).unwrap().contains("1024 and 2048"));
         assert!(misfit(1024, 11, 1).unwrap().contains("has 10 stages"));
         assert!(misfit(1024, 1, 513).unwrap().contains("at most 512 apart"));
     }
