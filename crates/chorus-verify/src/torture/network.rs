@@ -198,6 +198,6 @@ impl Network {
 
     /// Every message in flight.
     pub(super) fn messages(&self) -> impl Iterator<Item = &Message<WORDS>> {
-        self.queues.iter().flat_map(|queue| &queue.messages).map(|flight| &flight.message)
+        self.queues.iter().flat_map(|queue| &queue.messages).map(|sent| &sent.message)
     }
 }
