@@ -3,7 +3,7 @@
 /// The longest name worth comparing; a longer one is no misspelling of a key.
 const CHARS_MAX: usize = 64;
 
-/// The candidate nearest to `given` by edit distance, where at most a third of its letters (and at least two) differ.
+/// The candidate nearest to `given` by edit distance, where at most a third of its letters (and at least one) differ.
 /// Among equally near candidates the first wins, so that a message never depends on anything but its input.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let given = given.to_lowercase();
@@ -11,7 +11,7 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
     if chars > CHARS_MAX {
         return None;
     }
-    let distance_max = (chars / 3).max(2);
+    let distance_max = (chars / 3).max(1);
     candidates
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(&given, candidate), candidate))

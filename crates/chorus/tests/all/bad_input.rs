@@ -20,9 +20,12 @@ fn an_unknown_workload_suggests_the_nearest() {
 
 #[test]
 fn an_unknown_system_suggests_the_nearest() {
-    for arguments in ["run --system tcc --protocol gpu-vi --workload stn", "explain tcc"] {
+    for arguments in ["run --system tcc --protocol gpu-vi --workload stn", "explain tcc --kind system"] {
         chorus(arguments).expect_code(2).expect_error(&["unknown system `tcc`", "did you mean `tc`?"]);
     }
+    chorus("explain saxpi")
+        .expect_code(2)
+        .expect_error(&["unknown system, protocol or workload", "did you mean `saxpy`?"]);
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn a_file_that_is_no_results_store_is_refused() {
     let ended = chorus(&format!("export {}", path.display())).expect_code(2);
     ended.expect_error(&["is not a Chorus results store"]);
     let ended = chorus(&format!("export {}", directory.join("nowhere").display())).expect_code(2);
-    ended.expect_error(&["nowhere", "no such file"]);
+    ended.expect_error(&["nowhere holds no results", "hint: `chorus reproduce --out"]);
 }
 
 #[test]
@@ -221,4 +224,45 @@ fn parquet_needs_a_file() {
     chorus(&format!("reproduce {} --out {}", small.display(), out.display())).expect_code(0);
     let ended = chorus(&format!("export {} --format parquet", out.display())).expect_code(2);
     ended.expect_error(&["Parquet is not text", "\nhint: add --output FILE"]);
+}
+
+#[test]
+fn a_nearest_name_comes_before_the_list_and_only_where_one_is_near() {
+    let ended = chorus("model ptxx").expect_code(2);
+    ended.expect_error(&["unknown memory model `ptxx`; did you mean `ptx`? known: `sc`"]);
+    let ended = chorus("model foo").expect_code(2);
+    assert!(!ended.stderr.contains("did you mean"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_size_that_cannot_be_is_refused_with_the_range() {
+    let run = "run --system tc --protocol gpu-vi --workload saxpy --set";
+    for given in ["0", "many", "1.5", "1e12"] {
+        let ended = chorus(&format!("{run} workload.elements={given}")).expect_code(2);
+        ended.expect_error(&["size `elements` of saxpy is given as", "a whole number from 1 to 268435456"]);
+    }
+    let ended = chorus(&format!("{run} workload.element=5")).expect_code(2);
+    ended.expect_error(&["saxpy has no size `element`", "did you mean `workload.elements`?"]);
+}
+
+#[test]
+fn numbers_are_accepted_in_the_same_forms_everywhere() {
+    let run = "run --system tc --protocol gpu-vi --workload saxpy --seed 2^3 --json --set l1.size_bytes=64KiB";
+    let json = chorus(&format!("{run} --set workload.elements=1e4")).expect_code(0).json();
+    assert_eq!((&json["sizes"]["elements"], &json["seed"]), (&10_000.into(), &8.into()));
+    let ended = chorus("run --system tc --protocol gpu-vi --workload saxpy --seed -1").expect_code(2);
+    ended.expect_error(&["invalid value '-1' for '--seed <N>'", "whole number"]);
+}
+
+#[test]
+fn errors_are_json_where_json_is_asked_for() {
+    let ended = chorus("run --system tc --protocol gpu-v --workload stn --json").expect_code(2);
+    let json = ended.json();
+    assert!(json["error"].as_str().is_some_and(|text| text.starts_with("unknown protocol `gpu-v`")), "{json}");
+    assert_eq!(json["exit_code"], 2);
+    assert!(ended.stderr.starts_with("error: unknown protocol"), "{}", ended.stderr);
+    let json = chorus("list nothing --json").expect_code(2).json();
+    assert!(json["error"].as_str().is_some_and(|text| text.contains("invalid value 'nothing'")), "{json}");
+    let json = chorus("run --system tc --protocol no-coh --workload stn --json").expect_code(2).json();
+    assert!(json["hints"][0].as_str().is_some_and(|hint| hint.starts_with("--allow-incoherent")), "{json}");
 }
