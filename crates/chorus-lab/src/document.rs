@@ -7,16 +7,11 @@
 use std::fmt;
 use std::ops::{Deref, Range};
 
+pub(crate) use chorus_registry::wording::{did_you_mean, excerpt, nearest, question, quoted, suggest_known};
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
-
-/// The most names of a long list that a message repeats.
-const NAMES_MAX: usize = 12;
-
-/// The longest piece of a file that a message repeats.
-const EXCERPT_CHARS_MAX: usize = 64;
 
 /// Why an experiment or claims file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -203,55 +198,7 @@ pub(crate) fn read_file(path: &str) -> Result<String, DocumentError> {
     chorus_system::read_text(path).map_err(|reason| DocumentError::Unreadable { path: path.to_owned(), reason })
 }
 
-/// The candidate nearest to a misspelt name, whatever the case of their letters.
-pub(crate) fn nearest<S: AsRef<str>>(given: &str, candidates: &[S]) -> Option<String> {
-    let lower: Vec<String> = candidates.iter().map(|candidate| candidate.as_ref().to_lowercase()).collect();
-    let found = chorus_system::nearest(given, lower.iter().map(String::as_str))?;
-    let index = lower.iter().position(|candidate| *candidate == found)?;
-    candidates.get(index).map(|candidate| candidate.as_ref().to_owned())
-}
-
-/// Names in backticks, separated by commas.
-pub(crate) fn quoted<S: AsRef<str>>(names: &[S]) -> String {
-    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
-}
-
-/// The end of a message about an unknown name: the nearest one, then those that are known.
-pub(crate) fn suggest_known<S: AsRef<str>>(what: &str, nearest: &Option<String>, known: &[S]) -> String {
-    format!("{} known: {}", question(nearest), few_quoted(what, known))
-}
-
 /// The end of a message about a key or a value that is not accepted: the nearest one, then all that are accepted.
 fn suggest_accepted(given: &str, accepted: &[&str]) -> String {
     format!("{} accepted: {}", question(&nearest(given, accepted)), quoted(accepted))
-}
-
-/// The words between a name that is not known and a list of names.
-fn question(nearest: &Option<String>) -> String {
-    if nearest.is_some() { did_you_mean(nearest) } else { ";".to_owned() }
-}
-
-/// The first names of a list in backticks, and where the others are to be found.
-fn few_quoted<S: AsRef<str>>(what: &str, names: &[S]) -> String {
-    let shown = quoted(&names[..names.len().min(NAMES_MAX)]);
-    match (names.len().saturating_sub(NAMES_MAX), what) {
-        (0, _) if names.is_empty() => "none".to_owned(),
-        (0, _) => shown,
-        (more, "system" | "protocol" | "workload") => format!("{shown} and {more} more (`chorus list {what}s`)"),
-        (more, _) => format!("{shown} and {more} more"),
-    }
-}
-
-/// The question that a message with a nearest name asks.
-pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"))
-}
-
-/// The start of a text, on one line; an ellipsis stands for the rest.
-pub(crate) fn excerpt(text: &str) -> String {
-    let mut line: String = text.chars().take(EXCERPT_CHARS_MAX).flat_map(char::escape_debug).collect();
-    if text.chars().count() > EXCERPT_CHARS_MAX {
-        line.push('…');
-    }
-    line
 }

@@ -23,11 +23,11 @@
 //! | `lib.rs` | the registry: adding, finding |
 //! | `error.rs` | names that clash, and texts that cannot be read |
 //! | `experiment.rs` | experiments and claims as text, and the papers that Chorus ships |
-//! | `unknown.rs` | the message about a name that is not in the registry |
+//! | `wording.rs` | the wording of messages about names |
 
 mod error;
 mod experiment;
-mod unknown;
+pub mod wording;
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ use chorus_workloads::{Workload, workloads};
 
 pub use error::RegistryError;
 pub use experiment::{NamedExperiment, PAPERS};
-pub use unknown::unknown;
+pub use wording::unknown;
 
 /// Prefix of the keys of workload sizes on the command line, as in `--set workload.elements=1000`.
 pub const SIZE_PREFIX: &str = "workload.";
