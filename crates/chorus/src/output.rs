@@ -42,7 +42,17 @@ impl Output {
 
     /// Writes a table and ends its last line.
     pub fn table(&mut self, table: &Table) -> Result<(), Failure> {
+        let mut table = table.clone();
+        // Names are copied into other commands: they stay in one piece.
+        if let Some(names) = table.column_mut(0).filter(|names| names.constraint().is_none()) {
+            names.set_constraint(ColumnConstraint::ContentWidth);
+        }
         self.line(&table.trim_fmt())
+    }
+
+    /// Writes text whose lines break between words, as wide as a table.
+    pub fn paragraph(&mut self, text: &str) -> Result<(), Failure> {
+        self.line(&wrapped(text, usize::from(width())))
     }
 
     /// Writes a value as indented JSON.
@@ -68,6 +78,21 @@ pub fn table<const N: usize>(headers: [&str; N]) -> Table {
 /// The width of tables, in columns.
 pub fn width() -> u16 {
     Table::new().width().map_or(COLUMNS, |width| width.max(COLUMNS))
+}
+
+/// Breaks a text between words into lines of so many columns.
+fn wrapped(text: &str, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// Hides some of `columns` if the table does not fit: the last of them first, and no more than necessary. Columns of
@@ -114,7 +139,13 @@ pub fn ratio(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{percent, ratio};
+    use super::{percent, ratio, wrapped};
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two  three", 7), "one two\nthree");
+        assert_eq!((wrapped("", 7).as_str(), wrapped("immeasurable", 7).as_str()), ("", "immeasurable"));
+    }
 
     #[test]
     fn a_share_of_nothing_is_a_dash() {

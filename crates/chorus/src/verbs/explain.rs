@@ -105,8 +105,9 @@ fn system(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failu
         return Ok(Verdict::Good);
     }
     let config = &resolved.config;
-    session.output.line(&format!("{} at scale {}: {}", config.name, resolved.scale, config.title))?;
-    session.output.line(&format!("{}\nconfiguration {}\n", config.source, resolved.hash))?;
+    session.output.paragraph(&format!("{} at scale {}: {}", config.name, resolved.scale, config.title))?;
+    session.output.paragraph(&config.source)?;
+    session.output.line(&format!("configuration {}\n", resolved.hash))?;
     let mut keys = table(["key", "value", "set by", "source"]);
     for entry in entries.iter().filter(|entry| entry.key.contains('.')) {
         let source = entry.source.clone().unwrap_or_default();
@@ -148,7 +149,9 @@ fn explain_protocol(
         return Ok(Verdict::Good);
     }
     session.output.line(&format!("{}: {}", protocol.name(), protocol.title()))?;
-    session.output.line(&format!("{}\n{}\n", protocol.summary(), protocol.citation()))?;
+    session.output.paragraph(protocol.summary())?;
+    session.output.paragraph(protocol.citation())?;
+    session.output.line("")?;
     session.output.line(&format!("memory model      {}", protocol.model().name()))?;
     session.output.line(&format!("virtual networks  {}\n", protocol.virtual_networks()))?;
     if !protocol.parameters().is_empty() {
@@ -184,7 +187,9 @@ fn explain_workload(
     }
     let papers: Vec<&str> = workload.papers().iter().map(|paper| paper.name()).collect();
     session.output.line(&format!("{}: {}", workload.name(), workload.title()))?;
-    session.output.line(&format!("{}\n{}\n", workload.summary(), workload.source()))?;
+    session.output.paragraph(workload.summary())?;
+    session.output.paragraph(workload.source())?;
+    session.output.line("")?;
     session.output.line(&format!("suite         {}", workload.suite().title()))?;
     session
         .output
@@ -194,12 +199,12 @@ fn explain_workload(
     session
         .output
         .line(&format!("graph         {}\n", if workload.on_graph().is_some() { "--graph FILE" } else { "none" }))?;
-    let mut sizes = table(["size", "quick", "medium", "paper", "accepted", "meaning and source"]);
+    let mut sizes = table(["size", "quick", "medium", "paper", "range", "meaning and source"]);
     for size in workload.sizes() {
         let [quick, medium, paper] = size.defaults.map(|value| value.to_string());
         let accepted = match size.multiple_of {
-            1 => format!("{} to {}", size.min, size.max),
-            step => format!("{} to {} by {step}", size.min, size.max),
+            1 => format!("{}–{}", size.min, size.max),
+            step => format!("{}–{} by {step}", size.min, size.max),
         };
         let meaning = format!("{}; {}", size.meaning, size.source);
         sizes.add_row([&format!("{SIZE_PREFIX}{}", size.key), &quick, &medium, &paper, &accepted, &meaning]);

@@ -105,7 +105,9 @@ fn an_impossible_geometry_says_what_is_accepted() {
 #[test]
 fn an_override_of_the_wrong_type_says_what_is_expected() {
     let ended = chorus("explain tc --set l1.ways=four").expect_code(2);
-    ended.expect_error(&["--set l1.ways=four: key `l1.ways` is given as `four`; expected an integer"]);
+    ended.expect_error(&[
+        "--set l1.ways=four: key `l1.ways` is given as `four`; expected a whole number from 0 to 4294967295",
+    ]);
     let ended = chorus("explain tc --set l1.ways").expect_code(2);
     ended.expect_error(&["--set l1.ways: expected KEY=VALUE"]);
     let ended = chorus("explain tc --set core.scheduler=loose-round-robbin").expect_code(2);

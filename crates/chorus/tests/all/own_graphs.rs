@@ -60,7 +60,7 @@ fn a_format_can_be_named_where_the_ending_does_not_tell() {
 #[test]
 fn a_workload_that_takes_no_graph_names_those_that_do() {
     let ended = run_on("run --system tc --protocol gpu-vi --workload saxpy", "roads.gr", DIMACS, "").expect_code(2);
-    ended.expect_error(&["workload saxpy takes no graph; those that do: `bfs`, `mst`"]);
+    ended.expect_error(&["workload saxpy takes no graph; those that do: `bfs-rodinia`, `bfs`, `mst`"]);
 }
 
 #[test]

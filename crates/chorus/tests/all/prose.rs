@@ -30,7 +30,8 @@ fn markdown_prose(numbered: impl Iterator<Item = (usize, String)>) -> Vec<(usize
         let start = line.trim_start();
         in_code ^= start.starts_with("```");
         in_generated = (in_generated || start.starts_with("<!-- generated")) && !start.starts_with("<!-- end");
-        !in_code && !in_generated && !start.starts_with(['|', '<', '!']) && !line.starts_with("    ")
+        let is_block = start.starts_with("```") || line.starts_with("    ") || start.starts_with(['|', '<', '!']);
+        !in_code && !in_generated && !is_block
     };
     numbered.filter(is_prose).collect()
 }
