@@ -103,9 +103,6 @@ mod tests {
             assert_eq!(annotate.name().parse(), Ok(annotate));
         }
         let message = "atuo".parse::<Annotate>().unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "unknown source of annotations `atuo`; known: `hand`, `auto`, `none`; did you mean `auto`?"
-        );
+        assert_eq!(message, "unknown source of annotations `atuo`; did you mean `auto`? known: `hand`, `auto`, `none`");
     }
 }

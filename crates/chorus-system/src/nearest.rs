@@ -3,15 +3,17 @@
 /// The longest name worth comparing; a longer one is no misspelling of a key.
 const CHARS_MAX: usize = 64;
 
-/// The candidate nearest to `given` by edit distance, where at most a third of its letters (and at least one) differ.
-/// Among equally near candidates the first wins, so that a message never depends on anything but its input.
+/// The candidate nearest to `given` by edit distance, where at most a third of its letters (and at least two, of a
+/// short name one) differ. Among equally near candidates the first wins, so that a message never depends on anything
+/// but its input.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let given = given.to_lowercase();
     let chars = given.chars().count();
     if chars > CHARS_MAX {
         return None;
     }
-    let distance_max = (chars / 3).max(1);
+    // Two letters of three would make neighbours of names that have nothing in common.
+    let distance_max = if chars <= 3 { 1 } else { (chars / 3).max(2) };
     candidates
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(&given, candidate), candidate))
@@ -30,5 +32,6 @@ mod tests {
         assert_eq!(nearest("QUICK", ["quick", "paper"]).as_deref(), Some("quick"));
         assert_eq!(nearest("colour", ["ways", "size_bytes"]), None);
         assert_eq!(nearest("", ["tc"]), None);
+        assert_eq!(nearest("foo", ["tso"]), None);
     }
 }

@@ -3,9 +3,6 @@
 use crate::gemm::Tile;
 use crate::size::{SizeSpec, Sizes};
 
-/// Words of memory that a program may take.
-const WORDS_MAX: u64 = 1 << 30;
-
 /// Rows and columns of the largest plane that a pooling kernel can hold in 64 KiB of local data.
 pub const POOLED_SIDE_MAX: u32 = 128;
 
@@ -61,10 +58,8 @@ pub fn tile_misfit(sizes: &Sizes) -> Option<String> {
 
 /// Refuses sizes whose buffers take more memory than a program may have. `words` counts the words of all buffers.
 pub fn memory_misfit(sizes: &Sizes, words: u64) -> Option<String> {
-    (words > WORDS_MAX).then(|| {
-        let values: Vec<String> = sizes.iter().map(|(spec, value)| format!("{} = {value}", spec.key)).collect();
-        format!("{} take {words} words of memory together; at most {WORDS_MAX} are accepted", values.join(", "))
-    })
+    let keys: Vec<&str> = sizes.iter().map(|(spec, _)| spec.key).collect();
+    sizes.too_large(words, &keys)
 }
 
 #[cfg(test)]
@@ -72,6 +67,7 @@ mod tests {
     use chorus_system::Scale;
 
     use super::*;
+    use crate::size::WORDS_MAX;
 
     static SPECS: [SizeSpec; 2] = [batch([4, 8, 16], "Table 1"), tile_rows([16, 32, 64])];
 
@@ -94,8 +90,8 @@ mod tests {
         let sizes = Sizes::at(&SPECS, Scale::Quick);
         assert_eq!(memory_misfit(&sizes, WORDS_MAX), None);
         let message = memory_misfit(&sizes, WORDS_MAX + 1).unwrap();
-        let expected = "batch = 4, tile_rows = 16 take 1073741825 words of memory together; \
-                        at most 1073741824 are accepted";
+        let expected = "batch = 4, tile_rows = 16 would take 1073741825 words of memory; \
+                        at most 1073741824 (4 GiB) are accepted";
         assert_eq!(message, expected);
     }
 }

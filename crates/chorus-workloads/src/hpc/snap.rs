@@ -53,9 +53,6 @@ static SIZES: [SizeSpec; 5] = [
 ];
 const FOOTPRINT: &str = "chosen: 240 MB of the 3.44 GB in Table III of the HMG paper, for time";
 
-/// The most words that all fluxes together may take.
-const WORDS_MAX: u64 = 1 << 30;
-
 /// The grid of cells.
 #[derive(Clone, Copy)]
 struct Grid {
@@ -382,13 +379,7 @@ impl Workload for Snap {
 
     fn misfit(&self, sizes: &Sizes) -> Option<String> {
         let grid = Grid::of(sizes);
-        let ([x, y, z], groups, words) = (grid.cells, grid.groups, grid.words());
-        (words > WORDS_MAX).then(|| {
-            format!(
-                "cells_x, cells_y and cells_z are {x}, {y} and {z}, and groups is {groups}: the fluxes take {words} \
-                 words, and at most {WORDS_MAX} are possible"
-            )
-        })
+        sizes.too_large(grid.words(), &["cells_x", "cells_y", "cells_z", "groups"])
     }
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {

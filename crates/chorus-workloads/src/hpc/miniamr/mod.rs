@@ -69,9 +69,6 @@ const FOOTPRINT: &str = "chosen: 127 MB of the 1.80 GB in Table III of the HMG p
 
 /// Slots that a place of the coarsest level takes at most: eight children, and their parent after or before them.
 const SLOTS_PER_ROOT: u64 = CHILDREN as u64 + 1;
-/// The most words that the cells of all slots may take.
-const WORDS_MAX: u64 = 1 << 30;
-
 #[derive(Clone, Copy)]
 struct Data {
     variables: u32,
@@ -375,12 +372,7 @@ impl Workload for MiniAmr {
     fn misfit(&self, sizes: &Sizes) -> Option<String> {
         let (side, variables) = (sizes.get("side"), sizes.get("variables"));
         let words = SLOTS_PER_ROOT * u64::from(side).pow(3) * u64::from(variables * BLOCK_WORDS);
-        (words > WORDS_MAX).then(|| {
-            format!(
-                "side is {side} and variables is {variables}: blocks may take up to {words} words, and at most \
-                 {WORDS_MAX} are possible"
-            )
-        })
+        sizes.too_large(words, &["side", "variables"])
     }
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
