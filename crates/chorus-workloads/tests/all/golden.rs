@@ -75,7 +75,7 @@ const RECORDED: [Recorded; 6] = [
     },
     Recorded {
         system: "rec",
-        protocols: &["dir", "rec"],
+        protocols: &["dir", "dir-hmg", "rec", "dir-ideal"],
         sample: &["fir", "lu", "st", "bitonic"],
         others: &[],
         all_under: &[],
@@ -244,4 +244,15 @@ fn results_are_those_recorded() {
     differences.sort_unstable();
     let differences: Vec<String> = differences.into_iter().map(|(line, sign)| format!("{sign} {line}")).collect();
     assert!(differences.is_empty(), "results (+) differ from those recorded (-):\n{}", differences.join("\n"));
+}
+
+#[test]
+fn every_registered_protocol_has_a_recorded_run() {
+    let is_recorded = |name: &str| RECORDED.iter().any(|machine| machine.protocols.contains(&name));
+    let missing: Vec<&str> = PROTOCOLS.iter().map(|it| it.name()).filter(|name| !is_recorded(name)).collect();
+    assert!(
+        missing.is_empty(),
+        "no golden run of {}: add the names to a machine of RECORDED in this file, then record with the command at its top",
+        missing.join(", ")
+    );
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Structure};
+use chorus_registry::{NamedExperiment, Registry};
 use chorus_sim::definitions::definitions;
 use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_system::{Scale, resolve};
+use chorus_workloads::Workload;
 
 use crate::markdown::table;
 use crate::pages::Page;
@@ -27,6 +29,33 @@ fn printed(arguments: &[&str]) -> String {
     let text = String::from_utf8(text).expect("the binary prints text");
     let lines = text.lines().map(str::trim_end).filter(|line| !line.trim_start().starts_with("took "));
     format!("```text\n{}\n```", lines.collect::<Vec<_>>().join("\n").trim_end())
+}
+
+/// A row for each paper: how many systems, protocols and workloads its experiment and its workloads name.
+fn papers() -> Vec<[String; 5]> {
+    let registry = Registry::standard();
+    let row = |experiment: &NamedExperiment| {
+        let name = experiment.name;
+        let paper = chorus_lab::paper::load(&registry, name).unwrap();
+        let runs = paper.experiment.runs(Scale::Quick);
+        let protocols: BTreeSet<&str> = runs.iter().map(|run| &*run.protocol).collect();
+        let is_of_paper = |system: &&str| *system == name || system.starts_with(&format!("{name}-"));
+        let measured = |workload: &&&dyn Workload| workload.papers().iter().any(|paper| paper.name() == name);
+        [
+            paper.experiment.title.clone(),
+            format!("`{name}`"),
+            registry.system_names().into_iter().filter(is_of_paper).count().to_string(),
+            protocols.len().to_string(),
+            registry.workloads().iter().filter(measured).count().to_string(),
+        ]
+    };
+    registry.experiments().iter().map(row).collect()
+}
+
+#[test]
+fn the_readme_lists_the_papers() {
+    let mut page = Page::read("README.md");
+    page.expect("papers", |_| table(["paper", "experiment", "systems", "protocols", "workloads"], papers()));
 }
 
 #[test]
