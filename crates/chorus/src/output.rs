@@ -80,6 +80,15 @@ pub fn width() -> u16 {
     Table::new().width().map_or(COLUMNS, |width| width.max(COLUMNS))
 }
 
+/// Keeps the cells of these columns in one piece: keys that people copy into other commands.
+pub fn keep_whole(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
+    for column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+}
+
 /// Breaks a text between words into lines of so many columns.
 fn wrapped(text: &str, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
-use crate::output::{align_right, table};
+use crate::output::{align_right, keep_whole, table};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -198,6 +198,7 @@ fn parameters(protocols: &[&'static dyn Protocol]) -> Table {
             ]);
         }
     }
+    keep_whole(&mut parameters, [1]);
     align_right(&mut parameters, [2]);
     parameters
 }
@@ -212,6 +213,7 @@ fn sizes(workloads: &[&'static dyn Workload]) -> Table {
             sizes.add_row([workload.name(), &key, &quick, &medium, &paper, size.meaning]);
         }
     }
+    keep_whole(&mut sizes, [1]);
     align_right(&mut sizes, 2..5);
     sizes
 }

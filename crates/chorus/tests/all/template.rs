@@ -26,15 +26,9 @@ impl Template {
     }
 
     /// Runs cargo in the generated crate, offline.
-    ///
-    /// Chorus is compiled as its own tests compile it and into the same folder, so that what is there already serves
-    /// here, too.
     fn cargo(&self, verb: &str) -> Ended {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(self.path()).args([verb, "--offline", "--target-dir"]).arg(target());
-        for name in CRATES {
-            command.arg("--config").arg(format!("profile.dev.package.{name}.opt-level=1"));
-        }
         end(command)
     }
 
@@ -46,24 +40,10 @@ impl Template {
     }
 }
 
-/// The crates of Chorus that the program needs.
-const CRATES: [&str; 10] = [
-    "chorus",
-    "chorus-lab",
-    "chorus-litmus",
-    "chorus-proof",
-    "chorus-protocol",
-    "chorus-registry",
-    "chorus-sim",
-    "chorus-system",
-    "chorus-verify",
-    "chorus-workloads",
-];
-
-/// The folder that the tests of Chorus are built in.
+/// The folder that generated crates are built in. It stays, so that Chorus is compiled for them only when it has
+/// changed.
 fn target() -> PathBuf {
-    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    temporary.parent().expect("it lies in the target directory").to_owned()
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("template-target")
 }
 
 #[test]
