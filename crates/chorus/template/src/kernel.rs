@@ -20,22 +20,22 @@ static SIZES: [SizeSpec; 2] = [
 /// The workload of this crate.
 pub struct Mine;
 
-/// One wavefront of one step. `alu` counts the instructions that are not memory accesses.
+/// One wavefront of one step. Work-item `i` owns element `i + 1`. `alu` counts the instructions that access no memory.
 async fn smooth(w: Wave, elements: u32, source: Buf<f32>, target: Buf<f32>) {
     let i = w.global_ids();
-    let inside = i.below(elements - 1) & !i.below(1);
+    let inside = i.below(elements - 2);
     w.alu(3).await;
     if !inside.any() {
         return;
     }
     let neighbours = w.join_all([
-        w.load_where(inside, source, i - 1),
         w.load_where(inside, source, i),
         w.load_where(inside, source, i + 1),
+        w.load_where(inside, source, i + 2),
     ]);
     let [left, centre, right] = neighbours.await;
     w.alu(3).await;
-    w.store_where(inside, target, i, (left + centre + right) * THIRD);
+    w.store_where(inside, target, i + 1, (left + centre + right) * THIRD);
 }
 
 const THIRD: f32 = 1.0 / 3.0;
@@ -74,13 +74,14 @@ impl Workload for Mine {
         let input: Vec<f32> = (0..elements).map(|_| generator.between_f32(-1.0, 1.0)).collect();
         let buffers = [memory.alloc_from(&input), memory.alloc_from(&input)];
         let mut values = [input.clone(), input];
-        let work_groups = elements.div_ceil(WAVES_PER_GROUP * LANES as u32);
+        let work_groups = (elements - 2).div_ceil(WAVES_PER_GROUP * LANES as u32);
         let mut kernels = Vec::new();
-        for step in 0..steps as usize {
-            let (source, target) = (buffers[step % 2], buffers[(step + 1) % 2]);
-            kernels.push(Kernel::new("smooth", work_groups, WAVES_PER_GROUP, move |w| smooth(w, elements, source, target)));
+        for turn in 0..steps as usize {
+            let (source, target) = (buffers[turn % 2], buffers[(turn + 1) % 2]);
+            let step = move |w| smooth(w, elements, source, target);
+            kernels.push(Kernel::new("smooth", work_groups, WAVES_PER_GROUP, step));
             let [even, odd] = &mut values;
-            if step % 2 == 0 { smooth_on_host(even, odd) } else { smooth_on_host(odd, even) }
+            if turn % 2 == 0 { smooth_on_host(even, odd) } else { smooth_on_host(odd, even) }
         }
         let last = steps as usize % 2;
         HostProgram::new(kernels, vec![Output::new("values", buffers[last], &values[last])])
