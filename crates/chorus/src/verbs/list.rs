@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
-use crate::output::{align_right, keep_whole, table};
+use crate::output::{align_right, keep_whole, leave_out, table};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -175,7 +175,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
                 session.output.table(&parameters(registry.protocols()))?;
             }
             Kind::Workloads if arguments.long => {
-                session.output.line("\nSizes, set with `--set KEY=VALUE`:\n")?;
+                session.output.line("\nSizes, set with `--set workload.SIZE=VALUE`:\n")?;
                 session.output.table(&sizes(registry.workloads()))?;
             }
             Kind::Systems | Kind::Protocols | Kind::Workloads | Kind::Experiments => {}
@@ -198,22 +198,23 @@ fn parameters(protocols: &[&'static dyn Protocol]) -> Table {
             ]);
         }
     }
-    keep_whole(&mut parameters, [1]);
+    keep_whole(&mut parameters, [1, 3]);
     align_right(&mut parameters, [2]);
+    leave_out(&mut parameters, &[3], &[(4, 24)]);
     parameters
 }
 
 /// A table of the sizes that these workloads declare.
 fn sizes(workloads: &[&'static dyn Workload]) -> Table {
-    let mut sizes = table(["workload", "key", "quick", "medium", "paper", "meaning"]);
+    let mut sizes = table(["workload", "size", "quick", "medium", "paper", "meaning"]);
     for workload in workloads {
         for size in workload.sizes() {
             let [quick, medium, paper] = size.defaults.map(|value| value.to_string());
-            let key = format!("{}{}", chorus_registry::SIZE_PREFIX, size.key);
-            sizes.add_row([workload.name(), &key, &quick, &medium, &paper, size.meaning]);
+            sizes.add_row([workload.name(), size.key, &quick, &medium, &paper, size.meaning]);
         }
     }
     keep_whole(&mut sizes, [1]);
     align_right(&mut sizes, 2..5);
+    leave_out(&mut sizes, &[3], &[(5, 24)]);
     sizes
 }
