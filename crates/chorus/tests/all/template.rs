@@ -55,8 +55,8 @@ fn the_crate_that_new_writes_builds_passes_its_tests_and_does_what_its_readme_sa
     let checked = chorus("check mine --smoke").expect_code(0);
     assert!(checked.stdout.contains("3 of 3 configurations pass"), "{}", checked.stdout);
     let broken = chorus("check mine --fault put-forgets-all").expect_code(1);
-    let replay = broken.stdout.lines().find_map(|line| line.trim().strip_prefix("replay: "));
-    let replay = replay.unwrap_or_else(|| panic!("no replay in {}", broken.stdout));
+    let replay = broken.stdout.split_once("--replay '").and_then(|(_, rest)| rest.split_once('\''));
+    let (replay, _) = replay.unwrap_or_else(|| panic!("no replay in {}", broken.stdout));
     chorus(&format!("check mine --replay {replay}")).expect_code(1);
     chorus("litmus mine MINE").expect_code(0);
     chorus("torture mine --steps 20000").expect_code(0);
