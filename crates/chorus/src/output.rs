@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 
 pub use chorus_proof::words::count;
 
@@ -86,6 +86,13 @@ pub fn keep_whole(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
         if let Some(column) = table.column_mut(column) {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
+    }
+}
+
+/// Wraps the cells of a column at a width.
+pub fn limit(table: &mut Table, column: usize, columns: u16) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(columns)));
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, ScaleArgument};
 use crate::failure::{Failure, Verdict};
-use crate::output::{align_right, table};
+use crate::output::{align_right, limit, table};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -20,6 +20,9 @@ Examples:
   chorus explain my-system.toml --json
   chorus explain stn                            a workload with its sizes
   chorus explain hmg --kind protocol            a name that a system has, too";
+
+/// Columns of the value of a key.
+const VALUE_COLUMNS: u16 = 16;
 
 /// Arguments of `chorus explain`.
 #[derive(Debug, Args)]
@@ -108,12 +111,14 @@ fn system(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failu
     session.output.paragraph(&format!("{} at scale {}: {}", config.name, resolved.scale, config.title))?;
     session.output.paragraph(&config.source)?;
     session.output.line(&format!("configuration {}\n", resolved.hash))?;
-    let mut keys = table(["key", "value", "set by", "source"]);
+    let mut keys = table(["key", "value", "set by: source"]);
     for entry in entries.iter().filter(|entry| entry.key.contains('.')) {
-        let source = entry.source.clone().unwrap_or_default();
-        keys.add_row([&entry.key, &entry.value, &entry.origin.to_string(), &source]);
+        let source = entry.source.as_deref().map_or_else(String::new, |source| format!(": {source}"));
+        keys.add_row([&entry.key, &entry.value, &format!("{}{source}", entry.origin)]);
     }
+    // Most values are numbers; a few are names that may wrap.
     align_right(&mut keys, [1]);
+    limit(&mut keys, 1, VALUE_COLUMNS);
     session.output.table(&keys)?;
     session.output.line("")?;
     let mut sizes = table(["derived", "value", "from"]);

@@ -94,7 +94,7 @@ fn sizes_of_workloads_are_listed_and_explained() {
     let row = listed.lines().find(|line| line.contains("saxpy") && line.contains("262000")).expect("a row");
     assert!(row.contains("elements of each vector"), "{row}");
     let explained = chorus("explain saxpy").expect_code(0).stdout;
-    for part in ["SAXPY", "suite         tutorial", "workload.elements", "262000", "elements of each vector"] {
+    for part in ["SAXPY", "suite         tutorial", "workload.elements", "262000", "elements of each"] {
         assert!(explained.contains(part), "no `{part}` in {explained}");
     }
     let json = chorus("explain saxpy --json").expect_code(0).json();
