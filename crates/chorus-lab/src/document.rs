@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 
 pub(crate) use chorus_registry::wording::{did_you_mean, excerpt, nearest, question, quoted, suggest_known};
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use chorus_system::{Place, SourceText};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
@@ -40,19 +40,11 @@ pub enum DocumentError {
     Mistake(Box<Mistake>),
 }
 
-impl Diagnostic for DocumentError {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
+impl DocumentError {
+    /// The place at which the mistake was written. Errors about names and whole files have none.
+    pub fn place(&self) -> Option<&Place> {
         match self {
-            DocumentError::Mistake(mistake) => Some(&mistake.source),
-            DocumentError::UnknownPaper { .. } | DocumentError::Unreadable { .. } => None,
-        }
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        match self {
-            DocumentError::Mistake(mistake) => {
-                Some(Box::new(std::iter::once(LabeledSpan::underline(mistake.span.clone()))))
-            }
+            DocumentError::Mistake(mistake) => Some(&mistake.place),
             DocumentError::UnknownPaper { .. } | DocumentError::Unreadable { .. } => None,
         }
     }
@@ -61,8 +53,7 @@ impl Diagnostic for DocumentError {
 /// A mistake and where it was written. Displays as `FILE:LINE:COLUMN: MESSAGE`.
 #[derive(Debug)]
 pub struct Mistake {
-    source: NamedSource<String>,
-    span: Range<usize>,
+    place: Place,
     message: String,
 }
 
@@ -70,11 +61,7 @@ impl std::error::Error for Mistake {}
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.source.inner();
-        let before = text.get(..self.span.start).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
-        write!(f, "{}:{line}:{column}: {}", self.source.name(), self.message)
+        write!(f, "{}: {}", self.place, self.message)
     }
 }
 
@@ -94,8 +81,7 @@ impl Document<'_> {
     /// A mistake at a place.
     pub(crate) fn mistake(&self, span: Range<usize>, message: impl Into<String>) -> DocumentError {
         DocumentError::Mistake(Box::new(Mistake {
-            source: NamedSource::new(self.name, self.text.to_owned()),
-            span,
+            place: Place::in_file(&SourceText::new(self.name, self.text), span),
             message: message.into(),
         }))
     }

@@ -38,7 +38,7 @@ pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentEr
         }
         return Ok(Paper { experiment, statements });
     }
-    if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
+    if chorus_system::is_path(name_or_path) {
         let experiment = Experiment::read(name_or_path, &read_file(name_or_path)?, &known)?;
         return Ok(Paper { experiment, statements: Statements::default() });
     }

@@ -13,10 +13,9 @@ use std::sync::Arc;
 use chorus_protocol::parameter::{ParameterSpec, Parameters};
 use chorus_protocol::registry::Protocol;
 use chorus_registry::{Registry, SIZE_PREFIX};
-use chorus_system::{Resolved, Scale, SystemError, nearest, parse_whole};
+use chorus_system::{Place, Resolved, Scale, SystemError, nearest, parse_whole};
 use chorus_workloads::SizeSpec;
 use chorus_workloads::size::SizeError;
-use miette::{Diagnostic, LabeledSpan, SourceCode};
 use sha2::{Digest, Sha256};
 
 use crate::document::{excerpt, quoted};
@@ -172,10 +171,11 @@ impl fmt::Display for SetupError {
 }
 
 impl SetupError {
-    fn system(&self) -> Option<&SystemError> {
+    /// The place in a system file at which the mistake was written.
+    pub fn place(&self) -> Option<&Place> {
         match self {
-            SetupError::System(source) => Some(source),
-            SetupError::UnknownKey { source, .. } => Some(source),
+            SetupError::System(source) => source.place(),
+            SetupError::UnknownKey { source, .. } => source.place(),
             SetupError::UnknownName(_)
             | SetupError::UnknownSize { .. }
             | SetupError::SizeValue { .. }
@@ -185,16 +185,6 @@ impl SetupError {
             | SetupError::Value { .. }
             | SetupError::OtherProtocols { .. } => None,
         }
-    }
-}
-
-impl Diagnostic for SetupError {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.system()?.source_code()
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.system()?.labels()
     }
 }
 

@@ -62,6 +62,7 @@ pub enum AtomicOp {
 
 impl AtomicOp {
     /// The new value of a word that held `old`.
+    #[inline]
     pub fn apply(self, old: u32, operand: u32) -> u32 {
         match self {
             AtomicOp::Add => old.wrapping_add(operand),

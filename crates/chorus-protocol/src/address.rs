@@ -288,6 +288,7 @@ impl Topology {
     }
 
     /// The role of `agent`, and its index within that role.
+    #[inline]
     pub fn role(self, agent: AgentId) -> (Role, u16) {
         let mut index = agent.0;
         for (role, count) in [(Role::L1, self.l1s), (Role::L2, self.l2s), (Role::L3, self.l3s), (Role::Tu, self.tus)] {

@@ -5,8 +5,6 @@
 
 use std::fmt;
 
-use miette::{Diagnostic, LabeledSpan, SourceCode};
-
 use crate::place::Place;
 use crate::schema::quoted;
 
@@ -157,18 +155,6 @@ impl SystemError {
             | SystemError::MalformedOverride { .. }
             | SystemError::Inconsistent { .. } => None,
         }
-    }
-}
-
-impl Diagnostic for SystemError {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        let (source, _) = self.place()?.source_and_span()?;
-        Some(source.named())
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let (_, span) = self.place()?.source_and_span()?;
-        Some(Box::new(std::iter::once(LabeledSpan::underline(span))))
     }
 }
 

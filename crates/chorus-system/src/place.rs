@@ -4,31 +4,31 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use miette::NamedSource;
-
 /// The longest piece of a user's text that is repeated in a message.
 const EXCERPT_CHARS_MAX: usize = 60;
 
-/// A system file with the name that messages give it. Clones share the text.
+/// A file with the name that messages give it. Clones share the text.
 #[derive(Clone, Debug)]
-pub(crate) struct SourceText(Arc<NamedSource<String>>);
+pub struct SourceText(Arc<Named>);
+
+#[derive(Debug)]
+struct Named {
+    name: String,
+    text: String,
+}
 
 impl SourceText {
-    pub(crate) fn new(name: &str, text: &str) -> Self {
-        SourceText(Arc::new(NamedSource::new(on_one_line(name), text.to_owned())))
+    /// A text and the name of its file.
+    pub fn new(name: &str, text: &str) -> Self {
+        SourceText(Arc::new(Named { name: on_one_line(name), text: text.to_owned() }))
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.0.name()
+        &self.0.name
     }
 
     pub(crate) fn text(&self) -> &str {
-        self.0.inner()
-    }
-
-    /// The text and its name, as miette draws them.
-    pub(crate) fn named(&self) -> &NamedSource<String> {
-        &self.0
+        &self.0.text
     }
 }
 
@@ -43,7 +43,8 @@ enum Written {
 }
 
 impl Place {
-    pub(crate) fn in_file(source: &SourceText, span: Range<usize>) -> Self {
+    /// A piece of a file, in bytes.
+    pub fn in_file(source: &SourceText, span: Range<usize>) -> Self {
         Place(Written::File { source: source.clone(), span })
     }
 
@@ -64,17 +65,21 @@ impl Place {
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
     }
 
-    /// The file and the bytes of it that are meant.
-    pub(crate) fn source_and_span(&self) -> Option<(&SourceText, Range<usize>)> {
-        match &self.0 {
-            Written::File { source, span } => Some((source, span.clone())),
-            Written::Override(_) => None,
-        }
+    /// The line of the file, with its number, and a second line that underlines the place.
+    pub fn excerpt(&self) -> Option<String> {
+        let Written::File { source, span } = &self.0 else { return None };
+        let (number, column) = self.line_and_column()?;
+        let line = source.text().lines().nth(number - 1)?;
+        // The text before the mark and under it is counted in characters, because a terminal shows characters.
+        let marked = source.text().get(span.clone())?.lines().next().map_or(0, |marked| marked.chars().count());
+        let number = number.to_string();
+        let (margin, indent, mark) = (" ".repeat(number.len()), " ".repeat(column - 1), "^".repeat(marked.max(1)));
+        Some(format!(" {number} | {line}\n {margin} | {indent}{mark}\n"))
     }
 
     /// The text that follows `# source:` on the line on which the value ends.
     pub(crate) fn source_comment(&self) -> Option<String> {
-        let (source, span) = self.source_and_span()?;
+        let Written::File { source, span } = &self.0 else { return None };
         let rest_of_line = source.text().get(span.end..)?.lines().next()?;
         let (_, comment) = rest_of_line.split_once("# source:")?;
         Some(comment.trim().to_owned()).filter(|comment| !comment.is_empty())

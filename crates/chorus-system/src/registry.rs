@@ -106,13 +106,18 @@ pub(crate) fn possible_bases(systems: &[SystemFile]) -> Vec<&'static str> {
     systems.iter().filter(is_whole).map(|system| system.name).collect()
 }
 
-/// Finds a system by its name, or reads the file at a path. A path is whatever ends in `.toml` or contains a separator,
-/// so the result never depends on which files happen to lie in the working directory.
+/// Whether a text is the path of a file and not a name. A path is whatever ends in `.toml` or contains a separator, so
+/// the answer never depends on which files happen to lie in the working directory.
+pub fn is_path(name_or_path: &str) -> bool {
+    name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\'])
+}
+
+/// Finds a system by its name, or reads the file at a path.
 pub(crate) fn open(systems: &[SystemFile], name_or_path: &str) -> Result<SourceText, SystemError> {
     if let Some(source) = find(systems, name_or_path) {
         return Ok(source);
     }
-    if name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']) {
+    if is_path(name_or_path) {
         return read(name_or_path);
     }
     let known: Vec<&str> = systems.iter().map(|system| system.name).collect();

@@ -129,6 +129,15 @@ pub fn caught(protocol: &'static dyn Protocol, fault: u8) -> Option<Catch> {
     look(protocol, fault, &mut places, STATE_LIMIT)
 }
 
+/// Looks for fault number `fault` of a protocol with one check alone: the check of this kind and name, as
+/// [`Catcher::words`] gives them.
+pub fn caught_by(protocol: &'static dyn Protocol, fault: u8, kind: &str, name: &str) -> Option<Catch> {
+    let larger = configurations(protocol).into_iter().map(of_configuration);
+    let all = places(protocol).into_iter().flatten().chain(larger);
+    let mut named: Vec<Place> = all.filter(|place| place.by.words() == (kind, name)).take(1).collect();
+    look(protocol, fault, &mut named, STATE_LIMIT)
+}
+
 /// Looks into every place, visiting at most `limit` states in each, and leaves the places in `places` that were not
 /// searched to their end.
 fn look(protocol: &'static dyn Protocol, fault: u8, places: &mut Vec<Place>, limit: usize) -> Option<Catch> {

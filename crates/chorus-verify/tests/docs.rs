@@ -69,7 +69,7 @@ fn messages(protocol: &dyn Protocol) -> String {
 }
 
 /// The cells of a page's row from number `skipped` on.
-fn written<const N: usize>(block: Option<&str>, name: &str, skipped: usize) -> Option<[String; N]> {
+pub fn written<const N: usize>(block: Option<&str>, name: &str, skipped: usize) -> Option<[String; N]> {
     let row = block?.lines().find(|row| row.starts_with(&format!("| `{name}` |")))?;
     let cells: Vec<String> =
         row.split(" | ").skip(skipped).map(|cell| cell.trim_end_matches(" |").replace("\\|", "|")).collect();

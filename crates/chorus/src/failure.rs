@@ -13,8 +13,7 @@ use chorus_lab::reproduce::ReproduceError;
 use chorus_lab::run::{RunError, RunErrorKind};
 use chorus_lab::setup::SetupError;
 use chorus_lab::store::StoreError;
-use chorus_system::SystemError;
-use miette::Diagnostic;
+use chorus_system::{Place, SystemError};
 use serde_json::{Value, json};
 
 /// Exit code after a check that failed.
@@ -74,8 +73,8 @@ impl Failure {
     }
 
     /// A failure because of bad input whose place in a file is known.
-    fn at_place(error: &(impl Diagnostic + std::fmt::Display)) -> Failure {
-        Failure { excerpt: excerpt(error), ..Failure::bad_input(error.to_string()) }
+    fn at_place(error: &impl std::fmt::Display, place: Option<&Place>) -> Failure {
+        Failure { excerpt: place.and_then(Place::excerpt), ..Failure::bad_input(error.to_string()) }
     }
 
     /// Writes the message to stderr, for people.
@@ -110,39 +109,21 @@ fn split(message: &str) -> (Vec<&str>, Vec<&str>) {
     (lines, advice)
 }
 
-/// The line of a file that an error points at, with the place underlined.
-fn excerpt(error: &impl Diagnostic) -> Option<String> {
-    let label = error.labels()?.next()?;
-    // Without a line of context, miette reads the labelled text alone.
-    let contents = error.source_code()?.read_span(label.inner(), 1, 1).ok()?;
-    let text = std::str::from_utf8(contents.data()).ok()?;
-    let start = label.offset().checked_sub(contents.span().offset())?;
-    let before = text.get(..start)?;
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = text.get(line_start..)?.lines().next()?;
-    let number = (contents.line() + before.matches('\n').count() + 1).to_string();
-    // The text before the mark and under it is counted in characters, because a terminal shows characters.
-    let indent = before.get(line_start..)?.chars().count();
-    let marked = text.get(start..start + label.len())?.lines().next().map_or(0, |marked| marked.chars().count());
-    let (margin, indent, mark) = (" ".repeat(number.len()), " ".repeat(indent), "^".repeat(marked.max(1)));
-    Some(format!(" {number} | {line}\n {margin} | {indent}{mark}\n"))
-}
-
 impl From<SystemError> for Failure {
     fn from(error: SystemError) -> Failure {
-        Failure::at_place(&error)
+        Failure::at_place(&error, error.place())
     }
 }
 
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Failure {
-        Failure::at_place(&error)
+        Failure::at_place(&error, error.place())
     }
 }
 
 impl From<DocumentError> for Failure {
     fn from(error: DocumentError) -> Failure {
-        Failure::at_place(&error)
+        Failure::at_place(&error, error.place())
     }
 }
 

@@ -224,10 +224,5 @@ fn is_rising(series: &[&Series]) -> bool {
 }
 
 fn check_system(document: &Document<'_>, system: &Name, known: &KnownNames<'_>) -> Result<(), DocumentError> {
-    if is_path(system) { Ok(()) } else { document.check_known("system", system, known.systems) }
-}
-
-/// Whether a system is given as a file and not by name, by the rule of `chorus-system`.
-fn is_path(system: &str) -> bool {
-    system.ends_with(".toml") || system.contains(['/', '\\'])
+    if chorus_system::is_path(system) { Ok(()) } else { document.check_known("system", system, known.systems) }
 }

@@ -1,4 +1,6 @@
 //! Values of all lanes of a wavefront, and sets of lanes.
+//!
+//! Kernels call these functions from other crates for every instruction, so they are `#[inline]`.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Index, Mul, Not, Rem, Sub};
 
@@ -14,30 +16,36 @@ pub trait Word: Copy + Default + Unpin + 'static {
 }
 
 impl Word for u32 {
+    #[inline]
     fn to_bits(self) -> u32 {
         self
     }
 
+    #[inline]
     fn from_bits(bits: u32) -> Self {
         bits
     }
 }
 
 impl Word for i32 {
+    #[inline]
     fn to_bits(self) -> u32 {
         self as u32
     }
 
+    #[inline]
     fn from_bits(bits: u32) -> Self {
         bits as i32
     }
 }
 
 impl Word for f32 {
+    #[inline]
     fn to_bits(self) -> u32 {
         f32::to_bits(self)
     }
 
+    #[inline]
     fn from_bits(bits: u32) -> Self {
         f32::from_bits(bits)
     }
@@ -49,36 +57,47 @@ pub struct Lanes<T>(pub [T; LANES]);
 
 impl<T: Copy> Lanes<T> {
     /// Lanes that all hold one value.
+    #[inline]
     pub fn splat(value: T) -> Self {
         Lanes([value; LANES])
     }
 
     /// The value that `f` gives for each lane number.
+    #[inline]
     pub fn from_fn(mut f: impl FnMut(usize) -> T) -> Self {
-        Lanes(std::array::from_fn(&mut f))
+        let mut lanes = [f(0); LANES];
+        for (lane, value) in lanes.iter_mut().enumerate().skip(1) {
+            *value = f(lane);
+        }
+        Lanes(lanes)
     }
 
     /// `f` of each lane.
+    #[inline]
     pub fn map<U: Copy>(self, mut f: impl FnMut(T) -> U) -> Lanes<U> {
         Lanes::from_fn(|lane| f(self.0[lane]))
     }
 
     /// `f` of each pair of lanes.
+    #[inline]
     pub fn zip<U: Copy, V: Copy>(self, other: Lanes<U>, mut f: impl FnMut(T, U) -> V) -> Lanes<V> {
         Lanes::from_fn(|lane| f(self.0[lane], other.0[lane]))
     }
 
     /// The lanes for which `f` holds.
+    #[inline]
     pub fn where_(self, mut f: impl FnMut(T) -> bool) -> Mask {
         Mask((0..LANES).fold(0, |mask, lane| mask | u32::from(f(self.0[lane])) << lane))
     }
 
     /// This value where `mask` is set, `other` elsewhere.
+    #[inline]
     pub fn select(self, mask: Mask, other: Lanes<T>) -> Lanes<T> {
         Lanes::from_fn(|lane| if mask.contains(lane) { self.0[lane] } else { other.0[lane] })
     }
 
     /// Replaces the value of one lane.
+    #[inline]
     pub fn set(&mut self, lane: usize, value: T) {
         self.0[lane] = value;
     }
@@ -86,6 +105,7 @@ impl<T: Copy> Lanes<T> {
 
 impl<T: Copy + PartialOrd> Lanes<T> {
     /// The lanes below `limit`.
+    #[inline]
     pub fn below(self, limit: T) -> Mask {
         self.where_(|value| value < limit)
     }
@@ -94,12 +114,14 @@ impl<T: Copy + PartialOrd> Lanes<T> {
 impl<T> Index<usize> for Lanes<T> {
     type Output = T;
 
+    #[inline]
     fn index(&self, lane: usize) -> &T {
         &self.0[lane]
     }
 }
 
 impl<T: Copy> From<T> for Lanes<T> {
+    #[inline]
     fn from(value: T) -> Self {
         Lanes::splat(value)
     }
@@ -108,6 +130,7 @@ impl<T: Copy> From<T> for Lanes<T> {
 impl<T: Copy + Add<Output = T>, R: Into<Lanes<T>>> Add<R> for Lanes<T> {
     type Output = Lanes<T>;
 
+    #[inline]
     fn add(self, other: R) -> Lanes<T> {
         self.zip(other.into(), |a, b| a + b)
     }
@@ -116,6 +139,7 @@ impl<T: Copy + Add<Output = T>, R: Into<Lanes<T>>> Add<R> for Lanes<T> {
 impl<T: Copy + Sub<Output = T>, R: Into<Lanes<T>>> Sub<R> for Lanes<T> {
     type Output = Lanes<T>;
 
+    #[inline]
     fn sub(self, other: R) -> Lanes<T> {
         self.zip(other.into(), |a, b| a - b)
     }
@@ -124,6 +148,7 @@ impl<T: Copy + Sub<Output = T>, R: Into<Lanes<T>>> Sub<R> for Lanes<T> {
 impl<T: Copy + Mul<Output = T>, R: Into<Lanes<T>>> Mul<R> for Lanes<T> {
     type Output = Lanes<T>;
 
+    #[inline]
     fn mul(self, other: R) -> Lanes<T> {
         self.zip(other.into(), |a, b| a * b)
     }
@@ -132,6 +157,7 @@ impl<T: Copy + Mul<Output = T>, R: Into<Lanes<T>>> Mul<R> for Lanes<T> {
 impl<T: Copy + Div<Output = T>, R: Into<Lanes<T>>> Div<R> for Lanes<T> {
     type Output = Lanes<T>;
 
+    #[inline]
     fn div(self, other: R) -> Lanes<T> {
         self.zip(other.into(), |a, b| a / b)
     }
@@ -140,6 +166,7 @@ impl<T: Copy + Div<Output = T>, R: Into<Lanes<T>>> Div<R> for Lanes<T> {
 impl<T: Copy + Rem<Output = T>, R: Into<Lanes<T>>> Rem<R> for Lanes<T> {
     type Output = Lanes<T>;
 
+    #[inline]
     fn rem(self, other: R) -> Lanes<T> {
         self.zip(other.into(), |a, b| a % b)
     }
@@ -156,26 +183,31 @@ impl Mask {
     pub const NONE: Mask = Mask(0);
 
     /// The set of one lane.
+    #[inline]
     pub fn lane(lane: usize) -> Mask {
         Mask(1 << lane)
     }
 
     /// The first `count` lanes.
+    #[inline]
     pub fn first(count: usize) -> Mask {
         if count >= LANES { Mask::ALL } else { Mask((1 << count) - 1) }
     }
 
     /// Whether any lane is set.
+    #[inline]
     pub fn any(self) -> bool {
         self.0 != 0
     }
 
     /// Whether a lane is set.
+    #[inline]
     pub fn contains(self, lane: usize) -> bool {
         self.0 >> lane & 1 == 1
     }
 
     /// Number of lanes set.
+    #[inline]
     pub fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -197,6 +229,7 @@ impl Mask {
 impl BitAnd for Mask {
     type Output = Mask;
 
+    #[inline]
     fn bitand(self, other: Mask) -> Mask {
         Mask(self.0 & other.0)
     }
@@ -205,6 +238,7 @@ impl BitAnd for Mask {
 impl BitOr for Mask {
     type Output = Mask;
 
+    #[inline]
     fn bitor(self, other: Mask) -> Mask {
         Mask(self.0 | other.0)
     }
@@ -213,6 +247,7 @@ impl BitOr for Mask {
 impl Not for Mask {
     type Output = Mask;
 
+    #[inline]
     fn not(self) -> Mask {
         Mask(!self.0)
     }

@@ -1,7 +1,6 @@
 //! Does every mistake get one message that names place, key, what was given and what is accepted?
 
 use chorus_system::{SYSTEMS, Scale, SystemError, resolve, resolve_text};
-use miette::Diagnostic;
 
 fn shipped() -> &'static str {
     SYSTEMS[0].text
@@ -439,12 +438,11 @@ fn clocks_without_a_common_tick_are_refused() {
 #[test]
 fn an_error_in_a_file_carries_the_line_for_a_drawn_report() {
     let error = edited("ways = 4 ", "wayz = 4 ");
-    let label = error.labels().and_then(|mut labels| labels.next()).expect("a label");
-    let source = error.source_code().expect("the file");
-    let contents = source.read_span(label.inner(), 0, 0).expect("the span lies in the file");
-    assert_eq!(contents.data(), b"wayz");
-    assert_eq!(contents.name(), Some("my.toml"));
-    assert!(set(&["l1.wayz=4"]).source_code().is_none());
+    let excerpt = error.place().and_then(|place| place.excerpt()).expect("a place in the file");
+    let (line, mark) = excerpt.split_once('\n').expect("two lines");
+    let marked = mark.find('^').expect("a mark");
+    assert_eq!(&line[marked..marked + mark.matches('^').count()], "wayz");
+    assert_eq!(set(&["l1.wayz=4"]).place().and_then(|place| place.excerpt()), None);
 }
 
 /// The error of a file that consists of these lines.

@@ -119,8 +119,7 @@ fn selection(registry: &Registry, arguments: &Arguments) -> Result<Selection, Fa
     };
     let known = registry.system_names();
     for system in &systems {
-        let is_path = system.ends_with(".toml") || system.contains(['/', '\\']);
-        if !is_path && !known.contains(&system.as_str()) {
+        if !chorus_system::is_path(system) && !known.contains(&system.as_str()) {
             return Err(Failure::bad_input(unknown("system", system, &known)));
         }
     }

@@ -54,9 +54,8 @@ enum Kind {
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let (registry, name) = (session.registry, arguments.name.as_str());
-    let is_path = name.ends_with(".toml") || name.contains(['/', '\\']);
     let allows = |kind: Kind| arguments.kind.is_none_or(|asked| asked == kind);
-    if allows(Kind::System) && (is_path || registry.find_system(name).is_some()) {
+    if allows(Kind::System) && (chorus_system::is_path(name) || registry.find_system(name).is_some()) {
         return system(arguments, session);
     }
     if let Some(protocol) = registry.find_protocol(name).filter(|_| allows(Kind::Protocol)) {
