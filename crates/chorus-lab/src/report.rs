@@ -148,9 +148,10 @@ impl Report<'_> {
     /// One line about the page.
     pub fn summary(&self) -> String {
         let failed = self.records.iter().filter(|record| record.trouble().is_some()).count();
+        let figures = self.figures.len();
         format!(
-            "{} figures, {} runs at {} scale ({failed} without a usable result), revision {}, {}",
-            self.figures.len(),
+            "{figures} figure{}, {} runs at {} scale ({failed} without a usable result), revision {}, {}",
+            if figures == 1 { "" } else { "s" },
             self.records.len(),
             self.scale,
             self.build.git_revision,
