@@ -1,11 +1,11 @@
 //! Set-associative arrays of lines with their data, for any number of sets and ways.
 
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 
 use crate::address::LineAddr;
 use crate::host_line::{HostLine, HostRow};
 use crate::line::LineData;
+use crate::recency::Recency;
 
 /// The rule that picks the line of a full set to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +92,8 @@ pub enum Room {
 }
 
 const EMPTY: LineAddr = LineAddr(u64::MAX);
+/// The lowest bit of every byte of a word.
+const BYTES: u64 = 0x0101_0101_0101_0101;
 
 /// Lines with a protocol's own metadata `M` and their data.
 ///
@@ -102,8 +104,13 @@ pub struct CacheArray<M, const W: usize> {
     geometry: Geometry,
     set_index: SetIndex,
     tags: HostRow<LineAddr>,
-    /// The ways of each set, in the order of recency: the most recent first, and ways without a line last.
-    order: Vec<u8>,
+    /// A byte of every tag, eight to a word, so that few words tell which ways may hold a line. Bytes of ways without a
+    /// line are of no account.
+    marks: Vec<u64>,
+    /// Words of `marks` for each set.
+    mark_words: usize,
+    /// The ways of each set in the order of recency. Ways without a line are last.
+    recency: Recency,
     meta: Vec<M>,
     /// Marks lines to which nothing has been written. Such a line is zero, whatever its place in `data` still holds of
     /// an earlier line. So a line that is only on its way does not touch its data.
@@ -116,57 +123,50 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// An empty array of this geometry.
     pub fn new(geometry: Geometry) -> Self {
-        let lines = geometry.sets as usize * geometry.ways as usize;
+        let (sets, ways) = (geometry.sets as usize, geometry.ways as usize);
+        let (lines, mark_words) = (sets * ways, ways.div_ceil(8));
         CacheArray {
             geometry,
             set_index: SetIndex::new(&geometry),
             tags: HostRow::new(EMPTY, lines),
-            order: (0..lines).map(|slot| (slot % geometry.ways as usize) as u8).collect(),
+            marks: vec![0; sets * mark_words],
+            mark_words,
+            recency: Recency::new(sets, ways),
             meta: vec![M::default(); lines],
             blank: vec![true; lines],
             data: vec![HostLine::default(); lines],
         }
     }
 
-    /// The slots of a line's set.
-    #[inline]
-    fn set_of(&self, line: LineAddr) -> Range<usize> {
-        let ways = self.geometry.ways as usize;
-        let base = self.set_index.of(line) * ways;
-        base..base + ways
-    }
-
     /// The slot of a resident line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
-        let set = self.set_of(line);
-        let base = set.start;
-        // Compares four tags at a time, without a branch for each.
-        let (fours, rest) = self.tags[set].as_chunks::<4>();
-        for (index, &[a, b, c, d]) in fours.iter().enumerate() {
-            if (a == line) | (b == line) | (c == line) | (d == line) {
-                let way = 4 * index
-                    + if a == line {
-                        0
-                    } else if b == line {
-                        1
-                    } else if c == line {
-                        2
-                    } else {
-                        3
-                    };
-                return Some(Slot((base + way) as u32));
+        let set = self.set_index.of(line);
+        let (base, first_word) = (set * self.geometry.ways as usize, set * self.mark_words);
+        let mark = u64::from(mark_of(line)) * BYTES;
+        for (index, &marks) in self.marks[first_word..first_word + self.mark_words].iter().enumerate() {
+            let different = marks ^ mark;
+            // The highest bit of every byte that is zero, and of some bytes above such a byte, because of the borrow.
+            let mut candidates = different.wrapping_sub(BYTES) & !different & BYTES << 7;
+            while candidates != 0 {
+                let slot = base + 8 * index + candidates.trailing_zeros() as usize / 8;
+                if self.tags.get(slot) == Some(&line) {
+                    return Some(Slot(slot as u32));
+                }
+                candidates &= candidates - 1;
             }
         }
-        let way = 4 * fours.len() + rest.iter().position(|&tag| tag == line)?;
-        Some(Slot((base + way) as u32))
+        None
     }
 
     /// Notes that a line was used, for LRU.
     #[inline]
     pub fn touch(&mut self, slot: Slot) {
         match self.geometry.replacement {
-            Replacement::Lru => self.move_first(slot),
+            Replacement::Lru => {
+                let (set, way) = self.set_and_way(slot);
+                self.recency.move_first(set, way);
+            }
             Replacement::Fifo => {}
         }
     }
@@ -174,10 +174,10 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The place for `line`, if there is one. `replaceable` says which resident lines may be evicted for it.
     #[inline]
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
-        let set = self.set_of(line);
-        let base = set.start;
-        for &way in self.order[set].iter().rev() {
-            let slot = base + usize::from(way);
+        let set = self.set_index.of(line);
+        let base = set * self.geometry.ways as usize;
+        for way in self.recency.oldest_first(set) {
+            let slot = base + way;
             if self.tags[slot] == EMPTY {
                 return Room::Free(Slot(slot as u32));
             }
@@ -190,9 +190,9 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// The slot of a line in the set of `line` that `matches`. If several do, it is the one used longest ago.
     pub fn find_in_set(&self, line: LineAddr, matches: impl Fn(&M) -> bool) -> Option<Slot> {
-        let set = self.set_of(line);
-        let base = set.start;
-        let slots = self.order[set].iter().rev().map(|&way| base + usize::from(way));
+        let set = self.set_index.of(line);
+        let base = set * self.geometry.ways as usize;
+        let slots = self.recency.oldest_first(set).map(|way| base + way);
         slots
             .filter(|&slot| self.tags[slot] != EMPTY)
             .find(|&slot| matches(&self.meta[slot]))
@@ -208,15 +208,18 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.tags[index] = line;
         self.meta[index] = meta;
         self.blank[index] = true;
-        self.move_first(slot);
+        let (set, way) = self.set_and_way(slot);
+        let (word, shift) = (set * self.mark_words + way / 8, 8 * (way % 8));
+        self.marks[word] = self.marks[word] & !(0xFF << shift) | u64::from(mark_of(line)) << shift;
+        self.recency.move_first(set, way);
     }
 
     /// Takes a line out of the array.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         self.tags[slot.0 as usize] = EMPTY;
-        let (order, way) = self.order_of(slot);
-        move_to_front(order.iter_mut().rev(), way);
+        let (set, way) = self.set_and_way(slot);
+        self.recency.move_last(set, way);
     }
 
     /// Takes out every line that `matches`.
@@ -289,8 +292,9 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The slots of the resident lines, set by set, the most recent line first.
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
         let ways = self.geometry.ways as usize;
-        self.order.iter().enumerate().filter_map(move |(index, &way)| {
-            let slot = index / ways * ways + usize::from(way);
+        (0..self.tags.len()).filter_map(move |index| {
+            let (set, place) = (index / ways, index % ways);
+            let slot = set * ways + self.recency.way(set, place);
             (self.tags[slot] != EMPTY).then_some(Slot(slot as u32))
         })
     }
@@ -300,33 +304,23 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.slots().map(|slot| (self.tags[slot.index()], self.meta(slot), self.data(slot)))
     }
 
-    /// Makes a line the most recent of its set.
+    /// The set of a slot, and its way there.
     #[inline]
-    fn move_first(&mut self, slot: Slot) {
-        let (order, way) = self.order_of(slot);
-        move_to_front(order.iter_mut(), way);
-    }
-
-    /// The order of the ways of a slot's set, and the way of the slot.
-    #[inline]
-    fn order_of(&mut self, slot: Slot) -> (&mut [u8], u8) {
+    fn set_and_way(&self, slot: Slot) -> (usize, usize) {
         let (index, ways) = (slot.0, self.geometry.ways);
-        let way = if ways.is_power_of_two() { index & (ways - 1) } else { index % ways };
-        let base = (index - way) as usize;
-        (&mut self.order[base..base + ways as usize], way as u8)
+        let (set, way) = if ways.is_power_of_two() {
+            (index >> ways.trailing_zeros(), index & (ways - 1))
+        } else {
+            (index / ways, index % ways)
+        };
+        (set as usize, way as usize)
     }
 }
 
-/// Moves `way` to the beginning of the order that it is in. The ways before it move one place back.
+/// The byte by which the ways of a set are compared before their tags are.
 #[inline]
-fn move_to_front<'a>(order: impl Iterator<Item = &'a mut u8>, way: u8) {
-    let mut moved = way;
-    for place in order {
-        std::mem::swap(place, &mut moved);
-        if moved == way {
-            return;
-        }
-    }
+fn mark_of(line: LineAddr) -> u8 {
+    (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
 }
 
 impl<M: Copy + Default + Hash, const W: usize> Hash for CacheArray<M, W> {

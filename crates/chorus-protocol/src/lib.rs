@@ -74,6 +74,7 @@ pub mod parameter;
 pub mod prelude;
 pub mod protocols;
 pub mod read_only;
+mod recency;
 pub mod registry;
 pub mod rows;
 pub mod seed;

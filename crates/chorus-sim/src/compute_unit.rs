@@ -5,7 +5,7 @@ use chorus_system::{Core, SystemConfig};
 
 use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::coalescer::AccessQueue;
-use crate::frontend::{Kernel, LANES, WaveId, WaveTask};
+use crate::frontend::{Kernel, LANES, SpareStates, WaveId, WaveTask};
 use crate::issue::IssueSlots;
 use crate::slab::Slab;
 
@@ -105,6 +105,8 @@ pub struct ComputeUnit {
     pub loads_in_flight_max: u32,
     /// The wavefront slots; empty ones hold nothing.
     pub waves: Vec<Option<WaveSlot>>,
+    /// States for wavefronts that start.
+    pub spare_states: SpareStates,
     /// Wavefronts of the resident work-groups, finished ones included.
     pub running: u32,
     /// The work-groups that are resident.
@@ -142,6 +144,7 @@ impl ComputeUnit {
             clock,
             loads_in_flight_max: if is_cpu { 1 } else { config.core.loads_in_flight },
             waves: (0..config.core.wavefronts).map(|_| None).collect(),
+            spare_states: SpareStates::default(),
             running: 0,
             groups: Slab::default(),
             resident: 0,

@@ -14,7 +14,7 @@ use super::kernel::{Kernel, Mismatch, Program, WaveId};
 use super::memory::HostMemory;
 use super::partition::part_of;
 use super::read_only::ReadOnlyWritten;
-use super::wave_state::{MemoryOp, MemoryOpKind, Operation, WaveTask};
+use super::wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
 const ROUNDS_MAX: u64 = 50_000_000;
@@ -111,6 +111,7 @@ fn run_waves(
 
 fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     let mut waves = Vec::new();
+    let spare = &mut SpareStates::default();
     for work_group in 0..kernel.work_groups {
         let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
         let siblings = waves.len()..waves.len() + kernel.waves_per_group as usize;
@@ -118,13 +119,13 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
             let gpu = part_of(work_group, work_groups, gpus);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            let task = WaveTask::start(kernel, id, Rc::clone(&lds), AtomicOrder::Relaxed);
+            let task = WaveTask::start(kernel, id, Rc::clone(&lds), AtomicOrder::Relaxed, spare);
             let (group, siblings) = (Some(work_group as usize), siblings.clone());
             waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false });
         }
     }
     for thread in 0..kernel.cpu_threads() {
-        let (task, _) = WaveTask::start_cpu(kernel, thread, AtomicOrder::Relaxed);
+        let (task, _) = WaveTask::start_cpu(kernel, thread, AtomicOrder::Relaxed, spare);
         let siblings = waves.len()..waves.len() + 1;
         waves.push(FlatWave { task, group: None, siblings, finished: false, at_barrier: false });
     }

@@ -29,4 +29,4 @@ pub use recorded::{Annotated, Recording};
 pub use wave::Wave;
 #[cfg(test)]
 pub(crate) use wave_state::WaveState;
-pub(crate) use wave_state::{MemoryOp, MemoryOpKind, Operation, WaveTask};
+pub(crate) use wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveTask};

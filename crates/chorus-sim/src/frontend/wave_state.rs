@@ -172,6 +172,15 @@ impl WaveState {
         self.awaiting > 0
     }
 
+    /// Makes the state that of a wavefront that has not begun. Every slot is free, the first one first.
+    fn clear(&mut self) {
+        let WaveState { queue, slots, free, .. } = std::mem::take(self);
+        *self = WaveState { queue, slots, free, ..WaveState::default() };
+        self.queue.clear();
+        self.free.clear();
+        self.free.extend((0..self.slots.len() as u16).rev());
+    }
+
     pub(super) fn push(&mut self, operation: Operation) {
         self.queue.push_back(operation);
     }
@@ -242,6 +251,29 @@ impl WaveState {
     }
 }
 
+/// States of wavefronts that have ended. Wavefronts that start take them over with the memory that they hold, since
+/// starts are frequent and allocating anew costs more than starting.
+#[derive(Debug, Default)]
+pub struct SpareStates(Vec<Rc<RefCell<WaveState>>>);
+
+impl SpareStates {
+    /// A state without operations.
+    fn take(&mut self) -> Rc<RefCell<WaveState>> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// Takes back the state of a wavefront that has ended.
+    pub fn give_back(&mut self, task: WaveTask) {
+        let WaveTask { future, mut state, .. } = task;
+        // The future holds the state as well.
+        drop(future);
+        if let Some(unshared) = Rc::get_mut(&mut state) {
+            unshared.get_mut().clear();
+            self.0.push(state);
+        }
+    }
+}
+
 /// A running wavefront: its future and the state it shares with the driver.
 pub struct WaveTask {
     future: Pin<Box<dyn Future<Output = ()>>>,
@@ -251,16 +283,27 @@ pub struct WaveTask {
 
 impl WaveTask {
     /// Starts a wavefront of `kernel`; `lds` is the local data share of its work-group.
-    pub fn start(kernel: &Kernel, id: WaveId, lds: Rc<RefCell<Vec<u32>>>, atomic_order: AtomicOrder) -> WaveTask {
-        let state = Rc::new(RefCell::new(WaveState::default()));
+    pub fn start(
+        kernel: &Kernel,
+        id: WaveId,
+        lds: Rc<RefCell<Vec<u32>>>,
+        atomic_order: AtomicOrder,
+        spare: &mut SpareStates,
+    ) -> WaveTask {
+        let state = spare.take();
         let wave = Wave::new(id, Rc::clone(&state), lds, atomic_order);
         WaveTask { future: kernel.start(wave), state, ended: false }
     }
 
     /// Starts a CPU thread of `kernel`. Returns it with the wavefront that it counts as: the only one of work-group
     /// `thread`, of as many work-groups as there are threads.
-    pub fn start_cpu(kernel: &Kernel, thread: u32, atomic_order: AtomicOrder) -> (WaveTask, WaveId) {
-        let state = Rc::new(RefCell::new(WaveState::default()));
+    pub fn start_cpu(
+        kernel: &Kernel,
+        thread: u32,
+        atomic_order: AtomicOrder,
+        spare: &mut SpareStates,
+    ) -> (WaveTask, WaveId) {
+        let state = spare.take();
         let work_groups = kernel.cpu_threads();
         let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups, gpu: 0, gpus: 1 };
         let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), Rc::default(), atomic_order));

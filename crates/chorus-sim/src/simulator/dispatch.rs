@@ -105,14 +105,17 @@ impl<const W: usize> Simulator<'_, W> {
         let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
         for wave in 0..kernel.waves_per_group {
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            let task = WaveTask::start(kernel, id, Rc::clone(&lds), self.config.core.atomic_order);
+            let spare = &mut self.units[usize::from(unit)].spare_states;
+            let task = WaveTask::start(kernel, id, Rc::clone(&lds), self.config.core.atomic_order, spare);
             self.start_wave(unit, WaveSlot::new(task, id, false, stream as u8, group));
         }
     }
 
     fn start_thread(&mut self, stream: usize, kernel: &Kernel, thread: u32, unit: u16) {
-        let group = self.units[usize::from(unit)].hold(Needs::CPU_THREAD);
-        let (task, id) = WaveTask::start_cpu(kernel, thread, self.config.core.atomic_order);
+        let cu = &mut self.units[usize::from(unit)];
+        let group = cu.hold(Needs::CPU_THREAD);
+        let atomic_order = self.config.core.atomic_order;
+        let (task, id) = WaveTask::start_cpu(kernel, thread, atomic_order, &mut cu.spare_states);
         self.start_wave(unit, WaveSlot::new(task, id, true, stream as u8, group));
     }
 
@@ -132,6 +135,7 @@ impl<const W: usize> Simulator<'_, W> {
         self.stats.add(Counter::WaveFronts, 1);
         let cu = &mut self.units[usize::from(unit)];
         let Some(retired) = cu.waves[wave].take() else { return };
+        cu.spare_states.give_back(retired.task);
         let group = cu.groups.get_mut(retired.group);
         group.running -= 1;
         if group.running > 0 {

@@ -1,0 +1,130 @@
+//! The order in which the ways of each set were used.
+
+/// The most ways whose order fits a word.
+const PACKED_WAYS_MAX: usize = 16;
+/// A nibble of every way of a word.
+const NIBBLES: u64 = 0x1111_1111_1111_1111;
+
+/// For every set, its ways from the most recent to the least recent. Drivers ask on every access, so the usual number
+/// of ways has a form in which a whole set moves at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Recency {
+    ways: usize,
+    order: Order,
+}
+
+#[derive(Clone, Debug)]
+enum Order {
+    /// A word for each set: four bits for each way, the most recent way lowest.
+    Words(Vec<u64>),
+    /// A byte for each way, set by set, for sets of more than 16 ways.
+    Bytes(Vec<u8>),
+}
+
+impl Recency {
+    /// Sets whose ways are in ascending order.
+    pub(crate) fn new(sets: usize, ways: usize) -> Recency {
+        let order = if ways <= PACKED_WAYS_MAX {
+            let ascending = (0..ways as u64).fold(0, |word, way| word | way << (4 * way));
+            Order::Words(vec![ascending; sets])
+        } else {
+            Order::Bytes((0..sets * ways).map(|slot| (slot % ways) as u8).collect())
+        };
+        Recency { ways, order }
+    }
+
+    /// The way at a place of a set's order. Place 0 is the most recent way.
+    #[inline]
+    pub(crate) fn way(&self, set: usize, place: usize) -> usize {
+        match &self.order {
+            Order::Words(words) => (words[set] >> (4 * place) & 15) as usize,
+            Order::Bytes(bytes) => usize::from(bytes[set * self.ways + place]),
+        }
+    }
+
+    /// The ways of a set, the least recent first.
+    #[inline]
+    pub(crate) fn oldest_first(&self, set: usize) -> impl Iterator<Item = usize> {
+        (0..self.ways).rev().map(move |place| self.way(set, place))
+    }
+
+    /// Makes a way the most recent of its set.
+    #[inline]
+    pub(crate) fn move_first(&mut self, set: usize, way: usize) {
+        match &mut self.order {
+            Order::Words(words) => {
+                let word = words[set];
+                let before = (1 << shift_of(word, way)) - 1;
+                words[set] = word & !(before << 4 | 15) | (word & before) << 4 | way as u64;
+            }
+            Order::Bytes(bytes) => {
+                let order = &mut bytes[set * self.ways..][..self.ways];
+                let place = order.iter().position(|&other| usize::from(other) == way).unwrap_or_default();
+                order[..=place].rotate_right(1);
+            }
+        }
+    }
+
+    /// Makes a way the least recent of its set.
+    #[inline]
+    pub(crate) fn move_last(&mut self, set: usize, way: usize) {
+        match &mut self.order {
+            Order::Words(words) => {
+                let word = words[set];
+                let before = (1 << shift_of(word, way)) - 1;
+                let last = 4 * (self.ways - 1);
+                words[set] = word & before | (word >> 4) & !before & ((1 << last) - 1) | (way as u64) << last;
+            }
+            Order::Bytes(bytes) => {
+                let order = &mut bytes[set * self.ways..][..self.ways];
+                let place = order.iter().position(|&other| usize::from(other) == way).unwrap_or_default();
+                order[place..].rotate_left(1);
+            }
+        }
+    }
+}
+
+/// The bit at which a way begins in the word of its set.
+#[inline]
+fn shift_of(word: u64, way: usize) -> u32 {
+    let different = word ^ NIBBLES.wrapping_mul(way as u64);
+    // The lowest nibble that is zero keeps its highest bit after the subtraction. Higher nibbles may as well, because
+    // of the borrow, and are not looked at.
+    (different.wrapping_sub(NIBBLES) & !different & NIBBLES << 3).trailing_zeros() & !3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moves a way to either end of a list, as the order must behave.
+    fn moved(list: &mut Vec<usize>, way: usize, to_front: bool) {
+        list.retain(|&other| other != way);
+        list.insert(if to_front { 0 } else { list.len() }, way);
+    }
+
+    #[test]
+    fn the_order_is_that_of_a_list_for_any_number_of_ways() {
+        for ways in [1, 2, 3, 4, 7, 8, 15, 16, 17, 40] {
+            let mut recency = Recency::new(3, ways);
+            let mut lists = vec![(0..ways).collect::<Vec<_>>(); 3];
+            let mut number = 1_usize;
+            for step in 0..400 {
+                number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let (set, way, to_front) = (step % 3, (number >> 33) % ways, number >> 40 & 1 == 0);
+                if to_front {
+                    recency.move_first(set, way)
+                } else {
+                    recency.move_last(set, way)
+                }
+                moved(&mut lists[set], way, to_front);
+                for (set, list) in lists.iter().enumerate() {
+                    assert_eq!(
+                        recency.oldest_first(set).collect::<Vec<_>>(),
+                        list.iter().rev().copied().collect::<Vec<_>>()
+                    );
+                }
+            }
+        }
+    }
+}
