@@ -84,7 +84,15 @@ impl AtomicOp {
     }
 
     /// Performs the operation on the masked words of `line`. Afterwards `operands` holds the old values.
+    #[inline]
     pub fn perform<const W: usize>(self, line: &mut LineData<W>, mask: ByteMask, operands: &mut LineData<W>) {
+        // Sums over whole lines are frequent, and the host adds many words at once.
+        if self == AtomicOp::Add && mask == ByteMask::full::<W>() {
+            for (word, operand) in line.0.iter_mut().zip(&mut operands.0) {
+                (*word, *operand) = (word.wrapping_add(*operand), *word);
+            }
+            return;
+        }
         for word in mask.words() {
             let old = line.0[word];
             line.0[word] = self.apply(old, operands.0[word]);
