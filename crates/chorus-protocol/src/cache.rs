@@ -107,8 +107,6 @@ pub struct CacheArray<M, const W: usize> {
     /// A byte of every tag, eight to a word, so that few words tell which ways may hold a line. Bytes of ways without a
     /// line are of no account.
     marks: Vec<u64>,
-    /// Words of `marks` for each set.
-    mark_words: usize,
     /// The ways of each set in the order of recency. Ways without a line are last.
     recency: Recency,
     meta: Vec<M>,
@@ -124,13 +122,12 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// An empty array of this geometry.
     pub fn new(geometry: Geometry) -> Self {
         let (sets, ways) = (geometry.sets as usize, geometry.ways as usize);
-        let (lines, mark_words) = (sets * ways, ways.div_ceil(8));
+        let lines = sets * ways;
         CacheArray {
             geometry,
             set_index: SetIndex::new(&geometry),
             tags: HostRow::new(EMPTY, lines),
-            marks: vec![0; sets * mark_words],
-            mark_words,
+            marks: vec![0; sets * mark_words(&geometry)],
             recency: Recency::new(sets, ways),
             meta: vec![M::default(); lines],
             blank: vec![true; lines],
@@ -142,9 +139,9 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
         let set = self.set_index.of(line);
-        let (base, first_word) = (set * self.geometry.ways as usize, set * self.mark_words);
+        let (base, words) = (set * self.geometry.ways as usize, mark_words(&self.geometry));
         let mark = u64::from(mark_of(line)) * BYTES;
-        for (index, &marks) in self.marks[first_word..first_word + self.mark_words].iter().enumerate() {
+        for (index, &marks) in self.marks[set * words..][..words].iter().enumerate() {
             let different = marks ^ mark;
             // The highest bit of every byte that is zero, and of some bytes above such a byte, because of the borrow.
             let mut candidates = different.wrapping_sub(BYTES) & !different & BYTES << 7;
@@ -209,7 +206,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.meta[index] = meta;
         self.blank[index] = true;
         let (set, way) = self.set_and_way(slot);
-        let (word, shift) = (set * self.mark_words + way / 8, 8 * (way % 8));
+        let (word, shift) = (set * mark_words(&self.geometry) + way / 8, 8 * (way % 8));
         self.marks[word] = self.marks[word] & !(0xFF << shift) | u64::from(mark_of(line)) << shift;
         self.recency.move_first(set, way);
     }
@@ -315,6 +312,12 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         };
         (set as usize, way as usize)
     }
+}
+
+/// The words of marks that a set has: eight ways to a word.
+#[inline]
+fn mark_words(geometry: &Geometry) -> usize {
+    geometry.ways.div_ceil(8) as usize
 }
 
 /// The byte by which the ways of a set are compared before their tags are.

@@ -58,8 +58,7 @@ impl Recency {
                 words[set] = word & !(before << 4 | 15) | (word & before) << 4 | way as u64;
             }
             Order::Bytes(bytes) => {
-                let order = &mut bytes[set * self.ways..][..self.ways];
-                let place = order.iter().position(|&other| usize::from(other) == way).unwrap_or_default();
+                let (order, place) = order_and_place(bytes, self.ways, set, way);
                 order[..=place].rotate_right(1);
             }
         }
@@ -76,12 +75,18 @@ impl Recency {
                 words[set] = word & before | (word >> 4) & !before & ((1 << last) - 1) | (way as u64) << last;
             }
             Order::Bytes(bytes) => {
-                let order = &mut bytes[set * self.ways..][..self.ways];
-                let place = order.iter().position(|&other| usize::from(other) == way).unwrap_or_default();
+                let (order, place) = order_and_place(bytes, self.ways, set, way);
                 order[place..].rotate_left(1);
             }
         }
     }
+}
+
+/// The order of a set among the bytes of all sets, and the place of a way there.
+fn order_and_place(bytes: &mut [u8], ways: usize, set: usize, way: usize) -> (&mut [u8], usize) {
+    let order = &mut bytes[set * ways..][..ways];
+    let place = order.iter().position(|&other| usize::from(other) == way).unwrap_or_default();
+    (order, place)
 }
 
 /// The bit at which a way begins in the word of its set.

@@ -1,7 +1,7 @@
 //! Errors in systems: each says what is wrong and where.
 //!
 //! The text of each error is complete on its own: place, key, what was given, what is accepted and, where one is close,
-//! the name that was probably meant. As a [`Diagnostic`] an error also shows the line of the file.
+//! the name that was probably meant. Its place ([`SystemError::place`]) can show the line of the file as well.
 
 use std::fmt;
 

@@ -23,6 +23,11 @@ fn of_structures(structures: &[Structure]) -> Vec<&'static dyn Protocol> {
     found
 }
 
+/// The protocols of two levels and two kinds of devices. Three levels or kinds have many more states and placements.
+fn of_two_kinds() -> impl Iterator<Item = &'static dyn Protocol> {
+    of_structures(&[Structure::Translated]).into_iter().filter(|protocol| devices(*protocol).len() == 2)
+}
+
 fn threads(test: &SuiteTest) -> usize {
     test.test.program.threads.len()
 }
@@ -47,9 +52,7 @@ fn threads_are_placed_beside_every_kind_of_device() {
 
 #[test]
 fn data_is_handed_over_between_any_two_devices() {
-    // On three levels there are many more states, and with three kinds of devices many more placements.
-    let of_two_kinds = |protocol: &&'static dyn Protocol| devices(*protocol).len() == 2;
-    for protocol in of_structures(&[Structure::Translated]).into_iter().filter(of_two_kinds) {
+    for protocol in of_two_kinds() {
         for test in device_tests().iter().filter(|test| threads(test) == 2) {
             let result = explored::litmus(protocol, test, Stores::Posted);
             assert!(result.passed(), "{}", result.to_text());
@@ -85,9 +88,7 @@ fn three_kinds_of_devices_share_a_line_that_leaves_at_any_time() {
 
 #[test]
 fn programs_made_for_faults_find_none_in_protocols_without() {
-    // Three kinds of devices make many more states.
-    let of_two_kinds = |protocol: &&'static dyn Protocol| devices(*protocol).len() == 2;
-    for protocol in of_structures(&[Structure::Translated]).into_iter().filter(of_two_kinds) {
+    for protocol in of_two_kinds() {
         for program in programs_of(protocol) {
             let report = check_bounded(protocol, None, &program, 100_000);
             assert!(!matches!(report.verdict, Verdict::Violated(_)), "{}", report.to_text());
