@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chorus_sim::frontend::{Annotated, HostMemory, Mismatch, Program, Recording};
+use chorus_kernel::{Annotated, HostMemory, Mismatch, Program, Recording};
 use serde::{Deserialize, Serialize};
 
 use chorus_registry::unknown;

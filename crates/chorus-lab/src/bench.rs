@@ -4,9 +4,9 @@
 //! Every benchmark runs on one system, for a given time and several times. The fastest repetition counts, because every
 //! disturbance makes a measurement slower.
 
+use chorus_kernel::{HostMemory, Mismatch};
 use chorus_protocol::registry::{Protocol, find};
 use chorus_sim::SimError;
-use chorus_sim::frontend::{HostMemory, Mismatch};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_system::{Scale, SystemConfig, SystemError};
 use cpu_time::ThreadTime;
@@ -189,7 +189,7 @@ fn once(
     let mut memory = HostMemory::default();
     let work_groups = WORK_GROUPS_PER_UNIT * config.core.count * config.hierarchy.modules();
     let mut program = Synthetic::new(subject.pattern, work_groups, rounds, &mut memory);
-    let footprint_bytes = size_of_val(memory.words()) as u64;
+    let footprint_bytes = memory.bytes() as u64;
     let start = ThreadTime::now();
     let simulated = chorus_sim::simulate(config, protocol, &mut program, memory)
         .map_err(|source| BenchError::Simulation { name, source })?;

@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::time::Instant;
 
+use chorus_kernel::{HostMemory, Kernel, Mismatch, Program};
 use chorus_protocol::registry::{Promise, Protocol};
 use chorus_registry::Registry;
-use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_sim::{Settings, SimError, Simulated, Stream};
 use cpu_time::ThreadTime;
 

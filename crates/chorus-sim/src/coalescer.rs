@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
+use chorus_kernel::{LANES, MemoryOp, MemoryOpKind};
 use chorus_protocol::access::{Order, Scope};
 
 use crate::clock::Ticks;
-use crate::frontend::{LANES, MemoryOp, MemoryOpKind};
 use crate::slab::Slab;
 
 /// The purpose of a line access.
@@ -204,16 +204,15 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::{Mask, WaveState};
-    use chorus_protocol::access::{AtomicOp, Order, Scope};
+    use chorus_kernel::Mask;
+    use chorus_protocol::access::AtomicOp;
 
     fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {
-        let mut state = WaveState::default();
-        let slot = state.new_memory_op(kind, Order::Weak, Scope::Gpu, Mask::ALL);
-        let op = state.memory_op_mut(slot);
+        let mut op = MemoryOp::default();
+        (op.kind, op.mask) = (kind, Mask::ALL);
         op.set_words(0, &std::array::from_fn(|lane| word(lane as u32)));
         let mut queue = AccessQueue::default();
-        let count = queue.coalesce(op, 0, slot, 32, 0);
+        let count = queue.coalesce(&op, 0, 0, 32, 0);
         assert_eq!(count as usize, queue.len());
         queue.waiting.iter().map(|&id| (queue.get(id).line, queue.get(id).lanes)).collect()
     }

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use chorus_kernel::{AccessMode, Kernel, Share};
 use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, RangeOperation};
 use chorus_protocol::parameter::Parameters;
@@ -16,7 +17,6 @@ use chorus_protocol::registry::{Commands, Protocol};
 use chorus_system::{Holds, SystemConfig};
 
 use crate::clock::{ClockDomains, Ticks};
-use crate::frontend::{AccessMode, Kernel, Share};
 use crate::pages::Pages;
 
 /// Data structures of a kernel whose work takes `elide_ns` (section IV-B: four on average).

@@ -1,11 +1,11 @@
 //! A compute unit or a CPU core: wavefront slots, work-groups, and the queue of line accesses before its private cache.
 //! A CPU core is modelled as a compute unit with a clock of its own and blocking loads.
 
+use chorus_kernel::{Kernel, LANES, SpareStates, WaveId, WaveTask};
 use chorus_system::{Core, SystemConfig};
 
 use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::coalescer::AccessQueue;
-use crate::frontend::{Kernel, LANES, SpareStates, WaveId, WaveTask};
 use crate::issue::IssueSlots;
 use crate::slab::Slab;
 

@@ -1,6 +1,6 @@
 //! The timing driver: event wheel, compute units, crossbars, DRAM and statistics around the protocol controllers.
 //!
-//! [`simulate()`] runs a program, and [`frontend`] is how programs are written. The private modules are the parts of a
+//! [`simulate()`] runs a program, and `chorus_kernel` is how programs are written. The private modules are the parts of a
 //! machine. Each part knows about time and queues and nothing about coherence, which is the business of the
 //! controllers.
 
@@ -13,7 +13,6 @@ pub mod definitions;
 mod dram;
 mod energy;
 mod fabric;
-pub mod frontend;
 mod issue;
 mod l3;
 mod links;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
+use chorus_kernel::{HostMemory, LANES, Mismatch, Program};
 use chorus_protocol::message::{MessageSpec, TrafficClass};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, Commands, Protocol};
@@ -11,7 +12,6 @@ use chorus_system::{NetworkTopology, SystemConfig};
 
 use crate::clock::ClockDomains;
 use crate::energy::access_energies;
-use crate::frontend::{HostMemory, LANES, Mismatch, Program};
 use crate::issue::WAVES_MAX;
 use crate::simulator::{STREAMS_MAX, SimError, Simulator};
 use crate::stats::{COUNTERS, CountedOn, Counter, Distance, Stats, Unit};
@@ -211,7 +211,7 @@ fn launch_next<const W: usize>(
         nanoseconds: machine.nanoseconds(),
         tallies: machine.tallies(protocol),
     };
-    machine.launch(number, Rc::new(kernel), stream.modules.clone())?;
+    machine.launch(number, Arc::new(kernel), stream.modules.clone())?;
     Ok(Some(before))
 }
 

@@ -1,8 +1,7 @@
 //! Synthetic programs that exercise one path of the machine each, for benchmarks and for tests of the driver itself.
 
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Program};
 use chorus_protocol::access::AtomicOp;
-
-use crate::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Program};
 
 /// The access pattern of a synthetic program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,10 +136,7 @@ impl Program for Synthetic {
             Pattern::HitHeavy | Pattern::MissHeavy => return Ok(()),
             // Which increments a racing store overwrites depends on timing.
             Pattern::ShareHeavy => return Ok(()),
-            Pattern::AtomicHeavy | Pattern::RemoteHeavy => {
-                let words = &memory.words()[self.data.start() as usize..][..self.data.len()];
-                words.iter().map(|&value| u64::from(value)).sum()
-            }
+            Pattern::AtomicHeavy | Pattern::RemoteHeavy => memory.read(self.data).into_iter().map(u64::from).sum(),
         };
         let waves = u64::from(self.work_groups * WAVES_PER_GROUP);
         let of_all: u64 = match self.pattern {

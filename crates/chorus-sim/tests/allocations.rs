@@ -6,8 +6,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use chorus_kernel::HostMemory;
 use chorus_protocol::registry;
-use chorus_sim::frontend::HostMemory;
 use chorus_sim::simulate;
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_system::{Scale, resolve};
@@ -109,7 +109,7 @@ fn memory_stays_within_one_and_a_half_times_the_footprint_and_256_megabytes() {
     let mut memory = HostMemory::default();
     memory.alloc::<u32>(64 << 20);
     let mut program = Synthetic::new(Pattern::MissHeavy, WORK_GROUPS, 2, &mut memory);
-    let footprint = size_of_val(memory.words()) as i64;
+    let footprint = memory.bytes() as i64;
     assert!(footprint > 256 * MEGABYTE);
     simulate(&config, registry::find("gpu-vi").unwrap(), &mut program, memory).unwrap();
     let peak = PEAK.get() - before;

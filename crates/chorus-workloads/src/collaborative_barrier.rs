@@ -19,8 +19,8 @@
 //! Arithmetic: between two polls a participant spends a sixteenth of the instructions that it has waited so far, within
 //! limits, so that the network is left to those who work, and nobody sleeps much longer than it must.
 
+use chorus_kernel::{Buf, Cpu, HostMemory, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::Scope;
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, LANES, Lanes, Mask, Wave};
 
 /// Words between two flags: a line of the longest usual 128 bytes.
 const FLAG_WORDS: u32 = 32;
@@ -145,7 +145,7 @@ fn pause(waited: &mut u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Kernel, flat};
+    use chorus_kernel::{Kernel, flat};
 
     use super::*;
 
@@ -178,7 +178,7 @@ mod tests {
                 barrier.wait_cpu(&cpu, round + 1).await;
             }
         });
-        flat::run_kernel(&kernel, &mut memory).unwrap();
+        flat::run_kernel(&kernel, &memory).unwrap();
         let expected = (0..ROUNDS).fold(0, |value, _| 1 + participants * value);
         assert_eq!(memory.read(values[0]), vec![expected; participants as usize]);
     }

@@ -17,8 +17,8 @@
 //!
 //! Arithmetic: 2 instructions per poll, a comparison and a branch.
 
+use chorus_kernel::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::Scope;
-use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 
 /// The flags of one barrier.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ impl FastBarrier {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Kernel, flat};
+    use chorus_kernel::{Kernel, flat};
 
     use super::*;
 
@@ -113,7 +113,7 @@ mod tests {
                 barrier.wait(&w, round + 1).await;
             }
         });
-        flat::run_kernel(&kernel, &mut memory).unwrap();
+        flat::run_kernel(&kernel, &memory).unwrap();
         let expected = (0..ROUNDS).fold(0, |value, _| 1 + work_groups * value);
         assert_eq!(memory.read(values[0]), vec![expected; work_groups as usize]);
     }

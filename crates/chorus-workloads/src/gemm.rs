@@ -18,8 +18,8 @@
 //! as the operand says for the addresses of a fetch; per element of the result 1 for its address, 1 for bias or
 //! accumulation, and 1 for rectification; 16 for the coordinates of the tile.
 
-use chorus_sim::frontend::wave::Load;
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::wave::Load;
+use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
 /// Depth that is fetched at a time.
 const CHUNK: u32 = 16;
@@ -59,7 +59,7 @@ pub enum Adjacent {
 }
 
 /// An operand of a product: where its elements lie.
-pub trait Operand: Clone + 'static {
+pub trait Operand: Clone + Send + Sync + 'static {
     /// The buffer that holds its elements.
     fn buf(&self) -> Buf<f32>;
     /// The index that runs along memory.
@@ -75,7 +75,7 @@ pub trait Operand: Clone + 'static {
 }
 
 /// Where the elements of a product go.
-pub trait Target: Clone + 'static {
+pub trait Target: Clone + Send + Sync + 'static {
     /// The buffer that holds its elements.
     fn buf(&self) -> Buf<f32>;
     /// The element of a row and a column.
@@ -411,7 +411,7 @@ pub fn add_weighted_rows(sums: &mut [f32], factors: &[f32], matrix: &[f32]) {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, flat};
+    use chorus_kernel::{HostMemory, flat};
 
     use super::*;
     use crate::generator::SplitMix64;
@@ -430,7 +430,7 @@ mod tests {
         let addend = if accumulate { Addend::Accumulate } else { Addend::ColumnBias(memory.alloc_from(&bias)) };
         let order = if accumulate { Order::ColumnsFirst } else { Order::RowsFirst };
         let product = Product { rows, columns, depth, a, b, target, addend, rectify: !accumulate, order };
-        flat::run_kernel(&product.kernel("product", tile), &mut memory).unwrap();
+        flat::run_kernel(&product.kernel("product", tile), &memory).unwrap();
         let mut expected = Vec::new();
         for row in 0..rows {
             let factors: Vec<f32> =

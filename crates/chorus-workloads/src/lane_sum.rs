@@ -1,6 +1,6 @@
 //! Sums of the lanes of a wavefront and of the wavefronts of a work-group, in an order that the host can follow.
 
-use chorus_sim::frontend::{Buf, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, LANES, Lanes, Mask, Wave};
 
 /// Adds up the lanes of a wavefront in halves, as shuffles do.
 pub(crate) fn lane_sum(mut values: [f32; LANES]) -> f32 {

@@ -12,13 +12,13 @@
 //! the program itself can go wrong:
 //!
 //! ```
-//! use chorus_sim::frontend::{HostMemory, flat};
+//! use chorus_kernel::{HostMemory, flat};
 //! use chorus_system::Scale;
 //!
 //! let workload = chorus_workloads::find("saxpy").expect("it is in the registry");
 //! let mut memory = HostMemory::default();
 //! let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);
-//! assert_eq!(flat::run(&mut *program, &mut memory), Ok(()));
+//! assert_eq!(flat::run(&mut *program, &memory), Ok(()));
 //! ```
 
 mod applications;

@@ -10,8 +10,8 @@
 //!
 //! Arithmetic: 4 instructions per attempt (two comparisons and two branches); none to release.
 
+use chorus_kernel::{Buf, HostMemory, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, HostMemory, Lanes, Mask, Wave};
 
 use crate::program::Output;
 
@@ -70,7 +70,7 @@ impl PairLocks {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Kernel, LANES, Program, flat};
+    use chorus_kernel::{Kernel, LANES, Program, flat};
 
     use super::*;
     use crate::program::HostProgram;
@@ -94,7 +94,7 @@ mod tests {
             }
         });
         let mut program = HostProgram::new(vec![kernel], vec![locks.output()]);
-        flat::run(&mut program, &mut memory).unwrap();
+        flat::run(&mut program, &memory).unwrap();
         assert_eq!(program.check(&memory), Ok(()));
         memory.read(count)
     }

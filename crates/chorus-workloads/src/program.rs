@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::Range;
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Mismatch, Program, Word};
+use chorus_kernel::{Buf, HostMemory, Kernel, Mismatch, Program, Word};
 
 /// A buffer that holds part of the result, with the contents that the host reference gives.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Output {
     }
 
     fn compare(&self, memory: &HostMemory) -> Result<(), Mismatch> {
-        let found = &memory.words()[self.words()];
+        let found = memory.words(self.words());
         let Some(first) = (0..found.len()).find(|&index| found[index] != self.expected[index]) else {
             return Ok(());
         };
@@ -105,7 +105,7 @@ impl Program for HostProgram {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
 
@@ -130,6 +130,6 @@ mod tests {
         };
         let next = move |memory: &HostMemory| (memory.get(count, 0) < 5).then(increment);
         let mut program = HostProgram::deciding(next, vec![Output::new("count", count, &[5])]);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
     }
 }

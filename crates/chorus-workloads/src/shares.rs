@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::Share;
+use chorus_kernel::Share;
 
 /// The rows of tiles in which a chiplet has at least one tile; a row has `across` tiles.
 pub fn rows_of(share: Share, across: u32) -> Range<u32> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::Share;
+use chorus_kernel::Share;
 
 /// A grid, row by row, cut into tiles. A work-group has one tile.
 #[derive(Clone, Copy, Debug)]

@@ -43,6 +43,7 @@ mod virtual_networks;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+pub use chorus_kernel as kernel;
 pub use chorus_lab as lab;
 pub use chorus_litmus as litmus;
 pub use chorus_protocol as protocol;

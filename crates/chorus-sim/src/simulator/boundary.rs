@@ -5,15 +5,15 @@
 //! decides what a private cache has to do for them, and whom it has to ask.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
+use chorus_kernel::{AnnotationChecker, Kernel};
 use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::registry::Commands;
 
 use super::launch::{Launch, Phase};
 use super::{Event, SimError, Simulator, lineless_request};
-use crate::frontend::{AnnotationChecker, Kernel};
 use crate::stats::Counter;
 
 /// Streams whose kernels can run at the same time.
@@ -33,7 +33,7 @@ pub(super) fn stream_of(txn: Txn) -> Option<usize> {
 impl<const W: usize> Simulator<'_, W> {
     /// Launches the next kernel of a stream on `modules`. The last kernel of the stream is over. Shared banks carry out
     /// their commands, private caches are told, and work-groups start after the launch latency.
-    pub(crate) fn launch(&mut self, stream: usize, kernel: Rc<Kernel>, modules: Range<u16>) -> Result<(), SimError> {
+    pub(crate) fn launch(&mut self, stream: usize, kernel: Arc<Kernel>, modules: Range<u16>) -> Result<(), SimError> {
         self.check_fits(&kernel)?;
         let now = self.wheel.now();
         self.progress = now;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use chorus_kernel::HostMemory;
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::cache::Replacement;
 use chorus_protocol::controller::Outbox;
@@ -19,7 +20,6 @@ use crate::command_processor::CommandProcessor;
 use crate::compute_unit::ComputeUnit;
 use crate::dram::MemoryChannel;
 use crate::fabric::Fabric;
-use crate::frontend::HostMemory;
 use crate::l3::Slice;
 use crate::network::Interconnect;
 use crate::pages::{HOME_SHIFT, Pages};

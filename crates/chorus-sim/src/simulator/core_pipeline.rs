@@ -1,15 +1,15 @@
 //! Issue, the access queue before the private cache, and what completions do to wavefronts.
 
+use chorus_kernel::{HostMemory, LANES, MemoryOp, MemoryOpKind, Operation, ReadOnlyWritten};
 use chorus_protocol::access::{AtomicOp, Completion, CoreOp, Order, Scope, Txn};
 use chorus_protocol::address::{LineAddr, Role};
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
 use chorus_protocol::registry::Values;
 
-use super::{Event, PrivateCache, SimError, Simulator, lineless_request, write_line};
+use super::{Event, PrivateCache, SimError, Simulator, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::{Stalled, WaveSlot};
-use crate::frontend::{LANES, MemoryOp, MemoryOpKind, Operation, ReadOnlyWritten};
 use crate::stats::Counter;
 
 impl<const W: usize> Simulator<'_, W> {
@@ -310,7 +310,7 @@ impl<const W: usize> Simulator<'_, W> {
             self.progress = now;
             if self.values == Values::Functional {
                 let head = &self.caches[usize::from(unit)].head;
-                write_line(self.memory.words_mut(), LineAddr(access.line), head.mask, &head.data);
+                self.memory.write_line(LineAddr(access.line), head.mask, &head.data);
             }
         }
         if access.kind == AccessKind::Store {
@@ -455,7 +455,7 @@ impl<const W: usize> Simulator<'_, W> {
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
         if self.values == Values::Functional {
-            if perform_in_memory(self.memory.words_mut(), op, lanes, atomic) {
+            if perform_in_memory(&self.memory, op, lanes, atomic) {
                 self.progress = self.wheel.now();
             }
             return;
@@ -536,14 +536,15 @@ impl<const W: usize> Simulator<'_, W> {
 /// Performs a load or an atomic on memory at once, for protocols whose accesses are ideally coherent. The lanes get the
 /// values of memory. Returns whether memory changed.
 #[inline(never)]
-fn perform_in_memory(words: &mut [u32], op: &mut MemoryOp, lanes: u32, atomic: Option<AtomicOp>) -> bool {
+fn perform_in_memory(memory: &HostMemory, op: &mut MemoryOp, lanes: u32, atomic: Option<AtomicOp>) -> bool {
     let mut changed = false;
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
-        let Some(word) = words.get_mut(op.word(lane) as usize) else { continue };
-        let old = *word;
+        let word = op.word(lane) as usize;
+        let old = memory.load(word);
         if let Some(atomic) = atomic {
-            *word = atomic.apply(old, op.data[lane]);
-            changed |= *word != old;
+            let new = atomic.apply(old, op.data[lane]);
+            memory.store(word, new);
+            changed |= new != old;
         }
         op.data[lane] = old;
     }

@@ -3,13 +3,14 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use chorus_kernel::{Kernel, WaveId, WaveTask};
 use chorus_system::Core;
 
 use super::launch::{Launch, Phase};
 use super::{SimError, Simulator};
 use crate::compute_unit::{Needs, WaveSlot};
-use crate::frontend::{Kernel, WaveId, WaveTask};
 use crate::stats::Counter;
 
 impl<const W: usize> Simulator<'_, W> {
@@ -55,7 +56,7 @@ impl<const W: usize> Simulator<'_, W> {
     fn dispatch_module(&mut self, stream: usize, module: u16) {
         loop {
             let Launch { kernel, .. } = &self.launches[stream];
-            let kernel = Rc::clone(kernel);
+            let kernel = Arc::clone(kernel);
             let block = *self.launches[stream].block(module);
             if block.next_thread < block.end_thread {
                 let Some(unit) = self.find_thread_room(stream, module) else { return };

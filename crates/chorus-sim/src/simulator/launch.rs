@@ -1,12 +1,13 @@
 //! A kernel that runs: the modules that share it, the phase that it is in, and the work-groups that have started.
 
+use chorus_kernel::partition::groups_of;
+use chorus_kernel::{AnnotationChecker, Kernel};
+
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::clock::Ticks;
 use crate::command_processor::Orders;
-use crate::frontend::partition::groups_of;
-use crate::frontend::{AnnotationChecker, Kernel};
 
 /// The phase of a launch: what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -44,7 +45,7 @@ pub(super) struct Block {
 
 /// The kernel that a stream runs, or the last one that it ran.
 pub(super) struct Launch {
-    pub(super) kernel: Rc<Kernel>,
+    pub(super) kernel: Arc<Kernel>,
     /// The checker of its annotations, where accesses are checked.
     pub(super) declared: Option<AnnotationChecker>,
     pub(super) phase: Phase,
@@ -70,7 +71,7 @@ pub(super) struct Launch {
 
 impl Launch {
     /// A launch that no cache has been told of. Work-groups start at `starts` at the earliest.
-    pub(super) fn new(kernel: Rc<Kernel>, modules: Range<u16>, starts: Ticks) -> Launch {
+    pub(super) fn new(kernel: Arc<Kernel>, modules: Range<u16>, starts: Ticks) -> Launch {
         let shares = modules.len() as u32;
         let blocks = (0..shares).map(|share| {
             let Range { start, end } = groups_of(share, kernel.work_groups, shares);

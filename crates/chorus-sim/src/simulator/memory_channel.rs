@@ -2,7 +2,7 @@
 
 use chorus_protocol::message::memory;
 
-use super::{BankStall, Event, SimError, Simulator, read_line};
+use super::{BankStall, Event, SimError, Simulator};
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
 use crate::prefetch::prefetch;
@@ -29,9 +29,8 @@ impl<const W: usize> Simulator<'_, W> {
         let write = message.kind == memory::WB;
         self.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
         let line = self.topology.line_in_bank(message.line);
-        let virtual_line = self.pages.virtual_line(message.line).0 as usize;
-        if !write && let Some(words) = self.memory.words().get(virtual_line * W..) {
-            prefetch(&words[..W.min(words.len())]);
+        if !write {
+            prefetch(self.memory.line_places::<W>(self.pages.virtual_line(message.line)));
         }
         self.banks[index].to_memory -= 1;
         self.channels[index].push(DramRequest { id, line, write });
@@ -74,7 +73,7 @@ impl<const W: usize> Simulator<'_, W> {
         let bank = self.packets.get(id).source;
         let fetch = self.packets.message_mut(id);
         let line = self.pages.virtual_line(fetch.line);
-        fetch.answer_in_place(memory::MEM_DATA, &read_line(self.memory.words(), line));
+        fetch.answer_in_place(memory::MEM_DATA, &self.memory.read_line(line));
         // Wavefronts that wait find the word that they poll in a cache, so a program that still reads memory makes
         // progress.
         self.progress = self.wheel.now();

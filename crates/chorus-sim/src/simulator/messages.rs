@@ -11,7 +11,7 @@ use super::between_modules::ORIGINS;
 use super::boundary::stream_of;
 use super::memory_channel::MEMORY_REQUESTS_PER_STEP;
 use super::packets::Packet;
-use super::{Bank, BankStall, Event, SimError, Simulator, write_line};
+use super::{Bank, BankStall, Event, SimError, Simulator};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::crossbar::Parcel;
@@ -115,7 +115,7 @@ impl<const W: usize> Simulator<'_, W> {
             // Later fetches are behind a write-back on the same channel, so memory may have its data from now on.
             if message.kind == memory::WB && self.values == Values::Carried {
                 let line = self.pages.virtual_line(message.line);
-                write_line(self.memory.words_mut(), line, message.mask, &message.data);
+                self.memory.write_line(line, message.mask, &message.data);
             }
         } else {
             path = self.path_between_modules(message, from == to);

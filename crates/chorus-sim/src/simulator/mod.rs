@@ -25,6 +25,7 @@ mod translation;
 
 use std::collections::VecDeque;
 
+use chorus_kernel::{HostMemory, ReadOnlyWritten, Undeclared};
 use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Outbox, Unspecified};
@@ -41,7 +42,6 @@ use crate::compute_unit::ComputeUnit;
 use crate::definitions::metric_key;
 use crate::dram::MemoryChannel;
 use crate::fabric::Fabric;
-use crate::frontend::{HostMemory, ReadOnlyWritten, Undeclared};
 use crate::l3::Slice;
 use crate::network::Interconnect;
 use crate::pages::Pages;
@@ -421,8 +421,8 @@ impl<'a, const W: usize> Simulator<'a, W> {
     /// Writes the dirty data of all caches to memory, so that the host reads what the caches would answer. Copies
     /// nearer to a core are newer and are written later. This takes no simulated time.
     fn write_back_for_host(&mut self) {
-        let (words, pages, topology, specs) = (self.memory.words_mut(), &self.pages, self.topology, self.specs);
-        let mut write = |line, mask, data: &LineData<W>| write_line(words, pages.virtual_line(line), mask, data);
+        let (memory, pages, topology, specs) = (&self.memory, &self.pages, self.topology, self.specs);
+        let mut write = |line, mask, data: &LineData<W>| memory.write_line(pages.virtual_line(line), mask, data);
         let sent = |from: Role| {
             let with_data = |message: &Message<W>| specs[usize::from(message.kind.0)].size != Size::Control;
             let live = self.packets.live().filter(move |(packet, message)| packet.from == from && with_data(message));
@@ -479,28 +479,6 @@ impl<'a, const W: usize> Simulator<'a, W> {
             (Role::L2 | Role::L3 | Role::Memory, index) => &mut self.banks[usize::from(index)].controller,
         }
     }
-}
-
-/// Writes the masked bytes of a virtual line into memory.
-fn write_line<const W: usize>(words: &mut [u32], line: LineAddr, mask: ByteMask, data: &LineData<W>) {
-    let start = line.0 as usize * W;
-    let mut current = read_line::<W>(words, line);
-    current.merge(mask, data);
-    for (word, value) in words.iter_mut().skip(start).zip(current.0) {
-        *word = value;
-    }
-}
-
-/// Reads a virtual line from memory. Words beyond the end of memory are zero.
-fn read_line<const W: usize>(words: &[u32], line: LineAddr) -> LineData<W> {
-    let start = line.0 as usize * W;
-    let mut data = LineData::default();
-    if let Some(whole) = words.get(start..start + W) {
-        data.0.copy_from_slice(whole);
-    } else {
-        data.0.iter_mut().zip(words.iter().skip(start)).for_each(|(value, word)| *value = *word);
-    }
-    data
 }
 
 /// A request that concerns no line.

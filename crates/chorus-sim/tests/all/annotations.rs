@@ -1,8 +1,8 @@
 //! Does a machine of several chiplets check kernels against their annotations, and only where there are any?
 
+use chorus_kernel::{AccessMode, Annotated, Buf, HostMemory, Kernel, Mismatch, Program, Recording, Share, flat};
 use chorus_protocol::access::AtomicOp;
 use chorus_protocol::registry;
-use chorus_sim::frontend::{AccessMode, Annotated, Buf, HostMemory, Kernel, Mismatch, Program, Recording, Share, flat};
 use chorus_sim::{Settings, SimError, Simulated, simulate_with};
 use chorus_system::{Scale, SystemConfig, resolve};
 
@@ -127,7 +127,7 @@ fn a_write_to_read_only_data_is_found_with_kernel_buffer_and_address() {
         };
         let written = run(1, kernel(), memory.clone()).unwrap_err().to_string();
         assert_eq!(written.lines().next(), Some(said));
-        let Mismatch(written) = flat::run(&mut Once(Some(kernel())), &mut memory).unwrap_err();
+        let Mismatch(written) = flat::run(&mut Once(Some(kernel())), &memory).unwrap_err();
         assert_eq!(written.lines().next(), Some(said));
     }
 }

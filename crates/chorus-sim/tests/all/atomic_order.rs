@@ -1,8 +1,8 @@
 //! Does an atomic order nothing but itself, or everything before it and behind it, as `core.atomic_order` says?
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Mismatch, Program};
 use chorus_protocol::registry;
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Mismatch, Program};
 use chorus_sim::{Settings, Simulated, Stream, simulate_streams};
 use chorus_system::{Scale, SystemConfig, resolve};
 

@@ -1,9 +1,9 @@
 //! CPU threads beside work-groups: do they run at the same time, and do they see what the others write?
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave, flat};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
 use chorus_sim::SimError;
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave, flat};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
 
@@ -53,8 +53,8 @@ fn run(system: &str, protocol: &str, set: &[&str], kernel: Kernel, memory: HostM
 
 #[test]
 fn a_thread_and_a_work_group_take_turns_on_flat_memory() {
-    let (mut program, mut memory) = ping_pong_program();
-    assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
+    let (mut program, memory) = ping_pong_program();
+    assert_eq!(flat::run(&mut program, &memory), Ok(()));
 }
 
 #[test]
@@ -93,7 +93,11 @@ fn threads_and_work_groups_start_together_under_numbers_of_their_own() {
     let kernel = || roll_call(threads, groups, met, cpus, gpus);
     let check = move |memory: &HostMemory| {
         let expected = [memory.read(cpus) == [80_300, 80_301, 80_302], memory.read(gpus) == [500, 501, 502, 503, 504]];
-        if expected == [true; 2] { Ok(()) } else { Err(Mismatch(format!("{:?}", memory.words()))) }
+        if expected == [true; 2] {
+            Ok(())
+        } else {
+            Err(Mismatch(format!("{:?}", memory.words(0..memory.word_count()))))
+        }
     };
     assert_eq!(flat::run(&mut Once { kernels: vec![kernel()], check }, &mut memory.clone()), Ok(()));
     for protocol in ["mesi", "gpu-vi"] {
@@ -151,7 +155,10 @@ fn threads_share_cpu_cores_and_leave_compute_units_to_work_groups() {
 }
 
 /// Nanoseconds of a launch whose only CPU thread does `work`.
-fn thread_ns<F: Future<Output = ()> + 'static>(set: &[&str], work: impl Fn(Cpu, Buf<u32>) -> F + 'static) -> f64 {
+fn thread_ns<F: Future<Output = ()> + 'static>(
+    set: &[&str],
+    work: impl Fn(Cpu, Buf<u32>) -> F + Send + Sync + 'static,
+) -> f64 {
     let mut memory = HostMemory::default();
     let buf = memory.alloc::<u32>(64);
     let kernel = Kernel::new("work", 0, 1, |_| async {}).with_cpu(1, move |cpu| work(cpu, buf));

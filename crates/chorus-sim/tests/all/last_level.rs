@@ -1,8 +1,8 @@
 //! Is a memory-side L3 as far, as large and as wide as configured, and are the results of programs right?
 
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Reach};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
 

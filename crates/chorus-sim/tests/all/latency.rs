@@ -1,7 +1,7 @@
 //! Does the model have the latencies that the paper gives?
 
+use chorus_kernel::{Buf, HostMemory, Kernel, Mismatch, Program};
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Structure};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Mismatch, Program};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
 

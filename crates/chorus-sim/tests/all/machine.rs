@@ -1,9 +1,9 @@
 //! Does the machine do what its configuration says, and does a program that cannot go on end with an explanation?
 
+use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Structure};
 use chorus_sim::SimError;
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};

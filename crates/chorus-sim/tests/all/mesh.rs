@@ -1,8 +1,8 @@
 //! Are the latencies of a mesh those of Table VI of the Spandex paper, and are the routers that messages pass counted?
 
+use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Program};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Structure};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Program};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
 

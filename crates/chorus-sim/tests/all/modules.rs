@@ -1,9 +1,9 @@
 //! Does a machine of several modules place pages and work-groups as configured, and are its links as far and as wide as
 //! configured?
 
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Reach};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};

@@ -1,6 +1,6 @@
 //! A program of given kernels, for tests.
 
-use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
+use chorus_kernel::{HostMemory, Kernel, Mismatch, Program};
 
 /// A program of given kernels, last first, and a given check.
 pub struct Once<C> {

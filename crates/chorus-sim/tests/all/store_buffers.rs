@@ -1,8 +1,8 @@
 //! Do stores wait in store buffers, become one, and reach other cores after a release?
 
+use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
 

@@ -29,7 +29,7 @@
 //! loop; per application 3 subtractions and 3 conversions, 3 for the squared length, a reciprocal root, 4 for the
 //! factor, 3 products and 3 conversions, and 6 multiply-adds; 3 more where a pin is involved.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
 
 use crate::generator::SplitMix64;
 use crate::pair_locks::PairLocks;
@@ -367,7 +367,7 @@ fn lay_out(mesh: Mesh, seed: u64, memory: &mut HostMemory) -> (Cloth, HostProgra
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Program, flat};
+    use chorus_kernel::{Program, flat};
     use chorus_system::Scale;
 
     use super::*;
@@ -379,7 +379,7 @@ mod tests {
         let mut memory = HostMemory::default();
         let (cloth, mut program) = lay_out(SMALL, 1, &mut memory);
         let before = memory.clone();
-        flat::run(&mut program, &mut memory).unwrap();
+        flat::run(&mut program, &memory).unwrap();
         (cloth, program, [before, memory])
     }
 
@@ -419,10 +419,10 @@ mod tests {
     fn an_update_that_is_lost_or_repeated_is_found() {
         let (cloth, program, [before, after]) = run_small();
         for word in [cloth.particles.start() as usize + 4 * SMALL.pins() + 1, cloth.pulls.start() as usize] {
-            let (old, new) = (before.words()[word], after.words()[word]);
+            let (old, new) = (before.load(word), after.load(word));
             for wrong in [old, new.wrapping_add(new.wrapping_sub(old))] {
-                let mut memory = after.clone();
-                memory.words_mut()[word] = wrong;
+                let memory = after.clone();
+                memory.store(word, wrong);
                 assert!(program.check(&memory).is_err(), "word {word} is {wrong} instead of {new}");
             }
         }

@@ -21,7 +21,7 @@
 //! multiplication starts the Laplacian; per distance 5 additions and 1 fused multiply-add; 2 fused multiply-adds
 //! advance the field. Neighbours lie at constant distances, which load instructions take as immediate offsets.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 
 use crate::fast_barrier::FastBarrier;
 use crate::generator::SplitMix64;

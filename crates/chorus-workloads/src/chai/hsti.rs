@@ -20,8 +20,8 @@
 //! Arithmetic, per pixel on a CPU and per 32 pixels on the GPU: 2 instructions for the bin, 2 for address and loop, and
 //! 1 to count. The lanes that vote for the same bin in local data go one after the other, for 1 more instruction each.
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Wave};
 
 use crate::chai::local_histogram::vote;
 use crate::chai::task_counter::TaskCounter;

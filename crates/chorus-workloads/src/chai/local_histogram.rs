@@ -1,6 +1,6 @@
 //! Counting in local data: every work-group has a copy of the histogram of its own.
 
-use chorus_sim::frontend::{Lanes, Mask, Wave};
+use chorus_kernel::{Lanes, Mask, Wave};
 
 /// Adds 1 to the bin of every lane of `mask`. Bin 0 is the first word of local data. An atomic on local data is a read
 /// and a write. Lanes of the same bin go one after the other, for 1 more instruction each.
@@ -15,7 +15,7 @@ pub(crate) async fn vote(w: &Wave, mask: Mask, bins: Lanes<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, Kernel, flat};
+    use chorus_kernel::{HostMemory, Kernel, flat};
 
     use super::*;
 
@@ -30,7 +30,7 @@ mod tests {
             w.store(counts, w.lane_ids(), bins);
         })
         .lds(128);
-        flat::run_kernel(&kernel, &mut memory).unwrap();
+        flat::run_kernel(&kernel, &memory).unwrap();
         assert_eq!(memory.read(counts)[..5], [8, 11, 8, 6, 0]);
     }
 }

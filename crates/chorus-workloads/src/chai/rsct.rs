@@ -26,8 +26,8 @@
 //! leads. The CPU thread spends 80 instructions on a model, 40 of them in four divisions, and 8 on addresses and its
 //! loop. A poll takes 2.
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -340,7 +340,7 @@ impl Workload for Rsct {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Program, flat};
+    use chorus_kernel::{Program, flat};
     use chorus_system::Scale;
 
     use super::*;
@@ -365,10 +365,10 @@ mod tests {
     fn ran() -> (HostProgram, HostMemory, [usize; 2], usize) {
         let mut memory = HostMemory::default();
         let mut program = Rsct.build(&Rsct.sizes_at(Scale::Quick), 5, &mut memory);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
         let buffers = memory.buffers();
         let lists = [buffers[buffers.len() - 2].start, buffers[buffers.len() - 1].start];
-        let count = memory.words()[program.outputs()[2].words().start] as usize;
+        let count = memory.load(program.outputs()[2].words().start) as usize;
         (program, memory, lists, count)
     }
 
@@ -380,9 +380,11 @@ mod tests {
 
     #[test]
     fn candidates_may_come_in_any_order() {
-        let (program, mut memory, lists, _) = ran();
+        let (program, memory, lists, _) = ran();
         for list in lists {
-            memory.words_mut().swap(list, list + 1);
+            let [first, second] = [list, list + 1].map(|word| memory.load(word));
+            memory.store(list, second);
+            memory.store(list + 1, first);
         }
         assert_eq!(program.check(&memory), Ok(()));
     }
@@ -391,12 +393,12 @@ mod tests {
     fn a_candidate_that_is_wrong_lost_or_too_many_is_found() {
         let (program, memory, [models, outliers], count) = ran();
         for word in [models, outliers, models + count - 1, outliers + count - 1, models + count, outliers + count] {
-            let mut wrong = memory.clone();
-            wrong.words_mut()[word] ^= 0x40;
+            let wrong = memory.clone();
+            wrong.store(word, memory.load(word) ^ 0x40);
             assert!(program.check(&wrong).is_err(), "word {word}");
         }
-        let mut lost = memory.clone();
-        lost.words_mut()[models] = lost.words()[models + 1];
+        let lost = memory.clone();
+        lost.store(models, lost.load(models + 1));
         assert!(program.check(&lost).is_err());
     }
 }

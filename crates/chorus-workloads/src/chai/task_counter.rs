@@ -6,8 +6,8 @@
 //!
 //! Order: taking a task is a release and an acquire for the whole system, as operations on queues are.
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Lanes, Mask, Wave};
 
 /// The number of the next task.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl TaskCounter {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Kernel, flat};
+    use chorus_kernel::{Kernel, flat};
 
     use super::*;
 
@@ -77,7 +77,7 @@ mod tests {
                 cpu.atomic(AtomicOp::Add, taken, task, 2).await;
             }
         });
-        flat::run_kernel(&kernel, &mut memory).unwrap();
+        flat::run_kernel(&kernel, &memory).unwrap();
         assert_eq!(memory.read(taken), [2; TASKS as usize], "a work-group has two wavefronts, which count 1 each");
     }
 }

@@ -29,8 +29,8 @@
 //! loop. Per frame and wavefront 4 to clear and 4 to add bins. A look at a queue takes 4 instructions, popping 6 more;
 //! the CPU spends 4 on a look and 4 on a task. A work-group that has found no task in any queue pauses for 32.
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave, Word};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave, Word};
 
 use crate::chai::local_histogram::vote;
 use crate::generator::SplitMix64;
@@ -312,7 +312,7 @@ impl Workload for Tqh {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
     use chorus_system::Scale;
 
     use super::*;
@@ -321,11 +321,11 @@ mod tests {
     fn every_task_is_taken_once_and_every_work_group_stopped() {
         let mut memory = HostMemory::default();
         let mut program = Tqh.build(&Tqh.sizes_at(Scale::Quick), 1, &mut memory);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
         let counters = |from_end: usize| {
             let buffers = memory.buffers();
             let start = buffers[buffers.len() - from_end].start;
-            memory.words()[start..start + QUEUES as usize].iter().sum::<u32>()
+            memory.words(start..start + QUEUES as usize).iter().sum::<u32>()
         };
         let (taken, written) = (counters(2), counters(3));
         assert_eq!((taken, written), (80 + 32, 80 + 32));

@@ -27,8 +27,8 @@
 //! stack: 2 instructions per element read, written or handed on, for the stack and the loop. A wavefront takes 4 for
 //! the addresses of a super-element, and 2 per step of a cycle.
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::chai::task_counter::TaskCounter;
 use crate::generator::SplitMix64;

@@ -14,8 +14,8 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Share, Wave};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, HostMemory, Kernel, Share, Wave};
 
 use crate::dnn::conv::{self, Layer, LayerBuffers};
 use crate::dnn::network_sizes::POOLED_SIDE_MAX;

@@ -14,7 +14,7 @@
 //! Arithmetic: a gather takes 8 instructions: 2 look up the offsets of its channel and place of the window, 2 add them,
 //! 4 test the edges of the image.
 
-use chorus_sim::frontend::{Buf, Kernel};
+use chorus_kernel::{Buf, Kernel};
 
 use crate::gemm::{Addend, Adjacent, Operand, Order, Product, Target, Tile, rectify};
 
@@ -246,7 +246,7 @@ fn add_shifted(layer: &Layer, input: &[f32], [row, column]: [u32; 2], weight: f3
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, flat};
+    use chorus_kernel::{HostMemory, flat};
 
     use super::*;
     use crate::generator::SplitMix64;
@@ -265,7 +265,7 @@ mod tests {
             bias: memory.alloc_from(&bias),
             output: memory.alloc(expected.len()),
         };
-        flat::run_kernel(&kernel("convolution", layer, 2, buffers, true, tile), &mut memory).unwrap();
+        flat::run_kernel(&kernel("convolution", layer, 2, buffers, true, tile), &memory).unwrap();
         assert_eq!(memory.read(buffers.output), expected);
         assert!(expected.iter().any(|&value| value > 0.0));
     }

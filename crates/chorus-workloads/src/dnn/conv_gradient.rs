@@ -13,7 +13,7 @@
 //!
 //! Arithmetic: 4 instructions for the address of a weight, 8 for a gather, 2 for a gradient in order.
 
-use chorus_sim::frontend::{Buf, Kernel};
+use chorus_kernel::{Buf, Kernel};
 
 use crate::dnn::conv::Layer;
 use crate::gemm::{Addend, Adjacent, Operand, Order, Product, Strided, Target, Tile};
@@ -306,7 +306,7 @@ impl WeightGradient {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, flat};
+    use chorus_kernel::{HostMemory, flat};
 
     use super::*;
     use crate::dnn::conv;
@@ -338,7 +338,7 @@ mod tests {
             let mut memory = HostMemory::default();
             let [a, b, c] = [&weights, &output, &input].map(|values| memory.alloc_from(values));
             let gradient = DataGradient { layer, images: IMAGES, accumulates };
-            flat::run_kernel(&gradient.kernel("gradient", a, b, c, Tile::Small), &mut memory).unwrap();
+            flat::run_kernel(&gradient.kernel("gradient", a, b, c, Tile::Small), &memory).unwrap();
             gradient.reference(&weights, &output, &mut input);
             assert_eq!(memory.read(c), input, "{layer:?}");
         }
@@ -352,7 +352,7 @@ mod tests {
             let mut memory = HostMemory::default();
             let [a, b] = [&input, &output].map(|values| memory.alloc_from(values));
             let gradients = memory.alloc((slices * gradient.slice_len()) as usize);
-            flat::run_kernel(&gradient.kernel("gradient", a, b, gradients), &mut memory).unwrap();
+            flat::run_kernel(&gradient.kernel("gradient", a, b, gradients), &memory).unwrap();
             assert_eq!(memory.read(gradients), gradient.reference(&input, &output), "{layer:?}");
         }
     }

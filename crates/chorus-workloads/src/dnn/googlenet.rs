@@ -11,7 +11,7 @@
 //!
 //! Left out: the normalisation between convolution and pooling, which later versions of the network dropped.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::dnn::conv::Layer;
 use crate::dnn::network::Network;

@@ -19,7 +19,7 @@
 //! Arithmetic of the gates: 6 instructions for indices and addresses; per gate 2 per partial sum, 2 to add the input
 //! and for its address, and its function; 3 for the new cell, and a hyperbolic tangent and a product for the state.
 
-use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Wave};
+use chorus_kernel::{Buf, HostMemory, LANES, Lanes, Wave};
 
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps, tile, tile_misfit, tile_rows};
 use crate::dnn::recurrent::{Packing, Partials, SIGMOID_ALU, Step, TANH_ALU, elementwise, sigmoid, tanh};

@@ -3,7 +3,7 @@
 //! A network is written down as it runs, layer by layer. Each layer becomes one launch, and its result is computed on
 //! the host at once. Memory must hold this result in the end, and the next layer is applied to it.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Wave};
 
 use crate::dnn::conv::{self, Layer, LayerBuffers};
 use crate::dnn::pooling::{self, Pooling};
@@ -131,7 +131,7 @@ async fn add_rectified(w: Wave, len: u32, [a, b, sum]: [Buf<f32>; 3]) {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
 
@@ -148,6 +148,6 @@ mod tests {
         network.max_pool("pool", &sum, 3, 2);
         let mut program = network.finish();
         assert_eq!(program.outputs().len(), 4);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
     }
 }

@@ -9,7 +9,7 @@
 //! by more than half, so that the tiles of three rows of the output gather an input row. At a distance of 4 a gather
 //! spreads over several lines. The work-groups of several tiles have written each plane that the pooling reads.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::dnn::conv::Layer;
 use crate::dnn::network::Network;

@@ -8,7 +8,7 @@
 //! Arithmetic: 3 instructions per fetch for its address, the edge and the loop; 12 per output for its coordinates,
 //! address and loop; per place of the window 2 for the edges and 1 for the greater value.
 
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
 const WAVES_PER_GROUP: u32 = 4;
 const ITEMS: u32 = WAVES_PER_GROUP * LANES as u32;
@@ -96,7 +96,7 @@ pub fn reference(pooling: &Pooling, input: &[f32]) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, flat};
+    use chorus_kernel::{HostMemory, flat};
 
     use super::*;
     use crate::generator::SplitMix64;
@@ -108,7 +108,7 @@ mod tests {
         let expected = reference(&pooling, &planes);
         let mut memory = HostMemory::default();
         let (input, output) = (memory.alloc_from(&planes), memory.alloc(expected.len()));
-        flat::run_kernel(&kernel("pool", pooling, 3, input, output), &mut memory).unwrap();
+        flat::run_kernel(&kernel("pool", pooling, 3, input, output), &memory).unwrap();
         assert_eq!(memory.read(output), expected);
     }
 

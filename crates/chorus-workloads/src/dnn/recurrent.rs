@@ -20,7 +20,7 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use crate::gemm::add_products;
 use crate::shares::{few, rows_of, scaled};
@@ -286,7 +286,7 @@ impl Partials {
 pub fn elementwise<F: Future<Output = ()> + 'static>(
     name: &'static str,
     len: u32,
-    body: impl Fn(Wave) -> F + 'static,
+    body: impl Fn(Wave) -> F + Send + Sync + 'static,
 ) -> Kernel {
     let items = WAVES_PER_GROUP * LANES_U32;
     assert!(len.is_multiple_of(items), "{name}: {len} elements fill work-groups of {items}");
@@ -320,7 +320,7 @@ pub fn tanh_gradient(gradient: f32, output: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, flat};
+    use chorus_kernel::{HostMemory, flat};
 
     use super::*;
     use crate::generator::SplitMix64;
@@ -336,7 +336,7 @@ mod tests {
         let mut memory = HostMemory::default();
         let (left, right) = (memory.alloc_from(&weights), memory.alloc_from(&state));
         let partial = memory.alloc(step.partial_len());
-        flat::run_kernel(&step.kernel("step", left, right, partial), &mut memory).unwrap();
+        flat::run_kernel(&step.kernel("step", left, right, partial), &memory).unwrap();
         assert_eq!(memory.read(partial), expected);
     }
 

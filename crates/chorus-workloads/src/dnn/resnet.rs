@@ -12,7 +12,7 @@
 //!
 //! Normalisation is part of weights and bias, as inference folds it.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::dnn::conv::Layer;
 use crate::dnn::network::{Maps, Network};

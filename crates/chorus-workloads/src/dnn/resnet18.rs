@@ -16,7 +16,7 @@
 //! Left out: normalisation of batches, and everything that `training/` leaves out. The pooling behind the first
 //! convolution has windows of 2 x 2. Those of ResNet are 3 x 3 and overlap.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::dnn::network_sizes::{POOLED_SIDE_MAX, tile_misfit, tile_rows};
 use crate::dnn::training::{CLASSES, COLOURS, Maps, Minibatch, Parameters, Training, convolution, fully_connected};

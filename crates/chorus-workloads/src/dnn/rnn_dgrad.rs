@@ -18,7 +18,7 @@
 //! Arithmetic of the derivative: 4 instructions for index and addresses, 2 per partial sum, 1 to add the gradient from
 //! above, 2 for the derivative.
 
-use chorus_sim::frontend::{Buf, HostMemory, Wave};
+use chorus_kernel::{Buf, HostMemory, Wave};
 
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, elementwise, tanh_gradient};

@@ -15,7 +15,7 @@
 //! Arithmetic of the activation: 4 instructions for index and addresses, 2 per partial sum, 1 to add the input, and the
 //! hyperbolic tangent.
 
-use chorus_sim::frontend::{Buf, HostMemory, Wave};
+use chorus_kernel::{Buf, HostMemory, Wave};
 
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, TANH_ALU, elementwise, tanh};

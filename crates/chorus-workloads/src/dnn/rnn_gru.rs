@@ -12,8 +12,8 @@
 //! Arithmetic, per element: 6 instructions for indices and addresses; 2 per partial sum and 2 to add the input and for
 //! its address; the functions of the gates; a product and an addition for the candidate, 3 for the state.
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Wave};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Wave};
 
 use crate::dnn::recurrent::{SIGMOID_ALU, TANH_ALU, elements_of, elementwise, sigmoid, tanh};
 use crate::dnn::rnn_inference::{Inference, Input, Moment, Shape, Sums, elements_behind};

@@ -18,8 +18,8 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Share};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Share};
 
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, elements_of};

@@ -11,8 +11,8 @@
 //! Arithmetic, per element: 6 instructions for indices and addresses; per gate 2 per partial sum, 2 to add the input
 //! and for its address, and its function; 2 for the cell; a hyperbolic tangent and a product for the state.
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Wave};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, HostMemory, Kernel, Wave};
 
 use crate::dnn::recurrent::{SIGMOID_ALU, TANH_ALU, elements_of, elementwise, sigmoid, tanh};
 use crate::dnn::rnn_inference::{Inference, Input, Moment, Shape, Sums, elements_behind};

@@ -14,7 +14,7 @@
 //!
 //! Arithmetic of the derivative: 4 instructions for index and addresses, 2 for the derivative.
 
-use chorus_sim::frontend::{Buf, HostMemory, Wave};
+use chorus_kernel::{Buf, HostMemory, Wave};
 
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, steps, tile, tile_misfit, tile_rows};
 use crate::dnn::recurrent::{elementwise, tanh_gradient};

@@ -15,7 +15,7 @@
 //! rectification are part of the kernel of a convolution, where MGPUSim has kernels of their own. Matrix products
 //! gather windows themselves; those of MGPUSim read them from a matrix that another kernel writes.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::dnn::network_sizes::{POOLED_SIDE_MAX, tile_misfit, tile_rows};
 use crate::dnn::training::{CLASSES, COLOURS, Maps, Minibatch, Parameters, Training, convolution, fully_connected};

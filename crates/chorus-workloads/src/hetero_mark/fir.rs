@@ -17,7 +17,7 @@
 //! Arithmetic: 4 instructions for the index and addresses; per tap 3 for the test of the block's edge and the address,
 //! and a fused multiply-add; 3 for the test of the end of the block.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

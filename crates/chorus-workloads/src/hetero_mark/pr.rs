@@ -22,7 +22,7 @@
 //! Arithmetic: 5 instructions for the row, its test and addresses; per 8 entries 6: the loop's test and branch, three
 //! addresses and a multiply-add; for the sum 6, a shuffle and an addition three times, and 1 for its address.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 
 use crate::graph::{self, Edge, Graph, uniform};
 use crate::program::{HostProgram, Output};
@@ -231,7 +231,7 @@ impl Workload for PageRank {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
     use crate::graph::rmat;
@@ -252,7 +252,7 @@ mod tests {
         for graph in [rmat(10, 8, 5), Graph::from_arcs(9, &[edge(1, 8)], false), Graph::from_arcs(3, &[], false)] {
             let mut memory = HostMemory::default();
             let mut program = rank_own(&graph, 1, &mut memory);
-            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+            assert_eq!(flat::run_on(4, &mut program, &memory), Ok(()));
         }
     }
 

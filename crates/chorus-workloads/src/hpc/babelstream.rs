@@ -21,7 +21,7 @@
 //! Arithmetic: 4 instructions for index and addresses and 2 for the two words, one each; dot also takes the
 //! instructions of the sums.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 
 use crate::generator::SplitMix64;
 use crate::lane_sum::{group_sum, store_group_sums};

@@ -21,7 +21,7 @@
 //! distance and cutoff, and 20 where any lane is within it, 8 of them a division. `advance`: 18 for the two updates and
 //! the boundaries, 12 for the new box, 16 for the two lists. `redistribute`: 6 per box that lists anything. `kick`: 6.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave, Word};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave, Word};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -539,7 +539,7 @@ impl Workload for Comd {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Program, flat};
+    use chorus_kernel::{Program, flat};
 
     use super::*;
 
@@ -576,12 +576,14 @@ mod tests {
     fn one_wrong_word_of_an_atom_is_found() {
         let mut memory = HostMemory::default();
         let (mut program, data) = program([10, 10, 10], 1, 3, &mut memory);
-        flat::run(&mut program, &mut memory).unwrap();
+        flat::run(&mut program, &memory).unwrap();
         let bufs = [data.positions[0], data.momenta[1], data.forces[2], data.energies];
         for start in bufs.map(|buf| buf.start()).into_iter().chain([data.numbers.start()]) {
-            memory.words_mut()[start as usize + 2] ^= 1;
+            let word = start as usize + 2;
+            let right = memory.load(word);
+            memory.store(word, right ^ 1);
             assert!(program.check(&memory).is_err());
-            memory.words_mut()[start as usize + 2] ^= 1;
+            memory.store(word, right);
         }
         assert_eq!(program.check(&memory), Ok(()));
     }

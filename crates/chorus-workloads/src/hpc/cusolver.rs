@@ -22,8 +22,8 @@
 //! per 32 columns (select and fused multiply-add); per row of the triangular solve 2 per earlier row (broadcast and
 //! fused multiply-add); per four columns of the update 64 fused multiply-adds, 32 broadcasts and 2 for the loop.
 
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::Scope;
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -442,7 +442,7 @@ impl Workload for CuSolver {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
 
@@ -451,7 +451,7 @@ mod tests {
         for gpus in [1, 3, 4, 16] {
             let mut memory = HostMemory::default();
             let mut program = program(5, 7, &mut memory);
-            assert_eq!(flat::run_on(gpus, &mut program, &mut memory), Ok(()), "{gpus} GPUs");
+            assert_eq!(flat::run_on(gpus, &mut program, &memory), Ok(()), "{gpus} GPUs");
         }
     }
 

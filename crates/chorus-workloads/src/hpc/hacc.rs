@@ -22,8 +22,8 @@
 //! Arithmetic: 6 instructions per component to move or to kick; per pair of particles 6 for distance and square, 3 for
 //! the test of the reach, 4 for the inverse of the third power, 6 for polynomial and difference, 4 for mass and force.
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -19,7 +19,7 @@
 //! 7 additions and multiply-adds for the operator, and for a smoothing sweep 2 more with 8 for a division. Restriction:
 //! 8 for addresses, 8 for the mean. Prolongation: 8 and 1.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

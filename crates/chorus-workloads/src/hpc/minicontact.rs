@@ -26,8 +26,8 @@
 //! blocks; `scatter` 6; `search` 20 per wavefront, 8 per row of bins, 4 per candidate, 6 more if any
 //! lane's box meets it along z and 8 if any touches it; `move` 12.
 
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -22,8 +22,8 @@
 //! Arithmetic: 12 instructions set up a pair; 9 per atom that passes by, 26 more where any lane is within the cutoff
 //! (two divisions and a square root among them); 3 per list added; 12 in `integrate`.
 
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -446,7 +446,7 @@ impl Workload for Namd {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Program, flat};
+    use chorus_kernel::{Program, flat};
 
     use super::*;
 
@@ -455,7 +455,7 @@ mod tests {
         for gpus in [1, 5, 16] {
             let mut memory = HostMemory::default();
             let (mut program, _) = program(3, 2, 5, &mut memory);
-            assert_eq!(flat::run_on(gpus, &mut program, &mut memory), Ok(()), "{gpus} GPUs");
+            assert_eq!(flat::run_on(gpus, &mut program, &memory), Ok(()), "{gpus} GPUs");
         }
     }
 
@@ -468,7 +468,7 @@ mod tests {
     fn a_lost_list_of_forces_is_found() {
         let mut memory = HostMemory::default();
         let (mut program, data) = program(3, 1, 5, &mut memory);
-        flat::run_on(4, &mut program, &mut memory).unwrap();
+        flat::run_on(4, &mut program, &memory).unwrap();
         let force = memory.get(data.forces[0][1], 7);
         memory.set(data.forces[0][1], 7, force + 1);
         assert!(program.check(&memory).is_err());

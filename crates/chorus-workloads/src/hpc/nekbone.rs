@@ -19,7 +19,7 @@
 //! derivatives along z, 15 for the geometric factors, and 6 for addresses and loop. The other kernels take 4 for
 //! addresses and loop per 32 points, 1 per fused multiply-add, and 10 for a division.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::lane_sum::{group_sum, store_group_sum};

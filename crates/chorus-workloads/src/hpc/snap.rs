@@ -20,7 +20,7 @@
 //! of the denominator, 5 for the flux and 4 for the fluxes that leave. `source`: 8, and 3 per group. `flux`: 6, 2 per
 //! octant and 10 for the sum of the lanes.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::lane_sum::lane_sum;

@@ -17,7 +17,7 @@
 //! addresses and the loop and test whether there is a next plane, a node, a halo node, and a face; 6 per node: five
 //! additions and a multiplication.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -279,7 +279,7 @@ impl Workload for Lps {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
     use chorus_system::{resolve, scales};
 
     use super::*;
@@ -293,7 +293,7 @@ mod tests {
         let kernel =
             Kernel::new("laplace3d", grid.work_groups(), WAVES_PER_GROUP, move |w| laplace(w, grid, before, after))
                 .lds(3 * LOCAL_PLANE * 4);
-        flat::run_kernel(&kernel, &mut memory).unwrap();
+        flat::run_kernel(&kernel, &memory).unwrap();
         assert_eq!(memory.read(after), reference_iteration(&grid, &values));
     }
 

@@ -24,7 +24,7 @@
 //! distance; 2 before the loop; per arc 6: the loop's test and branch, two addresses, the test of the distance and the
 //! store's predicate.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::graph::{Graph, road_like};
 use crate::program::{HostProgram, Output};
@@ -201,7 +201,7 @@ impl Workload for Bfs {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
     use chorus_system::Scale;
 
     use super::*;
@@ -216,8 +216,8 @@ mod tests {
         let graph = Graph::from_arcs(7, &[edge(0, 1), edge(6, 2), edge(4, 2), edge(5, 5)], false);
         let mut memory = HostMemory::default();
         let mut program = search_own(&graph, 1, &mut memory);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
-        let distances = &memory.words()[program.outputs()[0].words()];
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
+        let distances = memory.words(program.outputs()[0].words());
         assert_eq!(distances, [UNREACHED, UNREACHED, 0, UNREACHED, 1, UNREACHED, 1]);
     }
 
@@ -226,7 +226,7 @@ mod tests {
         for graph in [rmat(10, 4, 5), Graph::from_arcs(3, &[edge(1, 1)], false)] {
             let mut memory = HostMemory::default();
             let mut program = search_own(&graph, 1, &mut memory);
-            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+            assert_eq!(flat::run_on(4, &mut program, &memory), Ok(()));
         }
     }
 

@@ -24,7 +24,7 @@
 //!
 //! Arithmetic, per element: 4 instructions for both addresses and the loop, 1 multiply-add.
 
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Wave};
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, LANES, Wave};
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::generator::SplitMix64;

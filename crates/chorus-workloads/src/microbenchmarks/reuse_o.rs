@@ -28,7 +28,7 @@
 //! find its sparse words, one per lane, and 1 to hand one to all lanes; per row of 64 elements it spends 2 for address
 //! and loop, and 2 multiply-adds.
 
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::generator::SplitMix64;

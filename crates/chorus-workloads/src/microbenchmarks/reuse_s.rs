@@ -24,7 +24,7 @@
 //! on address and loop, 10 to add up its lanes, and 8 for the sums of its work-group. A word to write takes 4 on both
 //! sides.
 
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::generator::SplitMix64;

@@ -43,10 +43,10 @@
 //! and a shift; 17 back: the same and a division, a product and a sum. A CPU thread, which looks at four distances with
 //! one vector instruction, spends 4 on them; 4 on a node of the level; per arc 5 outwards and 15 back.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Wave};
 
 use crate::collaborative_barrier::CollaborativeBarrier;
 use crate::graph::{Graph, mesh_like};
@@ -144,7 +144,7 @@ impl Data {
 }
 
 /// All levels of one wavefront. `bits` says for every level by how much the paths of the one before shrink.
-async fn search(w: Wave, data: Data, bits: Rc<[u32]>) {
+async fn search(w: Wave, data: Data, bits: Arc<[u32]>) {
     for (nodes, inside) in data.parts.strips(&w) {
         w.alu(6).await;
         w.store_where(inside, data.distances, nodes, nodes.map(|node| data.first(node).0));
@@ -265,7 +265,7 @@ async fn backwards(w: &Wave, data: Data, level: u32, bits: u32) {
 }
 
 /// All levels of one CPU thread.
-async fn search_cpu(cpu: Cpu, data: Data, bits: Rc<[u32]>) {
+async fn search_cpu(cpu: Cpu, data: Data, bits: Arc<[u32]>) {
     for node in data.parts.of_cpu(cpu.id()) {
         cpu.alu(4);
         let (distance, paths) = data.first(node);
@@ -422,10 +422,10 @@ fn centralities(graph: &Graph, source: u32, work_groups: u32, memory: &mut HostM
     memory.declare_read_only(data.targets);
     let mut expected = reference.dependencies.clone();
     expected[source as usize] = 0;
-    let bits: Rc<[u32]> = reference.bits.into();
-    let cpu_bits = Rc::clone(&bits);
-    let kernel = Kernel::new("bc", work_groups, WAVES_PER_GROUP, move |w| search(w, data, Rc::clone(&bits)))
-        .with_cpu(CPU_THREADS, move |cpu| search_cpu(cpu, data, Rc::clone(&cpu_bits)))
+    let bits: Arc<[u32]> = reference.bits.into();
+    let cpu_bits = Arc::clone(&bits);
+    let kernel = Kernel::new("bc", work_groups, WAVES_PER_GROUP, move |w| search(w, data, Arc::clone(&bits)))
+        .with_cpu(CPU_THREADS, move |cpu| search_cpu(cpu, data, Arc::clone(&cpu_bits)))
         .registers(REGISTERS_PER_ITEM);
     let outputs = vec![
         Output::new("distances", data.distances, &reference.distances),
@@ -492,7 +492,7 @@ impl Workload for Bc {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{LANES, flat};
+    use chorus_kernel::{LANES, flat};
     use chorus_system::{Scale, resolve, scales};
 
     use super::*;
@@ -535,7 +535,7 @@ mod tests {
         for graph in [rmat(10, 4, 5), apart, Graph::from_arcs(3, &[edge(1, 1)], false)] {
             let mut memory = HostMemory::default();
             let mut program = centralities_own(&graph, 1, &mut memory);
-            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+            assert_eq!(flat::run_on(4, &mut program, &memory), Ok(()));
         }
     }
 

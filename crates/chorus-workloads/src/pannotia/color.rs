@@ -20,7 +20,7 @@
 //! Arithmetic: 5 instructions for the node's number, its test and addresses and the test of its colour; per arc 8: the
 //! loop's test and branch, three addresses, two tests and a maximum; 6 in the second kernel.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::graph::{Graph, road_like};
@@ -251,7 +251,7 @@ impl Workload for Color {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
     use crate::graph::{Edge, rmat};
@@ -261,8 +261,8 @@ mod tests {
         let graph = road_like(32, 7);
         let mut memory = HostMemory::default();
         let mut program = paint(&graph, 3, &mut memory);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
-        let colors = &memory.words()[program.outputs()[0].words()];
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
+        let colors = memory.words(program.outputs()[0].words());
         for node in 0..graph.nodes() {
             let own = colors[node as usize];
             assert!(own != NONE && graph.neighbours(node).iter().all(|&to| colors[to as usize] != own));
@@ -275,7 +275,7 @@ mod tests {
         for graph in [rmat(9, 4, 5), alone] {
             let mut memory = HostMemory::default();
             let mut program = paint_own(&graph, 1, &mut memory);
-            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+            assert_eq!(flat::run_on(4, &mut program, &memory), Ok(()));
         }
     }
 

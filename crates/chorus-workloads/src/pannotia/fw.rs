@@ -16,7 +16,7 @@
 //! Arithmetic: 8 instructions for coordinates and tests, 6 for three addresses, 2 for sum and comparison, 2 more before
 //! stores.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

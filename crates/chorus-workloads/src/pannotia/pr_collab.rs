@@ -27,7 +27,7 @@
 //! instructions take addresses from memory operands, spends 4 on a node and 4 on an entry: counting, test, branch and
 //! multiply-add; in the second kernel 4.
 
-use chorus_sim::frontend::{Buf, Cpu, HostMemory, Kernel, Lanes, Wave};
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, Lanes, Wave};
 
 use crate::graph::{Graph, mesh_like};
 use crate::hetero_mark::pr::Matrix;
@@ -241,7 +241,7 @@ impl Workload for PrCollab {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
     use chorus_system::Scale;
 
     use super::*;
@@ -264,7 +264,7 @@ mod tests {
         for graph in [rmat(10, 8, 5), Graph::from_arcs(9, &[edge(1, 8)], false), Graph::from_arcs(3, &[], false)] {
             let mut memory = HostMemory::default();
             let mut program = rank_own(&graph, 1, &mut memory);
-            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+            assert_eq!(flat::run_on(4, &mut program, &memory), Ok(()));
         }
     }
 

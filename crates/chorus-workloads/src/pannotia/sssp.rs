@@ -20,7 +20,7 @@
 //! Arithmetic: 4 instructions for the node's number, its test and an address; in the second kernel 4 more, and per arc
 //! 7: the loop's test and branch, three addresses, a sum and a minimum; in the third 2 more.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Wave};
 
 use crate::graph::{Graph, road_like};
 use crate::program::{HostProgram, Output};
@@ -278,7 +278,7 @@ impl Workload for Sssp {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
     use chorus_system::Scale;
 
     use super::*;
@@ -293,8 +293,8 @@ mod tests {
         let graph = Graph::from_arcs(5, &[edge(0, 2, 9), edge(0, 1, 3), edge(1, 2, 4), edge(2, 3, 1)], true);
         let mut memory = HostMemory::default();
         let mut program = find_ways_in_own(&graph, 1, &mut memory);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
-        let distances = &memory.words()[program.outputs()[1].words()];
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
+        let distances = memory.words(program.outputs()[1].words());
         assert_eq!(distances, [0, 3, 7, 8, UNREACHED]);
     }
 
@@ -303,7 +303,7 @@ mod tests {
         for graph in [rmat(9, 4, 5), Graph::from_arcs(3, &[edge(1, 1, 1)], false)] {
             let mut memory = HostMemory::default();
             let mut program = find_ways_in_own(&graph, 1, &mut memory);
-            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+            assert_eq!(flat::run_on(4, &mut program, &memory), Ok(()));
         }
     }
 

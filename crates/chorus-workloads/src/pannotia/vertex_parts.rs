@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::{LANES, Lanes, Mask, Wave};
+use chorus_kernel::{LANES, Lanes, Mask, Wave};
 
 /// A partition of nodes.
 #[derive(Clone, Copy, Debug)]

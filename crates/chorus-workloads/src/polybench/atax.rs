@@ -12,7 +12,7 @@
 //! Work-groups have 256 work-items, as in the original. At quick and medium scale they have 32, since a GPU would
 //! otherwise have only one work-group at quick scale.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::generator::SplitMix64;
 use crate::polybench::matrix_vector::MatrixVector;

@@ -15,7 +15,7 @@
 //! Arithmetic: 8 instructions for row, column and the test against the border; per element of the window 1 for its
 //! address and a fused multiply-add.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -130,7 +130,7 @@ impl Workload for C2d {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
 
@@ -149,7 +149,7 @@ mod tests {
         let mut memory = HostMemory::default();
         let (from, to) = (memory.alloc_from(&matrix), memory.alloc(matrix.len()));
         let kernel = Kernel::new("convolve", 2 * 5, GROUP_ROWS, move |w| convolve(w, 37, from, to));
-        flat::run_kernel(&kernel, &mut memory).unwrap();
+        flat::run_kernel(&kernel, &memory).unwrap();
         assert_eq!(memory.read(to), reference(37, &matrix));
     }
 }

@@ -10,7 +10,7 @@
 
 use std::future::Future;
 
-use chorus_sim::frontend::{Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Kernel, LANES, Lanes, Mask, Wave};
 
 const GROUP_COLUMNS: u32 = 32;
 const GROUP_ROWS: u32 = 8;
@@ -45,7 +45,7 @@ impl ElementGrid {
     pub fn kernel<F: Future<Output = ()> + 'static>(
         self,
         name: &'static str,
-        body: impl Fn(Wave) -> F + 'static,
+        body: impl Fn(Wave) -> F + Send + Sync + 'static,
     ) -> Kernel {
         let work_groups = self.rows.div_ceil(GROUP_ROWS) * self.columns.div_ceil(GROUP_COLUMNS);
         Kernel::new(name, work_groups, WAVES_PER_GROUP, body)
@@ -70,7 +70,7 @@ impl ElementGrid {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, flat};
+    use chorus_kernel::{HostMemory, flat};
 
     use super::*;
 
@@ -87,7 +87,7 @@ mod tests {
                     w.store_where(elements.inside, counts, elements.places, old + elements.rows + 1);
                 }
             });
-            flat::run_kernel(&kernel, &mut memory).unwrap();
+            flat::run_kernel(&kernel, &memory).unwrap();
             let expected: Vec<u32> = (0..rows * columns).map(|place| place / columns + 1).collect();
             assert_eq!(memory.read(counts), expected);
         }

@@ -8,7 +8,7 @@
 //! Sharing, where buffers are cut into blocks: every GPU reads all of B, three quarters of it from other GPUs, once for
 //! each 8 rows of C that it computes. Its parts of A and C lie in its own memory.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::generator::SplitMix64;
 use crate::polybench::naive_product::{Matrix, NaiveProduct};

@@ -16,7 +16,7 @@
 //!
 //! Arithmetic of the first kernel: 8 instructions for the coordinates, 5 for addresses, 3 multiply-adds.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, Wave};
 
 use crate::generator::SplitMix64;
 use crate::polybench::element_grid::ElementGrid;

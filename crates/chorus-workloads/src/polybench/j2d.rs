@@ -14,7 +14,7 @@
 //! Arithmetic: 8 instructions for row, column and the test against the border; 5 addresses, 4 additions and a
 //! multiplication for the mean; 2 addresses for the copy.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

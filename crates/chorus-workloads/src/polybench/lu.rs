@@ -18,8 +18,8 @@
 //! Arithmetic: 4 instructions for the column and its test and 2 for addresses, a division as 8; in the second kernel 8
 //! for coordinates and tests, 6 for three addresses, 1 multiply-add.
 
-use chorus_sim::frontend::wave::Load;
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::wave::Load;
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -186,7 +186,7 @@ impl Workload for Lu {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
 
@@ -217,7 +217,7 @@ mod tests {
         for step in 0..rows - 1 {
             reference_step(&mut expected, rows as usize, step as usize);
             for kernel in step_kernels(matrix, step, 1) {
-                flat::run_kernel(&kernel, &mut memory).unwrap();
+                flat::run_kernel(&kernel, &memory).unwrap();
             }
         }
         assert_eq!(memory.read(matrix.elements), expected);

@@ -23,7 +23,7 @@
 //! Arithmetic: 4 instructions for the number of the row or column, its test and addresses; for a step a multiply-add, 2
 //! addresses, 2 for the loop, and 1 more with a factor; 2 at the end.
 
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
 /// Elements of a line of 64 bytes.
 const LINE: usize = 16;
@@ -164,7 +164,7 @@ async fn store(w: &Wave, product: MatrixVector, inside: Mask, items: Lanes<u32>,
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{HostMemory, flat};
+    use chorus_kernel::{HostMemory, flat};
 
     use super::*;
     use crate::generator::SplitMix64;
@@ -182,12 +182,12 @@ mod tests {
         let addend = with_addend.then(|| memory.alloc_from(&row_addend));
         let along = MatrixVector { addend, ..product };
         let expected = along.reference_by_rows(&elements, &per_column, &row_addend, &per_row);
-        flat::run_kernel(&along.by_rows("along", 2), &mut memory).unwrap();
+        flat::run_kernel(&along.by_rows("along", 2), &memory).unwrap();
         assert_eq!(memory.read(y), expected);
         let addend = with_addend.then(|| memory.alloc_from(&column_addend));
         let down = MatrixVector { vector: y, target: x, addend, ..product };
         let after = down.reference_by_columns(&elements, &expected, &column_addend, &per_column);
-        flat::run_kernel(&down.by_columns("down", 2), &mut memory).unwrap();
+        flat::run_kernel(&down.by_columns("down", 2), &memory).unwrap();
         assert_eq!(memory.read(x), after);
     }
 

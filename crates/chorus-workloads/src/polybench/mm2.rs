@@ -9,7 +9,7 @@
 //! of tmp that lie with a GPU and the rows that it computes may end at different rows. Neighbours then share rows
 //! there.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::generator::SplitMix64;
 use crate::polybench::naive_product::{Matrix, NaiveProduct};

@@ -8,7 +8,7 @@
 //! other GPUs. All GPUs have written their parts of F in the kernel before: one kernel computes F everywhere, and the
 //! next reads it everywhere.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::generator::SplitMix64;
 use crate::polybench::naive_product::{Matrix, NaiveProduct};

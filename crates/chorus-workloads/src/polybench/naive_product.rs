@@ -24,7 +24,7 @@
 //! Arithmetic: 8 instructions for the coordinates and 2 for the first addresses; for a step a multiply-add, 2
 //! addresses, 2 for the loop, and 1 more with a factor; 1 for `beta`; 1 for the last address.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, Lanes, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Wave};
 
 use crate::polybench::element_grid::{ElementGrid, WAVE_COLUMNS};
 
@@ -124,7 +124,7 @@ async fn multiply(w: Wave, product: NaiveProduct, grid: ElementGrid) {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
     use crate::generator::SplitMix64;
@@ -137,7 +137,7 @@ mod tests {
         let [a, b, target] = [drawn(rows, depth), drawn(depth, columns), drawn(rows, columns)];
         let product = NaiveProduct { a, b, target, alpha, beta };
         let expected = product.reference(&memory.read(a.buf), &memory.read(b.buf), &memory.read(target.buf));
-        flat::run_kernel(&product.kernel("product"), &mut memory).unwrap();
+        flat::run_kernel(&product.kernel("product"), &memory).unwrap();
         assert_eq!(memory.read(target.buf), expected);
     }
 

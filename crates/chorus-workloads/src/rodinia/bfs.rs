@@ -26,9 +26,9 @@
 //! 3 more.
 
 use std::ops::{Range, RangeInclusive};
-use std::rc::Rc;
+use std::sync::Arc;
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Share, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Share, Wave};
 
 use crate::generator::SplitMix64;
 use crate::graph::{self, Edge, Graph};
@@ -141,13 +141,13 @@ async fn kernel2(w: Wave, data: Data, level: u32) {
 
 impl Data {
     /// One of the two launches of a level; levels count from 1. `offsets` are the places of all arcs.
-    fn launch(self, number: u32, offsets: &Rc<[u32]>) -> Kernel {
+    fn launch(self, number: u32, offsets: &Arc<[u32]>) -> Kernel {
         let groups = self.nodes.div_ceil(NODES_PER_GROUP);
         let own = |kernel: Kernel, buf: Buf<u32>, mode: AccessMode, words: u32| {
             kernel.access_parts(buf, mode, move |share| vec![share.elements(words * NODES_PER_GROUP, buf.len())])
         };
         if number.is_multiple_of(2) {
-            let offsets = Rc::clone(offsets);
+            let offsets = Arc::clone(offsets);
             let first = Kernel::new("Kernel", groups, WAVES_PER_GROUP, move |w| kernel(w, self))
                 .access_parts(self.targets, AccessMode::Read, move |share| vec![arcs_of(share, &offsets)])
                 .access(self.updating, AccessMode::ReadWrite)
@@ -198,7 +198,7 @@ fn search(graph: &Graph, memory: &mut HostMemory) -> HostProgram {
         Output::new("updating mask", data.updating, &none),
         Output::new("over", data.over, &[last]),
     ];
-    let offsets: Rc<[u32]> = graph.offsets().into();
+    let offsets: Arc<[u32]> = graph.offsets().into();
     let mut launched = 0_u32;
     let next = move |memory: &HostMemory| {
         let levels = launched / 2;
@@ -282,7 +282,7 @@ impl Workload for Bfs {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
     use crate::graph::rmat;
@@ -296,8 +296,8 @@ mod tests {
         let graph = Graph::from_arcs(6, &[edge(0, 1), edge(1, 2), edge(0, 3), edge(3, 2), edge(2, 4)], false);
         let mut memory = HostMemory::default();
         let mut program = search_own(&graph, 1, &mut memory);
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
-        assert_eq!(memory.words()[program.outputs()[0].words()], [0, 1, 2, 1, 3, UNREACHED]);
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
+        assert_eq!(memory.words(program.outputs()[0].words()), [0, 1, 2, 1, 3, UNREACHED]);
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         for graph in [rmat(10, 4, 5), Graph::from_arcs(3, &[edge(1, 1)], false)] {
             let mut memory = HostMemory::default();
             let mut program = search_own(&graph, 1, &mut memory);
-            assert_eq!(flat::run_on(4, &mut program, &mut memory), Ok(()));
+            assert_eq!(flat::run_on(4, &mut program, &memory), Ok(()));
         }
     }
 

@@ -22,7 +22,7 @@
 //! Arithmetic: 4 instructions for addresses of query and node; per level and key sought 8: two tests of keys, four for
 //! addresses and two for the loop and the child's test; 6 for the answer.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -22,8 +22,8 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -7,7 +7,7 @@
 //! Sharing: a work-group computes 12 x 12 cells and reads two more on each side, so that chiplets read two rows of each
 //! other's temperatures in every launch. The power map is only read, by the same chiplet in every launch.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};

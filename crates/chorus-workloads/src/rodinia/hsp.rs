@@ -20,7 +20,7 @@
 //! 4 clamp the neighbours; 9 compute the cell: an addition and a fused multiply-add for each of the two axes, one
 //! subtraction for the ambient term, and four fused multiply-adds that collect everything.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

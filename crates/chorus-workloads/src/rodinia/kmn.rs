@@ -21,7 +21,7 @@
 //! loop. Of the second: per 32 points 3 for addresses and loop, and per cluster a comparison, a predicated addition and
 //! a predicated increment; 1 addition per value reduced; 20 for an integer division.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -3,7 +3,7 @@
 //! Source: TC paper (Singh et al., HPCA 2013), section 7, Table 3. The program, its sharing and its arithmetic are
 //! those of `needleman_wunsch.rs`.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};

@@ -10,7 +10,7 @@
 //! its launch. Where a page goes to the module that touches it first, nearly all of the matrix lies with the first
 //! module, and the others fetch their tiles from there.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};

@@ -20,7 +20,7 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -175,8 +175,9 @@ impl Workload for Pathfinder {
         let mut expected = [first.clone(), first];
         for row in 0..rows - 1 {
             let wall = draw();
-            let place = grid.wall.start() as usize + (row * columns) as usize;
-            memory.words_mut()[place..place + wall.len()].copy_from_slice(&wall);
+            for (index, &cost) in ((row * columns) as usize..).zip(&wall) {
+                memory.set(grid.wall, index, cost);
+            }
             above = reference_row(&wall, &above);
             if (row + 1) % pyramid == 0 || row + 2 == rows {
                 expected[(row / pyramid + 1) as usize % 2].clone_from(&above);

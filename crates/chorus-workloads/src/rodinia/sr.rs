@@ -21,7 +21,7 @@
 //! (reciprocal, refinement and rounding), 17 additions, multiplications and fused multiply-adds, and 4 that limit it.
 //! Of the second: 12, 2 per path, and 6: four for the divergence, two for the pixel.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

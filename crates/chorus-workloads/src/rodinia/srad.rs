@@ -8,7 +8,7 @@
 //! Sharing between chiplets: a row of pixels at each border, of the image in the first kernel and of the coefficients
 //! in the second. A row is a power of two long, so that all rows of a tile lie in few sets of a private cache.
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use crate::program::HostProgram;
 use crate::registry::{Paper, Suite, Workload};

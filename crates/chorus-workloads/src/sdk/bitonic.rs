@@ -18,7 +18,7 @@
 //!
 //! Arithmetic: 9 instructions for the two places, 4 for addresses, 3 for the direction, a minimum and a maximum.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -201,7 +201,7 @@ impl Workload for Bitonic {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
     use chorus_system::Scale;
 
     use super::*;
@@ -211,7 +211,7 @@ mod tests {
         let mut memory = HostMemory::default();
         let keys = memory.alloc_from(&sorted_blocks(network, &mut SplitMix64::new(8)));
         for pass in network.passes() {
-            flat::run_kernel(&pass.kernel(keys), &mut memory).unwrap();
+            flat::run_kernel(&pass.kernel(keys), &memory).unwrap();
         }
         memory.read(keys)
     }

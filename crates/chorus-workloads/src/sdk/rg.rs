@@ -20,7 +20,7 @@
 //! passes, 15 pack it (per channel one each to saturate, scale and convert, and three to combine them); 10 for a
 //! column's coordinate, first addresses and edge. 8 per work-item of the transposition for coordinates and addresses.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

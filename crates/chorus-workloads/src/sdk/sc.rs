@@ -18,7 +18,7 @@
 //! Arithmetic: 12 instructions for the division, its remainder and the test; per place of the mask 2 for the address, 1
 //! to convert and a fused multiply-add; 2 for rounding.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -12,7 +12,7 @@
 //!
 //! Arithmetic: 4 instructions for the index, its test and the addresses, 1 multiplication.
 
-use chorus_sim::frontend::{AccessMode, Buf, HostMemory, Kernel, LANES, Wave};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -17,8 +17,8 @@
 //! Arithmetic: 14 instructions for coordinates and the pitch; 2 per load for its addresses; per element 9 addresses, 6
 //! additions, a multiplication and two fused multiply-adds.
 
-use chorus_sim::frontend::wave::Load;
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::wave::Load;
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -10,7 +10,7 @@
 //! Arithmetic: 2 instructions for the index and its comparison, 1 fused multiply-add. The multiplication and the
 //! addition round separately, on both sides, since that is what the two operators mean in the source.
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Wave};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

@@ -1,6 +1,6 @@
 //! Do kernels touch only what they declare, however many chiplets share them, and does a recording find out as much?
 
-use chorus_sim::frontend::{AccessMode, Annotated, HostMemory, Kernel, Mismatch, Program, Recording, flat};
+use chorus_kernel::{AccessMode, Annotated, HostMemory, Kernel, Mismatch, Program, Recording, flat};
 use chorus_system::Scale;
 use chorus_workloads::{Paper, Sizes, Workload, workloads};
 
@@ -50,7 +50,7 @@ fn kernels_of_the_smallest_programs_touch_what_they_declare() {
         let Some(sizes) = smallest(workload) else { continue };
         let mut memory = HostMemory::default();
         let mut program = workload.prepare(&sizes, 1, &mut memory);
-        assert_eq!(flat::run_declared(&CHIPLETS, program.as_mut(), &mut memory), Ok(()), "{}", workload.name());
+        assert_eq!(flat::run_declared(&CHIPLETS, program.as_mut(), &memory), Ok(()), "{}", workload.name());
     }
 }
 
@@ -61,7 +61,7 @@ fn kernels_touch_what_they_declare_and_nothing_else_and_all_declare_something() 
         let declares =
             |kernel: &mut Kernel| assert!(!kernel.annotations.is_empty(), "{} of {}", kernel.name, workload.name());
         let mut program = Seen(prepare(workload, &mut memory), declares);
-        assert_eq!(flat::run_declared(&CHIPLETS, &mut program, &mut memory), Ok(()), "{}", workload.name());
+        assert_eq!(flat::run_declared(&CHIPLETS, &mut program, &memory), Ok(()), "{}", workload.name());
     }
 }
 
@@ -78,7 +78,7 @@ fn check_recorded(chiplets: u32) {
         };
         let program = Annotated::recorded(prepare(workload, &mut memory), recording);
         let mut program = Seen(Box::new(program), recorded);
-        assert_eq!(flat::run_declared(&[chiplets], &mut program, &mut memory), Ok(()), "{}", workload.name());
+        assert_eq!(flat::run_declared(&[chiplets], &mut program, &memory), Ok(()), "{}", workload.name());
     }
 }
 
@@ -100,7 +100,7 @@ fn a_kernel_that_writes_what_it_declares_as_read_is_named() {
             kernel.annotations.iter_mut().for_each(|annotation| annotation.mode = AccessMode::Read);
         };
         let mut program = Seen(prepare(workload, &mut memory), only_read);
-        let Mismatch(message) = flat::run_declared(&[4], &mut program, &mut memory).unwrap_err();
+        let Mismatch(message) = flat::run_declared(&[4], &mut program, &memory).unwrap_err();
         assert!(message.contains(" writes word ") && message.contains(" to be read and nothing to be"), "{message}");
     }
 }

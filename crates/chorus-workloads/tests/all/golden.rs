@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use chorus_kernel::{HostMemory, Program};
 use chorus_protocol::registry::{PROTOCOLS, Promise, Protocol};
-use chorus_sim::frontend::{HostMemory, Program};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Metrics, Settings, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};

@@ -1,8 +1,8 @@
 //! Timestamps of ten bits roll over every 1,023 cycles (TC paper, section 6.5): hundreds of times in a run. That must
 //! not show in its result.
 
+use chorus_kernel::HostMemory;
 use chorus_protocol::registry::{Protocol, find};
-use chorus_sim::frontend::HostMemory;
 use chorus_sim::{Settings, SimError, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
 

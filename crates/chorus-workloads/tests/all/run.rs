@@ -1,7 +1,7 @@
 //! One run at quick scale whose result must be right.
 
+use chorus_kernel::HostMemory;
 use chorus_protocol::registry::Protocol;
-use chorus_sim::frontend::HostMemory;
 use chorus_sim::{Settings, simulate_with};
 use chorus_system::{Scale, resolve};
 use chorus_workloads::Workload;

@@ -3,7 +3,7 @@
 //! Each step is one launch. A work-item owns one element and reads its neighbours, which other work-items wrote in the
 //! step before. Elements at the ends have one neighbour only and stay as they are.
 
-use chorus::sim::frontend::{Buf, HostMemory, Kernel, LANES, Wave};
+use chorus::kernel::{Buf, HostMemory, Kernel, LANES, Wave};
 use chorus::workloads::generator::SplitMix64;
 use chorus::workloads::program::{HostProgram, Output};
 use chorus::workloads::{SizeSpec, Sizes, Workload};

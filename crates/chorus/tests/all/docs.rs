@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use chorus_kernel::{HostMemory, Kernel, Mismatch, Program};
 use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Structure};
 use chorus_registry::{NamedExperiment, Registry};
 use chorus_sim::definitions::definitions;
-use chorus_sim::frontend::{HostMemory, Kernel, Mismatch, Program};
 use chorus_system::{Scale, resolve};
 use chorus_workloads::Workload;
 

@@ -1,6 +1,6 @@
 //! The flow network of an image: its pixels, their arcs, and how they lie in memory.
 
-use chorus_sim::frontend::{Buf, HostMemory, LANES};
+use chorus_kernel::{Buf, HostMemory, LANES};
 
 use crate::generator::SplitMix64;
 

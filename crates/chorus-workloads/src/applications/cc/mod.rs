@@ -35,7 +35,7 @@ mod grid;
 mod max_flow;
 mod push_relabel;
 
-use chorus_sim::frontend::{HostMemory, Kernel, Mismatch};
+use chorus_kernel::{HostMemory, Kernel, Mismatch};
 
 use crate::fast_barrier::FastBarrier;
 use crate::generator::SplitMix64;
@@ -162,7 +162,7 @@ fn program(network: Network, work_groups: u32, memory: &mut HostMemory) -> (Grid
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Buf, Program, flat};
+    use chorus_kernel::{Buf, Program, flat};
     use chorus_system::{Scale, resolve, scales};
 
     use super::*;
@@ -184,7 +184,7 @@ mod tests {
         let network = Network::new(Size { width: 64, height: 32 }, &mut SplitMix64::new(4));
         let mut memory = HostMemory::default();
         let (grid, mut program) = program(network, 5, &mut memory);
-        flat::run(&mut program, &mut memory)?;
+        flat::run(&mut program, &memory)?;
         spoil(&grid, &mut memory);
         program.check(&memory)
     }

@@ -28,7 +28,7 @@
 //! two differences, sum); 3 per direction for the lowest neighbour and 2 for the rise; 4 per direction to pull
 //! (difference, two sums, copy).
 
-use chorus_sim::frontend::{Buf, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, LANES, Lanes, Mask, Wave};
 
 use super::grid::{DIRECTIONS, Grid, opposite};
 use crate::fast_barrier::FastBarrier;

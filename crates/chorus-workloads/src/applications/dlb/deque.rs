@@ -18,8 +18,8 @@
 //!
 //! Arithmetic: 2 instructions for addresses and 2 to take an age apart and compare, at each attempt.
 
+use chorus_kernel::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 
 use super::DEPTH_MAX;
 
@@ -166,7 +166,7 @@ impl Deques {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Kernel, flat};
+    use chorus_kernel::{Kernel, flat};
 
     use super::*;
 
@@ -205,7 +205,7 @@ mod tests {
                 take(task).await;
             }
         });
-        flat::run_kernel(&kernel, &mut memory).unwrap();
+        flat::run_kernel(&kernel, &memory).unwrap();
         memory.read(taken)[..TASKS as usize].to_vec()
     }
 

@@ -28,7 +28,7 @@
 mod deque;
 mod octree;
 
-use chorus_sim::frontend::{HostMemory, Kernel};
+use chorus_kernel::{HostMemory, Kernel};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};

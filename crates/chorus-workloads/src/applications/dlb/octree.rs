@@ -18,8 +18,8 @@
 //! the prefix sum over 64 counts (two words per lane, five steps of a scan, addresses); 4 for a leaf's addresses; 8
 //! between two attempts to steal, so that idle work-groups leave some issue slots to the others of their compute unit.
 
+use chorus_kernel::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 
 use super::deque::{Deques, Task};
 use super::{DEPTH_MAX, LEAF_PARTICLES, WAVES_PER_GROUP};

@@ -18,8 +18,8 @@
 //! element to go on; 4 per pin to tell which of its two places counts and 12 for both boxes; 8 per net; 10 to accept; 8
 //! for the words to write; 4 per round for the counts.
 
+use chorus_kernel::{Buf, Lanes, Mask, Wave};
 use chorus_protocol::access::AtomicOp;
-use chorus_sim::frontend::{Buf, Lanes, Mask, Wave};
 
 use super::netlist::{BoundingBox, Lists, Netlist, Place, weight};
 use crate::pair_locks::PairLocks;

@@ -28,7 +28,7 @@
 mod anneal;
 mod netlist;
 
-use chorus_sim::frontend::{HostMemory, Kernel, LANES, Mismatch};
+use chorus_kernel::{HostMemory, Kernel, LANES, Mismatch};
 
 use crate::generator::SplitMix64;
 use crate::pair_locks::PairLocks;
@@ -236,7 +236,7 @@ impl Workload for Vpr {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Program, flat};
+    use chorus_kernel::{Program, flat};
 
     use super::*;
 
@@ -245,7 +245,7 @@ mod tests {
     fn run_small() -> (Chip, HostProgram, HostMemory) {
         let mut memory = HostMemory::default();
         let (chip, mut program) = lay_out(SMALL, 1, &mut memory);
-        flat::run(&mut program, &mut memory).unwrap();
+        flat::run(&mut program, &memory).unwrap();
         (chip, program, memory)
     }
 

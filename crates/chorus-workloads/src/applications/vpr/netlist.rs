@@ -9,7 +9,7 @@
 //! Cost: half the perimeter of the box around a net's pins, times the factor by which VPR corrects it for the number of
 //! pins (Betz and Rose, FPL 1997; the factors are those of Cheng, ICCAD 1994), in 64ths.
 
-use chorus_sim::frontend::{Buf, HostMemory};
+use chorus_kernel::{Buf, HostMemory};
 
 use crate::generator::SplitMix64;
 

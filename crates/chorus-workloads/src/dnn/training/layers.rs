@@ -6,7 +6,7 @@
 //!
 //! Arithmetic: 3 instructions per element for its index and the end, and the instructions that each kernel states.
 
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::lane_sum::{group_sum, lane_sum, store_group_sum};
 
@@ -21,7 +21,7 @@ const RATE: f32 = 0.01;
 fn elementwise<F: Future<Output = ()> + 'static>(
     name: &'static str,
     len: usize,
-    body: impl Fn(Wave, Mask, Lanes<u32>) -> F + 'static,
+    body: impl Fn(Wave, Mask, Lanes<u32>) -> F + Send + Sync + 'static,
 ) -> Kernel {
     let work_groups = (len as u32).div_ceil(WAVES_PER_GROUP * LANES_U32);
     Kernel::new(name, work_groups, WAVES_PER_GROUP, move |w| {

@@ -17,7 +17,7 @@
 mod backward;
 mod layers;
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel};
+use chorus_kernel::{Buf, HostMemory, Kernel};
 
 use crate::dnn::conv::{self, Layer, LayerBuffers};
 use crate::dnn::network;
@@ -228,7 +228,7 @@ impl Training<'_> {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::flat;
+    use chorus_kernel::flat;
 
     use super::*;
 
@@ -271,10 +271,10 @@ mod tests {
         let mut memory = HostMemory::default();
         let mut program = train(&mut memory);
         let before = memory.clone();
-        assert_eq!(flat::run(&mut program, &mut memory), Ok(()));
+        assert_eq!(flat::run(&mut program, &memory), Ok(()));
         for output in program.outputs() {
             let words = output.words();
-            assert_ne!(memory.words()[words.clone()], before.words()[words], "{}", output.name());
+            assert_ne!(memory.words(words.clone()), before.words(words), "{}", output.name());
         }
     }
 }

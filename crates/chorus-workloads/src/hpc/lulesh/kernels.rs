@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use super::mesh::{CORNERS, Mesh, NEIGHBOURS, NONE};
 use super::physics::{self, Corners, Material, Vector};
@@ -393,7 +393,7 @@ fn launch<F: Future<Output = ()> + 'static>(
     name: &'static str,
     len: u32,
     b: Buffers,
-    body: impl Fn(Wave, Buffers) -> F + 'static,
+    body: impl Fn(Wave, Buffers) -> F + Send + Sync + 'static,
 ) -> Kernel {
     Kernel::new(name, len.div_ceil(ITEMS), WAVES_PER_GROUP, move |w| body(w, b))
 }

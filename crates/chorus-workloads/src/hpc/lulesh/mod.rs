@@ -27,7 +27,7 @@ mod mesh;
 mod physics;
 mod reference;
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use self::kernels::{Buffers, Topology, step};
 use self::mesh::{CORNERS, Mesh};

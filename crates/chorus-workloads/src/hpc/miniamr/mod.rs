@@ -23,7 +23,7 @@
 mod mesh;
 mod reference;
 
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use self::mesh::{AXES, Beside, CHILDREN, Mesh, Refinement, Sphere, across};
 use self::reference::Reference;

@@ -8,10 +8,10 @@
 //! side 10; a zone 18.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use chorus_sim::frontend::AccessMode::{Read, ReadWrite};
-use chorus_sim::frontend::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
+use chorus_kernel::AccessMode::{Read, ReadWrite};
+use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Share, Wave};
 
 use super::hydro::{self, Vector};
 use super::mesh::{Mesh, NONE, SIDES_PER_CHUNK};
@@ -107,8 +107,8 @@ pub struct Counts {
     points: u32,
     sides: u32,
     zones: u32,
-    chunks: Rc<[u32]>,
-    chunk_zones: Rc<[u32]>,
+    chunks: Arc<[u32]>,
+    chunk_zones: Arc<[u32]>,
 }
 
 impl Counts {
@@ -418,8 +418,8 @@ fn point_kernels(counts: &Counts, b: Buffers) -> [Kernel; 2] {
 fn side_kernels(counts: &Counts, b: Buffers) -> [Kernel; 2] {
     let Counts { sides, zones, .. } = *counts;
     let chunks = counts.chunks.len() as u32 - 1;
-    let of_chunks = |bounds: &Rc<[u32]>, len: u32, parts: usize| {
-        let bounds = Rc::clone(bounds);
+    let of_chunks = |bounds: &Arc<[u32]>, len: u32, parts: usize| {
+        let bounds = Arc::clone(bounds);
         move |share: Share| {
             let Range { start, end } = share.groups();
             repeated(bounds[start as usize] as usize..bounds[end as usize] as usize, len, parts)

@@ -25,7 +25,7 @@ mod hydro;
 mod kernels;
 mod mesh;
 
-use chorus_sim::frontend::HostMemory;
+use chorus_kernel::HostMemory;
 
 use self::hydro::{FIRST_STEP, State, Vector};
 use self::kernels::{Buffers, Counts, Topology, cycle};

@@ -24,8 +24,8 @@
 //! address, outcome); 34 for a new cell (6 for the centre, 12 for the two octants, 16 for the addresses and values of
 //! its pointers); 4 to go on to the next body.
 
+use chorus_kernel::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
 
 use super::{MASS_UNKNOWN, ROOT_RADIUS, START_UNKNOWN};
 

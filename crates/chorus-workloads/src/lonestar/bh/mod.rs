@@ -33,7 +33,7 @@ mod octree;
 
 use std::collections::HashSet;
 
-use chorus_sim::frontend::{HostMemory, Kernel};
+use chorus_kernel::{HostMemory, Kernel};
 
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
@@ -154,7 +154,7 @@ impl Workload for Bh {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Mismatch, Program, flat};
+    use chorus_kernel::{Mismatch, Program, flat};
     use chorus_system::Scale;
 
     use super::*;
@@ -186,7 +186,7 @@ mod tests {
         let kernel = Kernel::new("build-tree", 2, 4, move |w| build_tree(w, tree));
         let mut program = HostProgram::new(vec![kernel], vec![Output::new("cells", tree.cells, &[octree.cells()])])
             .invariant(move |memory| octree.compare(&tree, memory));
-        flat::run(&mut program, &mut memory)?;
+        flat::run(&mut program, &memory)?;
         spoil(&tree, &mut memory);
         program.check(&memory)
     }

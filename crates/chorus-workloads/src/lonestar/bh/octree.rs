@@ -1,6 +1,6 @@
 //! The octree that the host builds, and the comparison with it.
 
-use chorus_sim::frontend::{HostMemory, Mismatch};
+use chorus_kernel::{HostMemory, Mismatch};
 
 use super::ROOT_RADIUS;
 use super::insert::{self, OCTANTS, Tree, octant, octant_centre};

@@ -18,8 +18,8 @@
 //! each; 3 for a minimum that is updated: address, test, branch; per step along pointers 4; 12 to hook a component; 20
 //! to add up two numbers within a wavefront.
 
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_sim::frontend::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 
 use crate::graph::{Edge, Graph};
 

@@ -29,7 +29,7 @@
 
 mod boruvka;
 
-use chorus_sim::frontend::{Buf, HostMemory, Mismatch};
+use chorus_kernel::{Buf, HostMemory, Mismatch};
 
 use crate::generator::SplitMix64;
 use crate::graph::{Components, Edge, Graph, road_like};
@@ -179,7 +179,7 @@ impl Workload for Mst {
 
 #[cfg(test)]
 mod tests {
-    use chorus_sim::frontend::{Program, flat};
+    use chorus_kernel::{Program, flat};
 
     use super::*;
     use crate::graph::rmat;
@@ -187,7 +187,7 @@ mod tests {
     fn check(graph: &Graph, gpus: u32) {
         let mut memory = HostMemory::default();
         let mut program = span_own(graph, 7, &mut memory);
-        assert_eq!(flat::run_on(gpus, &mut program, &mut memory), Ok(()), "{gpus} GPUs");
+        assert_eq!(flat::run_on(gpus, &mut program, &memory), Ok(()), "{gpus} GPUs");
     }
 
     fn edge(from: u32, to: u32, weight: u32) -> Edge {
@@ -237,11 +237,11 @@ mod tests {
         let graph = road_like(12, 1);
         let mut memory = HostMemory::default();
         let mut program = span_own(&graph, 1, &mut memory);
-        flat::run_on(4, &mut program, &mut memory).unwrap();
-        let right = memory.words().to_vec();
+        flat::run_on(4, &mut program, &memory).unwrap();
+        let right = memory.words(0..memory.word_count());
         let wrong = (0..right.len()).filter(|&word| {
-            let mut memory = memory.clone();
-            memory.words_mut()[word] ^= 1;
+            let memory = memory.clone();
+            memory.store(word, right[word] ^ 1);
             program.check(&memory).is_err()
         });
         // The marks of the tree, the root of every node, and two totals of every GPU.

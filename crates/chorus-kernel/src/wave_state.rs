@@ -10,10 +10,10 @@ use std::task::{Context, Waker};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_system::AtomicOrder;
 
-use super::cpu::Cpu;
-use super::kernel::{Kernel, WaveId};
-use super::lanes::{LANES, Mask};
-use super::wave::Wave;
+use crate::cpu::Cpu;
+use crate::kernel::{Kernel, WaveId};
+use crate::lanes::{LANES, Mask};
+use crate::wave::Wave;
 
 /// The kind of a memory operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,8 @@ pub struct MemoryOp {
 
 impl MemoryOp {
     /// Sets the word of each lane: element `index` of what begins at word `start`.
-    pub(crate) fn set_words(&mut self, start: u32, index: &[u32; LANES]) {
+    #[inline]
+    pub fn set_words(&mut self, start: u32, index: &[u32; LANES]) {
         let first = index[0];
         let expected = |lane: u32| first.wrapping_add(lane);
         let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
@@ -69,6 +70,7 @@ impl MemoryOp {
     }
 
     /// The first word of a row that lanes touch in order, if that is what they do.
+    #[inline]
     pub fn row(&self) -> Option<u32> {
         self.row
     }
@@ -80,6 +82,7 @@ impl MemoryOp {
     }
 
     /// The words that all lanes touch.
+    #[inline]
     pub fn words(&self) -> [u32; LANES] {
         std::array::from_fn(|lane| self.word(lane))
     }
@@ -122,26 +125,31 @@ pub struct WaveState {
 
 impl WaveState {
     /// The next operation to issue.
+    #[inline]
     pub fn front(&self) -> Option<Operation> {
         self.queue.front().copied()
     }
 
     /// Takes the next operation out.
+    #[inline]
     pub fn pop(&mut self) {
         self.queue.pop_front();
     }
 
     /// The memory instruction in a slot.
+    #[inline]
     pub fn memory_op(&self, slot: u16) -> &MemoryOp {
         &self.slots[usize::from(slot)]
     }
 
     /// The memory instruction in a slot, mutably.
+    #[inline]
     pub fn memory_op_mut(&mut self, slot: u16) -> &mut MemoryOp {
         &mut self.slots[usize::from(slot)]
     }
 
     /// A memory instruction has all its values. Returns whether the future can go on.
+    #[inline]
     pub fn complete_memory(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
         op.done = true;
@@ -157,6 +165,7 @@ impl WaveState {
     }
 
     /// A fence or barrier is passed. Returns whether the future can go on.
+    #[inline]
     pub fn pass(&mut self) -> bool {
         self.passed += 1;
         if self.awaited_ticket.is_none_or(|ticket| self.passed < ticket) {
@@ -168,6 +177,7 @@ impl WaveState {
     }
 
     /// Whether the future waits for something that has not happened.
+    #[inline]
     pub fn is_waiting(&self) -> bool {
         self.awaiting > 0
     }
@@ -181,11 +191,13 @@ impl WaveState {
         self.free.extend((0..self.slots.len() as u16).rev());
     }
 
-    pub(super) fn push(&mut self, operation: Operation) {
+    #[inline]
+    pub(crate) fn push(&mut self, operation: Operation) {
         self.queue.push_back(operation);
     }
 
     /// A slot with an instruction that takes no lane yet.
+    #[inline]
     pub(crate) fn new_memory_op(&mut self, kind: MemoryOpKind, order: Order, scope: Scope, mask: Mask) -> u16 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(MemoryOp::default());
@@ -202,7 +214,7 @@ impl WaveState {
 
     /// Whether an instruction has all its values; notes that the future waits for them if not.
     #[inline]
-    pub(super) fn is_ready(&mut self, slot: u16) -> bool {
+    pub(crate) fn is_ready(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
         if !op.done && !op.awaited {
             op.awaited = true;
@@ -213,13 +225,13 @@ impl WaveState {
 
     /// The values of a finished instruction, whose slot is free from now on.
     #[inline]
-    pub(super) fn take_result(&mut self, slot: u16) -> &[u32; LANES] {
+    pub(crate) fn take_result(&mut self, slot: u16) -> &[u32; LANES] {
         self.free.push(slot);
         &self.slots[usize::from(slot)].data
     }
 
     /// Nobody will ask for the values of this instruction.
-    pub(super) fn abandon(&mut self, slot: u16) {
+    pub(crate) fn abandon(&mut self, slot: u16) {
         let op = &mut self.slots[usize::from(slot)];
         if op.done {
             self.free.push(slot);
@@ -232,14 +244,14 @@ impl WaveState {
     }
 
     /// Queues a fence or barrier. Returns the number to wait for.
-    pub(super) fn request(&mut self, operation: Operation) -> u64 {
+    pub(crate) fn request(&mut self, operation: Operation) -> u64 {
         self.push(operation);
         self.requested += 1;
         self.requested
     }
 
     /// Whether fence or barrier number `ticket` is passed; notes that the future waits for it if not.
-    pub(super) fn has_passed(&mut self, ticket: u64) -> bool {
+    pub(crate) fn has_passed(&mut self, ticket: u64) -> bool {
         if self.passed >= ticket {
             return true;
         }
@@ -311,6 +323,7 @@ impl WaveTask {
     }
 
     /// Runs the future until it waits or ends; returns whether it has ended. Operations may still be queued then.
+    #[inline]
     pub fn poll(&mut self) -> bool {
         if !self.ended {
             self.ended = self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
@@ -319,6 +332,7 @@ impl WaveTask {
     }
 
     /// The state shared with the future.
+    #[inline]
     pub fn state(&self) -> &RefCell<WaveState> {
         &self.state
     }

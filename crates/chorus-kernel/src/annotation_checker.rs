@@ -4,13 +4,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::annotation::{AccessMode, Share};
-use super::kernel::Kernel;
-use super::lanes::LANES;
-use super::memory::HostMemory;
-use super::partition::part_of;
-use super::wave_state::{MemoryOp, MemoryOpKind};
-use super::word_set::{covers, normal};
+use crate::annotation::{AccessMode, Share};
+use crate::kernel::Kernel;
+use crate::lanes::LANES;
+use crate::memory::HostMemory;
+use crate::partition::part_of;
+use crate::wave_state::{MemoryOp, MemoryOpKind};
+use crate::word_set::{covers, normal};
 
 /// The most ranges that a message lists. It gives the number of the others.
 const LISTED: usize = 4;

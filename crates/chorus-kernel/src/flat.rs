@@ -9,12 +9,12 @@ use std::rc::Rc;
 
 use chorus_system::AtomicOrder;
 
-use super::annotation_checker::AnnotationChecker;
-use super::kernel::{Kernel, Mismatch, Program, WaveId};
-use super::memory::HostMemory;
-use super::partition::part_of;
-use super::read_only::ReadOnlyWritten;
-use super::wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveTask};
+use crate::annotation_checker::AnnotationChecker;
+use crate::kernel::{Kernel, Mismatch, Program, WaveId};
+use crate::memory::HostMemory;
+use crate::partition::part_of;
+use crate::read_only::ReadOnlyWritten;
+use crate::wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
 const ROUNDS_MAX: u64 = 50_000_000;
@@ -30,12 +30,12 @@ struct FlatWave {
 }
 
 /// Runs a whole program and checks its result.
-pub fn run(program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
+pub fn run(program: &mut dyn Program, memory: &HostMemory) -> Result<(), Mismatch> {
     run_on(1, program, memory)
 }
 
 /// Runs a program like [`run`], with work-groups told that they run on one of `gpus` GPUs.
-pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
+pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
         run_waves(&kernel, start_all(&kernel, gpus), memory, &mut |_, _, _| Ok(()))?;
     }
@@ -43,7 +43,7 @@ pub fn run_on(gpus: u32, program: &mut dyn Program, memory: &mut HostMemory) -> 
 }
 
 /// An observer of a program's run.
-pub(super) trait Watcher {
+pub(crate) trait Watcher {
     /// Sees what a work-group is about to do.
     fn access(&mut self, work_group: u32, kernel: &Kernel, op: &MemoryOp);
 
@@ -52,10 +52,10 @@ pub(super) trait Watcher {
 }
 
 /// Runs a program like [`run_on`], with an observer.
-pub(super) fn run_watched(
+pub(crate) fn run_watched(
     gpus: u32,
     program: &mut dyn Program,
-    memory: &mut HostMemory,
+    memory: &HostMemory,
     watcher: &mut impl Watcher,
 ) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
@@ -71,7 +71,7 @@ pub(super) fn run_watched(
 
 /// Runs a program like [`run`] and checks the accesses of kernels against their annotations, for each of these numbers
 /// of chiplets.
-pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &mut HostMemory) -> Result<(), Mismatch> {
+pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &HostMemory) -> Result<(), Mismatch> {
     while let Some(kernel) = program.next_kernel(memory) {
         let declared: Vec<AnnotationChecker> =
             chiplets.iter().filter_map(|&count| AnnotationChecker::of(&kernel, count)).collect();
@@ -85,7 +85,7 @@ pub fn run_declared(chiplets: &[u32], program: &mut dyn Program, memory: &mut Ho
 }
 
 /// Runs one kernel on one GPU, all wavefronts in turn, one operation each.
-pub fn run_kernel(kernel: &Kernel, memory: &mut HostMemory) -> Result<(), Mismatch> {
+pub fn run_kernel(kernel: &Kernel, memory: &HostMemory) -> Result<(), Mismatch> {
     run_waves(kernel, start_all(kernel, 1), memory, &mut |_, _, _| Ok(()))
 }
 
@@ -95,7 +95,7 @@ type Observer<'o> = dyn FnMut(usize, &MemoryOp, &HostMemory) -> Result<(), Misma
 fn run_waves(
     kernel: &Kernel,
     mut waves: Vec<FlatWave>,
-    memory: &mut HostMemory,
+    memory: &HostMemory,
     observer: &mut Observer<'_>,
 ) -> Result<(), Mismatch> {
     for _ in 0..ROUNDS_MAX {
@@ -136,7 +136,7 @@ fn issue_one(
     kernel: &Kernel,
     waves: &mut [FlatWave],
     index: usize,
-    memory: &mut HostMemory,
+    memory: &HostMemory,
     observer: &mut Observer<'_>,
 ) -> Result<(), Mismatch> {
     let wave = &mut waves[index];
@@ -158,7 +158,7 @@ fn issue_one(
                 observer(group, op, memory)?;
             }
             ReadOnlyWritten::check(kernel, op, memory).map_err(|written| Mismatch(written.to_string()))?;
-            perform(op, memory.words_mut());
+            perform(op, memory);
             state.complete_memory(slot);
         }
         Operation::Fence { .. } => {
@@ -185,15 +185,15 @@ fn release_barrier(group: &mut [FlatWave]) {
 }
 
 /// Performs one memory instruction, lane by lane.
-fn perform(op: &mut MemoryOp, words: &mut [u32]) {
+fn perform(op: &mut MemoryOp, memory: &HostMemory) {
     for lane in op.mask.iter() {
-        let word = &mut words[op.word(lane) as usize];
+        let word = op.word(lane) as usize;
         match op.kind {
-            MemoryOpKind::Load => op.data[lane] = *word,
-            MemoryOpKind::Store => *word = op.data[lane],
+            MemoryOpKind::Load => op.data[lane] = memory.load(word),
+            MemoryOpKind::Store => memory.store(word, op.data[lane]),
             MemoryOpKind::Atomic(atomic) => {
-                let old = *word;
-                *word = atomic.apply(old, op.data[lane]);
+                let old = memory.load(word);
+                memory.store(word, atomic.apply(old, op.data[lane]));
                 op.data[lane] = old;
             }
         }
@@ -205,8 +205,8 @@ mod tests {
     use chorus_protocol::access::{AtomicOp, Scope};
 
     use super::*;
-    use crate::frontend::lanes::Lanes;
-    use crate::frontend::{AccessMode, Buf, Share};
+    use crate::lanes::Lanes;
+    use crate::{AccessMode, Buf, Share};
 
     /// A kernel that copies `x` to `y`, and the memory with both.
     fn copy() -> (Kernel, HostMemory, [Buf<u32>; 2]) {
@@ -308,11 +308,11 @@ mod tests {
         let sum = memory.alloc::<u32>(1);
         let kernel = Kernel::new("reverse", 1, 2, move |w| async move {
             let ids = w.local_ids();
-            w.lds_write(crate::frontend::Mask::ALL, ids, ids);
+            w.lds_write(crate::Mask::ALL, ids, ids);
             w.barrier().await;
-            let other: Lanes<u32> = w.lds_read(crate::frontend::Mask::ALL, Lanes::splat(63) - ids);
+            let other: Lanes<u32> = w.lds_read(crate::Mask::ALL, Lanes::splat(63) - ids);
             let at = Lanes::splat(0);
-            w.atomic_where(AtomicOp::Add, crate::frontend::Mask::ALL, sum, at, other).await;
+            w.atomic_where(AtomicOp::Add, crate::Mask::ALL, sum, at, other).await;
         })
         .lds(256);
         run_kernel(&kernel, &mut memory).unwrap();

@@ -11,11 +11,11 @@ use std::task::{Context, Poll};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_system::AtomicOrder;
 
-use super::kernel::WaveId;
-use super::lanes::{LANES, Lanes, Mask, Word};
-use super::memory::Buf;
-use super::partition::groups_of;
-use super::wave_state::{MemoryOpKind, Operation, WaveState};
+use crate::kernel::WaveId;
+use crate::lanes::{LANES, Lanes, Mask, Word};
+use crate::memory::Buf;
+use crate::partition::groups_of;
+use crate::wave_state::{MemoryOpKind, Operation, WaveState};
 
 /// A wavefront, as its kernel sees it.
 pub struct Wave {
@@ -26,7 +26,7 @@ pub struct Wave {
 }
 
 impl Wave {
-    pub(super) fn new(
+    pub(crate) fn new(
         id: WaveId,
         state: Rc<RefCell<WaveState>>,
         lds: Rc<RefCell<Vec<u32>>>,
@@ -36,11 +36,13 @@ impl Wave {
     }
 
     /// The identity of this wavefront.
+    #[inline]
     pub fn id(&self) -> WaveId {
         self.id
     }
 
     /// The number of this work-group.
+    #[inline]
     pub fn work_group(&self) -> u32 {
         self.id.work_group
     }
@@ -61,27 +63,32 @@ impl Wave {
     }
 
     /// The number of each lane, 0 to 31.
+    #[inline]
     pub fn lane_ids(&self) -> Lanes<u32> {
         Lanes::from_fn(|lane| lane as u32)
     }
 
     /// The number of each work-item within its work-group.
+    #[inline]
     pub fn local_ids(&self) -> Lanes<u32> {
         self.lane_ids() + self.id.wave * LANES as u32
     }
 
     /// The number of each work-item within the launch.
+    #[inline]
     pub fn global_ids(&self) -> Lanes<u32> {
         let first = (self.id.work_group * self.id.waves_per_group + self.id.wave) * LANES as u32;
         self.lane_ids() + first
     }
 
     /// Loads one element per lane.
+    #[inline]
     pub fn load<T: Word>(&self, buf: Buf<T>, index: Lanes<u32>) -> Load<'_, T> {
         self.load_where(Mask::ALL, buf, index)
     }
 
     /// Loads one element per lane of `mask`; the others get zero.
+    #[inline]
     pub fn load_where<T: Word>(&self, mask: Mask, buf: Buf<T>, index: Lanes<u32>) -> Load<'_, T> {
         self.access(MemoryOpKind::Load, Order::Weak, Scope::Gpu, mask, buf, index, None)
     }
@@ -106,11 +113,13 @@ impl Wave {
     }
 
     /// Stores one element per lane. Posted: later fences and the end of the kernel order it.
+    #[inline]
     pub fn store<T: Word>(&self, buf: Buf<T>, index: Lanes<u32>, value: Lanes<T>) {
         self.store_where(Mask::ALL, buf, index, value);
     }
 
     /// Stores one element per lane of `mask`.
+    #[inline]
     pub fn store_where<T: Word>(&self, mask: Mask, buf: Buf<T>, index: Lanes<u32>, value: Lanes<T>) {
         let posted: Load<'_, T> =
             self.access(MemoryOpKind::Store, Order::Weak, Scope::Gpu, mask, buf, index, Some(value));
@@ -195,12 +204,14 @@ impl Wave {
     }
 
     /// Spends the issue slots of `count` arithmetic instructions.
+    #[inline]
     pub fn alu(&self, count: u32) -> Ready<()> {
         self.push_alu(count);
         ready(())
     }
 
-    pub(super) fn push_alu(&self, count: u32) {
+    #[inline]
+    pub(crate) fn push_alu(&self, count: u32) {
         if count > 0 {
             self.state.borrow_mut().push(Operation::Alu(count));
         }
@@ -245,13 +256,14 @@ impl Wave {
         self.state.borrow_mut().request(Operation::Fence { order, scope });
     }
 
-    pub(super) fn wait_for(&self, operation: Operation) -> Passed<'_> {
+    pub(crate) fn wait_for(&self, operation: Operation) -> Passed<'_> {
         let ticket = self.state.borrow_mut().request(operation);
         Passed { state: &self.state, ticket }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one instruction")]
-    pub(super) fn access<T: Word>(
+    #[inline]
+    pub(crate) fn access<T: Word>(
         &self,
         kind: MemoryOpKind,
         order: Order,
@@ -296,18 +308,21 @@ pub struct Load<'a, T> {
 
 impl<T> Load<'_, T> {
     /// Frees the slot of an operation whose values nobody awaits, when it completes.
-    pub(super) fn forget(mut self) {
+    #[inline]
+    pub(crate) fn forget(mut self) {
         self.taken = true;
     }
 }
 
 impl<T: Word> Load<'_, T> {
     /// Whether the values are there; notes that the future waits for them if not.
+    #[inline]
     fn is_ready(&self) -> bool {
         self.state.borrow_mut().is_ready(self.slot)
     }
 
     /// The values, which are there.
+    #[inline]
     fn take(&mut self) -> Lanes<T> {
         self.taken = true;
         let mut state = self.state.borrow_mut();
@@ -319,12 +334,14 @@ impl<T: Word> Load<'_, T> {
 impl<T: Word> Future for Load<'_, T> {
     type Output = Lanes<T>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Lanes<T>> {
         if self.is_ready() { Poll::Ready(self.take()) } else { Poll::Pending }
     }
 }
 
 impl<T> Drop for Load<'_, T> {
+    #[inline]
     fn drop(&mut self) {
         if !self.taken {
             self.state.borrow_mut().abandon(self.slot);
@@ -342,6 +359,7 @@ pub struct Passed<'a> {
 impl Future for Passed<'_> {
     type Output = ();
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         if self.state.borrow_mut().has_passed(self.ticket) { Poll::Ready(()) } else { Poll::Pending }
     }
@@ -357,6 +375,7 @@ pub struct Join<'a, A: Word, B: Word> {
 impl<A: Word, B: Word> Future for Join<'_, A, B> {
     type Output = (Lanes<A>, Lanes<B>);
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         // This does not short-circuit: the future has to wait for every load that has not returned.
         if self.a.is_ready() & self.b.is_ready() {
@@ -375,6 +394,7 @@ pub struct JoinAll<'a, T: Word, const N: usize> {
 impl<T: Word, const N: usize> Future for JoinAll<'_, T, N> {
     type Output = [Lanes<T>; N];
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         // This does not short-circuit: the future has to wait for every load that has not returned.
         if self.loads.iter().fold(true, |all, load| all & load.is_ready()) {

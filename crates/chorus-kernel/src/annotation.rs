@@ -9,8 +9,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::memory::Buf;
-use super::partition::groups_of;
+use crate::memory::Buf;
+use crate::partition::groups_of;
 
 /// How a kernel accesses a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +46,7 @@ impl Share {
     }
 }
 
-type Parts = dyn Fn(Share) -> Vec<Range<usize>>;
+type Parts = dyn Fn(Share) -> Vec<Range<usize>> + Send + Sync;
 
 /// The statement of a kernel about one buffer.
 pub struct Annotation {
@@ -75,12 +75,16 @@ impl Annotation {
     }
 
     /// An annotation of the elements that `parts` names for each chiplet (`hipSetAccessModeRange`).
-    pub fn parts<T>(buf: Buf<T>, mode: AccessMode, parts: impl Fn(Share) -> Vec<Range<usize>> + 'static) -> Annotation {
+    pub fn parts<T>(
+        buf: Buf<T>,
+        mode: AccessMode,
+        parts: impl Fn(Share) -> Vec<Range<usize>> + Send + Sync + 'static,
+    ) -> Annotation {
         Annotation { extent: Extent::Parts(Box::new(parts)), ..Annotation::whole(buf, mode) }
     }
 
     /// An annotation of the words of a buffer that each chiplet touched in a recording.
-    pub(super) fn recorded(words: Range<usize>, mode: AccessMode, by_chiplet: Vec<Vec<Range<usize>>>) -> Annotation {
+    pub(crate) fn recorded(words: Range<usize>, mode: AccessMode, by_chiplet: Vec<Vec<Range<usize>>>) -> Annotation {
         Annotation { words, mode, extent: Extent::Recorded(by_chiplet) }
     }
 
@@ -123,7 +127,7 @@ impl fmt::Debug for Annotation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::HostMemory;
+    use crate::HostMemory;
 
     fn share(index: u32) -> Share {
         Share { index, count: 4, work_groups: 10 }

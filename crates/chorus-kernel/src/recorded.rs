@@ -9,14 +9,14 @@
 
 use std::ops::Range;
 
-use super::annotation::{AccessMode, Annotation};
-use super::flat::{self, Watcher};
-use super::kernel::{Kernel, Mismatch, Program};
-use super::lanes::LANES;
-use super::memory::HostMemory;
-use super::partition::part_of;
-use super::wave_state::{MemoryOp, MemoryOpKind};
-use super::word_set::{BITS, WordSet, at_most};
+use crate::annotation::{AccessMode, Annotation};
+use crate::flat::{self, Watcher};
+use crate::kernel::{Kernel, Mismatch, Program};
+use crate::lanes::LANES;
+use crate::memory::HostMemory;
+use crate::partition::part_of;
+use crate::wave_state::{MemoryOp, MemoryOpKind};
+use crate::word_set::{BITS, WordSet, at_most};
 
 /// The longest gap that is filled, in words: a page of 4 KB.
 const GAP_WORDS: usize = 1024;
@@ -49,12 +49,7 @@ struct Touched {
 impl Recording {
     /// Runs a program, whose data is in `memory`, as on `gpus` GPUs with `chiplets` chiplets in all. Fails where the
     /// program does not end, or where its result is wrong even on flat memory.
-    pub fn of(
-        program: &mut dyn Program,
-        memory: &mut HostMemory,
-        gpus: u32,
-        chiplets: u32,
-    ) -> Result<Recording, Mismatch> {
+    pub fn of(program: &mut dyn Program, memory: &HostMemory, gpus: u32, chiplets: u32) -> Result<Recording, Mismatch> {
         let mut recorder = Recorder::new(memory, chiplets);
         flat::run_watched(gpus, program, memory, &mut recorder)?;
         Ok(Recording { launches: recorder.launches })
@@ -95,7 +90,7 @@ const WRITTEN: usize = 1;
 
 impl Recorder {
     fn new(memory: &HostMemory, chiplets: u32) -> Recorder {
-        let words = memory.words().len();
+        let words = memory.word_count();
         let seen = |words: &Range<usize>| Seen { words: words.clone(), touched: false, atomic: false };
         Recorder {
             buffers: memory.buffers().iter().map(seen).collect(),
@@ -219,7 +214,7 @@ mod tests {
     use chorus_protocol::access::AtomicOp;
 
     use super::*;
-    use crate::frontend::{Lanes, Mask, Share};
+    use crate::{Lanes, Mask, Share};
 
     /// Launches whose results do not matter.
     struct Launches(VecDeque<Kernel>);

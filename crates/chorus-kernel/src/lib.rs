@@ -10,7 +10,7 @@ pub mod flat;
 mod kernel;
 mod lanes;
 mod memory;
-pub(crate) mod partition;
+pub mod partition;
 mod read_only;
 mod recorded;
 pub mod wave;
@@ -18,8 +18,7 @@ mod wave_state;
 mod word_set;
 
 pub use annotation::{AccessMode, Annotation, Share};
-pub(crate) use annotation_checker::AnnotationChecker;
-pub use annotation_checker::Undeclared;
+pub use annotation_checker::{AnnotationChecker, Undeclared};
 pub use cpu::Cpu;
 pub use kernel::{Kernel, Mismatch, Program, WaveId};
 pub use lanes::{LANES, Lanes, Mask, Word};
@@ -27,6 +26,4 @@ pub use memory::{Buf, HostMemory};
 pub use read_only::ReadOnlyWritten;
 pub use recorded::{Annotated, Recording};
 pub use wave::Wave;
-#[cfg(test)]
-pub(crate) use wave_state::WaveState;
-pub(crate) use wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveTask};
+pub use wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveState, WaveTask};

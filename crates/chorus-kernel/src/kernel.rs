@@ -5,11 +5,11 @@ use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
 
-use super::annotation::{AccessMode, Annotation, Share};
-use super::cpu::Cpu;
-use super::lanes::LANES;
-use super::memory::{Buf, HostMemory};
-use super::wave::Wave;
+use crate::annotation::{AccessMode, Annotation, Share};
+use crate::cpu::Cpu;
+use crate::lanes::LANES;
+use crate::memory::{Buf, HostMemory};
+use crate::wave::Wave;
 
 /// The identity of a wavefront within a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub struct WaveId {
     pub gpus: u32,
 }
 
-type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>>;
-type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn Future<Output = ()>>>;
+type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
+type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
 
 /// One launch: a grid of work-groups that all run the same async function, and CPU threads that run another one beside
 /// them.
@@ -58,7 +58,7 @@ impl Kernel {
         name: impl Into<String>,
         work_groups: u32,
         waves_per_group: u32,
-        body: impl Fn(Wave) -> F + 'static,
+        body: impl Fn(Wave) -> F + Send + Sync + 'static,
     ) -> Kernel {
         Kernel {
             name: name.into(),
@@ -96,7 +96,7 @@ impl Kernel {
         mut self,
         buf: Buf<T>,
         mode: AccessMode,
-        parts: impl Fn(Share) -> Vec<Range<usize>> + 'static,
+        parts: impl Fn(Share) -> Vec<Range<usize>> + Send + Sync + 'static,
     ) -> Kernel {
         self.annotations.push(Annotation::parts(buf, mode, parts));
         self
@@ -106,7 +106,7 @@ impl Kernel {
     pub fn with_cpu<F: Future<Output = ()> + 'static>(
         mut self,
         threads: u32,
-        body: impl Fn(Cpu) -> F + 'static,
+        body: impl Fn(Cpu) -> F + Send + Sync + 'static,
     ) -> Kernel {
         self.cpu_threads = threads;
         self.cpu_body = Some(Box::new(move |cpu| Box::pin(body(cpu))));
@@ -141,6 +141,13 @@ impl Kernel {
         }
     }
 }
+
+/// Threads share kernels, and each makes the futures of the wavefronts that it runs.
+const _: () = {
+    const fn assert_shared<T: Send + Sync>() {}
+    assert_shared::<Kernel>();
+    assert_shared::<HostMemory>();
+};
 
 /// The reason why a result is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
-use super::lanes::{LANES, Lanes, Mask, Word};
-use super::memory::Buf;
-use super::wave::{Load, Wave};
-use super::wave_state::{MemoryOpKind, Operation};
+use crate::lanes::{LANES, Lanes, Mask, Word};
+use crate::memory::Buf;
+use crate::wave::{Load, Wave};
+use crate::wave_state::{MemoryOpKind, Operation};
 
 /// A CPU thread, as its program sees it.
 pub struct Cpu {
@@ -17,7 +17,7 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    pub(super) fn new(wave: Wave) -> Cpu {
+    pub(crate) fn new(wave: Wave) -> Cpu {
         Cpu { wave }
     }
 

@@ -213,6 +213,7 @@ impl Mask {
     }
 
     /// The lanes set, in ascending order.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut rest = self.0;
         std::iter::from_fn(move || {

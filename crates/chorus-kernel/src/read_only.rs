@@ -4,10 +4,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::kernel::Kernel;
-use super::memory::HostMemory;
-use super::wave_state::{MemoryOp, MemoryOpKind};
-use super::word_set::covers;
+use crate::kernel::Kernel;
+use crate::memory::HostMemory;
+use crate::wave_state::{MemoryOp, MemoryOpKind};
+use crate::word_set::covers;
 
 /// A write to read-only data.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,13 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::lanes::Word;
-use super::word_set::normal;
+use chorus_protocol::address::LineAddr;
+use chorus_protocol::line::{ByteMask, LineData};
+
+use crate::lanes::Word;
+use crate::word_set::normal;
 
 /// The least alignment of buffers, so that two never share a line.
 const ALIGNMENT_WORDS: usize = 64;
@@ -48,12 +52,13 @@ impl<T> Buf<T> {
     }
 }
 
-/// All memory of a simulated machine as the host sees it.
-#[derive(Clone, Debug)]
+/// All memory of a simulated machine as the host sees it. Threads that simulate parts of the machine share it: words are
+/// read and written one by one, without any order among them.
+#[derive(Debug)]
 pub struct HostMemory {
     /// Buffers begin at multiples of this.
     alignment_words: usize,
-    words: Vec<u32>,
+    words: Vec<AtomicU32>,
     /// The words of each buffer, in the order in which they were made.
     buffers: Vec<Range<usize>>,
     /// Words that no kernel writes, as sorted ranges.
@@ -63,6 +68,17 @@ pub struct HostMemory {
 impl Default for HostMemory {
     fn default() -> Self {
         HostMemory { alignment_words: ALIGNMENT_WORDS, words: Vec::new(), buffers: Vec::new(), read_only: Vec::new() }
+    }
+}
+
+impl Clone for HostMemory {
+    fn clone(&self) -> Self {
+        HostMemory {
+            alignment_words: self.alignment_words,
+            words: self.words.iter().map(|word| AtomicU32::new(word.load(Ordering::Relaxed))).collect(),
+            buffers: self.buffers.clone(),
+            read_only: self.read_only.clone(),
+        }
     }
 }
 
@@ -79,7 +95,7 @@ impl HostMemory {
         assert!(u32::try_from(end).is_ok(), "more than 16 GiB of memory");
         // The size is exact, since memory is most of what a simulation takes, and buffers are few.
         self.words.reserve_exact(end - self.words.len());
-        self.words.resize(end, 0);
+        self.words.resize_with(end, AtomicU32::default);
         self.buffers.push(start..end);
         Buf { start: start as u32, len, of: PhantomData }
     }
@@ -96,13 +112,13 @@ impl HostMemory {
     /// Reads one element of a buffer.
     pub fn get<T: Word>(&self, buf: Buf<T>, index: usize) -> T {
         assert!(index < buf.len, "element {index} of a buffer of {}", buf.len);
-        T::from_bits(self.words[buf.start as usize + index])
+        T::from_bits(self.load(buf.start as usize + index))
     }
 
     /// Writes one element of a buffer.
-    pub fn set<T: Word>(&mut self, buf: Buf<T>, index: usize, value: T) {
+    pub fn set<T: Word>(&self, buf: Buf<T>, index: usize, value: T) {
         assert!(index < buf.len, "element {index} of a buffer of {}", buf.len);
-        self.words[buf.start as usize + index] = value.to_bits();
+        self.store(buf.start as usize + index, value.to_bits());
     }
 
     /// Reads all elements of a buffer.
@@ -138,14 +154,64 @@ impl HostMemory {
         Some((number, buffer.clone()))
     }
 
-    /// The words, for drivers.
-    pub fn words(&self) -> &[u32] {
-        &self.words
+    /// The number of words of all buffers.
+    pub fn word_count(&self) -> usize {
+        self.words.len()
     }
 
-    /// The words, for drivers, mutably.
-    pub fn words_mut(&mut self) -> &mut [u32] {
-        &mut self.words
+    /// The size of all buffers in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.words)
+    }
+
+    /// Reads one word.
+    #[inline]
+    pub fn load(&self, word: usize) -> u32 {
+        self.words[word].load(Ordering::Relaxed)
+    }
+
+    /// Writes one word.
+    #[inline]
+    pub fn store(&self, word: usize, value: u32) {
+        self.words[word].store(value, Ordering::Relaxed);
+    }
+
+    /// The values of a range of words.
+    pub fn words(&self, range: Range<usize>) -> Vec<u32> {
+        self.words[range].iter().map(|word| word.load(Ordering::Relaxed)).collect()
+    }
+
+    /// The places of the words of a virtual line, as far as there are any.
+    #[inline]
+    pub fn line_places<const W: usize>(&self, line: LineAddr) -> &[AtomicU32] {
+        let start = (line.0 as usize * W).min(self.words.len());
+        &self.words[start..(start + W).min(self.words.len())]
+    }
+
+    /// Reads a virtual line. Words beyond the end of memory are zero.
+    #[inline]
+    pub fn read_line<const W: usize>(&self, line: LineAddr) -> LineData<W> {
+        let mut data = LineData::default();
+        let places = self.line_places::<W>(line);
+        match <&[AtomicU32; W]>::try_from(places) {
+            Ok(whole) => data.0 = std::array::from_fn(|word| whole[word].load(Ordering::Relaxed)),
+            Err(_) => data.0.iter_mut().zip(places).for_each(|(value, word)| *value = word.load(Ordering::Relaxed)),
+        }
+        data
+    }
+
+    /// Writes the masked bytes of a virtual line. No other word of the line is written.
+    pub fn write_line<const W: usize>(&self, line: LineAddr, mask: ByteMask, data: &LineData<W>) {
+        let places = self.line_places::<W>(line);
+        if mask == ByteMask::full::<W>() {
+            places.iter().zip(data.0).for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+            return;
+        }
+        let mut merged = self.read_line::<W>(line);
+        merged.merge(mask, data);
+        for word in mask.words().take_while(|&word| word < places.len()) {
+            places[word].store(merged.0[word], Ordering::Relaxed);
+        }
     }
 }
 
