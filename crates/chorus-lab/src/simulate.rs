@@ -135,7 +135,7 @@ fn run(setup: &Setup, spec: &RunSpec) -> Result<Simulated, RunError> {
 fn failure(error: SimError) -> RunError {
     let kind = match &error {
         SimError::Stuck(_) => RunErrorKind::Stuck,
-        SimError::Unspecified(_) => RunErrorKind::Defect,
+        SimError::Unspecified(_) | SimError::Waits(_) => RunErrorKind::Defect,
         SimError::Unsupported(_) => RunErrorKind::BadInput,
         SimError::Undeclared(_) | SimError::ReadOnlyWritten(_) => RunErrorKind::Undeclared,
     };

@@ -99,11 +99,6 @@ impl AccessQueue {
         self.waiting.len()
     }
 
-    /// Whether the private cache has accepted everything.
-    pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
     /// The outstanding access with number `id`.
     pub fn get(&self, id: u32) -> &LineAccess {
         self.accesses.get(id)

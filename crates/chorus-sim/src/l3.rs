@@ -87,8 +87,6 @@ pub struct Slice {
     writes_through: bool,
     /// Most write-backs that the bank may let wait, and most victims.
     capacity: usize,
-    /// Whether the driver is about to let it take a write-back.
-    pub scheduled: bool,
 }
 
 impl Slice {
@@ -106,7 +104,6 @@ impl Slice {
             victims: VecDeque::with_capacity(capacity),
             writes_through,
             capacity,
-            scheduled: false,
         }
     }
 

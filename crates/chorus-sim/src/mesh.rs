@@ -45,11 +45,6 @@ impl Mesh {
         }
     }
 
-    /// How many controllers lie on it.
-    pub fn controllers(&self) -> u16 {
-        self.tiles.len() as u16
-    }
-
     /// Makes the idle links of the mesh.
     pub fn links(&self) -> Links {
         Links::new(self.width, self.tiles.clone(), self.hops.clone())
@@ -70,6 +65,11 @@ impl Mesh {
         let between_banks = self.banks[usize::from(from)] && self.banks[usize::from(to)];
         let fixed = if between_banks { self.bank_latency } else { self.latency };
         fixed + self.hops[usize::from(self.hops(from, to))]
+    }
+
+    /// The least latency between any two controllers.
+    pub fn least_leg(&self) -> Ticks {
+        self.latency.min(self.bank_latency)
     }
 
     /// The latency of the hops between a controller and the memory controller.

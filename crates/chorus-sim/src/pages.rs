@@ -10,6 +10,8 @@ use std::ops::Range;
 use chorus_protocol::address::LineAddr;
 use chorus_system::{Memory, Placement};
 
+use crate::clock::Ticks;
+
 /// Bits of a line number below those that name its home module.
 pub const HOME_SHIFT: u8 = 32;
 
@@ -26,6 +28,17 @@ pub struct Pages {
     physical: Vec<u64>,
     /// The virtual pages of each module's memory.
     touched: Vec<Vec<u32>>,
+    /// Pages that have been placed and are not in the table yet.
+    late: Vec<Late>,
+}
+
+/// A page that has been placed not long ago.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    page: usize,
+    first: u64,
+    /// The time from which it is found.
+    known: Ticks,
 }
 
 impl Pages {
@@ -44,6 +57,7 @@ impl Pages {
             shift: (memory.page_bytes / line_bytes).trailing_zeros(),
             physical: vec![UNTOUCHED; count],
             touched: vec![Vec::new(); modules as usize],
+            late: Vec::new(),
         };
         for (number, buffer) in buffers.iter().enumerate() {
             pages.place_buffer(number, buffer.start / page_words..buffer.end.div_ceil(page_words));
@@ -62,43 +76,71 @@ impl Pages {
                 Placement::FirstTouch | Placement::Interleaved | Placement::Single => return,
             };
             if self.physical[page] == UNTOUCHED {
-                self.place(page, home);
+                self.physical[page] = self.number(page, home);
             }
         }
     }
 
-    /// The physical line of virtual line `line`, which a compute unit of `module` accesses.
+    /// The physical line of virtual line `line` at `now`, if its page lies somewhere.
     #[inline]
-    pub fn physical(&mut self, line: u64, module: u16) -> LineAddr {
+    pub fn physical(&self, line: u64, now: Ticks) -> Option<LineAddr> {
         if self.placement == Placement::Single {
-            return LineAddr(line);
+            return Some(LineAddr(line));
         }
         let page = (line >> self.shift) as usize;
         let first = match self.physical.get(page) {
             Some(&first) if first != UNTOUCHED => first,
-            Some(_) | None => self.touch(page, module),
+            Some(_) | None => self.lately_placed(page, now)?,
         };
-        LineAddr(first | line & ((1 << self.shift) - 1))
+        Some(LineAddr(first | line & ((1 << self.shift) - 1)))
     }
 
-    /// Places a page that a compute unit of `module` touches first.
+    /// The first physical line of a page that was placed not long before `now`.
     #[cold]
-    fn touch(&mut self, page: usize, module: u16) -> u64 {
+    fn lately_placed(&self, page: usize, now: Ticks) -> Option<u64> {
+        self.late.iter().find(|late| late.page == page && late.known <= now).map(|late| late.first)
+    }
+
+    /// The page that a virtual line lies in.
+    pub fn page_of(&self, line: u64) -> u32 {
+        (line >> self.shift) as u32
+    }
+
+    /// Places a page that a compute unit of `module` touches, unless it has been placed. The page is found there from
+    /// `known` on.
+    pub fn touch(&mut self, page: u32, module: u16, known: Ticks) {
+        let page = page as usize;
+        if page >= self.physical.len() {
+            self.physical.resize(page + 1, UNTOUCHED);
+        }
+        if self.physical[page] != UNTOUCHED || self.late.iter().any(|late| late.page == page) {
+            return;
+        }
         let home = match self.placement {
             Placement::FirstTouch => usize::from(module),
             Placement::Interleaved => page % self.touched.len(),
             Placement::Single | Placement::Block | Placement::Buffer => 0,
         };
-        if page >= self.physical.len() {
-            self.physical.resize(page + 1, UNTOUCHED);
-        }
-        self.place(page, home)
+        let first = self.number(page, home);
+        self.late.push(Late { page, first, known });
     }
 
-    fn place(&mut self, page: usize, home: usize) -> u64 {
+    /// Makes the places of pages that are known by `now` those of the table.
+    pub fn settle(&mut self, now: Ticks) {
+        let Pages { late, physical, .. } = self;
+        late.retain(|late| {
+            let is_known = late.known <= now;
+            if is_known {
+                physical[late.page] = late.first;
+            }
+            !is_known
+        });
+    }
+
+    /// The first physical line of a page in the memory of a module.
+    fn number(&mut self, page: usize, home: usize) -> u64 {
         let first = (home as u64) << HOME_SHIFT | (self.touched[home].len() as u64) << self.shift;
         self.touched[home].push(page as u32);
-        self.physical[page] = first;
         first
     }
 
@@ -152,6 +194,13 @@ impl Pages {
 mod tests {
     use super::*;
 
+    /// The physical line of a virtual line that a compute unit of `module` accesses.
+    fn reach(pages: &mut Pages, line: u64, module: u16) -> LineAddr {
+        pages.touch(pages.page_of(line), module, 0);
+        pages.settle(0);
+        pages.physical(line, 0).unwrap()
+    }
+
     /// Pages of four lines, on three modules.
     fn pages(placement: Placement) -> Pages {
         Pages::new(
@@ -165,46 +214,56 @@ mod tests {
     #[test]
     fn every_module_has_an_equal_part_of_every_buffer() {
         let mut pages = pages(Placement::Block);
-        let homes: Vec<u64> = (0..20).map(|page| pages.physical(page * 4, 1).0 >> HOME_SHIFT).collect();
+        let homes: Vec<u64> = (0..20).map(|page| reach(&mut pages, page * 4, 1).0 >> HOME_SHIFT).collect();
         assert_eq!(homes, [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]);
-        assert_eq!(pages.physical(4, 2), LineAddr(4));
+        assert_eq!(reach(&mut pages, 4, 2), LineAddr(4));
     }
 
     #[test]
     fn modules_take_turns_with_whole_buffers() {
         let mut pages = pages(Placement::Buffer);
-        let homes: Vec<u64> = (0..20).map(|page| pages.physical(page * 4, 1).0 >> HOME_SHIFT).collect();
+        let homes: Vec<u64> = (0..20).map(|page| reach(&mut pages, page * 4, 1).0 >> HOME_SHIFT).collect();
         assert_eq!(homes, [[0; 9].as_slice(), &[1; 11]].concat());
     }
 
     #[test]
     fn a_page_lies_with_the_module_that_touches_it_first_and_stays_there() {
         let mut pages = pages(Placement::FirstTouch);
-        assert_eq!(pages.physical(9, 2), LineAddr(2 << 32 | 1));
-        assert_eq!(pages.physical(11, 0), LineAddr(2 << 32 | 3));
-        assert_eq!(pages.physical(0, 2), LineAddr(2 << 32 | 4));
-        assert_eq!(pages.physical(4, 0), LineAddr(0));
+        assert_eq!(reach(&mut pages, 9, 2), LineAddr(2 << 32 | 1));
+        assert_eq!(reach(&mut pages, 11, 0), LineAddr(2 << 32 | 3));
+        assert_eq!(reach(&mut pages, 0, 2), LineAddr(2 << 32 | 4));
+        assert_eq!(reach(&mut pages, 4, 0), LineAddr(0));
         assert_eq!(pages.touched.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 2]);
+    }
+
+    #[test]
+    fn a_page_is_found_from_the_time_on_at_which_its_place_is_known() {
+        let mut pages = pages(Placement::FirstTouch);
+        pages.touch(2, 1, 50);
+        pages.touch(2, 0, 60);
+        assert_eq!((pages.physical(8, 49), pages.physical(8, 50)), (None, Some(LineAddr(1 << 32))));
+        pages.settle(50);
+        assert_eq!(pages.physical(9, 50), Some(LineAddr(1 << 32 | 1)));
     }
 
     #[test]
     fn interleaved_pages_take_turns_whoever_touches_them() {
         let mut pages = pages(Placement::Interleaved);
-        let homes = [0, 4, 8, 12].map(|line| pages.physical(line, 1).0 >> HOME_SHIFT);
+        let homes = [0, 4, 8, 12].map(|line| reach(&mut pages, line, 1).0 >> HOME_SHIFT);
         assert_eq!(homes, [0, 1, 2, 0]);
     }
 
     #[test]
     fn a_single_memory_needs_no_translation() {
         let mut pages = pages(Placement::Single);
-        assert_eq!(pages.physical(123, 2), LineAddr(123));
+        assert_eq!(reach(&mut pages, 123, 2), LineAddr(123));
         assert_eq!(pages.virtual_line(LineAddr(123)), LineAddr(123));
     }
 
     #[test]
     fn pages_of_lines_are_those_that_somebody_has_touched() {
         let mut pages = pages(Placement::FirstTouch);
-        let (second, third) = (pages.physical(6, 1), pages.physical(8, 2));
+        let (second, third) = (reach(&mut pages, 6, 1), reach(&mut pages, 8, 2));
         let touched: Vec<_> = pages.touched(1..9).collect();
         assert_eq!(touched, [LineAddr(second.0 - 2), third]);
     }
@@ -212,8 +271,8 @@ mod tests {
     #[test]
     fn a_module_has_the_pages_that_are_its_own_and_those_that_are_nobodys() {
         let mut pages = pages(Placement::FirstTouch);
-        pages.physical(5, 1);
-        pages.physical(8, 2);
+        reach(&mut pages, 5, 1);
+        reach(&mut pages, 8, 2);
         let own = |module| pages.in_memory_of(module, &(2..14)).collect::<Vec<_>>();
         assert_eq!(own(0), [2..4, 12..14]);
         assert_eq!(own(1), [2..4, 4..8, 12..14]);
@@ -223,7 +282,7 @@ mod tests {
     fn physical_lines_are_found_again() {
         let mut pages = pages(Placement::FirstTouch);
         for line in [77, 3, 40, 12, 78] {
-            let physical = pages.physical(line, (line % 3) as u16);
+            let physical = reach(&mut pages, line, (line % 3) as u16);
             assert_eq!(pages.virtual_line(physical), LineAddr(line));
         }
     }

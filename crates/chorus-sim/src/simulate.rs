@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use chorus_kernel::{HostMemory, LANES, Mismatch, Program};
 use chorus_protocol::message::{MessageSpec, TrafficClass};
@@ -13,7 +12,7 @@ use chorus_system::{NetworkTopology, SystemConfig};
 use crate::clock::ClockDomains;
 use crate::energy::access_energies;
 use crate::issue::WAVES_MAX;
-use crate::simulator::{STREAMS_MAX, SimError, Simulator};
+use crate::machine::{Machine, STREAMS_MAX, SimError, with_machine};
 use crate::stats::{COUNTERS, CountedOn, Counter, Distance, Stats, Unit};
 
 /// Counters and derived figures by their keys.
@@ -59,13 +58,18 @@ pub struct Settings {
     /// Whether accesses of kernels are checked against their annotations, where the command processor of several
     /// modules relies on these.
     pub check_annotations: bool,
+    /// Threads that may share the run. Results do not depend on it.
+    pub threads: u32,
+    /// The longest time for which components run alone, in ticks, or nothing for as long as possible. Results do not
+    /// depend on it.
+    pub window: Option<u64>,
 }
 
 impl Settings {
     /// The defaults that a protocol declares, for programs that may contain fences.
     pub fn defaults(protocol: &dyn Protocol) -> Settings {
         let parameters = Parameters::defaults(protocol.parameters());
-        Settings { parameters, fences: true, fault: None, check_annotations: true }
+        Settings { parameters, fences: true, fault: None, check_annotations: true, threads: 1, window: None }
     }
 }
 
@@ -147,10 +151,9 @@ fn check_streams(config: &SystemConfig, streams: &[Stream<'_>]) -> Result<(), Si
 /// Counters at the launch of a kernel.
 struct Before {
     name: String,
-    stats: Stats,
+    counts: (Stats, Vec<(String, f64)>),
     cycles: u64,
     nanoseconds: f64,
-    tallies: Vec<(String, f64)>,
 }
 
 fn run<const W: usize>(
@@ -163,70 +166,85 @@ fn run<const W: usize>(
 where
     dyn Protocol: Build<W>,
 {
-    let mut machine = Simulator::<W>::new(config, protocol, settings, memory)?;
+    with_machine::<W, _>(config, protocol, settings, &memory, |machine| {
+        let kernels = run_streams(machine, config, protocol, streams, &memory)?;
+        let simulated_ns = machine.nanoseconds();
+        let (stats, tallies) = machine.count();
+        let mut metrics = metrics(&stats, simulated_ns, config, protocol, &machine.clocks());
+        metrics.extend(tallies);
+        let processor = machine.processor();
+        if matches!(processor.commands(), Commands::Table | Commands::TableOfRanges) {
+            let (structures, structures_max) = processor.structures();
+            metrics.insert("table.rows_max".to_string(), processor.rows_max() as f64);
+            metrics.insert("table.structures".to_string(), structures as f64);
+            metrics.insert("table.structures_max".to_string(), structures_max as f64);
+        }
+        Ok(Simulated {
+            cycles: machine.cycles(),
+            simulated_ns,
+            accesses: stats.get(Counter::L1Accesses),
+            check: streams.iter().try_for_each(|stream| stream.program.check(&memory)),
+            metrics,
+            kernels,
+        })
+    })
+}
+
+/// Runs the programs of all streams to their ends. Returns the results of their kernels, in the order in which they
+/// ended.
+fn run_streams<const W: usize>(
+    machine: &mut Machine<'_, W>,
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    streams: &mut [Stream<'_>],
+    memory: &HostMemory,
+) -> Result<Vec<KernelRun>, SimError> {
     let mut kernels = Vec::new();
     let mut running: Vec<Option<Before>> = Vec::new();
     for (number, stream) in streams.iter_mut().enumerate() {
-        running.push(launch_next(&mut machine, number, stream, protocol)?);
+        let counts = machine.count();
+        running.push(launch_next(machine, number, stream, memory, counts)?);
     }
     while running.iter().any(Option::is_some) {
         let number = machine.run_until_over()?;
+        let counts = machine.count();
         if let Some(before) = running[number].take() {
-            kernels.push(kernel_run(&machine, before, config, protocol));
+            kernels.push(kernel_run(machine, before, &counts, config, protocol));
         }
-        running[number] = launch_next(&mut machine, number, &mut streams[number], protocol)?;
+        running[number] = launch_next(machine, number, &mut streams[number], memory, counts)?;
     }
     machine.finish()?;
-    let simulated_ns = machine.nanoseconds();
-    let mut metrics = metrics(&machine.stats, simulated_ns, config, protocol, machine.clocks());
-    metrics.extend(machine.tallies(protocol));
-    if matches!(machine.processor.commands(), Commands::Table | Commands::TableOfRanges) {
-        let (structures, structures_max) = machine.processor.structures();
-        metrics.insert("table.rows_max".to_string(), machine.processor.rows_max() as f64);
-        metrics.insert("table.structures".to_string(), structures as f64);
-        metrics.insert("table.structures_max".to_string(), structures_max as f64);
-    }
-    Ok(Simulated {
-        cycles: machine.cycles(),
-        simulated_ns,
-        accesses: machine.stats.get(Counter::L1Accesses),
-        check: streams.iter().try_for_each(|stream| stream.program.check(&machine.memory)),
-        metrics,
-        kernels,
-    })
+    Ok(kernels)
 }
 
 /// Launches the next kernel of a stream, if it has one.
 fn launch_next<const W: usize>(
-    machine: &mut Simulator<'_, W>,
+    machine: &mut Machine<'_, W>,
     number: usize,
     stream: &mut Stream<'_>,
-    protocol: &'static dyn Protocol,
+    memory: &HostMemory,
+    counts: (Stats, Vec<(String, f64)>),
 ) -> Result<Option<Before>, SimError> {
-    let Some(kernel) = stream.program.next_kernel(&machine.memory) else { return Ok(None) };
-    let before = Before {
-        name: kernel.name.clone(),
-        stats: machine.stats.clone(),
-        cycles: machine.cycles(),
-        nanoseconds: machine.nanoseconds(),
-        tallies: machine.tallies(protocol),
-    };
-    machine.launch(number, Arc::new(kernel), stream.modules.clone())?;
+    let Some(kernel) = stream.program.next_kernel(memory) else { return Ok(None) };
+    let (cycles, nanoseconds) = (machine.cycles(), machine.nanoseconds());
+    let before = Before { name: kernel.name.clone(), counts, cycles, nanoseconds };
+    machine.launch(number, kernel, stream.modules.clone())?;
     Ok(Some(before))
 }
 
 /// The results of a kernel, from the counters `before` it to those at its end.
 fn kernel_run<const W: usize>(
-    machine: &Simulator<'_, W>,
+    machine: &Machine<'_, W>,
     before: Before,
+    (stats, tallies): &(Stats, Vec<(String, f64)>),
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
 ) -> KernelRun {
-    let stats = machine.stats.since(&before.stats);
+    let stats = stats.since(&before.counts.0);
     let elapsed_ns = machine.nanoseconds() - before.nanoseconds;
-    let mut metrics = metrics(&stats, elapsed_ns, config, protocol, machine.clocks());
-    let tallies = machine.tallies(protocol).into_iter().zip(before.tallies);
-    metrics.extend(tallies.map(|((key, now), (_, then))| (key, now - then)));
+    let mut metrics = metrics(&stats, elapsed_ns, config, protocol, &machine.clocks());
+    let tallies = tallies.iter().zip(before.counts.1);
+    metrics.extend(tallies.map(|((key, now), (_, then))| (key.clone(), now - then)));
     KernelRun { name: before.name, cycles: machine.cycles() - before.cycles, metrics }
 }
 

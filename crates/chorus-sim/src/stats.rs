@@ -356,6 +356,22 @@ impl Stats {
         })
     }
 
+    /// Adds the counts of another part of the machine.
+    pub fn add_all(&mut self, other: &Stats) {
+        for (value, more) in self.counters.iter_mut().zip(&other.counters) {
+            *value += more;
+        }
+        for (value, more) in self.traffic.iter_mut().zip(&other.traffic) {
+            value.flits += more.flits;
+            value.bytes += more.bytes;
+            value.flit_hops += more.flit_hops;
+        }
+        for (value, more) in self.distant.iter_mut().flatten().zip(other.distant.iter().flatten()) {
+            value.messages += more.messages;
+            value.bytes += more.bytes;
+        }
+    }
+
     /// The counts since `earlier`.
     pub fn since(&self, earlier: &Stats) -> Stats {
         let mut difference = self.clone();

@@ -169,7 +169,12 @@ fn thread_ns<F: Future<Output = ()> + 'static>(
 
 #[test]
 fn a_cpu_core_issues_one_instruction_per_cycle_of_its_own_clock() {
-    let at = |mhz: &str| thread_ns(&[&format!("cpu.clock_mhz={mhz}")], |cpu, _| async move { cpu.alu(10_000) });
+    let at = |mhz: &str| {
+        let thread = |instructions: u32| {
+            thread_ns(&[&format!("cpu.clock_mhz={mhz}")], move |cpu, _| async move { cpu.alu(instructions) })
+        };
+        thread(10_000) - thread(0)
+    };
     assert!((5000.0..5010.0).contains(&at("2000")), "{}", at("2000"));
     assert!((10_000.0..10_010.0).contains(&at("1000")), "{}", at("1000"));
 }

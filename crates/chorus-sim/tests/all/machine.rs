@@ -103,12 +103,15 @@ fn a_run_that_is_longer_than_allowed_is_given_up() {
     assert!(message.contains("is not finished at cycle 5"), "{message}");
 }
 
-/// Cycles of a kernel whose wavefronts only compute, `alu` instructions each.
+/// Cycles that a kernel takes longer whose wavefronts compute 10,000 instructions each than one that does nothing.
 fn compute_cycles(set: &[&str], work_groups: u32, kernel: impl Fn(Kernel) -> Kernel) -> u64 {
-    let body = Kernel::new("compute", work_groups, 1, |w| async move {
-        w.alu(10_000).await;
-    });
-    run("gpu-vi", set, kernel(body), HostMemory::default()).unwrap().cycles
+    let cycles = |instructions: u32| {
+        let body = Kernel::new("compute", work_groups, 1, move |w| async move {
+            w.alu(instructions).await;
+        });
+        run("gpu-vi", set, kernel(body), HostMemory::default()).unwrap().cycles
+    };
+    cycles(10_000) - cycles(0)
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use super::launch::{Launch, Phase};
-use super::{SimError, Simulator};
+use chorus_protocol::address::Topology;
+
+use super::unit::Unit;
 use crate::coalescer::AccessKind;
 
 /// Most wavefronts that a report lists.
-const LISTED: usize = 8;
+pub(super) const LISTED: usize = 8;
 
 /// The kind of a hang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,49 +114,39 @@ impl fmt::Display for StuckReport {
     }
 }
 
-impl<const W: usize> Simulator<'_, W> {
-    /// The report of a run that hangs now.
-    pub(super) fn stuck(&self, cause: StuckCause) -> SimError {
-        let unfinished_launches = || self.launches.iter().filter(|launch| launch.phase != Phase::Over);
-        let names: Vec<&str> = unfinished_launches().map(|launch| launch.kernel.name.as_str()).collect();
-        let mut unfinished = 0;
-        let mut waves = Vec::new();
-        for (unit, cu) in self.units.iter().enumerate() {
-            for (slot, running) in cu.waves.iter().enumerate() {
-                let Some(running) = running else { continue };
-                unfinished += 1;
-                if waves.len() == LISTED {
-                    continue;
-                }
-                let outstanding = cu.accesses.outstanding(slot as u16);
-                let lines =
-                    outstanding.filter(|access| !matches!(access.kind, AccessKind::Fence(..) | AccessKind::End));
-                let mut waits_for: Vec<u64> = lines.map(|access| access.line).collect();
-                waits_for.sort_unstable();
-                waits_for.dedup();
-                waves.push(StuckWave {
-                    unit: if cu.is_cpu { unit } else { unit - usize::from(self.topology.cpus) },
-                    on_cpu: cu.is_cpu,
-                    slot,
-                    cpu: running.cpu,
-                    work_group: running.id.work_group,
-                    wave: running.id.wave,
-                    last_operation: running.last_operation,
-                    last_line: running.last_line,
-                    waits_for,
-                });
+/// The wavefronts of these units that have not finished, at most `most` of them, and how many there are.
+pub(super) fn stuck_waves<const W: usize>(
+    units: &[Unit<W>],
+    topology: Topology,
+    most: usize,
+) -> (usize, Vec<StuckWave>) {
+    let mut unfinished = 0;
+    let mut waves = Vec::new();
+    for unit in units {
+        for (slot, running) in unit.waves.iter().enumerate() {
+            let Some(running) = running else { continue };
+            unfinished += 1;
+            if waves.len() == most {
+                continue;
             }
+            let outstanding = unit.accesses.outstanding(slot as u16);
+            let lines = outstanding.filter(|access| !matches!(access.kind, AccessKind::Fence(..) | AccessKind::End));
+            let mut waits_for: Vec<u64> = lines.map(|access| access.line).collect();
+            waits_for.sort_unstable();
+            waits_for.dedup();
+            let index = topology.role(unit.agent()).1;
+            waves.push(StuckWave {
+                unit: usize::from(if unit.is_cpu { index } else { index - topology.cpus }),
+                on_cpu: unit.is_cpu,
+                slot,
+                cpu: running.cpu,
+                work_group: running.id.work_group,
+                wave: running.id.wave,
+                last_operation: running.last_operation,
+                last_line: running.last_line,
+                waits_for,
+            });
         }
-        SimError::Stuck(Box::new(StuckReport {
-            cause,
-            kernel: names.join(" and "),
-            cycle: self.cycles(),
-            idle_cycles: self.clocks.core.count(self.wheel.now() - self.progress),
-            unfinished,
-            not_started: unfinished_launches().map(Launch::not_started).sum(),
-            unanswered: unfinished_launches().map(|launch| launch.unanswered).sum(),
-            waves,
-            line_bytes: W as u64 * 4,
-        }))
     }
+    (unfinished, waves)
 }

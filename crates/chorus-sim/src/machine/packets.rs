@@ -1,38 +1,28 @@
-//! Messages in transit. The data that moving a message needs is stored apart from the message itself, because it is
-//! short and is read several times before the message is read.
+//! Messages in transit within a partition. The data that moving a message needs is stored apart from the message itself,
+//! because it is short and is read several times before the message is read.
 
-use chorus_protocol::address::Role;
 use chorus_protocol::host_line::HostLine;
 use chorus_protocol::message::Message;
 
 use crate::clock::Ticks;
-use crate::fabric::Hop;
 use crate::slab::Slab;
 
 /// The route and length of a message in transit.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    /// The time at which it began to wait at the port of its source or at a bank.
+    /// The time since which it waits at its destination.
     pub(super) enqueued: Ticks,
     pub(super) flits: u16,
-    /// Its length in bytes, where it goes between modules.
+    /// Its length in bytes.
     pub(super) bytes: u16,
-    /// The indices of its source and destination among the agents of their roles `from` and `to`. Banks of an L3 count
-    /// as further banks of the L2.
-    pub(super) source: u16,
-    pub(super) destination: u16,
-    pub(super) from: Role,
-    pub(super) to: Role,
     pub(super) network: u8,
-    /// Its next hop between modules, or nothing where it goes through a crossbar.
-    pub(super) hop: Option<Hop>,
-    /// The modules of source and destination, where it goes between modules.
-    pub(super) modules: [u8; 2],
     /// Its origin as its destination sees it: 0 the same module, 1 the same GPU, 2 another GPU.
     pub(super) origin: u8,
+    /// Whether its source learns of its consumption.
+    pub(super) is_credited: bool,
 }
 
-/// All messages in transit.
+/// All messages in transit within a partition.
 pub(super) struct Packets<const W: usize> {
     packets: Slab<Packet>,
     /// The message of each packet, under the same number.
@@ -87,8 +77,8 @@ impl<const W: usize> Packets<W> {
         self.packets.remove(id);
     }
 
-    /// Every message in transit, with its packet.
-    pub(super) fn live(&self) -> impl Iterator<Item = (&Packet, &Message<W>)> {
-        self.packets.live().map(|(id, packet)| (packet, self.message(id)))
+    /// Every message in transit.
+    pub(super) fn live(&self) -> impl Iterator<Item = &Message<W>> {
+        self.packets.live().map(|(id, _)| self.message(id))
     }
 }

@@ -1,13 +1,13 @@
 //! A kernel that runs: the modules that share it, the phase that it is in, and the work-groups that have started.
 
-use chorus_kernel::partition::groups_of;
-use chorus_kernel::{AnnotationChecker, Kernel};
-
 use std::ops::Range;
 use std::sync::Arc;
 
+use chorus_kernel::partition::groups_of;
+
 use crate::clock::Ticks;
 use crate::command_processor::Orders;
+use crate::compute_unit::Job;
 
 /// The phase of a launch: what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -18,8 +18,6 @@ pub(super) enum Phase {
     Beginning,
     /// The launch waits for its work-groups and CPU threads.
     Running,
-    /// The launch waits for the command processor, which has not told the private caches of the end.
-    Finished,
     /// The launch waits for private caches that have not answered the end of the kernel.
     Ending,
     /// The launch waits for shared banks that have not carried out the commands after the kernel.
@@ -45,9 +43,7 @@ pub(super) struct Block {
 
 /// The kernel that a stream runs, or the last one that it ran.
 pub(super) struct Launch {
-    pub(super) kernel: Arc<Kernel>,
-    /// The checker of its annotations, where accesses are checked.
-    pub(super) declared: Option<AnnotationChecker>,
+    pub(super) job: Arc<Job>,
     pub(super) phase: Phase,
     /// The modules that share it.
     pub(super) modules: Range<u16>,
@@ -71,21 +67,19 @@ pub(super) struct Launch {
 
 impl Launch {
     /// A launch that no cache has been told of. Work-groups start at `starts` at the earliest.
-    pub(super) fn new(kernel: Arc<Kernel>, modules: Range<u16>, starts: Ticks) -> Launch {
+    pub(super) fn new(job: Job, modules: Range<u16>, starts: Ticks) -> Launch {
         let shares = modules.len() as u32;
         let blocks = (0..shares).map(|share| {
-            let Range { start, end } = groups_of(share, kernel.work_groups, shares);
-            let threads = groups_of(share, kernel.cpu_threads(), shares);
+            let Range { start, end } = groups_of(share, job.kernel.work_groups, shares);
+            let threads = groups_of(share, job.kernel.cpu_threads(), shares);
             let (next_thread, end_thread) = (threads.start, threads.end);
             Block { next_group: start, end_group: end, next_thread, end_thread, next_unit: 0 }
         });
-        let blocks = blocks.collect();
         Launch {
-            kernel,
-            declared: None,
+            blocks: blocks.collect(),
+            job: Arc::new(job),
             phase: Phase::Preparing,
             modules,
-            blocks,
             finished: 0,
             starts,
             unanswered: 0,
@@ -99,6 +93,11 @@ impl Launch {
     /// The work-groups of a module that shares it.
     pub(super) fn block(&mut self, module: u16) -> &mut Block {
         &mut self.blocks[usize::from(module - self.modules.start)]
+    }
+
+    /// Whether every work-group and CPU thread has finished.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished == self.job.kernel.work_groups + self.job.kernel.cpu_threads()
     }
 
     /// The number of work-groups and CPU threads that have not found room on a compute unit.

@@ -1,0 +1,111 @@
+//! Traffic between a bank and its memory channel: requests that get there, and lines that have been read.
+
+use chorus_protocol::message::{Message, memory};
+use chorus_protocol::registry::Values;
+
+use super::super::context::{Context, Env, Handled};
+use super::super::packets::Packet;
+use super::super::plan::{NEVER, payload_bytes};
+use super::{Bank, BankStall};
+use crate::clock::Ticks;
+use crate::dram::DramRequest;
+use crate::prefetch::prefetch;
+use crate::stats::Counter;
+
+/// Requests to memory that one step of a bank can send: a write-back and a fetch.
+pub(super) const MEMORY_REQUESTS_PER_STEP: usize = 2;
+
+impl<const W: usize> Bank<W> {
+    /// Requests that the bank may still send to its memory channel, or to the slice of the L3 before it.
+    #[inline]
+    pub(super) fn memory_room(&self) -> usize {
+        let room = match &self.last_level {
+            None => self.channel.room(),
+            Some(last_level) => last_level.room(),
+        };
+        room.saturating_sub(self.to_memory.len())
+    }
+
+    /// Sends a request to the memory channel. Requests get there in the order sent.
+    pub(super) fn post_to_memory(&mut self, message: &Message<W>, ready: Ticks, ctx: &mut Context<W>, env: &Env<'_>) {
+        let payload = payload_bytes(message, env.plan.spec(message));
+        // Later fetches are behind a write-back on the same channel, so memory may have its data from now on.
+        if message.kind == memory::WB && env.plan.values == Values::Carried {
+            env.memory.write_line(env.pages.virtual_line(message.line), message.mask, &message.data);
+        }
+        let last = self.to_memory.back().map_or(0, |&(time, _)| time);
+        let time = (ready + self.memory_leg).max(last);
+        let bytes = (env.plan.header_bytes + payload) as u16;
+        let packet = Packet { enqueued: time, flits: 0, bytes, network: 0, origin: 0, is_credited: false };
+        // The data of a write-back is in memory. Only its header is needed from here on.
+        let id = ctx.packets.insert(packet, message, false);
+        self.to_memory.push_back((time, id));
+    }
+
+    /// A request gets to the memory channel, or to the slice of the L3 before it.
+    pub(super) fn enqueue_memory(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+        let Some((_, id)) = self.to_memory.pop_front() else { return };
+        if self.last_level.is_some() {
+            self.enqueue_last_level(id, ctx, env);
+            return;
+        }
+        let message = ctx.packets.message(id);
+        let write = message.kind == memory::WB;
+        ctx.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
+        if !write {
+            prefetch(env.memory.line_places::<W>(env.pages.virtual_line(message.line)));
+        }
+        let line = env.plan.topology.line_in_bank(message.line);
+        self.channel.push(DramRequest { id, line, write });
+        self.schedule_decision(self.now, env);
+    }
+
+    /// Lets the memory channel decide its next request, at `time` at the earliest.
+    pub(super) fn schedule_decision(&mut self, time: Ticks, env: &Env<'_>) {
+        if self.next_decision == NEVER && !self.channel.is_empty() {
+            self.next_decision = env.plan.clocks.dram.edge(time);
+        }
+    }
+
+    /// The memory channel decides its next request.
+    pub(super) fn decide_memory(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+        self.next_decision = NEVER;
+        let Some(decision) = self.channel.decide(self.now) else { return };
+        ctx.stats.add(Counter::DramRowHits, u64::from(decision.row_hit));
+        if let Some(last_level) = &mut self.last_level {
+            if !decision.write {
+                last_level.fill_at(decision.done, decision.id);
+            }
+            self.feed_channel(ctx, env);
+            return;
+        }
+        if decision.write {
+            ctx.packets.remove(decision.id);
+        } else {
+            self.fetched.push_back((decision.done + self.memory_leg, decision.id));
+        }
+        self.schedule_decision(decision.next, env);
+        self.retry_with_room(env);
+    }
+
+    /// Serves the bank again that waited for room on its way to memory.
+    #[inline]
+    pub(super) fn retry_with_room(&mut self, env: &Env<'_>) {
+        if self.stall == BankStall::Memory && self.memory_room() >= MEMORY_REQUESTS_PER_STEP {
+            self.schedule_serve(env);
+        }
+    }
+
+    /// A line has been read: its fetch becomes the answer.
+    pub(super) fn fetched(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        let Some((_, id)) = self.fetched.pop_front() else { return Ok(()) };
+        let fetch = ctx.packets.message_mut(id);
+        let line = env.pages.virtual_line(fetch.line);
+        fetch.answer_in_place(memory::MEM_DATA, &env.memory.read_line(line));
+        // Wavefronts that wait find the word that they poll in a cache, so a program that still reads memory makes
+        // progress.
+        ctx.progress = ctx.progress.max(self.now);
+        self.from_memory.push_back(id);
+        self.serve_or_schedule(ctx, env)
+    }
+}

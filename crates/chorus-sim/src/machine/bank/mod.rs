@@ -1,0 +1,372 @@
+//! A bank of a shared cache with its directory, its memory channel and a slice of a memory-side L3 where there is one:
+//! one component, which runs alone for a window.
+//!
+//! [`serve`] takes messages from the queues before the bank, [`memory`] moves lines between the bank and its memory
+//! channel, [`last_level`] puts a slice of the L3 in between, and [`command`] carries out commands of the command
+//! processor.
+
+mod command;
+mod last_level;
+mod memory;
+mod serve;
+
+use std::collections::VecDeque;
+
+use chorus_protocol::address::AgentId;
+use chorus_protocol::controller::{Controller, Input, Outcome, Passage};
+use chorus_protocol::message::{Channel, Message};
+
+pub(super) use command::{BankOrder, Part};
+use last_level::LastLevel;
+
+use super::context::{Context, Env, Handled, News};
+use super::plan::{NEVER, Plan, payload_bytes};
+use super::translation::{Client, Translation};
+use super::{SimError, boundary_stream};
+use crate::clock::Ticks;
+use crate::dram::MemoryChannel;
+use crate::l3::Slice;
+use crate::stats::Counter;
+
+/// Origins of the messages of a bank: its module, its GPU, and other GPUs.
+const ORIGINS: usize = 3;
+
+/// The reason why a bank does not serve the inputs that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BankStall {
+    /// The bank is not stalled.
+    None,
+    /// The state of the lines that the inputs concern.
+    Lines,
+    /// The network port, until it has sent something.
+    Port,
+    /// The memory channel, until it has room.
+    Memory,
+}
+
+/// A bank of a shared cache.
+pub(super) struct Bank<const W: usize> {
+    agent: AgentId,
+    module: u16,
+    /// Whether it is a bank of the L2, and not of a coherent L3.
+    is_of_l2: bool,
+    now: Ticks,
+    pub(super) controller: Box<dyn Controller<W>>,
+    /// The translation unit between the bank and the network, where there is one.
+    pub(super) translation: Option<Box<Translation<W>>>,
+    /// One queue per virtual network and origin. On one module there is one origin. On machines of several modules,
+    /// messages of the module itself, of other modules of the GPU and of other GPUs have a queue each. So requests that
+    /// wait for a port, or for an answer from another GPU, never hold up the messages that this port or this GPU waits
+    /// for.
+    queues: Vec<VecDeque<u32>>,
+    /// The number of origins that the bank tells apart.
+    origins: usize,
+    /// How many inputs wait in all queues.
+    waiting: usize,
+    /// Which queues are not empty, one bit each.
+    occupied: u32,
+    /// The origin whose messages are served first next time.
+    next_origin: usize,
+    from_memory: VecDeque<u32>,
+    /// The time at which the bank can serve its next input.
+    free: Ticks,
+    /// When the bank serves its next input, if it is about to.
+    next_serve: Ticks,
+    /// When a bank tries again that could not take requests because of a crowded port to other modules.
+    next_uncrowded: Ticks,
+    stall: BankStall,
+    stalled_since: Option<Ticks>,
+    /// Requests on their way to the memory channel, and when they get there.
+    to_memory: VecDeque<(Ticks, u32)>,
+    /// Lines that have been read, and when they are at the bank.
+    fetched: VecDeque<(Ticks, u32)>,
+    channel: MemoryChannel,
+    next_decision: Ticks,
+    /// The latency between the bank and the memory controller.
+    memory_leg: Ticks,
+    last_level: Option<Box<LastLevel>>,
+    /// When the controller is woken.
+    wake: Ticks,
+    orders: VecDeque<(Ticks, BankOrder)>,
+}
+
+impl<const W: usize> Bank<W> {
+    /// Makes an idle bank; `index` counts banks of the L2 and then those of an L3.
+    pub(super) fn new(
+        plan: &Plan<'_>,
+        index: u16,
+        controller: Box<dyn Controller<W>>,
+        translation: Option<Box<Translation<W>>>,
+        slice: Option<Slice>,
+    ) -> Bank<W> {
+        let agent = plan.topology.l2(index);
+        let origins = if plan.paths.is_some() { ORIGINS } else { 1 };
+        Bank {
+            agent,
+            module: plan.place(agent).module,
+            is_of_l2: index < plan.topology.l2s,
+            now: 0,
+            controller,
+            translation,
+            queues: vec![VecDeque::with_capacity(16); plan.networks * origins],
+            origins,
+            waiting: 0,
+            occupied: 0,
+            next_origin: 0,
+            from_memory: VecDeque::with_capacity(16),
+            free: 0,
+            next_serve: NEVER,
+            next_uncrowded: NEVER,
+            stall: BankStall::None,
+            stalled_since: None,
+            to_memory: VecDeque::with_capacity(16),
+            fetched: VecDeque::with_capacity(16),
+            channel: MemoryChannel::new(&plan.config.dram, plan.clocks.dram, plan.config.l1.line_bytes),
+            next_decision: NEVER,
+            memory_leg: plan.mesh.as_ref().map_or(0, |mesh| mesh.memory_leg(agent.0)),
+            last_level: slice.map(|slice| Box::new(LastLevel::new(slice))),
+            wake: NEVER,
+            orders: VecDeque::new(),
+        }
+    }
+
+    /// The agent that names the bank.
+    pub(super) fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// The time of its last event.
+    pub(super) fn time(&self) -> Ticks {
+        self.now
+    }
+
+    /// Whether it is a bank of the L2, and not of a coherent L3.
+    pub(super) fn is_of_l2(&self) -> bool {
+        self.is_of_l2
+    }
+
+    /// Gives the bank an order, which comes at `time`.
+    pub(super) fn order(&mut self, time: Ticks, order: BankOrder) {
+        let later = self.orders.iter().rev().take_while(|&&(other, _)| other > time).count();
+        self.orders.insert(self.orders.len() - later, (time, order));
+    }
+
+    /// Runs until everything before `until` has happened.
+    pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        let waited = ctx.end(self.agent).admit(until);
+        ctx.stats.add(Counter::NetworkQueueTicks, waited);
+        if let Some(translation) = &self.translation {
+            translation.admit(until, ctx);
+        }
+        if self.stall == BankStall::Port {
+            self.retry_at_port(ctx, env);
+        }
+        let result = self.run_events(until, ctx, env);
+        let plan = env.plan;
+        ctx.send(plan, self.agent, until);
+        let mut next = self.next_event(ctx).0.min(ctx.end(self.agent).next());
+        if let Some(translation) = &self.translation {
+            ctx.send(plan, translation.agent, until);
+            next = next.min(ctx.end(translation.agent).next());
+        }
+        ctx.next[usize::from(self.agent.0)] = next;
+        result
+    }
+
+    fn run_events(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        loop {
+            let (time, event) = self.next_event(ctx);
+            if time >= until {
+                return Ok(());
+            }
+            debug_assert!(time >= self.now, "an event in the past");
+            self.now = time;
+            ctx.last = ctx.last.max(time);
+            match event {
+                BankEvent::Arrival => self.arrive(ctx, env)?,
+                BankEvent::Fetched => self.fetched(ctx, env)?,
+                BankEvent::ToMemory => self.enqueue_memory(ctx, env),
+                BankEvent::Decide => self.decide_memory(ctx, env),
+                BankEvent::Serve => self.serve(ctx, env)?,
+                BankEvent::Rare => self.rare_event(ctx, env)?,
+            }
+        }
+    }
+
+    /// The time and kind of the next event. Of two events at one time, the one named first here comes first.
+    #[inline]
+    fn next_event(&self, ctx: &Context<W>) -> (Ticks, BankEvent) {
+        let mut next = (ctx.endpoints[usize::from(self.agent.0)].next_arrival(), BankEvent::Arrival);
+        let mut or = |time: Ticks, event| {
+            if time < next.0 {
+                next = (time, event);
+            }
+        };
+        or(self.fetched.front().map_or(NEVER, |&(time, _)| time), BankEvent::Fetched);
+        or(self.to_memory.front().map_or(NEVER, |&(time, _)| time), BankEvent::ToMemory);
+        or(self.next_decision, BankEvent::Decide);
+        or(self.next_serve, BankEvent::Serve);
+        or(self.next_rare(ctx), BankEvent::Rare);
+        next
+    }
+
+    /// The time of the next event that few machines have often.
+    #[inline]
+    fn next_rare(&self, ctx: &Context<W>) -> Ticks {
+        let order = self.orders.front().map_or(NEVER, |&(time, _)| time);
+        let mut next = order.min(self.wake).min(self.next_uncrowded);
+        if let Some(last_level) = &self.last_level {
+            next = next.min(last_level.next());
+        }
+        self.translation.as_ref().map_or(next, |translation| translation.next(ctx).min(next))
+    }
+
+    fn rare_event(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        let now = self.now;
+        if self.orders.front().is_some_and(|&(time, _)| time <= now) {
+            return match self.orders.pop_front() {
+                Some((_, order)) => self.command(order, ctx, env),
+                None => Ok(()),
+            };
+        }
+        if self.wake <= now {
+            return self.wake(ctx, env);
+        }
+        if self.next_uncrowded <= now {
+            self.next_uncrowded = NEVER;
+            self.schedule_serve(env);
+            return Ok(());
+        }
+        if self.last_level.as_ref().is_some_and(|last_level| last_level.next() <= now) {
+            self.last_level_event(ctx, env);
+            return Ok(());
+        }
+        self.translate(ctx, env)
+    }
+
+    /// The controller is woken at the time that it asked for.
+    fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        self.wake = NEVER;
+        ctx.tell_time(env.plan, self.now);
+        self.controller.step_making_room(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
+        self.wake = ctx.wake_time(env.plan, self.wake);
+        self.route(false, ctx, env)?;
+        self.retry(BankStall::Lines, env);
+        Ok(())
+    }
+
+    /// Serves the bank again if the reason of its stall may have changed.
+    #[inline]
+    fn retry(&mut self, changed: BankStall, env: &Env<'_>) {
+        if self.stall == changed {
+            self.schedule_serve(env);
+        }
+    }
+
+    /// Sends the messages that the last step put into the outbox. `lookup` says whether the step began with a tag
+    /// lookup.
+    #[inline]
+    fn route(&mut self, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        if ctx.outbox.messages.is_empty() { Ok(()) } else { self.route_all(lookup, ctx, env) }
+    }
+
+    fn route_all(&mut self, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        let latencies = &env.plan.latencies;
+        let tag = if lookup { latencies.l2_tag } else { 0 };
+        let passed_on = !lookup && self.is_of_l2;
+        let data = if passed_on { latencies.l2_fill } else { latencies.l2_data };
+        let mut messages = std::mem::take(&mut ctx.outbox.messages);
+        for message in &messages {
+            let spec = env.plan.spec(message);
+            let delay = tag + if payload_bytes(message, spec) > 0 { data } else { 0 };
+            self.post(message, self.now + delay, ctx, env);
+        }
+        messages.clear();
+        ctx.outbox.messages = messages;
+        if ctx.instant.is_empty() { Ok(()) } else { self.deliver_instant(ctx, env) }
+    }
+
+    /// Sends a message at `ready`.
+    fn post(&mut self, message: &Message<W>, ready: Ticks, ctx: &mut Context<W>, env: &Env<'_>) {
+        let spec = env.plan.spec(message);
+        match spec.channel {
+            Channel::Virtual(_) => ctx.post(env.plan, message, spec, ready),
+            Channel::Memory => self.post_to_memory(message, ready, ctx, env),
+            Channel::Instant if env.plan.place(message.dst).component == self.agent => ctx.instant.push_back(*message),
+            Channel::Instant => ctx.deliver_at_once(env.plan, message, self.now),
+        }
+    }
+
+    /// Reports commands that the bank has completed.
+    #[inline]
+    fn finish_commands(&mut self, ctx: &mut Context<W>) {
+        while let Some(completion) = ctx.outbox.completions.pop() {
+            if let Some(stream) = boundary_stream(completion.txn) {
+                ctx.reports.push((self.now, self.agent, News::Commanded { stream }));
+            }
+        }
+    }
+}
+
+/// The kind of an event of a bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BankEvent {
+    /// A message has arrived.
+    Arrival,
+    /// A line has been read from the L3 or memory and is at the bank.
+    Fetched,
+    /// A request gets to the memory channel or to the slice of the L3 before it.
+    ToMemory,
+    /// The memory channel decides its next request.
+    Decide,
+    /// The bank serves its next input.
+    Serve,
+    /// An event that few machines have often.
+    Rare,
+}
+
+impl<const W: usize> Client<W> for Bank<W> {
+    fn now(&self) -> Ticks {
+        self.now
+    }
+
+    fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    fn translation(&mut self) -> &mut Translation<W> {
+        self.translation.as_mut().expect("only banks with a translation unit have such events")
+    }
+
+    fn lookup(&self, plan: &Plan<'_>) -> [Ticks; 2] {
+        [plan.latencies.l2_tag + plan.latencies.l2_data, plan.latencies.l2_tag]
+    }
+
+    fn waits(&self) -> bool {
+        self.stall == BankStall::Lines
+    }
+
+    fn take_instant(
+        &mut self,
+        message: &Message<W>,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) -> Result<Outcome, Box<SimError>> {
+        let outcome = self.controller.step_making_room(&Input::Message(message), &mut ctx.outbox)?;
+        self.finish_commands(ctx);
+        self.route(!self.passes_on(message, env), ctx, env)?;
+        Ok(outcome)
+    }
+
+    fn retry(&mut self, _: &mut Context<W>, env: &Env<'_>) -> Handled {
+        Bank::retry(self, BankStall::Lines, env);
+        Ok(())
+    }
+}
+
+impl<const W: usize> Bank<W> {
+    pub(super) fn dbg(&self, ctx: &Context<W>) {
+        eprintln!("bank {:?} now {} stall {:?} waiting {} from_mem {} to_mem {} fetched {} next_serve {} dec {} free {} room {} next {} end {:?}", self.agent, self.now, self.stall, self.waiting, self.from_memory.len(), self.to_memory.len(), self.fetched.len(), self.next_serve, self.next_decision, self.free, self.memory_room(), ctx.next[self.agent.0 as usize], ctx.endpoints[self.agent.0 as usize]);
+        for q in &self.queues { for &id in q { eprintln!("   waits {:?}", ctx.packets.message(id)); } }
+    }
+}

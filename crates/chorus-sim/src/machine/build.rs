@@ -1,0 +1,198 @@
+//! Partitions made from the configuration of a machine.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use chorus_kernel::HostMemory;
+use chorus_protocol::address::{Role, Topology};
+use chorus_protocol::cache::Replacement;
+use chorus_protocol::controller::Controller;
+use chorus_protocol::read_only::ReadOnlyLines;
+use chorus_protocol::registry::{Build, BuildConfig, CacheShape, DirectoryShape, Protocol, Reach, Structure};
+use chorus_protocol::sharers::Sharers;
+use chorus_system::{DirectoryReplacement, Placement, SystemConfig};
+
+use super::SimError;
+use super::bank::Bank;
+use super::context::Context;
+use super::partition::{Partition, Share};
+use super::plan::Plan;
+use super::translation::Translation;
+use super::unit::Unit;
+use crate::l3::Slice;
+use crate::pages::HOME_SHIFT;
+use crate::simulate::Settings;
+
+/// Refuses machines that a protocol is not for.
+pub(super) fn check(config: &SystemConfig, protocol: &(impl Protocol + ?Sized)) -> Result<(), SimError> {
+    check_structure(config, protocol.structure(), protocol.title())?;
+    let topology = protocol.structure().complete(topology(config));
+    check_reach(topology, protocol.reach(), protocol.title(), &config.name)
+}
+
+/// Makes an idle partition, number `own` of all `shares`.
+pub(super) fn partition<const W: usize, P>(
+    plan: &Plan<'_>,
+    protocol: &P,
+    build: &BuildConfig,
+    shares: &[Share],
+    own: u8,
+    owners: Arc<Vec<u8>>,
+) -> Result<Partition<W>, SimError>
+where
+    P: Protocol + Build<W> + ?Sized,
+{
+    let controller = |role: Role, index: u16| -> Result<Box<dyn Controller<W>>, SimError> {
+        protocol
+            .build(role, index, build)
+            .ok_or_else(|| SimError::Unsupported(format!("{} has no {} controller", protocol.title(), role.name())))
+    };
+    let topology = plan.topology;
+    let translation = |cache| match topology.tu_of(cache) {
+        Some(agent) => {
+            let controller = controller(Role::Tu, topology.role(agent).1)?;
+            Ok(Some(Box::new(Translation::new(agent, controller, plan.networks))))
+        }
+        None => Ok::<_, SimError>(None),
+    };
+    let unit = |index: u16| {
+        let cache = controller(Role::L1, index)?;
+        Ok(Unit::new(plan, index, cache, translation(topology.l1(index))?))
+    };
+    let bank = |index: u16| {
+        let cache = match index.checked_sub(topology.l2s) {
+            None => controller(Role::L2, index)?,
+            Some(index) => controller(Role::L3, index)?,
+        };
+        let slice = slice(plan, protocol.writes_through(&build.parameters));
+        Ok(Bank::new(plan, index, cache, translation(topology.l2(index))?, slice))
+    };
+    let share = &shares[usize::from(own)];
+    let units = share.units.clone().map(unit).collect::<Result<_, SimError>>()?;
+    let banks = share.banks.clone().map(bank).collect::<Result<_, SimError>>()?;
+    Ok(Partition::new(plan, share, units, banks, Context::new(plan, owners, own, shares.len())))
+}
+
+/// The slice of a memory-side L3 beside a bank, on a machine that has such an L3.
+fn slice(plan: &Plan<'_>, writes_through: bool) -> Option<Slice> {
+    let config = plan.config;
+    let slice = || Slice::new(&config.l3, &config.dram, plan.clocks.core, config.l1.line_bytes, writes_through);
+    config.l3.is_memory_side().then(slice)
+}
+
+/// The agents of a machine with this configuration.
+pub(super) fn topology(config: &SystemConfig) -> Topology {
+    let modules = config.hierarchy.modules();
+    Topology {
+        gpus: config.hierarchy.gpus as u16,
+        gpms: config.hierarchy.gpms as u16,
+        interleave: config.l2.interleave_lines,
+        home_shift: HOME_SHIFT,
+        cpus: config.cpu.count as u16,
+        ..Topology::one_gpu((config.cpu.count + config.core.count * modules) as u16, (config.l2.banks * modules) as u16)
+    }
+}
+
+/// Refuses machines with more or fewer levels of coherent caches than the protocol has.
+fn check_structure(config: &SystemConfig, structure: Structure, protocol: &str) -> Result<(), SimError> {
+    let system = &config.name;
+    match (structure.has_l3(), config.l3.is_coherent()) {
+        (true, false) => Err(SimError::Unsupported(format!(
+            "{protocol} is a protocol for three levels of caches; the system {system} has no coherent L3 (l3.kind and l3.bank_bytes)\n\
+             hint: the system spandex-hier has one"
+        ))),
+        (false, true) => Err(SimError::Unsupported(format!(
+            "{protocol} is a protocol for two levels of caches; the system {system} has a coherent L3 behind them (l3.kind and l3.bank_bytes)\n\
+             hint: --set l3.bank_bytes=0 leaves it out, and the system spandex has none"
+        ))),
+        (true, true) | (false, false) => Ok(()),
+    }
+}
+
+/// Refuses machines that are too large for protocols of one module: machines of several modules, and machines with more
+/// private caches than such protocols tell apart.
+fn check_reach(topology: Topology, reach: Reach, protocol: &str, system: &str) -> Result<(), SimError> {
+    if reach != Reach::OneModule {
+        return Ok(());
+    }
+    let (modules, caches, most) = (topology.modules(), topology.l1s, Sharers::CAPACITY);
+    if modules > 1 {
+        return Err(SimError::Unsupported(format!(
+            "{protocol} is a protocol for the caches of one module; the system {system} has {modules} (hierarchy.gpus x hierarchy.gpms)\n\
+             hint: --set hierarchy.gpus=1 --set hierarchy.gpms=1 makes it one, and `chorus list protocols` names protocols that reach further"
+        )));
+    }
+    if caches > most {
+        return Err(SimError::Unsupported(format!(
+            "{protocol} tells at most {most} private caches apart; the system {system} has {caches} (core.count)\n\
+             hint: --set core.count={most} leaves as many, and `chorus list protocols` names protocols that track modules instead"
+        )));
+    }
+    Ok(())
+}
+
+/// The lines that the program declares read-only. They are known in advance only where pages are not placed while the
+/// program runs.
+pub(super) fn read_only_lines<const W: usize>(config: &SystemConfig, memory: &HostMemory) -> ReadOnlyLines {
+    let lines = |words: &Range<usize>| (words.start / W) as u64..(words.end / W) as u64;
+    match config.memory.placement {
+        Placement::Single => ReadOnlyLines::longest(memory.read_only().iter().map(lines)),
+        Placement::FirstTouch | Placement::Interleaved | Placement::Block | Placement::Buffer => ReadOnlyLines::NONE,
+    }
+}
+
+fn has_store_buffers(config: &SystemConfig) -> bool {
+    config.core.store_buffer_entries > 0 || config.cpu.count > 0 && config.cpu.store_buffer_entries > 0
+}
+
+pub(super) fn build_config(
+    config: &SystemConfig,
+    topology: Topology,
+    settings: Settings,
+    read_only: ReadOnlyLines,
+) -> BuildConfig {
+    let policy = |replacement| match replacement {
+        chorus_system::Replacement::Lru => Replacement::Lru,
+        chorus_system::Replacement::Fifo => Replacement::Fifo,
+    };
+    let line = config.l1.line_bytes;
+    BuildConfig {
+        topology,
+        l1: CacheShape {
+            sets: config.l1.size_bytes / line / config.l1.ways,
+            ways: config.l1.ways,
+            mshrs: config.l1.mshrs,
+            replacement: policy(config.l1.replacement),
+        },
+        l2: CacheShape {
+            sets: config.l2.bank_bytes / line / config.l2.ways,
+            ways: config.l2.ways,
+            mshrs: config.l2.mshrs,
+            replacement: policy(config.l2.replacement),
+        },
+        l3: CacheShape {
+            sets: (config.l3.bank_bytes / line / config.l3.ways).max(1),
+            ways: config.l3.ways,
+            mshrs: config.l2.mshrs,
+            replacement: policy(config.l2.replacement),
+        },
+        directory: DirectoryShape {
+            sets: config.directory.entries / config.l2.banks / config.directory.ways,
+            ways: config.directory.ways,
+            lines_per_entry: config.directory.lines_per_entry,
+            range_lines: (config.directory.range.bytes() / line).max(1),
+            replacement: match config.directory.replacement {
+                DirectoryReplacement::Own => None,
+                DirectoryReplacement::Lru => Some(Replacement::Lru),
+                DirectoryReplacement::Fifo => Some(Replacement::Fifo),
+            },
+        },
+        page_lines: (config.memory.page_bytes / line).max(1),
+        // The lines that leave store buffers have a wavefront number of their own.
+        waves: config.core.wavefronts as u16 + u16::from(has_store_buffers(config)),
+        fences: settings.fences,
+        read_only,
+        parameters: settings.parameters,
+        fault: settings.fault,
+    }
+}

@@ -1,0 +1,360 @@
+//! The part of a partition that its components share: messages in transit, counters, and what goes to other partitions
+//! and to the host.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use chorus_kernel::HostMemory;
+use chorus_protocol::address::AgentId;
+use chorus_protocol::controller::Outbox;
+use chorus_protocol::message::{Channel, Message, MessageSpec};
+use chorus_protocol::registry::Counters;
+
+use super::SimError;
+use super::egress::{Egress, Parcel};
+use super::endpoint::{Endpoint, Entry};
+use super::fabric::{Fabric, Passed};
+use super::grid::Grid;
+use super::packets::{Packet, Packets};
+use super::paths::Paths;
+use super::plan::{NEVER, Plan, payload_bytes};
+use crate::clock::Ticks;
+use crate::pages::Pages;
+use crate::sharing::Sharing;
+use crate::stats::{Counter, Distance, Stats};
+
+/// The state that components read and that changes only between windows.
+#[derive(Clone, Copy)]
+pub(super) struct Env<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) memory: &'a HostMemory,
+    pub(super) pages: &'a Pages,
+}
+
+/// News of a component for the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum News {
+    /// A work-group or a CPU thread of a stream's kernel has finished.
+    Finished { stream: u8, is_cpu: bool },
+    /// A private cache has answered the beginning or the end of a stream's kernel.
+    Answered { stream: u8 },
+    /// A bank has carried out a command for a stream's kernel.
+    Commanded { stream: u8 },
+    /// A compute unit has touched a page that lies nowhere yet.
+    Touched { page: u32 },
+}
+
+/// A report of an agent for the host: when, from whom, what.
+pub(super) type Report = (Ticks, AgentId, News);
+
+/// Something that goes to another partition.
+pub(super) enum Mail<const W: usize> {
+    /// A message that comes to an agent.
+    Message { entry: Entry, packet: Packet, message: Box<Message<W>> },
+    /// A message that comes to a port between modules.
+    Transit { port: u16, entry: Entry, packet: Packet, message: Box<Message<W>> },
+    /// News for a source that flits of its have been consumed.
+    Credit { source: AgentId, network: u8, flits: u16, time: Ticks },
+}
+
+/// The part of a partition that its components share.
+pub(super) struct Context<const W: usize> {
+    pub(super) stats: Stats,
+    pub(super) packets: Packets<W>,
+    pub(super) outbox: Outbox<W>,
+    /// Messages within a component that take no time. They wait until the step that sent them has ended.
+    pub(super) instant: VecDeque<Message<W>>,
+    /// The end of every agent at the network. Those of other partitions stay idle.
+    pub(super) endpoints: Vec<Endpoint>,
+    /// The time at which each component has something to do, by the agent that names it.
+    pub(super) next: Vec<Ticks>,
+    /// The partition of every agent.
+    pub(super) owners: Arc<Vec<u8>>,
+    /// The number of this partition.
+    pub(super) own: u8,
+    pub(super) mail: Vec<Vec<Mail<W>>>,
+    pub(super) reports: Vec<Report>,
+    pub(super) sharing: Sharing,
+    pub(super) fabric: Option<Fabric>,
+    pub(super) grid: Option<Grid>,
+    /// The last time at which something happened that shows progress.
+    pub(super) progress: Ticks,
+    /// The time of the last event.
+    pub(super) last: Ticks,
+}
+
+impl<const W: usize> Context<W> {
+    /// An idle partition, number `own` of `partitions`.
+    pub(super) fn new(plan: &Plan<'_>, owners: Arc<Vec<u8>>, own: u8, partitions: usize) -> Context<W> {
+        let network = &plan.config.network;
+        // The stages of the pipeline hold one flit per cycle of latency, and so does the way back of the news.
+        let news = plan.clocks.network.count(plan.crossing) as u32;
+        let window = plan.has_credits.then(|| network.vc_buffer_flits + network.latency_cycles + news);
+        let end = || Endpoint::new(plan.networks, Egress::new(plan.networks, plan.clocks.network, window));
+        let agents = usize::from(plan.topology.controllers());
+        Context {
+            stats: Stats::default(),
+            packets: Packets::default(),
+            outbox: Outbox::default(),
+            instant: VecDeque::new(),
+            endpoints: (0..agents).map(|_| end()).collect(),
+            next: vec![NEVER; agents],
+            owners,
+            own,
+            mail: (0..partitions).map(|_| Vec::new()).collect(),
+            reports: Vec::new(),
+            sharing: Sharing::new(plan.topology.gpus),
+            fabric: plan.paths.as_ref().map(|paths| Fabric::new(paths, plan.crossing)),
+            grid: plan.mesh.as_ref().map(Grid::new),
+            progress: 0,
+            last: 0,
+        }
+    }
+
+    /// The end of an agent at the network.
+    #[inline]
+    pub(super) fn end(&mut self, agent: AgentId) -> &mut Endpoint {
+        &mut self.endpoints[usize::from(agent.0)]
+    }
+
+    /// Tells the controllers the time before a step, where the protocol has synchronised counters.
+    #[inline]
+    pub(super) fn tell_time(&mut self, plan: &Plan<'_>, now: Ticks) {
+        if plan.counters == Counters::Synchronised {
+            self.outbox.now = plan.clocks.core.count(now) + 1;
+        }
+    }
+
+    /// Takes the wish of the controller that has just made a step to be woken. Returns the earlier of it and `planned`.
+    #[inline]
+    pub(super) fn wake_time(&mut self, plan: &Plan<'_>, planned: Ticks) -> Ticks {
+        match self.outbox.wake.take() {
+            Some(cycle) => plan.clocks.core.cycles(cycle - 1).min(planned),
+            None => planned,
+        }
+    }
+
+    /// Sends a message of an agent into the network at `ready`, or to another module.
+    pub(super) fn post(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, ready: Ticks) {
+        let Channel::Virtual(network) = spec.channel else { return };
+        let payload = payload_bytes(message, spec);
+        let flits = plan.flits[payload as usize];
+        let bytes = plan.header_bytes + payload;
+        let (from, to) = (plan.place(message.src), plan.place(message.dst));
+        let ready = self.end(message.src).in_order(network, ready);
+        let mut packet =
+            Packet { enqueued: ready, flits, bytes: bytes as u16, network, origin: 0, is_credited: plan.has_credits };
+        if plan.paths.is_some() && (from.module != to.module || from.role == to.role) {
+            packet.is_credited = false;
+            packet.origin = if from.gpu == to.gpu { 1 } else { 2 };
+            self.post_between(plan, message, spec, packet, payload > 0);
+            return;
+        }
+        self.count_inside(plan, message, spec, &packet, payload > 0);
+        let id = self.packets.insert(packet, message, payload > 0);
+        let parcel = Parcel { ready, id, to: message.dst.0, flits, network };
+        self.end(message.src).egress.put(parcel);
+    }
+
+    fn count_inside(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: &Packet, data: bool) {
+        let (flits, bytes) = (u64::from(packet.flits), u64::from(packet.bytes));
+        self.stats.add(Counter::L1L2Flits, short_flits::<W>(data));
+        self.stats.add(Counter::NetworkMessages, 1);
+        self.stats.add_traffic(spec.class, flits, bytes);
+        if let Some(mesh) = &plan.mesh {
+            let routers = 1 + u64::from(mesh.hops(message.src.0, message.dst.0));
+            self.stats.add_flit_hops(spec.class, flits * routers);
+        }
+    }
+
+    /// Sends a message to a bank of the same module, past no port, or to another module.
+    fn post_between(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: Packet, data: bool) {
+        let (from, to) = (plan.place(message.src), plan.place(message.dst));
+        let source = self.end(message.src).next_key(message.src.0);
+        if from.module == to.module {
+            self.count_inside(plan, message, spec, &packet, data);
+            let time = packet.enqueued + plan.latencies.network;
+            let id = self.packets.insert(packet, message, data);
+            self.deliver(plan, message.dst, Entry { time, source, id, length: 0 });
+            return;
+        }
+        let distance = if from.gpu == to.gpu { Distance::InterGpm } else { Distance::InterGpu };
+        self.stats.add_distant(distance, spec.class, u64::from(packet.bytes));
+        self.stats.add(Counter::RemoteFlits, short_flits::<W>(data));
+        let id = self.packets.insert(packet, message, data);
+        if let (Some(paths), Some(fabric)) = (&plan.paths, &mut self.fabric) {
+            let first = paths.steps(from.module, to.module)[0].port;
+            fabric.put(first, Entry { time: packet.enqueued, source, id, length: 0 });
+        }
+    }
+
+    /// Hands an agent a message of this partition, here or in another partition.
+    #[inline]
+    pub(super) fn deliver(&mut self, plan: &Plan<'_>, to: AgentId, entry: Entry) {
+        let owner = self.owners[usize::from(to.0)];
+        if owner != self.own {
+            let (packet, message) = (*self.packets.get(entry.id), Box::new(*self.packets.message(entry.id)));
+            self.packets.remove(entry.id);
+            self.mail[usize::from(owner)].push(Mail::Message { entry, packet, message });
+            return;
+        }
+        let next = &mut self.next[usize::from(plan.place(to).component.0)];
+        *next = entry.time.min(*next);
+        self.end(to).inbox.put(entry);
+    }
+
+    /// Takes something that comes from another partition.
+    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: Mail<W>) {
+        match mail {
+            Mail::Message { mut entry, packet, message } => {
+                entry.id = self.packets.insert(packet, &message, true);
+                self.deliver(plan, message.dst, entry);
+            }
+            Mail::Transit { port, mut entry, packet, message } => {
+                entry.id = self.packets.insert(packet, &message, true);
+                if let Some(fabric) = &mut self.fabric {
+                    fabric.put(port, entry);
+                }
+            }
+            Mail::Credit { source, network, flits, time } => self.credit(plan, source, network, flits, time),
+        }
+    }
+
+    /// Whether so many messages wait at the port of an agent that its controller takes no more inputs that could add to
+    /// them.
+    #[inline]
+    pub(super) fn port_is_full(&mut self, plan: &Plan<'_>, agent: AgentId, now: Ticks) -> bool {
+        let most = plan.config.network.vc_buffer_flits as usize;
+        if !self.end(agent).egress.may_be_full(most, now) {
+            return false;
+        }
+        self.send(plan, agent, now + 1);
+        self.end(agent).egress.is_full(most, now)
+    }
+
+    /// Lets the messages of an agent leave its port as far as that is known before `horizon`.
+    #[inline]
+    pub(super) fn send(&mut self, plan: &Plan<'_>, agent: AgentId, horizon: Ticks) {
+        while let Some(departure) = self.end(agent).egress.send(horizon) {
+            let (parcel, start) = (departure.parcel, departure.start);
+            let waited = start - plan.clocks.network.edge(parcel.ready);
+            self.stats.add(Counter::NetworkQueueTicks, waited);
+            let length = plan.clocks.network.cycles(u64::from(parcel.flits)) as u32;
+            let source = self.end(agent).next_key(agent.0);
+            match &mut self.grid {
+                Some(grid) => grid.put(Entry { time: start, source, id: parcel.id, length }),
+                None => {
+                    let time = start + plan.latencies.network;
+                    self.deliver(plan, AgentId(parcel.to), Entry { time, source, id: parcel.id, length });
+                }
+            }
+        }
+    }
+
+    /// Lets the messages that come to a module or a GPU before `horizon` in. They left a link earlier, so all of them are
+    /// known before the components of the module run.
+    pub(super) fn let_in(&mut self, plan: &Plan<'_>, horizon: Ticks) {
+        if let Some(paths) = &plan.paths {
+            self.pass_ports(plan, paths, paths.all_incoming(), horizon);
+        }
+    }
+
+    /// Lets the messages out that leave a module or a GPU before `horizon`, and moves those that leave their ports over
+    /// shared links. All of them are known after the components have run.
+    pub(super) fn let_out(&mut self, plan: &Plan<'_>, horizon: Ticks) {
+        if let Some(paths) = &plan.paths {
+            self.pass_ports(plan, paths, paths.all_outgoing(), horizon);
+        }
+        let (Some(mesh), Some(mut grid)) = (&plan.mesh, self.grid.take()) else { return };
+        while let Some(entry) = grid.take(horizon) {
+            let &Message { src, dst, .. } = self.packets.message(entry.id);
+            let waited = grid.reserve(src.0, dst.0, &entry);
+            self.stats.add(Counter::NetworkQueueTicks, waited);
+            let time = entry.time + mesh.leg(src.0, dst.0) + waited;
+            self.deliver(plan, dst, Entry { time, ..entry });
+        }
+        self.grid = Some(grid);
+    }
+
+    fn pass_ports(&mut self, plan: &Plan<'_>, paths: &Paths, ports: impl Iterator<Item = u16>, horizon: Ticks) {
+        let Some(mut fabric) = self.fabric.take() else { return };
+        for port in ports {
+            while let Some(passed) = fabric.pass(port, horizon, |id| u64::from(self.packets.get(id).bytes)) {
+                self.go_on(plan, paths, &mut fabric, passed);
+            }
+        }
+        self.fabric = Some(fabric);
+    }
+
+    /// Lets a message that has passed a port go on to the next one, or to its destination.
+    fn go_on(&mut self, plan: &Plan<'_>, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
+        let Passed { entry, start, end } = passed;
+        let &Message { src, dst, .. } = self.packets.message(entry.id);
+        let steps = paths.steps(plan.place(src).module, plan.place(dst).module);
+        let step = steps[entry.length as usize];
+        let time = step.latency + if step.streams { start } else { end };
+        let Some(next) = steps.get(entry.length as usize + 1) else {
+            self.deliver(plan, dst, Entry { time, length: 0, ..entry });
+            return;
+        };
+        let entry = Entry { time, length: entry.length + 1, ..entry };
+        let owner = self.port_owner(plan, next.port);
+        if owner == self.own {
+            fabric.put(next.port, entry);
+            return;
+        }
+        let (packet, message) = (*self.packets.get(entry.id), Box::new(*self.packets.message(entry.id)));
+        self.packets.remove(entry.id);
+        self.mail[usize::from(owner)].push(Mail::Transit { port: next.port, entry, packet, message });
+    }
+
+    /// The partition that a port between modules belongs to: the one of the private caches of its module.
+    fn port_owner(&self, plan: &Plan<'_>, port: u16) -> u8 {
+        let Some(paths) = &plan.paths else { return self.own };
+        let caches = plan.topology.l1s / plan.topology.modules();
+        self.owners[usize::from(paths.ports()[usize::from(port)].module * caches)]
+    }
+
+    /// Notes that a message has been taken by its destination at `now`: its source may send more.
+    #[inline]
+    pub(super) fn consume(&mut self, plan: &Plan<'_>, id: u32, now: Ticks) {
+        let &Packet { flits, network, is_credited, .. } = self.packets.get(id);
+        self.packets.remove(id);
+        if is_credited {
+            let source = self.packets.message(id).src;
+            self.credit(plan, source, network, flits, now + plan.crossing);
+        }
+    }
+
+    /// Tells a source that flits of its have been consumed.
+    #[inline]
+    fn credit(&mut self, plan: &Plan<'_>, source: AgentId, network: u8, flits: u16, time: Ticks) {
+        let owner = self.owners[usize::from(source.0)];
+        if owner != self.own {
+            self.mail[usize::from(owner)].push(Mail::Credit { source, network, flits, time });
+            return;
+        }
+        let egress = &mut self.endpoints[usize::from(source.0)].egress;
+        if egress.credit(network, flits, time) {
+            let next = &mut self.next[usize::from(plan.place(source).component.0)];
+            *next = time.min(*next);
+        }
+    }
+
+    /// Delivers a message that takes no time to another component, where all components are at the same time.
+    pub(super) fn deliver_at_once(&mut self, plan: &Plan<'_>, message: &Message<W>, now: Ticks) {
+        let packet = Packet { enqueued: now, flits: 0, bytes: 0, network: 0, origin: 0, is_credited: false };
+        let source = self.end(message.src).next_key(message.src.0);
+        let id = self.packets.insert(packet, message, true);
+        self.deliver(plan, message.dst, Entry { time: now, source, id, length: 0 });
+    }
+}
+
+/// The number of 16-byte flits of a message, as gem5's network counts them: one for the header, and a whole line if the
+/// message carries any data.
+pub(super) fn short_flits<const W: usize>(carries_data: bool) -> u64 {
+    1 + if carries_data { (W as u64).div_ceil(4) } else { 0 }
+}
+
+/// The result of an event: nothing, or the reason why the simulation cannot go on.
+pub(super) type Handled = Result<(), Box<SimError>>;

@@ -1,0 +1,444 @@
+//! A machine and the threads that run it: one partition for each thread, which meet at the end of every window.
+//!
+//! The main thread runs a partition too. At the end of a window all partitions have come to the same time. Then the main
+//! thread handles the reports of components, decides how long the next window is, and lets everybody go on. Partitions
+//! read the page table and the program's memory during a window. Only the main thread changes the page table, between
+//! windows.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
+
+use chorus_kernel::{HostMemory, Kernel};
+use chorus_protocol::address::AgentId;
+use chorus_protocol::registry::{Build, Protocol, Values};
+use chorus_protocol::tally::TallySpec;
+use chorus_system::SystemConfig;
+
+use super::context::{Env, Mail, Report};
+use super::host::{Host, Order};
+use super::launch::{Launch, Phase};
+use super::partition::{Failure, Newer, Partition, shared_owners, shares};
+use super::plan::{NEVER, Plan};
+use super::stuck::{LISTED, StuckCause, StuckReport, StuckWave};
+use super::{SimError, build};
+use crate::clock::{ClockDomains, Ticks};
+use crate::command_processor::CommandProcessor;
+use crate::definitions::metric_key;
+use crate::pages::Pages;
+use crate::simulate::Settings;
+use crate::stats::Stats;
+
+/// A piece of work for all partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    /// Run until everything before this time has happened.
+    Run(Ticks),
+    /// Write copies that are newer than memory to memory.
+    WriteBack(Newer),
+    /// Say what has been counted.
+    Count,
+    /// List wavefronts that have not finished.
+    ListWaves,
+    /// The run is over.
+    Stop,
+}
+
+/// The answer of a partition to the last task.
+#[derive(Default)]
+struct Answer {
+    next: Ticks,
+    progress: Ticks,
+    last: Ticks,
+    reports: Vec<Report>,
+    failure: Option<Failure>,
+    stats: Stats,
+    tallies: Vec<u64>,
+    unfinished: usize,
+    waves: Vec<StuckWave>,
+}
+
+/// The things that wait for a partition: mail of others and orders of the host.
+struct Tray<const W: usize> {
+    mail: Vec<Mail<W>>,
+    orders: Vec<(Ticks, AgentId, Order)>,
+}
+
+/// Everything that threads share.
+struct Shared<'a, const W: usize> {
+    plan: &'a Plan<'a>,
+    memory: &'a HostMemory,
+    pages: RwLock<Pages>,
+    trays: Vec<Mutex<Tray<W>>>,
+    answers: Vec<Mutex<Answer>>,
+    task: Mutex<Task>,
+    /// How many tasks there have been.
+    tasks: AtomicU64,
+    /// Threads that have not finished the current task.
+    busy: AtomicUsize,
+    /// Whether a thread has ended by a panic.
+    failed: AtomicBool,
+    /// Tallies of a controller.
+    tally_count: usize,
+}
+
+/// Takes a lock. A thread that panicked while holding it has ended the run anyway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until a condition holds. The wait is short where every thread has a processor of its own.
+fn wait_until(holds: impl Fn() -> bool) {
+    let mut turns = 0u32;
+    while !holds() {
+        turns += 1;
+        if turns < 2_000 { std::hint::spin_loop() } else { thread::yield_now() }
+    }
+}
+
+impl<const W: usize> Shared<'_, W> {
+    /// Carries out a task for one partition.
+    fn carry_out(&self, task: Task, partition: &mut Partition<W>, number: usize) {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        let env = Env { plan: self.plan, memory: self.memory, pages: &pages };
+        let Tray { mail, orders } = &mut *lock(&self.trays[number]);
+        partition.receive(self.plan, mail.drain(..));
+        partition.obey(orders.drain(..));
+        match task {
+            Task::Run(until) => partition.run(until, &env),
+            Task::WriteBack(newer) => partition.write_back(newer, &env),
+            Task::Count | Task::ListWaves | Task::Stop => {}
+        }
+    }
+
+    /// Hands over what a partition has produced.
+    fn hand_over(&self, task: Task, partition: &mut Partition<W>, number: usize) {
+        let answer = &mut *lock(&self.answers[number]);
+        match task {
+            Task::Run(_) => {
+                answer.next = partition.next();
+                (answer.progress, answer.last) = (partition.ctx.progress, partition.ctx.last);
+                answer.reports.append(&mut partition.take_reports());
+                answer.failure = partition.take_failure();
+                for (to, mail) in partition.ctx.mail.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+                    lock(&self.trays[to]).mail.append(mail);
+                }
+            }
+            Task::Count => {
+                answer.stats = partition.stats().clone();
+                answer.tallies = partition.tallies(self.tally_count);
+            }
+            Task::ListWaves => (answer.unfinished, answer.waves) = partition.stuck_waves(self.plan, LISTED),
+            Task::WriteBack(_) | Task::Stop => {}
+        }
+    }
+
+    /// The work of a thread: one task after the other, until the run is over.
+    fn work(&self, mut partition: Partition<W>, number: usize) {
+        let mut done = 0;
+        loop {
+            wait_until(|| self.tasks.load(Ordering::Acquire) > done);
+            done += 1;
+            let task = *lock(&self.task);
+            self.carry_out(task, &mut partition, number);
+            self.hand_over(task, &mut partition, number);
+            self.busy.fetch_sub(1, Ordering::Release);
+            if task == Task::Stop {
+                return;
+            }
+        }
+    }
+}
+
+/// Lets the other threads end when the main thread is done or has failed.
+struct Crew<'m, const W: usize> {
+    shared: &'m Shared<'m, W>,
+    workers: usize,
+}
+
+impl<const W: usize> Crew<'_, W> {
+    /// Gives the other threads a task.
+    fn begin(&self, task: Task) {
+        if self.workers > 0 {
+            *lock(&self.shared.task) = task;
+            self.shared.busy.store(self.workers, Ordering::Relaxed);
+            self.shared.tasks.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Waits until the other threads have finished their task.
+    fn wait(&self) {
+        let Shared { busy, failed, .. } = self.shared;
+        wait_until(|| busy.load(Ordering::Acquire) == 0 || failed.load(Ordering::Acquire));
+        assert!(!failed.load(Ordering::Acquire), "a thread of the run has panicked");
+    }
+}
+
+impl<const W: usize> Drop for Crew<'_, W> {
+    fn drop(&mut self) {
+        self.begin(Task::Stop);
+    }
+}
+
+/// Notes the end of a thread, also where it ends by a panic, so that nobody waits for it.
+struct Leaving<'m>(&'m AtomicBool);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// A simulated machine with a protocol, which runs programs.
+pub(crate) struct Machine<'m, const W: usize> {
+    crew: Crew<'m, W>,
+    host: Host<'m>,
+    owners: Arc<Vec<u8>>,
+    own: Partition<W>,
+    /// The time that all components have come to.
+    reached: Ticks,
+    /// The time at which the last kernel ended.
+    over: Ticks,
+    /// The time at which a component has something to do.
+    next: Ticks,
+    progress: Ticks,
+    last: Ticks,
+    tallies: &'static [TallySpec],
+}
+
+/// Builds a machine and lets `program` use it.
+pub(crate) fn with_machine<const W: usize, R>(
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    settings: Settings,
+    memory: &HostMemory,
+    program: impl FnOnce(&mut Machine<'_, W>) -> Result<R, SimError>,
+) -> Result<R, SimError>
+where
+    dyn Protocol: Build<W>,
+{
+    build::check(config, protocol)?;
+    let plan = Plan::new(config, protocol, W as u32 * 4, settings.window);
+    let read_only = build::read_only_lines::<W>(config, memory);
+    let build = build::build_config(config, plan.topology, settings, read_only);
+    let shares = shares(&plan, settings.threads as usize);
+    let owners = shared_owners(&plan, &shares);
+    let pages = Pages::new(&config.memory, config.hierarchy.modules(), memory.buffers(), config.l1.line_bytes);
+    let shared = Shared {
+        plan: &plan,
+        memory,
+        pages: RwLock::new(pages),
+        trays: shares.iter().map(|_| Mutex::new(Tray { mail: Vec::new(), orders: Vec::new() })).collect(),
+        answers: shares.iter().map(|_| Mutex::default()).collect(),
+        task: Mutex::new(Task::Stop),
+        tasks: AtomicU64::new(0),
+        busy: AtomicUsize::new(0),
+        failed: AtomicBool::new(false),
+        tally_count: protocol.tallies().len(),
+    };
+    let partition =
+        |number: usize| build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners));
+    // Every partition has the same kinds of controllers. If this one can be built, the others can.
+    let own = partition(0)?;
+    thread::scope(|scope| {
+        for number in 1..shares.len() {
+            let (shared, partition) = (&shared, &partition);
+            scope.spawn(move || {
+                let _leaving = Leaving(&shared.failed);
+                if let Ok(partition) = partition(number) {
+                    shared.work(partition, number);
+                }
+            });
+        }
+        let processor = CommandProcessor::new(config, &plan.clocks, protocol, &settings.parameters);
+        let mut machine = Machine {
+            crew: Crew { shared: &shared, workers: shares.len() - 1 },
+            host: Host::new(&plan, &shared.pages, processor, settings.check_annotations),
+            owners: Arc::clone(&owners),
+            own,
+            reached: 0,
+            over: 0,
+            next: NEVER,
+            progress: 0,
+            last: 0,
+            tallies: protocol.tallies(),
+        };
+        program(&mut machine)
+    })
+}
+
+impl<const W: usize> Machine<'_, W> {
+    fn plan(&self) -> &Plan<'_> {
+        self.crew.shared.plan
+    }
+
+    /// The time at which the last kernel ended, in core cycles.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.plan().clocks.core.count(self.over)
+    }
+
+    /// The time at which the last kernel ended, in nanoseconds.
+    pub(crate) fn nanoseconds(&self) -> f64 {
+        self.plan().clocks.nanoseconds(self.over)
+    }
+
+    /// The clock domains of the machine.
+    pub(crate) fn clocks(&self) -> ClockDomains {
+        self.plan().clocks
+    }
+
+    /// The command processor of the machine.
+    pub(crate) fn processor(&self) -> &CommandProcessor {
+        &self.host.processor
+    }
+
+    /// Launches the next kernel of a stream on `modules`. The last kernel of the stream is over.
+    pub(crate) fn launch(&mut self, stream: usize, kernel: Kernel, modules: Range<u16>) -> Result<(), SimError> {
+        self.host.launch(stream, kernel, modules, self.over, self.reached)
+    }
+
+    /// Carries out the final commands when all programs have ended.
+    pub(crate) fn finish(&mut self) -> Result<(), SimError> {
+        if self.host.finish(self.over, self.reached) {
+            self.run_until_over()?;
+        }
+        Ok(())
+    }
+
+    /// Runs until the host program hears that the kernel of a stream is over. Returns the stream. Memory is then as the
+    /// kernels of the stream left it.
+    pub(crate) fn run_until_over(&mut self) -> Result<usize, SimError> {
+        loop {
+            self.host.run(self.reached);
+            let told = self.host.told();
+            if told.is_some_and(|told| told <= self.reached)
+                && let Some((over, stream)) = self.host.take_over()
+            {
+                self.over = over;
+                self.write_back_for_host();
+                return Ok(stream);
+            }
+            let orders = self.host.orders.iter().map(|&(time, ..)| time).min().unwrap_or(NEVER);
+            let next = self.next.min(self.host.next()).min(orders);
+            if next == NEVER && told.is_none() {
+                return Err(self.stuck(StuckCause::Deadlock, self.last));
+            }
+            let until = next.max(self.reached).saturating_add(self.plan().window).min(told.unwrap_or(NEVER));
+            self.run_window(until)?;
+            self.watch()?;
+        }
+    }
+
+    /// Lets all partitions run until everything before `until` has happened, and hears their reports.
+    fn run_window(&mut self, until: Ticks) -> Result<(), SimError> {
+        self.perform(Task::Run(until));
+        let mut failure: Option<Failure> = None;
+        self.next = NEVER;
+        for answer in &self.crew.shared.answers {
+            let mut answer = lock(answer);
+            self.next = self.next.min(answer.next);
+            self.progress = self.progress.max(answer.progress);
+            self.last = self.last.max(answer.last);
+            self.host.hear(answer.reports.drain(..));
+            if let Some(other) = answer.failure.take()
+                && failure.as_ref().is_none_or(|first| (other.0, other.1) < (first.0, first.1))
+            {
+                failure = Some(other);
+            }
+        }
+        if let Some((_, _, error)) = failure {
+            return Err(*error);
+        }
+        self.reached = until;
+        Ok(())
+    }
+
+    /// Gives all partitions a task and waits until it is done.
+    fn perform(&mut self, task: Task) {
+        let shared = self.crew.shared;
+        for (time, agent, order) in self.host.orders.drain(..) {
+            let owner = self.owners[usize::from(agent.0)];
+            lock(&shared.trays[usize::from(owner)]).orders.push((time, agent, order));
+        }
+        self.crew.begin(task);
+        shared.carry_out(task, &mut self.own, 0);
+        shared.hand_over(task, &mut self.own, 0);
+        self.crew.wait();
+    }
+
+    /// Ends runs in which nothing changes any more, and runs that are too long.
+    fn watch(&mut self) -> Result<(), SimError> {
+        let (core, watchdog) = (self.plan().clocks.core, &self.plan().config.watchdog);
+        let (idle_max, time_max) = (core.cycles(watchdog.idle_cycles), core.cycles(watchdog.cycles));
+        let progress = self.progress.max(self.host.progress);
+        if self.last > progress + idle_max {
+            return Err(self.stuck(StuckCause::Livelock, progress + idle_max));
+        }
+        if self.last > time_max {
+            return Err(self.stuck(StuckCause::TooLong, time_max));
+        }
+        Ok(())
+    }
+
+    /// Writes the newest copies of all lines to memory, so that the host reads what the caches would answer.
+    fn write_back_for_host(&mut self) {
+        let (topology, over) = (self.plan().topology, self.host.all_over());
+        if self.plan().values != Values::Carried {
+            return;
+        }
+        for newer in Newer::ALL {
+            let exists = match newer {
+                Newer::Translated => topology.tus > 0,
+                Newer::L3 | Newer::ToL3 => topology.l3s > 0,
+                Newer::L2Elsewhere => topology.modules() > 1,
+                Newer::L2AtHome | Newer::FromL1 | Newer::L1 => true,
+            };
+            if exists && (over || !newer.needs_rest()) {
+                self.perform(Task::WriteBack(newer));
+            }
+        }
+    }
+
+    /// The counters of the whole machine, and the tallies of all controllers under the keys of metrics.
+    pub(crate) fn count(&mut self) -> (Stats, Vec<(String, f64)>) {
+        self.perform(Task::Count);
+        let mut stats = self.host.stats.clone();
+        let mut totals = vec![0; self.tallies.len()];
+        for answer in &self.crew.shared.answers {
+            let answer = lock(answer);
+            stats.add_all(&answer.stats);
+            totals.iter_mut().zip(&answer.tallies).for_each(|(total, tally)| *total += tally);
+        }
+        let keys = self.tallies.iter().map(metric_key);
+        (stats, keys.zip(totals).map(|(key, total)| (key, total as f64)).collect())
+    }
+
+    /// The report of a run that hangs at `time`.
+    fn stuck(&mut self, cause: StuckCause, time: Ticks) -> SimError {
+        self.perform(Task::ListWaves);
+        let (mut unfinished, mut waves) = (0, Vec::new());
+        for answer in &self.crew.shared.answers {
+            let mut answer = lock(answer);
+            unfinished += answer.unfinished;
+            waves.append(&mut answer.waves);
+        }
+        waves.truncate(LISTED);
+        let core = self.plan().clocks.core;
+        let unfinished_launches = || self.host.launches.iter().filter(|launch| launch.phase != Phase::Over);
+        let names: Vec<&str> = unfinished_launches().map(|launch| launch.job.kernel.name.as_str()).collect();
+        SimError::Stuck(Box::new(StuckReport {
+            cause,
+            kernel: names.join(" and "),
+            cycle: core.count(time),
+            idle_cycles: core.count(time.saturating_sub(self.progress.max(self.host.progress))),
+            unfinished,
+            not_started: unfinished_launches().map(Launch::not_started).sum(),
+            unanswered: unfinished_launches().map(|launch| launch.unanswered).sum(),
+            waves,
+            line_bytes: W as u64 * 4,
+        }))
+    }
+}

@@ -1,0 +1,273 @@
+//! A partition: the part of a machine that one thread runs. It has compute units, banks and the ports between its
+//! modules, and runs alone for a window.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use chorus_protocol::address::LineAddr;
+use chorus_protocol::address::{AgentId, Role};
+use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::message::{Message, Size};
+
+use super::SimError;
+use super::bank::Bank;
+use super::context::{Context, Env, Handled, Mail, Report};
+use super::host::Order;
+use super::plan::{NEVER, Plan};
+use super::stuck::{StuckWave, stuck_waves};
+use super::unit::Unit;
+use crate::clock::Ticks;
+use crate::stats::Stats;
+
+/// The agents of one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) units: Range<u16>,
+    pub(super) banks: Range<u16>,
+}
+
+/// Divides a machine into at most `wanted` partitions: by GPUs, by modules where there is one GPU, and by compute units
+/// and banks where there is one module. Machines whose components share links, or are at the same time always, are not
+/// divided.
+pub(super) fn shares(plan: &Plan<'_>, wanted: usize) -> Vec<Share> {
+    let topology = plan.topology;
+    let banks = topology.l2s + topology.l3s;
+    let groups = match (topology.gpus, topology.modules()) {
+        _ if plan.mesh.is_some() || plan.is_in_step() || topology.tus > 0 => 1,
+        (1, 1) => topology.l1s.min(banks),
+        (1, modules) => modules,
+        (gpus, _) => gpus,
+    };
+    let count = wanted.clamp(1, usize::from(groups)) as u16;
+    let part = |agents: u16, number: u16| {
+        let group = |number: u16| (u32::from(number) * u32::from(groups)).div_ceil(u32::from(count));
+        let first = |number: u16| (group(number) * u32::from(agents) / u32::from(groups)) as u16;
+        first(number)..first(number + 1)
+    };
+    (0..count).map(|number| Share { units: part(topology.l1s, number), banks: part(banks, number) }).collect()
+}
+
+/// The partition of every agent.
+pub(super) fn owners(plan: &Plan<'_>, shares: &[Share]) -> Vec<u8> {
+    let owner = |agent: u16| {
+        let place = plan.place(plan.place(AgentId(agent)).component);
+        let holds = |share: &Share| match place.role {
+            Role::L1 => share.units.contains(&place.index),
+            Role::L2 | Role::L3 | Role::Tu | Role::Memory => share.banks.contains(&place.index),
+        };
+        shares.iter().position(holds).unwrap_or(0) as u8
+    };
+    (0..plan.topology.controllers()).map(owner).collect()
+}
+
+/// The reason why a partition cannot go on: when, where and why.
+pub(super) type Failure = (Ticks, AgentId, Box<SimError>);
+
+/// Copies that are newer than memory, in the order in which they are written to it: copies nearer to a core are newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Newer {
+    /// Lines of translation units, and their messages.
+    Translated,
+    /// Lines of a coherent L3.
+    L3,
+    /// Messages of the L2 to an L3.
+    ToL3,
+    /// Lines of the L2 at their home.
+    L2AtHome,
+    /// Lines of the L2 elsewhere. The bytes that another module has written are newer than the copy at the home.
+    L2Elsewhere,
+    /// Messages of private caches.
+    FromL1,
+    /// Lines of private caches.
+    L1,
+}
+
+impl Newer {
+    /// All of them in order.
+    pub(super) const ALL: [Newer; 7] =
+        [Newer::Translated, Newer::L3, Newer::ToL3, Newer::L2AtHome, Newer::L2Elsewhere, Newer::FromL1, Newer::L1];
+
+    /// Whether they are written only when no kernel runs. Then every wavefront has finished, so data in transit to a
+    /// bank was written back by a private cache and is newer than the copy of the bank.
+    pub(super) fn needs_rest(self) -> bool {
+        matches!(self, Newer::Translated | Newer::FromL1 | Newer::L1)
+    }
+}
+
+/// The part of a machine that one thread runs.
+pub(super) struct Partition<const W: usize> {
+    units: Vec<Unit<W>>,
+    banks: Vec<Bank<W>>,
+    first_unit: u16,
+    first_bank: u16,
+    pub(super) ctx: Context<W>,
+    failure: Option<Failure>,
+}
+
+impl<const W: usize> Partition<W> {
+    /// An idle partition of these components.
+    pub(super) fn new(
+        plan: &Plan<'_>,
+        share: &Share,
+        units: Vec<Unit<W>>,
+        banks: Vec<Bank<W>>,
+        ctx: Context<W>,
+    ) -> Self {
+        let (first_unit, first_bank) = (plan.topology.l1(share.units.start).0, plan.topology.l2(share.banks.start).0);
+        Partition { units, banks, first_unit, first_bank, ctx, failure: None }
+    }
+
+    /// Takes what other partitions have sent.
+    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: impl Iterator<Item = Mail<W>>) {
+        mail.for_each(|mail| self.ctx.receive(plan, mail));
+    }
+
+    /// Takes orders of the host.
+    pub(super) fn obey(&mut self, orders: impl Iterator<Item = (Ticks, AgentId, Order)>) {
+        for (time, agent, order) in orders {
+            let next = &mut self.ctx.next[usize::from(agent.0)];
+            *next = time.min(*next);
+            match order {
+                Order::Unit(order) => self.units[usize::from(agent.0 - self.first_unit)].order(time, order),
+                Order::Bank(order) => self.banks[usize::from(agent.0 - self.first_bank)].order(time, order),
+            }
+        }
+    }
+
+    /// Runs alone until everything before `until` has happened.
+    pub(super) fn run(&mut self, until: Ticks, env: &Env<'_>) {
+        self.ctx.let_in(env.plan, until);
+        // Where components are at the same time always, messages that take no time go from banks to private caches.
+        for (index, bank) in self.banks.iter_mut().enumerate() {
+            if self.ctx.next[usize::from(self.first_bank) + index] < until {
+                let result = bank.run(until, &mut self.ctx, env);
+                note(&mut self.failure, result, bank.time(), bank.agent());
+            }
+        }
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            if self.ctx.next[usize::from(self.first_unit) + index] < until {
+                let result = unit.run(until, &mut self.ctx, env);
+                note(&mut self.failure, result, unit.time(), unit.agent());
+            }
+        }
+        self.ctx.let_out(env.plan, until);
+    }
+
+    /// Takes the reason why it cannot go on.
+    pub(super) fn take_failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    /// The time at which it has something to do, other partitions with what it has sent them included.
+    pub(super) fn next(&self) -> Ticks {
+        let of = |first: u16, count: usize| {
+            let first = usize::from(first);
+            self.ctx.next[first..first + count].iter().copied().min().unwrap_or(NEVER)
+        };
+        let components = of(self.first_unit, self.units.len()).min(of(self.first_bank, self.banks.len()));
+        let grid = self.ctx.grid.as_ref().map_or(NEVER, |grid| grid.next());
+        let fabric = self.ctx.fabric.as_ref().map_or(NEVER, |fabric| fabric.next());
+        let sent = self.ctx.mail.iter().flatten().map(|mail| match mail {
+            Mail::Message { entry, .. } => entry.time,
+            Mail::Transit { entry, .. } => entry.time,
+            Mail::Credit { time, .. } => *time,
+        });
+        let sent = sent.min().unwrap_or(NEVER);
+        components.min(grid).min(fabric).min(sent)
+    }
+
+    /// Takes the reports for the host.
+    pub(super) fn take_reports(&mut self) -> Vec<Report> {
+        std::mem::take(&mut self.ctx.reports)
+    }
+
+    /// The counters of the partition.
+    pub(super) fn stats(&self) -> &Stats {
+        &self.ctx.stats
+    }
+
+    /// The tallies of all its controllers, summed: as many as `count`.
+    pub(super) fn tallies(&self, count: usize) -> Vec<u64> {
+        let banks = self.banks.iter().flat_map(|bank| {
+            [Some(&bank.controller), bank.translation.as_ref().map(|translation| &translation.controller)]
+        });
+        let units = self.units.iter().flat_map(|unit| {
+            [Some(&unit.controller), unit.translation.as_ref().map(|translation| &translation.controller)]
+        });
+        let controllers: Vec<_> = banks.chain(units).flatten().collect();
+        let total = |index: usize| -> u64 {
+            controllers.iter().filter_map(|controller| controller.tallies().get(index)).map(|tally| tally.get()).sum()
+        };
+        (0..count).map(total).collect()
+    }
+
+    /// The wavefronts that have not finished, at most `most` of them, and how many there are.
+    pub(super) fn stuck_waves(&self, plan: &Plan<'_>, most: usize) -> (usize, Vec<StuckWave>) {
+        if std::env::var("DBG").is_ok() {
+            for bank in &self.banks { bank.dbg(&self.ctx); }
+            for unit in &self.units { unit.dbg(&self.ctx); }
+        }
+        stuck_waves(&self.units, plan.topology, most)
+    }
+
+    /// Writes copies that are newer than memory to memory, so that the host reads what the caches would answer. This
+    /// takes no simulated time.
+    pub(super) fn write_back(&self, newer: Newer, env: &Env<'_>) {
+        let mut write = |line: LineAddr, mask: ByteMask, data: &LineData<W>| {
+            env.memory.write_line(env.pages.virtual_line(line), mask, data);
+        };
+        let topology = env.plan.topology;
+        let l3_banks = || self.banks.iter().filter(|bank| !bank.is_of_l2());
+        let translations =
+            || self.units.iter().map(|unit| &unit.translation).chain(self.banks.iter().map(|bank| &bank.translation));
+        match newer {
+            // As far as the shared cache knows, its client still owns the lines that a translation unit writes back, or
+            // the lines are there already.
+            Newer::Translated => {
+                translations().flatten().for_each(|translation| translation.controller.dirty_lines(&mut write));
+                self.sent_by(Role::Tu, env.plan).for_each(|sent| write(sent.line, sent.mask, &sent.data));
+            }
+            Newer::L3 => l3_banks().for_each(|bank| bank.controller.dirty_lines(&mut write)),
+            Newer::ToL3 => {
+                let to_l3 = |sent: &&Message<W>| topology.role(sent.dst).0 == Role::L3;
+                let sent = self.sent_by(Role::L2, env.plan).filter(to_l3);
+                sent.for_each(|sent| write(sent.line, sent.mask, &sent.data));
+            }
+            Newer::L2AtHome | Newer::L2Elsewhere => {
+                for bank in self.banks.iter().filter(|bank| bank.is_of_l2()) {
+                    let module = env.plan.place(bank.agent()).module;
+                    bank.controller.dirty_lines(&mut |line, mask, data| {
+                        if (topology.home_module(line) == module) == (newer == Newer::L2AtHome) {
+                            write(line, mask, data);
+                        }
+                    });
+                }
+            }
+            Newer::FromL1 => {
+                self.sent_by(Role::L1, env.plan).for_each(|sent| write(sent.line, sent.mask, &sent.data));
+            }
+            Newer::L1 => self.units.iter().for_each(|unit| unit.controller.dirty_lines(&mut write)),
+        }
+    }
+
+    /// The messages with data that agents of a role have sent and that have not been taken.
+    fn sent_by<'p>(&'p self, role: Role, plan: &'p Plan<'p>) -> impl Iterator<Item = &'p Message<W>> {
+        let with_data = |message: &&Message<W>| plan.spec(*message).size != Size::Control;
+        let by_role = move |message: &&Message<W>| plan.topology.role(message.src).0 == role;
+        self.ctx.packets.live().filter(with_data).filter(by_role)
+    }
+}
+
+/// Keeps the earliest failure.
+fn note(kept: &mut Option<Failure>, result: Handled, time: Ticks, agent: AgentId) {
+    if let Err(error) = result
+        && kept.as_ref().is_none_or(|(first, of, _)| (time, agent) < (*first, *of))
+    {
+        *kept = Some((time, agent, error));
+    }
+}
+
+/// Makes an owner table that threads share.
+pub(super) fn shared_owners(plan: &Plan<'_>, shares: &[Share]) -> Arc<Vec<u8>> {
+    Arc::new(owners(plan, shares))
+}

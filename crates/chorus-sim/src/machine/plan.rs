@@ -1,0 +1,186 @@
+//! The plan of a machine: everything about it that does not change while it runs.
+
+use chorus_protocol::address::{AgentId, Role, Topology};
+use chorus_protocol::message::{Channel, Message, MessageSpec, Size};
+use chorus_protocol::registry::{Counters, Delivery, Protocol, Values};
+use chorus_system::{NetworkTopology, SystemConfig};
+
+use super::paths::Paths;
+use crate::clock::{ClockDomains, Ticks};
+use crate::mesh::Mesh;
+
+/// A time that never comes.
+pub(super) const NEVER: Ticks = Ticks::MAX;
+
+/// The place of an agent in the machine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) role: Role,
+    /// Its number among the agents of its role. Banks of an L3 count as further banks of the L2.
+    pub(super) index: u16,
+    pub(super) module: u16,
+    pub(super) gpu: u16,
+    /// The agent that names its component: itself, or the cache that a translation unit belongs to.
+    pub(super) component: AgentId,
+}
+
+/// The latencies of the configuration, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Latencies {
+    pub(super) l1: Ticks,
+    /// Latency of a CPU core's private cache.
+    pub(super) cpu_l1: Ticks,
+    pub(super) l2_tag: Ticks,
+    pub(super) l2_data: Ticks,
+    /// Latency that an L2 bank adds to data that it passes on from the next level.
+    pub(super) l2_fill: Ticks,
+    pub(super) tu: Ticks,
+    pub(super) l3: Ticks,
+    /// Latency of the network of a module, without hops.
+    pub(super) network: Ticks,
+}
+
+impl Latencies {
+    fn new(config: &SystemConfig, clocks: &ClockDomains) -> Latencies {
+        let data = clocks.l2.cycles(u64::from(config.l2.data_latency_cycles));
+        let (core, cpu) = match config.network.topology {
+            NetworkTopology::Crossbar => (clocks.core, clocks.cpu),
+            NetworkTopology::Mesh => (clocks.network, clocks.network),
+        };
+        Latencies {
+            l1: core.cycles(u64::from(config.l1.latency_cycles)),
+            cpu_l1: cpu.cycles(u64::from(config.l1.latency_cycles)),
+            l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
+            l2_data: data,
+            // Data from an L3 is passed on as it arrives.
+            l2_fill: if config.l3.is_coherent() { 0 } else { data },
+            tu: clocks.network.cycles(u64::from(config.tu.latency_cycles)),
+            l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
+            network: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+        }
+    }
+
+    /// The lookup latency of the private cache of a CPU core or of a compute unit.
+    pub(super) fn of_l1(&self, is_cpu: bool) -> Ticks {
+        if is_cpu { self.cpu_l1 } else { self.l1 }
+    }
+}
+
+/// Everything about a machine that does not change while it runs.
+pub(super) struct Plan<'a> {
+    pub(super) config: &'a SystemConfig,
+    pub(super) clocks: ClockDomains,
+    pub(super) topology: Topology,
+    pub(super) specs: &'static [MessageSpec],
+    pub(super) latencies: Latencies,
+    /// Flits of a message, by the bytes of its data.
+    pub(super) flits: Vec<u16>,
+    /// Bytes of a message without data.
+    pub(super) header_bytes: u32,
+    pub(super) delivery: Delivery,
+    pub(super) values: Values,
+    pub(super) counters: Counters,
+    /// Virtual networks of the protocol.
+    pub(super) networks: usize,
+    pub(super) places: Vec<Place>,
+    /// The positions of controllers, where the network of the module is a mesh.
+    pub(super) mesh: Option<Mesh>,
+    /// The ways between modules, where there are several.
+    pub(super) paths: Option<Paths>,
+    /// Whether a message occupies a window of its source until its destination has taken it.
+    pub(super) has_credits: bool,
+    /// The least time between an event in a component and what it causes in another one.
+    pub(super) crossing: Ticks,
+    /// How long components run alone: at most `crossing`.
+    pub(super) window: Ticks,
+}
+
+impl<'a> Plan<'a> {
+    /// The plan of a machine under a protocol. `window_max` limits how long components run alone.
+    pub(super) fn new(
+        config: &'a SystemConfig,
+        protocol: &(impl Protocol + ?Sized),
+        line_bytes: u32,
+        window_max: Option<Ticks>,
+    ) -> Plan<'a> {
+        let clocks = ClockDomains::of(config);
+        let topology = protocol.structure().complete(super::build::topology(config));
+        let latencies = Latencies::new(config, &clocks);
+        let is_mesh = config.network.topology == NetworkTopology::Mesh;
+        let mesh = is_mesh.then(|| Mesh::new(config, topology, clocks.network));
+        let paths = (topology.modules() > 1).then(|| Paths::new(config, &clocks));
+        let inside = mesh.as_ref().map_or(latencies.network, Mesh::least_leg);
+        let crossing = paths.as_ref().map_or(inside, |paths| inside.min(paths.least_latency())).max(1);
+        Plan {
+            config,
+            clocks,
+            topology,
+            specs: protocol.messages(),
+            latencies,
+            flits: (0..=line_bytes).map(|bytes| 1 + bytes.div_ceil(config.network.flit_bytes) as u16).collect(),
+            header_bytes: config.network.header_bytes,
+            delivery: protocol.delivery(),
+            values: protocol.values(),
+            counters: protocol.counters(),
+            networks: usize::from(protocol.virtual_networks()),
+            places: (0..topology.agents()).map(|agent| place(topology, AgentId(agent))).collect(),
+            has_credits: !is_mesh && topology.tus == 0,
+            mesh,
+            paths,
+            crossing,
+            window: if runs_in_step(protocol, topology) {
+                1
+            } else {
+                window_max.unwrap_or(crossing).clamp(1, crossing)
+            },
+        }
+    }
+
+    /// The place of an agent.
+    #[inline]
+    pub(super) fn place(&self, agent: AgentId) -> &Place {
+        &self.places[usize::from(agent.0)]
+    }
+
+    /// The row of the message table for a message.
+    #[inline]
+    pub(super) fn spec<const W: usize>(&self, message: &Message<W>) -> &'static MessageSpec {
+        &self.specs[usize::from(message.kind.0)]
+    }
+
+    /// Whether components must not run ahead of each other at all.
+    pub(super) fn is_in_step(&self) -> bool {
+        self.window == 1 && self.crossing > 1
+    }
+}
+
+/// Bytes of data that a message carries.
+#[inline]
+pub(super) fn payload_bytes<const W: usize>(message: &Message<W>, spec: &MessageSpec) -> u32 {
+    match spec.size {
+        Size::Control => 0,
+        Size::Line => W as u32 * 4,
+        Size::Masked => message.mask.bytes(),
+    }
+}
+
+/// Whether all components of a machine have to be at the same time always: where a message takes no time between two of
+/// them, or where values are those of a functional memory.
+fn runs_in_step(protocol: &(impl Protocol + ?Sized), topology: Topology) -> bool {
+    let takes_no_time = |spec: &MessageSpec| spec.channel == Channel::Instant;
+    // The messages of translation units that take no time stay within their component.
+    protocol.values() == Values::Functional || (topology.tus == 0 && protocol.messages().iter().any(takes_no_time))
+}
+
+fn place(topology: Topology, agent: AgentId) -> Place {
+    let (role, index) = match topology.role(agent) {
+        (Role::L3, index) => (Role::L2, topology.l2s + index),
+        role_and_index => role_and_index,
+    };
+    let component = match role {
+        Role::Tu => topology.translated(index),
+        Role::L1 | Role::L2 | Role::L3 | Role::Memory => agent,
+    };
+    let module = topology.module_of(agent);
+    Place { role, index, module, gpu: topology.gpu_of(module), component }
+}

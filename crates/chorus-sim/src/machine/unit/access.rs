@@ -1,0 +1,254 @@
+//! The queue of line accesses before the private cache.
+
+use chorus_kernel::MemoryOpKind;
+use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
+use chorus_protocol::address::LineAddr;
+use chorus_protocol::controller::{Input, Outcome};
+use chorus_protocol::line::ByteMask;
+use chorus_protocol::registry::Values;
+
+use super::super::context::{Context, Env, Handled, News};
+use super::super::plan::NEVER;
+use super::{Unit, lineless_request};
+use crate::coalescer::{AccessKind, LineAccess};
+use crate::compute_unit::Stalled;
+use crate::stats::Counter;
+
+impl<const W: usize> Unit<W> {
+    /// Serves the access queue as soon as the private cache can take an access.
+    #[inline]
+    pub(super) fn schedule_access(&mut self) {
+        if self.next_access == NEVER
+            && let Some(head) = self.accesses.front()
+        {
+            let free = self.bank_free[self.bank_of(self.accesses.get(head).line)];
+            self.next_access = self.clock.edge(self.now).max(free);
+        }
+    }
+
+    /// Hands the head of the access queue to the private cache.
+    pub(super) fn serve_accesses(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        self.next_access = NEVER;
+        let Some(first) = self.accesses.front() else { return Ok(()) };
+        let Some(id) = self.next_past_buffer(first, ctx, env) else { return Ok(()) };
+        if ctx.port_is_full(env.plan, self.port(), self.now) {
+            self.stall(Stalled::Port);
+            self.retry_at_port(ctx);
+            return Ok(());
+        }
+        if !self.head_is_current && !self.describe_head(id, ctx, env) {
+            return Ok(());
+        }
+        ctx.tell_time(env.plan, self.now);
+        let accepted = self.controller.step_making_room(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
+        self.head_is_current = !accepted;
+        self.wake = ctx.wake_time(env.plan, self.wake);
+        if accepted {
+            self.accepted(id, ctx, env);
+        } else {
+            self.stall(Stalled::Cache);
+        }
+        self.route(ctx, env)?;
+        if accepted {
+            if self.waiting > 0 {
+                self.serve_cache(ctx, env)?;
+            }
+            self.schedule_access();
+        }
+        Ok(())
+    }
+
+    /// Plans to try the head of the access queue again when its port has sent something.
+    pub(super) fn retry_at_port(&mut self, ctx: &mut Context<W>) {
+        let departure = ctx.end(self.port()).egress.next_departure(self.now);
+        if departure != NEVER {
+            self.next_access = self.clock.edge(departure.max(self.now + 1));
+        }
+    }
+
+    /// Tries the head of the access queue again at once, after a message has changed the private cache that had not
+    /// accepted it.
+    #[inline]
+    pub(super) fn retry_access_now(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        if !matches!(self.stalled, Some((_, Stalled::Cache))) || self.next_access != NEVER {
+            return Ok(());
+        }
+        self.schedule_access();
+        if self.next_access == self.now {
+            return self.serve_accesses(ctx, env);
+        }
+        Ok(())
+    }
+
+    /// Tries the head of the access queue again if the reason of its stall may have changed.
+    pub(super) fn retry_access(&mut self, changed: Stalled) {
+        if self.stalled.is_some_and(|(_, stalled)| stalled == changed) {
+            self.schedule_access();
+        }
+    }
+
+    /// Updates counters and queues for an access that the private cache has accepted. Operations that it completes at
+    /// once take its latency.
+    fn accepted(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
+        let access = *self.accesses.get(id);
+        self.leave_queue(&access, ctx);
+        let hit = !ctx.outbox.completions.is_empty();
+        count_access(access.kind, hit, ctx);
+        if env.plan.paths.is_some() && access.touches_line() {
+            self.count_remote_access(access.line, access.kind == AccessKind::Load && !hit, ctx, env);
+        }
+        if matches!(access.kind, AccessKind::Store | AccessKind::Drain) {
+            ctx.progress = ctx.progress.max(self.now);
+            if env.plan.values == Values::Functional {
+                env.memory.write_line(LineAddr(access.line), self.head.mask, &self.head.data);
+            }
+        }
+        if access.kind == AccessKind::Store {
+            self.store_posted(&access);
+        }
+        if hit {
+            let done = self.now + env.plan.latencies.of_l1(self.is_cpu);
+            let mut completions = std::mem::take(&mut ctx.outbox.completions);
+            for completion in &completions {
+                self.record_values(completion, ctx, env);
+                self.answered.push_back((done, completion.txn.0));
+            }
+            completions.clear();
+            ctx.outbox.completions = completions;
+        }
+        self.use_queue_room(ctx, env);
+    }
+
+    /// Counts an access to a line that may lie in another GPU's memory. `load` says whether it is a load that misses in
+    /// the private cache.
+    fn count_remote_access(&mut self, virtual_line: u64, load: bool, ctx: &mut Context<W>, env: &Env<'_>) {
+        let topology = &env.plan.topology;
+        if topology.gpu_of(topology.home_module(self.head.line)) == self.gpu {
+            return;
+        }
+        let shared = ctx.sharing.access(virtual_line, self.gpu, self.module % topology.gpms, u32::from(load));
+        ctx.stats.add(Counter::InterGpuLoads, u64::from(load));
+        ctx.stats.add(Counter::InterGpuLoadsShared, u64::from(shared));
+    }
+
+    /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.
+    #[inline]
+    pub(super) fn leave_queue(&mut self, access: &LineAccess, ctx: &mut Context<W>) {
+        let bank = self.bank_of(access.line);
+        self.bank_free[bank] = self.now + self.clock.cycles(1);
+        if let Some((since, _)) = self.stalled.take() {
+            ctx.stats.add(Counter::L1StallTicks, self.now - since);
+        }
+        match (access.kind, &mut self.store_buffer) {
+            (AccessKind::Drain, Some(buffer)) => {
+                buffer.leaving = None;
+                buffer.remove(access.line);
+            }
+            (AccessKind::Follow { .. }, Some(buffer)) => {
+                buffer.leaving = None;
+                buffer.followed = true;
+            }
+            (_, buffer) => {
+                self.accesses.accept();
+                if let Some(buffer) = buffer {
+                    buffer.followed = false;
+                }
+            }
+        }
+    }
+
+    /// Lets a wavefront that waits for room in the access queue go on.
+    #[inline]
+    pub(super) fn use_queue_room(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+        if self.waiting_for_queue != 0 {
+            self.settle(ctx);
+            self.wake_for_queue(ctx, env);
+            self.plan_issue();
+        }
+    }
+
+    /// Counts an accepted access of a store. With the last one, the instruction is over for its wavefront.
+    pub(super) fn store_posted(&mut self, access: &LineAccess) {
+        let running = self.wave(usize::from(access.wave));
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op_mut(access.slot);
+        op.accesses -= 1;
+        if op.accesses == 0 {
+            state.complete_memory(access.slot);
+        }
+    }
+
+    /// Makes the request to the private cache for the access at the head of the queue. Returns whether it could: a page
+    /// that nobody has touched has to be placed first.
+    pub(super) fn describe_head(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
+        let access = *self.accesses.get(id);
+        let fence = match access.kind {
+            AccessKind::Fence(order, scope) => Some((order, scope)),
+            // The stores of a wavefront reach the others when its kernel ends. Until then they only leave in order.
+            AccessKind::End => Some((Order::Release, Scope::WorkGroup)),
+            AccessKind::Load
+            | AccessKind::Store
+            | AccessKind::Atomic
+            | AccessKind::Drain
+            | AccessKind::Follow { .. } => None,
+        };
+        if let Some((order, scope)) = fence {
+            self.head = lineless_request(CoreOp::Fence, order, scope, access.wave, Txn(id));
+            return true;
+        }
+        let Some(line) = env.pages.physical(access.line, self.now) else {
+            self.touch(access.line, ctx, env);
+            return false;
+        };
+        let running = self.waves[usize::from(access.wave)].as_ref().expect("an access belongs to a wavefront");
+        let state = running.task.state().borrow();
+        let op = state.memory_op(access.slot);
+        let head = &mut self.head;
+        head.op = match op.kind {
+            MemoryOpKind::Load => CoreOp::Load,
+            MemoryOpKind::Store => CoreOp::Store,
+            MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
+        };
+        (head.wave, head.txn, head.order, head.scope, head.line) = (access.wave, Txn(id), op.order, op.scope, line);
+        // Loads carry no data, so the data of an earlier access may stay in the request.
+        let carries_data = op.kind != MemoryOpKind::Load;
+        if access.whole_line {
+            head.mask = ByteMask::full::<W>();
+            if carries_data {
+                head.data.0.copy_from_slice(&op.data[..W]);
+            }
+            return true;
+        }
+        let mut words = 0;
+        let mut rest = access.lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let word = op.word(lane) as usize % W;
+            words |= 1 << word;
+            head.data.0[word] = op.data[lane];
+        }
+        head.mask = ByteMask::of_words(words);
+        true
+    }
+
+    /// Asks the host to place the page of a line. The access waits until this is done.
+    #[cold]
+    fn touch(&mut self, line: u64, ctx: &mut Context<W>, env: &Env<'_>) {
+        self.stall(Stalled::Page);
+        ctx.reports.push((self.now, self.agent, News::Touched { page: env.pages.page_of(line) }));
+    }
+}
+
+fn count_access<const W: usize>(kind: AccessKind, hit: bool, ctx: &mut Context<W>) {
+    match kind {
+        AccessKind::Load => {
+            ctx.stats.add(Counter::L1Loads, 1);
+            ctx.stats.add(if hit { Counter::L1LoadHits } else { Counter::L1LoadMisses }, 1);
+        }
+        AccessKind::Store | AccessKind::Drain => ctx.stats.add(Counter::L1Stores, 1),
+        AccessKind::Atomic => ctx.stats.add(Counter::L1Atomics, 1),
+        AccessKind::Fence(..) | AccessKind::End | AccessKind::Follow { .. } => return,
+    }
+    ctx.stats.add(Counter::L1Accesses, 1);
+}

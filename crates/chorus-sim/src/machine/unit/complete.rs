@@ -1,0 +1,117 @@
+//! Values that come back to wavefronts.
+
+use chorus_kernel::{HostMemory, LANES, MemoryOp, MemoryOpKind};
+use chorus_protocol::access::{AtomicOp, Completion};
+use chorus_protocol::registry::Values;
+
+use super::super::context::{Context, Env};
+use super::Unit;
+use crate::coalescer::{AccessKind, LineAccess};
+use crate::stats::Counter;
+
+impl<const W: usize> Unit<W> {
+    /// Puts the values of a completed load or atomic where its instruction expects them.
+    pub(super) fn record_values(&mut self, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
+        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = self.accesses.get(completion.txn.0);
+        if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
+            return;
+        }
+        let running = self.waves[usize::from(wave)].as_ref().expect("an access belongs to a wavefront");
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op_mut(slot);
+        let atomic = match op.kind {
+            MemoryOpKind::Atomic(atomic) => Some(atomic),
+            MemoryOpKind::Load | MemoryOpKind::Store => None,
+        };
+        if env.plan.values == Values::Functional {
+            if perform_in_memory(env.memory, op, lanes, atomic) {
+                ctx.progress = ctx.progress.max(self.now);
+            }
+            return;
+        }
+        if whole_line && atomic.is_none() {
+            op.data[..W].copy_from_slice(&completion.data.0);
+            return;
+        }
+        let mut changed = false;
+        let mut rest = lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let value = completion.data.0[op.word(lane) as usize % W];
+            changed |= atomic.is_some_and(|atomic: AtomicOp| atomic.apply(value, op.data[lane]) != value);
+            op.data[lane] = value;
+        }
+        if changed {
+            ctx.progress = ctx.progress.max(self.now);
+        }
+    }
+
+    /// The end of an access, as its wavefront sees it.
+    pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
+        let access = *self.accesses.get(id);
+        if access.answers > 1 {
+            self.accesses.get_mut(id).answers -= 1;
+            return;
+        }
+        self.accesses.remove(id);
+        let wave = usize::from(access.wave);
+        match access.kind {
+            AccessKind::Load | AccessKind::Atomic => {
+                if access.kind == AccessKind::Load {
+                    ctx.stats.add(Counter::LoadLatencyTicks, self.now - access.issued);
+                    ctx.stats.add(Counter::LoadsCompleted, 1);
+                }
+                self.values_returned(wave, access.slot, ctx);
+            }
+            AccessKind::Store | AccessKind::Drain => {}
+            AccessKind::Follow { fence } => self.access_done(fence, ctx, env),
+            AccessKind::Fence(..) => {
+                ctx.stats.add(Counter::FenceWaitTicks, self.now - access.issued);
+                self.wave(wave).task.state().borrow_mut().pass();
+                self.advance_wave(wave, ctx);
+            }
+            AccessKind::End => self.retire_wave(wave, ctx),
+        }
+    }
+
+    /// Counts a returned access of a load or atomic. With the last one, the instruction completes.
+    #[inline]
+    fn values_returned(&mut self, wave: usize, slot: u16, ctx: &mut Context<W>) {
+        let running = self.wave(wave);
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op_mut(slot);
+        op.accesses -= 1;
+        if op.accesses > 0 {
+            return;
+        }
+        let can_go_on = state.complete_memory(slot);
+        drop(state);
+        running.loads_in_flight -= 1;
+        let idle = running.idle;
+        if self.waiting_for_loads & 1 << wave != 0 {
+            self.waiting_for_loads &= !(1 << wave);
+            self.make_ready(wave, ctx);
+        } else if can_go_on && idle {
+            self.advance_wave(wave, ctx);
+        }
+    }
+}
+
+/// Performs a load or an atomic on memory at once, for protocols whose accesses are ideally coherent. The lanes get the
+/// values of memory. Returns whether memory changed.
+#[inline(never)]
+fn perform_in_memory(memory: &HostMemory, op: &mut MemoryOp, lanes: u32, atomic: Option<AtomicOp>) -> bool {
+    let mut changed = false;
+    for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
+        let word = op.word(lane) as usize;
+        let old = memory.load(word);
+        if let Some(atomic) = atomic {
+            let new = atomic.apply(old, op.data[lane]);
+            memory.store(word, new);
+            changed |= new != old;
+        }
+        op.data[lane] = old;
+    }
+    changed
+}

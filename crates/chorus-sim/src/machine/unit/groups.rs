@@ -1,0 +1,80 @@
+//! Work-groups and CPU threads that start and end on a compute unit.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use chorus_kernel::{WaveId, WaveTask};
+
+use super::super::context::{Context, Env, News};
+use super::Unit;
+use crate::compute_unit::{Group, Job, WaveSlot};
+use crate::stats::Counter;
+
+impl<const W: usize> Unit<W> {
+    /// Starts the wavefronts of a work-group. The host has seen to it that there is room.
+    pub(super) fn start_group(
+        &mut self,
+        stream: u8,
+        job: &Arc<Job>,
+        work_group: u32,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) {
+        let kernel = &job.kernel;
+        let (gpu, gpus) = (u32::from(self.gpu), u32::from(env.plan.topology.gpus));
+        let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
+        let group = self.groups.insert(Group { running: kernel.waves_per_group, at_barrier: 0 });
+        let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
+        for wave in 0..kernel.waves_per_group {
+            let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
+            let order = env.plan.config.core.atomic_order;
+            let task = WaveTask::start(kernel, id, Rc::clone(&lds), order, &mut self.spare_states);
+            self.start_wave(WaveSlot::new(task, id, Arc::clone(job), false, stream, group), ctx);
+        }
+    }
+
+    /// Starts a CPU thread.
+    pub(super) fn start_thread(
+        &mut self,
+        stream: u8,
+        job: &Arc<Job>,
+        thread: u32,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) {
+        let group = self.groups.insert(Group { running: 1, at_barrier: 0 });
+        let order = env.plan.config.core.atomic_order;
+        let (task, id) = WaveTask::start_cpu(&job.kernel, thread, order, &mut self.spare_states);
+        self.start_wave(WaveSlot::new(task, id, Arc::clone(job), true, stream, group), ctx);
+    }
+
+    /// Starts a wavefront in a free slot. There is one.
+    fn start_wave(&mut self, wave: WaveSlot, ctx: &mut Context<W>) {
+        let Some(slot) = self.waves.iter().position(Option::is_none) else { return };
+        self.waves[slot] = Some(wave);
+        self.slots.set_age(slot, self.waves_started);
+        self.waves_started += 1;
+        self.advance_wave(slot, ctx);
+    }
+
+    /// A wavefront has passed its final release.
+    pub(super) fn retire_wave(&mut self, wave: usize, ctx: &mut Context<W>) {
+        ctx.progress = ctx.progress.max(self.now);
+        ctx.stats.add(Counter::WaveFronts, 1);
+        let Some(retired) = self.waves[wave].take() else { return };
+        self.spare_states.give_back(retired.task);
+        let group = self.groups.get_mut(retired.group);
+        group.running -= 1;
+        if group.running > 0 {
+            self.release_barrier(retired.group, ctx);
+            return;
+        }
+        self.groups.remove(retired.group);
+        if !retired.cpu {
+            ctx.stats.add(Counter::WorkGroups, 1);
+        }
+        let news = News::Finished { stream: retired.stream, is_cpu: retired.cpu };
+        ctx.reports.push((self.now, self.agent, news));
+    }
+}

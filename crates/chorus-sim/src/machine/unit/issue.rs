@@ -1,0 +1,255 @@
+//! The issue slot of a compute unit: which operation a wavefront issues, and what it waits for if it cannot.
+
+use chorus_kernel::{MemoryOpKind, Operation, ReadOnlyWritten};
+
+use super::super::SimError;
+use super::super::context::{Context, Env, Handled};
+use super::super::plan::NEVER;
+use super::Unit;
+use crate::coalescer::{AccessKind, LineAccess};
+use crate::compute_unit::WaveSlot;
+use crate::stats::Counter;
+
+impl<const W: usize> Unit<W> {
+    /// One issue slot.
+    pub(super) fn issue(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        self.next_issue = NEVER;
+        self.settle(ctx);
+        while let Some(wave) = self.slots.pick() {
+            if self.slots.has_alu(wave) {
+                ctx.stats.add(Counter::Instructions, 1);
+                ctx.stats.add(Counter::AluInstructions, 1);
+                if self.slots.issue_alu(wave, self.now) {
+                    self.continue_wave(wave);
+                }
+                break;
+            }
+            if self.issue_operation(wave, ctx, env)? {
+                self.slots.take_slot(wave, self.now);
+                ctx.stats.add(Counter::Instructions, 1);
+                break;
+            }
+            self.slots.block(wave);
+        }
+        self.wake_for_queue(ctx, env);
+        self.plan_issue();
+        Ok(())
+    }
+
+    /// Issues the next operation of a wavefront, or says that it cannot issue yet.
+    fn issue_operation(&mut self, wave: usize, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
+        let front = self.wave(wave).task.state().borrow().front();
+        match front {
+            Some(Operation::Memory(slot)) => self.issue_memory(wave, slot, ctx, env),
+            Some(Operation::Fence { order, scope }) => {
+                Ok(self.issue_fence(wave, AccessKind::Fence(order, scope), ctx, env))
+            }
+            None => Ok(self.issue_fence(wave, AccessKind::End, ctx, env)),
+            Some(Operation::Barrier) => {
+                self.issue_barrier(wave, ctx);
+                Ok(true)
+            }
+            Some(Operation::Lds(count)) => {
+                self.issue_local_data(wave, count, ctx, env);
+                Ok(true)
+            }
+            // Arithmetic is taken out of the queue when it comes to its front.
+            Some(Operation::Alu(_)) => Ok(true),
+        }
+    }
+
+    fn issue_memory(
+        &mut self,
+        wave: usize,
+        slot: u16,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) -> Result<bool, Box<SimError>> {
+        let Some(running) = self.waves[wave].as_mut() else { return Ok(false) };
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op(slot);
+        let returns = op.kind != MemoryOpKind::Store;
+        if returns && running.loads_in_flight >= self.loads_in_flight_max {
+            self.waiting_for_loads |= 1 << wave;
+            return Ok(false);
+        }
+        if self.accesses.len() >= env.plan.config.core.lsu_queue as usize {
+            self.waiting_for_queue |= 1 << wave;
+            return Ok(false);
+        }
+        ReadOnlyWritten::check(&running.job.kernel, op, env.memory).map_err(SimError::ReadOnlyWritten)?;
+        if let Some(declared) = &running.job.declared {
+            declared.check(running.id.work_group, op, env.memory).map_err(SimError::Undeclared)?;
+        }
+        let count = self.accesses.coalesce(op, wave as u16, slot, W as u64, self.now);
+        running.last_operation = match op.kind {
+            MemoryOpKind::Load => "load",
+            MemoryOpKind::Store => "store",
+            MemoryOpKind::Atomic(_) => "atomic",
+        };
+        running.last_line = op.mask.iter().next().map(|lane| u64::from(op.word(lane)) / W as u64);
+        running.loads_in_flight += u32::from(returns && count > 0);
+        state.memory_op_mut(slot).accesses = count;
+        state.pop();
+        if count == 0 {
+            state.complete_memory(slot);
+        }
+        drop(state);
+        ctx.stats.add(Counter::MemoryInstructions, 1);
+        self.schedule_access();
+        self.continue_wave(wave);
+        Ok(true)
+    }
+
+    /// A fence enters the access queue behind the wavefront's stores, once its loads have returned.
+    fn issue_fence(&mut self, wave: usize, kind: AccessKind, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
+        if self.wave(wave).loads_in_flight > 0 {
+            self.waiting_for_loads |= 1 << wave;
+            return false;
+        }
+        if self.accesses.len() >= env.plan.config.core.lsu_queue as usize {
+            self.waiting_for_queue |= 1 << wave;
+            return false;
+        }
+        let running = self.wave(wave);
+        if matches!(kind, AccessKind::Fence(..)) {
+            running.task.state().borrow_mut().pop();
+            running.last_operation = "fence";
+            ctx.stats.add(Counter::Fences, 1);
+        } else {
+            running.last_operation = "end of kernel";
+        }
+        self.accesses.push(LineAccess::new(kind, wave as u16, 0, self.now));
+        self.slots.block(wave);
+        self.schedule_access();
+        true
+    }
+
+    fn issue_barrier(&mut self, wave: usize, ctx: &mut Context<W>) {
+        ctx.stats.add(Counter::Barriers, 1);
+        self.slots.block(wave);
+        let running = self.wave(wave);
+        running.task.state().borrow_mut().pop();
+        running.at_barrier = true;
+        running.last_operation = "barrier";
+        let group = running.group;
+        self.groups.get_mut(group).at_barrier += 1;
+        self.release_barrier(group, ctx);
+    }
+
+    fn issue_local_data(&mut self, wave: usize, count: u32, ctx: &mut Context<W>, env: &Env<'_>) {
+        self.slots.block(wave);
+        self.wave(wave).task.state().borrow_mut().pop();
+        ctx.stats.add(Counter::LdsAccesses, u64::from(count));
+        let latency = self.clock.cycles(u64::from(count * env.plan.config.core.lds_latency_cycles));
+        let done = self.now + latency;
+        self.local_data.push((done, wave as u16));
+        self.next_local_data = self.next_local_data.min(done);
+    }
+
+    /// The accesses of local data shares that end now let their wavefronts go on.
+    pub(super) fn local_data_done(&mut self, ctx: &mut Context<W>, _: &Env<'_>) {
+        while let Some(place) = self.local_data.iter().position(|&(time, _)| time <= self.now) {
+            let (_, wave) = self.local_data.remove(place);
+            self.advance_wave(usize::from(wave), ctx);
+        }
+        self.next_local_data = self.local_data.iter().map(|&(time, _)| time).min().unwrap_or(NEVER);
+    }
+
+    /// Lets a work-group go on if all of it has arrived at its barrier.
+    pub(super) fn release_barrier(&mut self, group: u32, ctx: &mut Context<W>) {
+        let state = self.groups.get_mut(group);
+        if state.at_barrier == 0 || state.at_barrier < state.running {
+            return;
+        }
+        state.at_barrier = 0;
+        for wave in 0..self.waves.len() {
+            if let Some(running) = self.waves[wave].as_mut()
+                && running.group == group
+                && running.at_barrier
+            {
+                running.at_barrier = false;
+                running.task.state().borrow_mut().pass();
+                self.advance_wave(wave, ctx);
+            }
+        }
+    }
+
+    /// A wavefront that waited can go on.
+    pub(super) fn advance_wave(&mut self, wave: usize, ctx: &mut Context<W>) {
+        self.settle(ctx);
+        self.continue_wave(wave);
+        self.plan_issue();
+    }
+
+    /// Finds the next operation of a wavefront, running its future if need be, and makes it ready or idle.
+    fn continue_wave(&mut self, wave: usize) {
+        let Some(running) = self.waves[wave].as_mut() else { return };
+        match next_operation(running) {
+            Some(alu) => self.slots.make_ready(wave, alu),
+            None => self.slots.block(wave),
+        }
+    }
+
+    /// Accounts for arithmetic issued up to now, before anything about readiness changes.
+    #[inline]
+    pub(super) fn settle(&mut self, ctx: &mut Context<W>) {
+        let dealt = self.slots.settle(self.now);
+        ctx.stats.add(Counter::Instructions, dealt);
+        ctx.stats.add(Counter::AluInstructions, dealt);
+    }
+
+    #[inline]
+    pub(super) fn plan_issue(&mut self) {
+        self.next_issue = self.slots.plan(self.now).unwrap_or(NEVER);
+    }
+
+    /// Makes a wavefront ready that waited for loads.
+    pub(super) fn make_ready(&mut self, wave: usize, ctx: &mut Context<W>) {
+        self.settle(ctx);
+        self.slots.make_ready(wave, 0);
+        self.plan_issue();
+    }
+
+    /// Lets one of the wavefronts that wait for room in the access queue try again, if there is room. That wavefront
+    /// lets the next one try.
+    #[inline]
+    pub(super) fn wake_for_queue(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+        if self.waiting_for_queue != 0 && self.accesses.len() < env.plan.config.core.lsu_queue as usize {
+            // A barrier that this instruction completed may have planned arithmetic already.
+            self.settle(ctx);
+            let wave = self.slots.next_of(self.waiting_for_queue);
+            self.waiting_for_queue &= !(1 << wave);
+            self.slots.make_ready(wave, 0);
+        }
+    }
+}
+
+/// The number of arithmetic instructions before a wavefront's next operation, or nothing if the wavefront has to wait.
+/// Runs its future when its queue is empty.
+fn next_operation(running: &mut WaveSlot) -> Option<u32> {
+    running.idle = false;
+    let mut polled = false;
+    loop {
+        let mut state = running.task.state().borrow_mut();
+        match state.front() {
+            Some(Operation::Alu(count)) => {
+                state.pop();
+                return Some(count);
+            }
+            Some(Operation::Memory(_) | Operation::Fence { .. } | Operation::Barrier | Operation::Lds(_)) => {
+                return Some(0);
+            }
+            None if running.ended => return Some(0),
+            None => {}
+        }
+        let waiting = state.is_waiting();
+        drop(state);
+        if waiting || polled {
+            running.idle = true;
+            return None;
+        }
+        running.ended = running.task.poll();
+        polled = true;
+    }
+}

@@ -1,0 +1,323 @@
+//! A compute unit or a CPU core with its private cache: one component, which runs alone for a window.
+//!
+//! Everything between an instruction and the network is here. [`issue`] issues instructions, [`access`] hands line
+//! accesses to the private cache, [`complete`] brings values back to wavefronts, and [`store_buffering`] holds stores
+//! before the cache. [`receive`] takes messages and orders of the host, and [`groups`] starts and ends wavefronts.
+
+mod access;
+mod complete;
+mod groups;
+mod issue;
+mod receive;
+mod store_buffering;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use chorus_kernel::SpareStates;
+use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
+use chorus_protocol::address::{AgentId, LineAddr};
+use chorus_protocol::controller::{Controller, Input, Outcome};
+use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::message::Message;
+
+use super::SimError;
+use super::context::{Context, Env, Handled};
+use super::plan::{NEVER, Plan};
+use super::translation::{Client, Translation};
+use crate::clock::{Clock, Ticks};
+use crate::coalescer::AccessQueue;
+use crate::compute_unit::{Group, Job, Stalled, WaveSlot};
+use crate::issue::IssueSlots;
+use crate::slab::Slab;
+use crate::stats::Counter;
+use crate::store_buffer::StoreBuffer;
+
+/// An order of the host for a unit.
+#[derive(Clone)]
+pub(super) enum UnitOrder {
+    /// A work-group starts.
+    Group { stream: u8, job: Arc<Job>, work_group: u32 },
+    /// A CPU thread starts.
+    Thread { stream: u8, job: Arc<Job>, thread: u32 },
+    /// A kernel begins or ends, and the private cache is told.
+    Boundary { stream: u8, begins: bool },
+    /// A page that the unit has touched lies somewhere now.
+    Placed,
+}
+
+/// A compute unit or a CPU core with its private cache.
+pub(super) struct Unit<const W: usize> {
+    agent: AgentId,
+    module: u16,
+    gpu: u16,
+    pub(super) is_cpu: bool,
+    clock: Clock,
+    now: Ticks,
+    pub(super) controller: Box<dyn Controller<W>>,
+    /// The translation unit between the private cache and the network, where there is one.
+    pub(super) translation: Option<Box<Translation<W>>>,
+    /// Messages that the private cache could not take yet, by virtual network.
+    queues: Vec<VecDeque<u32>>,
+    /// How many messages wait in all queues.
+    waiting: usize,
+    /// The request of the access at the head of the queue. It is stored until the cache accepts it.
+    head: CoreRequest<W>,
+    /// Whether `head` describes the access at the head of the queue.
+    head_is_current: bool,
+    store_buffer: Option<StoreBuffer<W>>,
+    /// Streams whose kernel boundary the cache could not accept yet, one bit each.
+    boundaries_waiting: u64,
+    /// Those of them whose kernel begins.
+    boundaries_begin: u64,
+    loads_in_flight_max: u32,
+    pub(super) waves: Vec<Option<WaveSlot>>,
+    spare_states: SpareStates,
+    groups: Slab<Group>,
+    waves_started: u64,
+    slots: IssueSlots,
+    pub(super) accesses: AccessQueue,
+    /// When each bank of the private cache can take the next access.
+    bank_free: Vec<Ticks>,
+    /// Since when the head of the access queue cannot be accepted, and why.
+    stalled: Option<(Ticks, Stalled)>,
+    /// Wavefronts that wait for room in the access queue.
+    waiting_for_queue: u64,
+    /// Wavefronts that wait for a load to return before they can go on issuing.
+    waiting_for_loads: u64,
+    /// When the next instruction issues.
+    next_issue: Ticks,
+    /// When the head of the access queue goes to the private cache.
+    next_access: Ticks,
+    /// Accesses that have been answered: when their values reach the wavefronts.
+    answered: VecDeque<(Ticks, u32)>,
+    /// Accesses that the store buffer has answered.
+    answered_by_buffer: VecDeque<(Ticks, u32)>,
+    /// Accesses of local data shares: when they end, and of which wavefront.
+    local_data: Vec<(Ticks, u16)>,
+    next_local_data: Ticks,
+    /// When the private cache is woken.
+    wake: Ticks,
+    orders: VecDeque<(Ticks, UnitOrder)>,
+}
+
+impl<const W: usize> Unit<W> {
+    /// Makes an idle unit whose private cache is `controller`.
+    pub(super) fn new(
+        plan: &Plan<'_>,
+        index: u16,
+        controller: Box<dyn Controller<W>>,
+        translation: Option<Box<Translation<W>>>,
+    ) -> Unit<W> {
+        let (config, agent) = (plan.config, plan.topology.l1(index));
+        let is_cpu = plan.topology.is_cpu(index);
+        let clock = if is_cpu { plan.clocks.cpu } else { plan.clocks.core };
+        let stores = if is_cpu { config.cpu.store_buffer_entries } else { config.core.store_buffer_entries };
+        let place = plan.place(agent);
+        Unit {
+            agent,
+            module: place.module,
+            gpu: place.gpu,
+            is_cpu,
+            clock,
+            now: 0,
+            controller,
+            translation,
+            queues: vec![VecDeque::new(); plan.networks],
+            waiting: 0,
+            head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn(0)),
+            head_is_current: false,
+            store_buffer: StoreBuffer::new(stores),
+            boundaries_waiting: 0,
+            boundaries_begin: 0,
+            loads_in_flight_max: if is_cpu { 1 } else { config.core.loads_in_flight },
+            waves: (0..config.core.wavefronts).map(|_| None).collect(),
+            spare_states: SpareStates::default(),
+            groups: Slab::default(),
+            waves_started: 0,
+            slots: IssueSlots::new(config.core.scheduler, clock),
+            accesses: AccessQueue::default(),
+            bank_free: vec![0; config.l1.banks as usize],
+            stalled: None,
+            waiting_for_queue: 0,
+            waiting_for_loads: 0,
+            next_issue: NEVER,
+            next_access: NEVER,
+            answered: VecDeque::new(),
+            answered_by_buffer: VecDeque::new(),
+            local_data: Vec::new(),
+            next_local_data: NEVER,
+            wake: NEVER,
+            orders: VecDeque::new(),
+        }
+    }
+
+    /// The agent that names the unit: its private cache.
+    pub(super) fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// The time of its last event.
+    pub(super) fn time(&self) -> Ticks {
+        self.now
+    }
+
+    /// Gives the unit an order, which comes at `time`.
+    pub(super) fn order(&mut self, time: Ticks, order: UnitOrder) {
+        let later = self.orders.iter().rev().take_while(|&&(other, _)| other > time).count();
+        self.orders.insert(self.orders.len() - later, (time, order));
+    }
+
+    /// Runs until everything before `until` has happened.
+    pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        let waited = ctx.end(self.agent).admit(until);
+        ctx.stats.add(Counter::NetworkQueueTicks, waited);
+        if let Some(translation) = &self.translation {
+            translation.admit(until, ctx);
+        }
+        if matches!(self.stalled, Some((_, Stalled::Port))) {
+            self.retry_at_port(ctx);
+        }
+        let result = self.run_events(until, ctx, env);
+        let port = self.port();
+        ctx.send(env.plan, port, until);
+        let next = self.next_event(ctx).0.min(ctx.end(port).next()).min(ctx.end(self.agent).next());
+        ctx.next[usize::from(self.agent.0)] = next;
+        result
+    }
+
+    fn run_events(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        loop {
+            let (time, event) = self.next_event(ctx);
+            if time >= until {
+                return Ok(());
+            }
+            debug_assert!(time >= self.now, "an event in the past");
+            self.now = time;
+            ctx.last = ctx.last.max(time);
+            match event {
+                UnitEvent::Arrival => self.arrive(ctx, env)?,
+                UnitEvent::Answered => {
+                    if let Some((_, id)) = self.answered.pop_front() {
+                        self.access_done(id, ctx, env);
+                    }
+                }
+                UnitEvent::Access => self.serve_accesses(ctx, env)?,
+                UnitEvent::Issue => self.issue(ctx, env)?,
+                UnitEvent::Rare => self.rare_event(ctx, env)?,
+            }
+        }
+    }
+
+    /// The time and kind of the next event. Of two events at one time, the one named first here comes first.
+    #[inline]
+    fn next_event(&self, ctx: &Context<W>) -> (Ticks, UnitEvent) {
+        let mut next = (ctx.endpoints[usize::from(self.agent.0)].next_arrival(), UnitEvent::Arrival);
+        let mut or = |time: Ticks, event| {
+            if time < next.0 {
+                next = (time, event);
+            }
+        };
+        or(self.next_rare(ctx), UnitEvent::Rare);
+        or(self.answered.front().map_or(NEVER, |&(time, _)| time), UnitEvent::Answered);
+        or(self.next_access, UnitEvent::Access);
+        or(self.next_issue, UnitEvent::Issue);
+        next
+    }
+
+    /// The agent whose port the messages of the unit leave by.
+    #[inline]
+    fn port(&self) -> AgentId {
+        self.translation.as_ref().map_or(self.agent, |translation| translation.agent)
+    }
+
+    /// The bank of the private cache that a line lies in.
+    #[inline]
+    fn bank_of(&self, line: u64) -> usize {
+        let banks = self.bank_free.len() as u64;
+        (if banks.is_power_of_two() { line & (banks - 1) } else { line % banks }) as usize
+    }
+
+    /// The wavefront in a slot.
+    #[inline]
+    fn wave(&mut self, wave: usize) -> &mut WaveSlot {
+        self.waves[wave].as_mut().expect("events name only occupied wavefront slots")
+    }
+
+    /// The head of the access queue cannot be accepted.
+    fn stall(&mut self, why: Stalled) {
+        let since = self.stalled.map_or(self.now, |(since, _)| since);
+        self.stalled = Some((since, why));
+    }
+}
+
+/// The kind of an event of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnitEvent {
+    /// A message has arrived.
+    Arrival,
+    /// The values of an access reach its wavefront.
+    Answered,
+    /// The head of the access queue goes to the private cache.
+    Access,
+    /// An instruction issues.
+    Issue,
+    /// An event that few programs or machines have often.
+    Rare,
+}
+
+/// A request that concerns no line.
+pub(super) fn lineless_request<const W: usize>(
+    op: CoreOp,
+    order: Order,
+    scope: Scope,
+    wave: u16,
+    txn: Txn,
+) -> CoreRequest<W> {
+    CoreRequest { op, order, scope, line: LineAddr(0), mask: ByteMask::EMPTY, data: LineData::default(), wave, txn }
+}
+
+impl<const W: usize> Client<W> for Unit<W> {
+    fn now(&self) -> Ticks {
+        self.now
+    }
+
+    fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    fn translation(&mut self) -> &mut Translation<W> {
+        self.translation.as_mut().expect("only caches with a translation unit have such events")
+    }
+
+    fn lookup(&self, plan: &Plan<'_>) -> [Ticks; 2] {
+        [plan.latencies.of_l1(self.is_cpu); 2]
+    }
+
+    fn waits(&self) -> bool {
+        self.stalled.is_some() || self.boundaries_waiting != 0
+    }
+
+    fn take_instant(
+        &mut self,
+        message: &Message<W>,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) -> Result<Outcome, Box<SimError>> {
+        let outcome = self.controller.step_making_room(&Input::Message(message), &mut ctx.outbox)?;
+        self.finish_completions(ctx, env);
+        self.route(ctx, env)?;
+        Ok(outcome)
+    }
+
+    fn retry(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
+        self.retry_boundary(ctx, env)?;
+        self.retry_access_now(ctx, env)
+    }
+}
+
+impl<const W: usize> Unit<W> {
+    pub(super) fn dbg(&self, ctx: &Context<W>) {
+        eprintln!("unit {:?} now {} stalled {:?} waiting {} acc {} next_access {} issue {} next {} end {:?}", self.agent, self.now, self.stalled, self.waiting, self.accesses.len(), self.next_access, self.next_issue, ctx.next[self.agent.0 as usize], ctx.endpoints[self.agent.0 as usize]);
+    }
+}
