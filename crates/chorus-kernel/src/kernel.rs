@@ -9,6 +9,7 @@ use crate::annotation::{AccessMode, Annotation, Share};
 use crate::cpu::Cpu;
 use crate::lanes::LANES;
 use crate::memory::{Buf, HostMemory};
+use crate::source::WaveSource;
 use crate::wave::Wave;
 
 /// The identity of a wavefront within a launch.
@@ -28,8 +29,8 @@ pub struct WaveId {
     pub gpus: u32,
 }
 
-type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
-type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
+type Body = dyn Fn(Wave) -> Pin<Box<dyn WaveSource>> + Send + Sync;
+type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn WaveSource>> + Send + Sync;
 
 /// One launch: a grid of work-groups that all run the same async function, and CPU threads that run another one beside
 /// them.
@@ -60,14 +61,29 @@ impl Kernel {
         waves_per_group: u32,
         body: impl Fn(Wave) -> F + Send + Sync + 'static,
     ) -> Kernel {
+        Kernel::with_body(name.into(), work_groups, waves_per_group, Box::new(move |wave| Box::pin(body(wave))))
+    }
+
+    /// A launch of wavefronts whose operations come from the sources that `start` makes.
+    pub fn of_sources<S: WaveSource + 'static>(
+        name: impl Into<String>,
+        work_groups: u32,
+        waves_per_group: u32,
+        start: impl Fn(WaveId) -> S + Send + Sync + 'static,
+    ) -> Kernel {
+        let body: Box<Body> = Box::new(move |wave| Box::pin(start(wave.id())));
+        Kernel::with_body(name.into(), work_groups, waves_per_group, body)
+    }
+
+    fn with_body(name: String, work_groups: u32, waves_per_group: u32, body: Box<Body>) -> Kernel {
         Kernel {
-            name: name.into(),
+            name,
             work_groups,
             waves_per_group,
             registers_per_item: 16,
             lds_bytes: 0,
             annotations: Vec::new(),
-            body: Box::new(move |wave| Box::pin(body(wave))),
+            body,
             cpu_threads: 0,
             cpu_body: None,
         }
@@ -128,13 +144,13 @@ impl Kernel {
         self.waves_per_group * LANES as u32 * self.registers_per_item
     }
 
-    /// The future of one wavefront.
-    pub(crate) fn start(&self, wave: Wave) -> Pin<Box<dyn Future<Output = ()>>> {
+    /// The source of one wavefront.
+    pub(crate) fn start(&self, wave: Wave) -> Pin<Box<dyn WaveSource>> {
         (self.body)(wave)
     }
 
-    /// The future of one CPU thread.
-    pub(crate) fn start_cpu(&self, cpu: Cpu) -> Pin<Box<dyn Future<Output = ()>>> {
+    /// The source of one CPU thread.
+    pub(crate) fn start_cpu(&self, cpu: Cpu) -> Pin<Box<dyn WaveSource>> {
         match &self.cpu_body {
             Some(body) => body(cpu),
             None => Box::pin(std::future::ready(())),
