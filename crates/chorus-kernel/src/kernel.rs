@@ -175,11 +175,69 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// A host program: launches kernels one after the other and knows what the result must be.
+/// The verdict on the result of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a wrong result is not a measurement"]
+pub enum Verdict {
+    /// The result equals the reference.
+    Checked,
+    /// The program has no reference, so nobody knows whether its result is right.
+    Unchecked,
+    /// The result is wrong.
+    Wrong(Mismatch),
+}
+
+impl Verdict {
+    /// The verdict on two programs together: the worse one of both, where a wrong result is worst.
+    pub fn and(self, other: Verdict) -> Verdict {
+        match (self, other) {
+            (Verdict::Wrong(mismatch), _) | (_, Verdict::Wrong(mismatch)) => Verdict::Wrong(mismatch),
+            (Verdict::Unchecked, _) | (_, Verdict::Unchecked) => Verdict::Unchecked,
+            (Verdict::Checked, Verdict::Checked) => Verdict::Checked,
+        }
+    }
+
+    /// An error for a wrong result. A result that nobody checked is none.
+    pub fn not_wrong(self) -> Result<(), Mismatch> {
+        match self {
+            Verdict::Checked | Verdict::Unchecked => Ok(()),
+            Verdict::Wrong(mismatch) => Err(mismatch),
+        }
+    }
+
+    /// Whether the result is wrong.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self, Verdict::Wrong(_))
+    }
+}
+
+impl From<Result<(), Mismatch>> for Verdict {
+    /// The verdict of a comparison with a reference.
+    fn from(compared: Result<(), Mismatch>) -> Verdict {
+        compared.map_or_else(Verdict::Wrong, |()| Verdict::Checked)
+    }
+}
+
+/// A host program: the source of launches, one after the other. It may know what the result must be.
 pub trait Program {
     /// The next launch, or nothing when the program is finished. Memory is as the last kernel left it.
     fn next_kernel(&mut self, memory: &HostMemory) -> Option<Kernel>;
 
-    /// Compares the result with a host reference.
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch>;
+    /// Compares the result with a host reference, if the program has one.
+    fn check(&self, memory: &HostMemory) -> Verdict;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_run_together_are_as_good_as_the_worst_of_them() {
+        let wrong = || Verdict::Wrong(Mismatch("x is 1 instead of 2".to_owned()));
+        assert_eq!(Verdict::Checked.and(Verdict::Checked), Verdict::Checked);
+        assert_eq!(Verdict::Checked.and(Verdict::Unchecked), Verdict::Unchecked);
+        assert_eq!(Verdict::Unchecked.and(wrong()), wrong());
+        assert_eq!(wrong().and(Verdict::Checked), wrong());
+        assert!(wrong().not_wrong().is_err() && Verdict::Unchecked.not_wrong().is_ok());
+    }
 }

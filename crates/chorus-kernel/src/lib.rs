@@ -22,7 +22,7 @@ mod word_set;
 pub use annotation::{AccessMode, Annotation, Share};
 pub use annotation_checker::{AnnotationChecker, Undeclared};
 pub use cpu::Cpu;
-pub use kernel::{Kernel, Mismatch, Program, WaveId};
+pub use kernel::{Kernel, Mismatch, Program, Verdict, WaveId};
 pub use lanes::{LANES, Lanes, Mask, Word};
 pub use memory::{Buf, HostMemory};
 pub use read_only::ReadOnlyWritten;
