@@ -29,7 +29,7 @@ pub enum MemoryOpKind {
 /// One memory instruction of a wavefront: an address and a value per lane. The order and place of its fields let the
 /// usual instruction, which touches a row of words, lie in few lines of the host's caches.
 #[derive(Clone, Debug, Default)]
-#[repr(C, align(32))]
+#[repr(C, align(64))]
 pub struct MemoryOp {
     /// The kind of the operation.
     pub kind: MemoryOpKind,

@@ -142,7 +142,7 @@ fn an_access_that_was_not_recorded_ends_the_run_and_says_that_it_depends_on_timi
     };
     let mut memory = HostMemory::default();
     let mut program = Once(Some(fill(0, &mut memory)));
-    let recording = Recording::of(&mut program, &mut memory, 1, 2).unwrap();
+    let recording = Recording::of(&mut program, &memory, 1, 2).unwrap();
     let mut memory = HostMemory::default();
     let other = Once(Some(fill(1, &mut memory)));
     let mut program = Annotated::recorded(Box::new(other), recording);

@@ -99,7 +99,7 @@ fn threads_and_work_groups_start_together_under_numbers_of_their_own() {
             Err(Mismatch(format!("{:?}", memory.words(0..memory.word_count()))))
         }
     };
-    assert_eq!(flat::run(&mut Once { kernels: vec![kernel()], check }, &mut memory.clone()), Ok(()));
+    assert_eq!(flat::run(&mut Once { kernels: vec![kernel()], check }, &memory.clone()), Ok(()));
     for protocol in ["mesi", "gpu-vi"] {
         let set = ["core.count=1".to_string()];
         let config = resolve("tc", Scale::Quick, &set).unwrap().config;

@@ -70,7 +70,7 @@ fn check_recorded(chiplets: u32) {
     for workload in that_declare() {
         let mut memory = HostMemory::default();
         let mut program = prepare(workload, &mut memory);
-        let recording = Recording::of(program.as_mut(), &mut memory, 1, chiplets).unwrap();
+        let recording = Recording::of(program.as_mut(), &memory, 1, chiplets).unwrap();
         let mut memory = HostMemory::default();
         let recorded = |kernel: &mut Kernel| {
             assert!(!kernel.annotations.is_empty(), "{} of {}", kernel.name, workload.name());
