@@ -67,8 +67,8 @@ pub struct Instruction {
 }
 
 impl MemoryOp {
-    /// Sets the word of each lane: element `index` of what begins at word `start` and has `len` elements. Stops a kernel
-    /// that reaches outside.
+    /// Sets the word of each lane: element `index` of what begins at word `start` and has `len` elements. Stops a
+    /// kernel that reaches outside.
     #[inline]
     pub fn set_words(&mut self, start: u32, len: usize, index: &[u32; LANES]) {
         let first = index[0];

@@ -1,7 +1,7 @@
 //! Are results what they were when they were recorded? Making the simulator faster must not change a single count.
 //!
-//! `golden_records/SYSTEM.txt` has every metric of every run on a machine, a line each, and a hash of the metrics of its
-//! kernels. There is a test per machine, which names each value that differs. This records the results anew:
+//! `golden_records/SYSTEM.txt` has every metric of every run on a machine, a line each, and a hash of the metrics of
+//! its kernels. There is a test per machine, which names each value that differs. This records the results anew:
 //!
 //!     CHORUS_UPDATE_GOLDEN=1 cargo test -p chorus-workloads --test all golden
 //!
