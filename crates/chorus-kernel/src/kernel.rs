@@ -9,6 +9,7 @@ use crate::annotation::{AccessMode, Annotation, Share};
 use crate::cpu::Cpu;
 use crate::lanes::LANES;
 use crate::memory::{Buf, HostMemory};
+use crate::source::WaveSource;
 use crate::wave::Wave;
 
 /// The identity of a wavefront within a launch.
@@ -28,8 +29,8 @@ pub struct WaveId {
     pub gpus: u32,
 }
 
-type Body = dyn Fn(Wave) -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
-type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn Future<Output = ()>>> + Send + Sync;
+type Body = dyn Fn(Wave) -> Pin<Box<dyn WaveSource>> + Send + Sync;
+type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn WaveSource>> + Send + Sync;
 
 /// One launch: a grid of work-groups that all run the same async function, and CPU threads that run another one beside
 /// them.
@@ -60,14 +61,29 @@ impl Kernel {
         waves_per_group: u32,
         body: impl Fn(Wave) -> F + Send + Sync + 'static,
     ) -> Kernel {
+        Kernel::with_body(name.into(), work_groups, waves_per_group, Box::new(move |wave| Box::pin(body(wave))))
+    }
+
+    /// A launch of wavefronts whose operations come from the sources that `start` makes.
+    pub fn of_sources<S: WaveSource + 'static>(
+        name: impl Into<String>,
+        work_groups: u32,
+        waves_per_group: u32,
+        start: impl Fn(WaveId) -> S + Send + Sync + 'static,
+    ) -> Kernel {
+        let body: Box<Body> = Box::new(move |wave| Box::pin(start(wave.id())));
+        Kernel::with_body(name.into(), work_groups, waves_per_group, body)
+    }
+
+    fn with_body(name: String, work_groups: u32, waves_per_group: u32, body: Box<Body>) -> Kernel {
         Kernel {
-            name: name.into(),
+            name,
             work_groups,
             waves_per_group,
             registers_per_item: 16,
             lds_bytes: 0,
             annotations: Vec::new(),
-            body: Box::new(move |wave| Box::pin(body(wave))),
+            body,
             cpu_threads: 0,
             cpu_body: None,
         }
@@ -128,13 +144,13 @@ impl Kernel {
         self.waves_per_group * LANES as u32 * self.registers_per_item
     }
 
-    /// The future of one wavefront.
-    pub(crate) fn start(&self, wave: Wave) -> Pin<Box<dyn Future<Output = ()>>> {
+    /// The source of one wavefront.
+    pub(crate) fn start(&self, wave: Wave) -> Pin<Box<dyn WaveSource>> {
         (self.body)(wave)
     }
 
-    /// The future of one CPU thread.
-    pub(crate) fn start_cpu(&self, cpu: Cpu) -> Pin<Box<dyn Future<Output = ()>>> {
+    /// The source of one CPU thread.
+    pub(crate) fn start_cpu(&self, cpu: Cpu) -> Pin<Box<dyn WaveSource>> {
         match &self.cpu_body {
             Some(body) => body(cpu),
             None => Box::pin(std::future::ready(())),
@@ -159,11 +175,69 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// A host program: launches kernels one after the other and knows what the result must be.
+/// The verdict on the result of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a wrong result is not a measurement"]
+pub enum Verdict {
+    /// The result equals the reference.
+    Checked,
+    /// The program has no reference, so nobody knows whether its result is right.
+    Unchecked,
+    /// The result is wrong.
+    Wrong(Mismatch),
+}
+
+impl Verdict {
+    /// The verdict on two programs together: the worse one of both, where a wrong result is worst.
+    pub fn and(self, other: Verdict) -> Verdict {
+        match (self, other) {
+            (Verdict::Wrong(mismatch), _) | (_, Verdict::Wrong(mismatch)) => Verdict::Wrong(mismatch),
+            (Verdict::Unchecked, _) | (_, Verdict::Unchecked) => Verdict::Unchecked,
+            (Verdict::Checked, Verdict::Checked) => Verdict::Checked,
+        }
+    }
+
+    /// An error for a wrong result. A result that nobody checked is none.
+    pub fn not_wrong(self) -> Result<(), Mismatch> {
+        match self {
+            Verdict::Checked | Verdict::Unchecked => Ok(()),
+            Verdict::Wrong(mismatch) => Err(mismatch),
+        }
+    }
+
+    /// Whether the result is wrong.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self, Verdict::Wrong(_))
+    }
+}
+
+impl From<Result<(), Mismatch>> for Verdict {
+    /// The verdict of a comparison with a reference.
+    fn from(compared: Result<(), Mismatch>) -> Verdict {
+        compared.map_or_else(Verdict::Wrong, |()| Verdict::Checked)
+    }
+}
+
+/// A host program: the source of launches, one after the other. It may know what the result must be.
 pub trait Program {
     /// The next launch, or nothing when the program is finished. Memory is as the last kernel left it.
     fn next_kernel(&mut self, memory: &HostMemory) -> Option<Kernel>;
 
-    /// Compares the result with a host reference.
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch>;
+    /// Compares the result with a host reference, if the program has one.
+    fn check(&self, memory: &HostMemory) -> Verdict;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_run_together_are_as_good_as_the_worst_of_them() {
+        let wrong = || Verdict::Wrong(Mismatch("x is 1 instead of 2".to_owned()));
+        assert_eq!(Verdict::Checked.and(Verdict::Checked), Verdict::Checked);
+        assert_eq!(Verdict::Checked.and(Verdict::Unchecked), Verdict::Unchecked);
+        assert_eq!(Verdict::Unchecked.and(wrong()), wrong());
+        assert_eq!(wrong().and(Verdict::Checked), wrong());
+        assert!(wrong().not_wrong().is_err() && Verdict::Unchecked.not_wrong().is_ok());
+    }
 }

@@ -1,7 +1,8 @@
 //! The front-end for programs: kernels as async functions over wavefronts, and the host programs that launch them.
 //!
 //! A wavefront is a future. It runs ahead until it awaits a value. The operations that it has asked for wait in its
-//! queue until the compute unit issues them. Values are real: a load returns what the caches hold.
+//! queue until the compute unit issues them. Values are real: a load returns what the caches hold. Other sources of
+//! operations than futures implement [`WaveSource`].
 
 mod annotation;
 mod annotation_checker;
@@ -13,6 +14,7 @@ mod memory;
 pub mod partition;
 mod read_only;
 mod recorded;
+mod source;
 pub mod wave;
 mod wave_state;
 mod word_set;
@@ -20,10 +22,11 @@ mod word_set;
 pub use annotation::{AccessMode, Annotation, Share};
 pub use annotation_checker::{AnnotationChecker, Undeclared};
 pub use cpu::Cpu;
-pub use kernel::{Kernel, Mismatch, Program, WaveId};
+pub use kernel::{Kernel, Mismatch, Program, Verdict, WaveId};
 pub use lanes::{LANES, Lanes, Mask, Word};
 pub use memory::{Buf, HostMemory};
 pub use read_only::ReadOnlyWritten;
 pub use recorded::{Annotated, Recording};
+pub use source::WaveSource;
 pub use wave::Wave;
-pub use wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveState, WaveTask};
+pub use wave_state::{Instruction, MemoryOp, MemoryOpKind, Operation, SpareStates, WaveState, WaveTask};

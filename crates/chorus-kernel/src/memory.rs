@@ -52,8 +52,8 @@ impl<T> Buf<T> {
     }
 }
 
-/// All memory of a simulated machine as the host sees it. Threads that simulate parts of the machine share it: words are
-/// read and written one by one, without any order among them.
+/// All memory of a simulated machine as the host sees it. Threads that simulate parts of the machine share it. Words
+/// are read and written one by one, without any order among them.
 #[derive(Debug)]
 pub struct HostMemory {
     /// Buffers begin at multiples of this.
@@ -164,13 +164,13 @@ impl HostMemory {
         size_of_val(&*self.words)
     }
 
-    /// Reads one word.
+    /// Reads the word of a number.
     #[inline]
     pub fn load(&self, word: usize) -> u32 {
         self.words[word].load(Ordering::Relaxed)
     }
 
-    /// Writes one word.
+    /// Writes the word of a number.
     #[inline]
     pub fn store(&self, word: usize, value: u32) {
         self.words[word].store(value, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::annotation::{AccessMode, Annotation};
 use crate::flat::{self, Watcher};
-use crate::kernel::{Kernel, Mismatch, Program};
+use crate::kernel::{Kernel, Mismatch, Program, Verdict};
 use crate::lanes::LANES;
 use crate::memory::HostMemory;
 use crate::partition::part_of;
@@ -202,7 +202,7 @@ impl Program for Annotated {
         Some(kernel)
     }
 
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
+    fn check(&self, memory: &HostMemory) -> Verdict {
         self.program.check(memory)
     }
 }
@@ -224,8 +224,8 @@ mod tests {
             self.0.pop_front()
         }
 
-        fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
-            Ok(())
+        fn check(&self, _: &HostMemory) -> Verdict {
+            Verdict::Unchecked
         }
     }
 
@@ -243,7 +243,7 @@ mod tests {
         annotations.map(|annotation| (annotation.words.clone(), annotation.mode, parts(annotation))).collect()
     }
 
-    fn recorded(make: impl Fn() -> Kernel, memory: &mut HostMemory) -> Said {
+    fn recorded(make: impl Fn() -> Kernel, memory: &HostMemory) -> Said {
         let recording = Recording::of(&mut Launches([make()].into()), memory, 1, 2).unwrap();
         let mut kernel = make();
         recording.annotate(0, &mut kernel);
@@ -264,7 +264,7 @@ mod tests {
         };
         let (write, read) = ([one(0..32), one(2048..2080)], [one(1500..1532), one(3548..3580)]);
         let expected = vec![(0..4096, AccessMode::ReadWrite, write), (0..4096, AccessMode::Read, read)];
-        assert_eq!(recorded(shift, &mut memory), expected);
+        assert_eq!(recorded(shift, &memory), expected);
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
             })
         };
         let parts = [vec![0..4032, 8000..10_532, 40_000..40_032], vec![]];
-        assert_eq!(recorded(strided, &mut memory), [(0..65_536, AccessMode::Read, parts)]);
+        assert_eq!(recorded(strided, &memory), [(0..65_536, AccessMode::Read, parts)]);
     }
 
     #[test]
@@ -292,7 +292,7 @@ mod tests {
             })
         };
         let whole = vec![(0..128, AccessMode::ReadWrite, [one(0..128), one(0..128)])];
-        assert_eq!(recorded(count, &mut memory), whole);
+        assert_eq!(recorded(count, &memory), whole);
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         };
         let whole = |words: Range<usize>, mode| (words.clone(), mode, [one(words.clone()), one(words)]);
         let expected = vec![whole(0..128, AccessMode::ReadWrite), whole(128..256, AccessMode::Read)];
-        assert_eq!(recorded(spread, &mut memory), expected);
+        assert_eq!(recorded(spread, &memory), expected);
     }
 
     #[test]
@@ -321,7 +321,7 @@ mod tests {
             })
             .access(x, AccessMode::Read)
         };
-        let recording = Recording::of(&mut Launches([kernel("fill", 2)].into()), &mut memory, 1, 2).unwrap();
+        let recording = Recording::of(&mut Launches([kernel("fill", 2)].into()), &memory, 1, 2).unwrap();
         for (launch, mut other) in [(1, kernel("fill", 2)), (0, kernel("empty", 2)), (0, kernel("fill", 3))] {
             recording.annotate(launch, &mut other);
             assert_eq!(said(&other), []);
@@ -341,7 +341,7 @@ mod tests {
         let x = memory.alloc::<u32>(64);
         let mut kernel = Kernel::new("fill", 2, 1, move |w| async move { w.store(x, w.global_ids(), w.local_ids()) });
         let again = Kernel::new("fill", 2, 1, move |w| async move { w.store(x, w.global_ids(), w.local_ids()) });
-        Recording::of(&mut Launches([again].into()), &mut memory, 1, 2).unwrap().annotate(0, &mut kernel);
+        Recording::of(&mut Launches([again].into()), &memory, 1, 2).unwrap().annotate(0, &mut kernel);
         assert!(kernel.annotations[0].is_recorded());
         assert_eq!(kernel.annotations[0].words_of(Share { index: 0, count: 2, work_groups: 2 }), one(0..32));
         assert_eq!(kernel.annotations[0].words_of(Share { index: 0, count: 4, work_groups: 2 }), one(0..64));

@@ -15,7 +15,7 @@ use crate::kernel::WaveId;
 use crate::lanes::{LANES, Lanes, Mask, Word};
 use crate::memory::Buf;
 use crate::partition::groups_of;
-use crate::wave_state::{MemoryOpKind, Operation, WaveState};
+use crate::wave_state::{Instruction, MemoryOpKind, Operation, WaveState};
 
 /// A wavefront, as its kernel sees it.
 pub struct Wave {
@@ -273,27 +273,13 @@ impl Wave {
         index: Lanes<u32>,
         value: Option<Lanes<T>>,
     ) -> Load<'_, T> {
-        // The union of the bits of all indices is no less than any index. It almost always lies inside the buffer. Only
-        // if it does not, each lane is examined.
-        if index.0.iter().fold(0, |bits, &element| bits | element) as usize >= buf.len() {
-            assert_inside(mask, index, buf.len());
-        }
         let mut state = self.state.borrow_mut();
-        let slot = state.new_memory_op(kind, order, scope, mask);
-        let op = state.memory_op_mut(slot);
-        op.set_words(buf.start(), &index.0);
+        let slot = state.access(Instruction { kind, order, scope, mask }, buf.start(), buf.len(), &index.0);
         if let Some(value) = value {
-            op.data.iter_mut().zip(&value.0).for_each(|(bits, value)| *bits = value.to_bits());
+            let data = &mut state.memory_op_mut(slot).data;
+            data.iter_mut().zip(&value.0).for_each(|(bits, value)| *bits = value.to_bits());
         }
-        state.push(Operation::Memory(slot));
         Load { state: &self.state, slot, taken: false, of: PhantomData }
-    }
-}
-
-/// Stops a kernel that reaches outside its buffer.
-fn assert_inside(mask: Mask, index: Lanes<u32>, len: usize) {
-    for lane in mask.iter() {
-        assert!((index[lane] as usize) < len, "lane {lane}: element {} of a buffer of {len}", index[lane]);
     }
 }
 
@@ -324,10 +310,18 @@ impl<T: Word> Load<'_, T> {
     /// The values, which are there.
     #[inline]
     fn take(&mut self) -> Lanes<T> {
+        let mut values = Lanes::splat(T::default());
+        self.take_into(&mut values);
+        values
+    }
+
+    /// Puts the values, which are there, into `values`. Unlike returning them, this copies them once.
+    #[inline]
+    fn take_into(&mut self, values: &mut Lanes<T>) {
         self.taken = true;
         let mut state = self.state.borrow_mut();
         let bits = state.take_result(self.slot);
-        Lanes(std::array::from_fn(|lane| T::from_bits(bits[lane])))
+        values.0.iter_mut().zip(bits).for_each(|(value, &bits)| *value = T::from_bits(bits));
     }
 }
 
@@ -398,7 +392,9 @@ impl<T: Word, const N: usize> Future for JoinAll<'_, T, N> {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         // This does not short-circuit: the future has to wait for every load that has not returned.
         if self.loads.iter().fold(true, |all, load| all & load.is_ready()) {
-            return Poll::Ready(std::array::from_fn(|load| self.loads[load].take()));
+            let mut values = [Lanes::splat(T::default()); N];
+            self.loads.iter_mut().zip(&mut values).for_each(|(load, values)| load.take_into(values));
+            return Poll::Ready(values);
         }
         Poll::Pending
     }

@@ -1,11 +1,9 @@
-//! The queue between a wavefront's future and the compute unit that runs it.
+//! The queue between a wavefront's source and the compute unit that runs it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Waker};
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_system::AtomicOrder;
@@ -13,6 +11,7 @@ use chorus_system::AtomicOrder;
 use crate::cpu::Cpu;
 use crate::kernel::{Kernel, WaveId};
 use crate::lanes::{LANES, Mask};
+use crate::source::WaveSource;
 use crate::wave::Wave;
 
 /// The kind of a memory operation.
@@ -48,25 +47,41 @@ pub struct MemoryOp {
     /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. This is the usual
     /// case, and this form of it is short.
     row: Option<u32>,
+    /// Word number per lane where they are no row. An instruction that never was anything else has none.
+    words: Option<Box<[u32; LANES]>>,
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
-    /// Word number per lane where they are no row.
-    words: [u32; LANES],
+}
+
+/// The parts of a memory instruction that are the same for all lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction {
+    /// The kind of the operation.
+    pub kind: MemoryOpKind,
+    /// The memory order of the operation.
+    pub order: Order,
+    /// The scope of the operation.
+    pub scope: Scope,
+    /// The lanes that take part.
+    pub mask: Mask,
 }
 
 impl MemoryOp {
-    /// Sets the word of each lane: element `index` of what begins at word `start`.
+    /// Sets the word of each lane: element `index` of what begins at word `start` and has `len` elements. Stops a
+    /// kernel that reaches outside.
     #[inline]
-    pub fn set_words(&mut self, start: u32, index: &[u32; LANES]) {
+    pub fn set_words(&mut self, start: u32, len: usize, index: &[u32; LANES]) {
         let first = index[0];
         let expected = |lane: u32| first.wrapping_add(lane);
         let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
-        if differences == 0 && self.mask == Mask::ALL {
-            self.row = Some(start.wrapping_add(first));
+        if differences == 0 && self.mask == Mask::ALL && first as usize + LANES <= len {
+            self.row = Some(start + first);
             return;
         }
+        assert_inside(self.mask, index, len);
         self.row = None;
-        self.words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
+        let words = self.words.get_or_insert_default();
+        words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
     }
 
     /// The first word of a row that lanes touch in order, if that is what they do.
@@ -78,13 +93,29 @@ impl MemoryOp {
     /// The word that a lane touches.
     #[inline]
     pub fn word(&self, lane: usize) -> u32 {
-        self.row.map_or(self.words[lane], |first| first + lane as u32)
+        match (self.row, &self.words) {
+            (Some(first), _) => first + lane as u32,
+            (None, Some(words)) => words[lane],
+            (None, None) => 0,
+        }
     }
 
     /// The words that all lanes touch.
     #[inline]
     pub fn words(&self) -> [u32; LANES] {
         std::array::from_fn(|lane| self.word(lane))
+    }
+}
+
+/// Stops a kernel that reaches outside its buffer.
+fn assert_inside(mask: Mask, index: &[u32; LANES], len: usize) {
+    // The union of the bits of all indices is no less than any index. It almost always lies inside the buffer. Only if
+    // it does not, each lane is examined.
+    if (index.iter().fold(0, |bits, &element| bits | element) as usize) < len {
+        return;
+    }
+    for lane in mask.iter() {
+        assert!((index[lane] as usize) < len, "lane {lane}: element {} of a buffer of {len}", index[lane]);
     }
 }
 
@@ -108,7 +139,7 @@ pub enum Operation {
     Lds(u32),
 }
 
-/// The state that a wavefront's future and its compute unit share.
+/// The state that a wavefront's source and its compute unit share.
 #[derive(Debug, Default)]
 pub struct WaveState {
     queue: VecDeque<Operation>,
@@ -191,30 +222,34 @@ impl WaveState {
         self.free.extend((0..self.slots.len() as u16).rev());
     }
 
+    /// Queues an operation that nobody waits for: arithmetic, or an access of the local data share.
     #[inline]
-    pub(crate) fn push(&mut self, operation: Operation) {
+    pub fn push(&mut self, operation: Operation) {
         self.queue.push_back(operation);
     }
 
-    /// A slot with an instruction that takes no lane yet.
-    #[inline]
-    pub(crate) fn new_memory_op(&mut self, kind: MemoryOpKind, order: Order, scope: Scope, mask: Mask) -> u16 {
+    /// Queues a memory instruction on the elements `index` of a buffer of `len` words that begins at word `start`.
+    /// Returns its slot, which gets the data of a store or an atomic.
+    pub fn access(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(MemoryOp::default());
             self.slots.len() as u16 - 1
         });
         let op = &mut self.slots[usize::from(slot)];
+        let Instruction { kind, order, scope, mask } = instruction;
         (op.kind, op.order, op.scope, op.mask) = (kind, order, scope, mask);
         (op.done, op.awaited, op.abandoned) = (false, false, kind == MemoryOpKind::Store);
         if mask != Mask::ALL {
             op.data = [0; LANES];
         }
+        op.set_words(start, len, index);
+        self.queue.push_back(Operation::Memory(slot));
         slot
     }
 
     /// Whether an instruction has all its values; notes that the future waits for them if not.
     #[inline]
-    pub(crate) fn is_ready(&mut self, slot: u16) -> bool {
+    pub fn is_ready(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
         if !op.done && !op.awaited {
             op.awaited = true;
@@ -225,13 +260,13 @@ impl WaveState {
 
     /// The values of a finished instruction, whose slot is free from now on.
     #[inline]
-    pub(crate) fn take_result(&mut self, slot: u16) -> &[u32; LANES] {
+    pub fn take_result(&mut self, slot: u16) -> &[u32; LANES] {
         self.free.push(slot);
         &self.slots[usize::from(slot)].data
     }
 
     /// Nobody will ask for the values of this instruction.
-    pub(crate) fn abandon(&mut self, slot: u16) {
+    pub fn abandon(&mut self, slot: u16) {
         let op = &mut self.slots[usize::from(slot)];
         if op.done {
             self.free.push(slot);
@@ -244,14 +279,14 @@ impl WaveState {
     }
 
     /// Queues a fence or barrier. Returns the number to wait for.
-    pub(crate) fn request(&mut self, operation: Operation) -> u64 {
+    pub fn request(&mut self, operation: Operation) -> u64 {
         self.push(operation);
         self.requested += 1;
         self.requested
     }
 
     /// Whether fence or barrier number `ticket` is passed; notes that the future waits for it if not.
-    pub(crate) fn has_passed(&mut self, ticket: u64) -> bool {
+    pub fn has_passed(&mut self, ticket: u64) -> bool {
         if self.passed >= ticket {
             return true;
         }
@@ -276,9 +311,9 @@ impl SpareStates {
 
     /// Takes back the state of a wavefront that has ended.
     pub fn give_back(&mut self, task: WaveTask) {
-        let WaveTask { future, mut state, .. } = task;
-        // The future holds the state as well.
-        drop(future);
+        let WaveTask { source, mut state, .. } = task;
+        // A future holds the state as well.
+        drop(source);
         if let Some(unshared) = Rc::get_mut(&mut state) {
             unshared.get_mut().clear();
             self.0.push(state);
@@ -286,9 +321,9 @@ impl SpareStates {
     }
 }
 
-/// A running wavefront: its future and the state it shares with the driver.
+/// A running wavefront: its source and the state that the source shares with the driver.
 pub struct WaveTask {
-    future: Pin<Box<dyn Future<Output = ()>>>,
+    source: Pin<Box<dyn WaveSource>>,
     state: Rc<RefCell<WaveState>>,
     ended: bool,
 }
@@ -304,7 +339,7 @@ impl WaveTask {
     ) -> WaveTask {
         let state = spare.take();
         let wave = Wave::new(id, Rc::clone(&state), lds, atomic_order);
-        WaveTask { future: kernel.start(wave), state, ended: false }
+        WaveTask { source: kernel.start(wave), state, ended: false }
     }
 
     /// Starts a CPU thread of `kernel`. Returns it with the wavefront that it counts as: the only one of work-group
@@ -319,19 +354,19 @@ impl WaveTask {
         let work_groups = kernel.cpu_threads();
         let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups, gpu: 0, gpus: 1 };
         let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), Rc::default(), atomic_order));
-        (WaveTask { future: kernel.start_cpu(cpu), state, ended: false }, id)
+        (WaveTask { source: kernel.start_cpu(cpu), state, ended: false }, id)
     }
 
-    /// Runs the future until it waits or ends; returns whether it has ended. Operations may still be queued then.
+    /// Runs the source until it waits or ends; returns whether it has ended. Operations may still be queued then.
     #[inline]
     pub fn poll(&mut self) -> bool {
         if !self.ended {
-            self.ended = self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+            self.ended = self.source.as_mut().advance(&self.state);
         }
         self.ended
     }
 
-    /// The state shared with the future.
+    /// The state shared with the source.
     #[inline]
     pub fn state(&self) -> &RefCell<WaveState> {
         &self.state

@@ -63,7 +63,7 @@ impl Annotate {
                 let mut flat = memory.clone();
                 let programs = prepare(&mut flat).into_iter().zip(shares);
                 let recordings: Vec<Recording> = programs
-                    .map(|(mut program, &chiplets)| Recording::of(program.as_mut(), &mut flat, gpus, chiplets))
+                    .map(|(mut program, &chiplets)| Recording::of(program.as_mut(), &flat, gpus, chiplets))
                     .collect::<Result<_, _>>()?;
                 let programs = prepare(memory).into_iter().zip(recordings);
                 Ok(programs.map(|(program, recording)| boxed(Annotated::recorded(program, recording))).collect())

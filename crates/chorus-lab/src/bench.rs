@@ -2,7 +2,11 @@
 //! exercises one path.
 //!
 //! Every benchmark runs on one system, for a given time and several times. The fastest repetition counts, because every
-//! disturbance makes a measurement slower.
+//! disturbance makes a measurement slower. Host instructions do not depend on disturbances. Valgrind counts them, where
+//! it is installed and somebody asks for them.
+
+use std::path::Path;
+use std::process::Command;
 
 use chorus_kernel::{HostMemory, Mismatch};
 use chorus_protocol::registry::{Protocol, find};
@@ -22,6 +26,9 @@ const WORK_GROUPS_PER_UNIT: u32 = 2;
 const ROUNDS_TRIED: u32 = 20;
 /// The most rounds of a benchmark: the streaming pattern then touches 1.6 GB.
 const ROUNDS_MAX: u32 = 4000;
+
+/// Numbers of rounds of the runs in which instructions are counted.
+const ROUNDS_COUNTED: [u32; 2] = [40, 80];
 
 /// One benchmark: an access pattern on a system under a protocol.
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +67,13 @@ pub struct Effort {
     pub cpu_s: f64,
     /// Number of repetitions; the fastest one counts.
     pub repetitions: u32,
+    /// Number of rounds of each repetition. If it is not given, it follows from the processor time.
+    pub rounds: Option<u32>,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { cpu_s: 1.5, repetitions: 3 }
+        Effort { cpu_s: 1.5, repetitions: 3, rounds: None }
     }
 }
 
@@ -85,6 +94,8 @@ pub struct Bench {
     pub accesses_per_cpu_s: f64,
     /// Memory of the simulated program, in bytes.
     pub footprint_bytes: u64,
+    /// Host instructions of an access, if they were counted.
+    pub instructions_per_access: Option<f64>,
 }
 
 /// The results of all benchmarks.
@@ -166,6 +177,9 @@ pub fn run(
 fn measure(subject: &Subject, config: &SystemConfig, effort: Effort) -> Result<Bench, BenchError> {
     let &Subject { name, protocol, .. } = subject;
     let found = find(protocol).ok_or(BenchError::NoProtocol { name, protocol })?;
+    if let Some(rounds) = effort.rounds {
+        return once(subject, config, found, rounds.clamp(1, ROUNDS_MAX));
+    }
     let tried = once(subject, config, found, ROUNDS_TRIED)?;
     let rounds = (f64::from(ROUNDS_TRIED) * effort.cpu_s / tried.cpu_s.max(1e-6)) as u32;
     let rounds = rounds.clamp(1, ROUNDS_MAX);
@@ -194,11 +208,47 @@ fn once(
     let simulated = chorus_sim::simulate(config, protocol, &mut program, memory)
         .map_err(|source| BenchError::Simulation { name, source })?;
     let cpu_s = start.elapsed().as_secs_f64();
-    simulated.check.map_err(|mismatch| BenchError::WrongResult { name, mismatch })?;
+    simulated.check.not_wrong().map_err(|mismatch| BenchError::WrongResult { name, mismatch })?;
     let accesses = simulated.accesses;
     let accesses_per_cpu_s = accesses as f64 / cpu_s.max(1e-9);
     let &Subject { system, .. } = subject;
-    Ok(Bench { name, system, protocol: subject.protocol, accesses, cpu_s, accesses_per_cpu_s, footprint_bytes })
+    Ok(Bench {
+        name,
+        system,
+        protocol: subject.protocol,
+        accesses,
+        cpu_s,
+        accesses_per_cpu_s,
+        footprint_bytes,
+        instructions_per_access: None,
+    })
+}
+
+/// Host instructions for each access of a benchmark, from runs of the binary `chorus` under valgrind. They are the
+/// difference between two runs, so that starting up cancels out. There are none where valgrind is not installed.
+pub fn count_instructions(chorus: &Path, name: &str) -> Option<f64> {
+    let [less, more] = ROUNDS_COUNTED.map(|rounds| under_valgrind(chorus, name, rounds));
+    let ((less, fewer_accesses), (more, more_accesses)) = (less?, more?);
+    let accesses = more_accesses.checked_sub(fewer_accesses).filter(|&accesses| accesses > 0)?;
+    Some(more.checked_sub(less)? as f64 / accesses as f64)
+}
+
+/// The instructions and the accesses of one run of a benchmark.
+fn under_valgrind(chorus: &Path, name: &str, rounds: u32) -> Option<(u64, u64)> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(chorus)
+        .args(["bench", name, "--json", "--rounds", &rounds.to_string()])
+        .output()
+        .ok()?;
+    let benches: Value = serde_json::from_slice(&output.stdout).ok()?;
+    Some((instructions_of(&String::from_utf8_lossy(&output.stderr))?, benches["benches"][0]["accesses"].as_u64()?))
+}
+
+/// The number of instructions that callgrind reports at its end, such as `==7== Collected : 285132347`.
+fn instructions_of(report: &str) -> Option<u64> {
+    let (_, number) = report.lines().find_map(|line| line.split_once("Collected : "))?;
+    number.trim().parse().ok()
 }
 
 /// The most resident memory of this process. Linux states it in `/proc/self/status`, in kilobytes.
@@ -207,4 +257,16 @@ fn peak_resident_bytes() -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instructions_of;
+
+    #[test]
+    fn the_number_of_instructions_is_read_from_the_report() {
+        let report = "==7== Events    : Ir\n==7== Collected : 285132347\n==7== \n==7== I   refs:      285,132,347\n";
+        assert_eq!(instructions_of(report), Some(285_132_347));
+        assert_eq!(instructions_of("valgrind: cannot execute"), None);
+    }
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::time::Instant;
 
-use chorus_kernel::{HostMemory, Kernel, Mismatch, Program};
+use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict};
 use chorus_protocol::registry::{Promise, Protocol};
 use chorus_registry::Registry;
 use chorus_sim::{Settings, SimError, Simulated, Stream};
@@ -60,7 +60,11 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Res
         wall_s: wall.elapsed().as_secs_f64(),
         user_s: processor.elapsed().as_secs_f64(),
         accesses: simulated.accesses,
-        result: simulated.check.map_or_else(|mismatch| CheckResult::Fail(mismatch.0), |()| CheckResult::Pass),
+        result: match simulated.check {
+            Verdict::Checked => CheckResult::Pass,
+            Verdict::Unchecked => CheckResult::Unchecked,
+            Verdict::Wrong(Mismatch(message)) => CheckResult::Fail(message),
+        },
         metrics: simulated.metrics,
         kernels: simulated
             .kernels
@@ -95,8 +99,8 @@ impl Program for Nothing {
         None
     }
 
-    fn check(&self, _memory: &HostMemory) -> Result<(), Mismatch> {
-        Ok(())
+    fn check(&self, _memory: &HostMemory) -> Verdict {
+        Verdict::Unchecked
     }
 }
 

@@ -1,16 +1,18 @@
-//! The results store: finished runs in an SQLite file.
+//! The results store: finished runs, and facts about protocols, in an SQLite file.
 //!
 //! Each run is written in its own transaction, in WAL mode and synchronised to disk, so that it survives whatever
 //! happens to the process afterwards. The identity of a run consists of its specification, its resolved configuration
 //! and the build of Chorus that made it. The file carries an application number and a format version. Any other file is
 //! refused, and never converted or overwritten.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+use serde_json::Value;
 
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
 
@@ -45,6 +47,16 @@ const SCHEMA: &str = "
         spec           TEXT NOT NULL,
         result         TEXT,
         PRIMARY KEY (key, chorus_version, git_revision)
+    ) STRICT;";
+
+/// Stores of the same format that were made before facts were kept get this table when they are opened.
+const SCHEMA_OF_FACTS: &str = "
+    CREATE TABLE IF NOT EXISTS facts (
+        subject        TEXT NOT NULL,
+        chorus_version TEXT NOT NULL,
+        git_revision   TEXT NOT NULL,
+        facts          TEXT NOT NULL,
+        PRIMARY KEY (subject, chorus_version, git_revision)
     ) STRICT;";
 
 /// The reason why a results store cannot be used.
@@ -171,6 +183,7 @@ impl Store {
                 return Err(StoreError::NotAStore { path: path.to_owned(), found });
             }
         }
+        transaction.execute_batch(SCHEMA_OF_FACTS).map_err(failed)?;
         transaction.commit().map_err(failed)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
         Ok(Store { path: path.to_owned(), connection: Mutex::new(connection) })
@@ -239,6 +252,24 @@ impl Store {
         })();
         let stored = stored.map_err(|source| self.failed(source))?;
         stored.into_iter().map(|stored| self.decode(stored)).collect()
+    }
+
+    /// The facts about a subject as one build counted them; none if the store does not have them.
+    pub fn facts(&self, subject: &str, build: &Build) -> Result<Option<BTreeMap<String, f64>>, StoreError> {
+        let sql = "SELECT facts FROM facts WHERE subject = ?1 AND chorus_version = ?2 AND git_revision = ?3";
+        let values = params![subject, build.chorus_version, build.git_revision];
+        let row = self.connection().query_row(sql, values, |row| row.get::<_, String>(0)).optional();
+        // Facts that cannot be read are counted again.
+        Ok(row.map_err(|source| self.failed(source))?.and_then(|facts| serde_json::from_str(&facts).ok()))
+    }
+
+    /// Writes the facts about a subject.
+    pub fn keep_facts(&self, subject: &str, build: &Build, facts: &BTreeMap<String, f64>) -> Result<(), StoreError> {
+        let sql = "INSERT OR REPLACE INTO facts VALUES (?1,?2,?3,?4)";
+        let facts = Value::from_iter(facts.iter().map(|(name, value)| (name.clone(), *value))).to_string();
+        let values = params![subject, build.chorus_version, build.git_revision, facts];
+        self.connection().execute(sql, values).map_err(|source| self.failed(source))?;
+        Ok(())
     }
 
     fn decode(&self, stored: Stored) -> Result<Record, StoreError> {

@@ -19,8 +19,10 @@ mod interface;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_lab::paper::Paper;
+use chorus_lab::run::Build;
+use chorus_lab::store::{Store, StoreError};
 use chorus_protocol::address::Role;
-use chorus_protocol::registry::Protocol;
+use chorus_protocol::registry::{Protocol, find};
 use chorus_registry::Registry;
 use chorus_system::{Scale, SystemConfig};
 use chorus_verify::table::{StateCounts, TransitionTable};
@@ -32,8 +34,14 @@ const NON_COHERENT: &str = "no-coh";
 /// the sizes that are whole words, only this one gives the paper's 28 %.
 const REQUEST_BYTES: f64 = 12.0;
 
-/// The facts about every protocol and system that a claim of these papers names.
-pub fn count(registry: &Registry, papers: &[Paper]) -> BTreeMap<String, f64> {
+/// The facts about every protocol and system that a claim of these papers names. Those that take long are taken from
+/// the store, if this build has counted them before.
+pub fn count(
+    registry: &Registry,
+    papers: &[Paper],
+    store: &Store,
+    build: &Build,
+) -> Result<BTreeMap<String, f64>, StoreError> {
     let claims = papers.iter().flat_map(|paper| &paper.statements.claims);
     let facts: Vec<(&str, &str)> = claims.filter_map(|claim| claim.fact.as_deref()?.rsplit_once('.')).collect();
     // A system and a protocol may have the same name, so the fact decides which of them is meant.
@@ -45,13 +53,32 @@ pub fn count(registry: &Registry, papers: &[Paper]) -> BTreeMap<String, f64> {
     };
     let protocols = names(&|what| !is_of_system(what) && !is_of_interface(what));
     let protocols = protocols.into_iter().filter_map(|name| registry.find_protocol(name));
-    let protocols = protocols.flat_map(|protocol| of_protocol(registry, protocol));
+    let protocols = protocols.map(|protocol| kept_of_protocol(registry, protocol, store, build));
+    let protocols: Vec<BTreeMap<String, f64>> = protocols.collect::<Result<_, _>>()?;
     let interfaces = names(&is_of_interface).into_iter().filter_map(|name| registry.find_protocol(name));
     let interfaces = interfaces.flat_map(|protocol| of_interface(registry, protocol));
-    protocols
-        .chain(interfaces)
-        .chain(names(&is_of_system).into_iter().flat_map(|name| of_system(registry, name)))
-        .collect()
+    let systems = names(&is_of_system).into_iter().flat_map(|name| of_system(registry, name));
+    Ok(protocols.into_iter().flatten().chain(interfaces).chain(systems).collect())
+}
+
+/// The facts about a protocol, from the store if it has them. Only those of shipped protocols are kept: a build of
+/// Chorus says nothing about the code of others.
+fn kept_of_protocol(
+    registry: &Registry,
+    protocol: &'static dyn Protocol,
+    store: &Store,
+    build: &Build,
+) -> Result<BTreeMap<String, f64>, StoreError> {
+    let is_shipped = find(protocol.name()).is_some();
+    let subject = format!("protocol {}", protocol.name());
+    if is_shipped && let Some(kept) = store.facts(&subject, build)? {
+        return Ok(kept);
+    }
+    let facts = of_protocol(registry, protocol).into_iter().collect();
+    if is_shipped {
+        store.keep_facts(&subject, build, &facts)?;
+    }
+    Ok(facts)
 }
 
 fn of_interface(registry: &Registry, protocol: &'static dyn Protocol) -> Vec<(String, f64)> {

@@ -205,7 +205,7 @@ mod tests {
     fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {
         let mut op = MemoryOp::default();
         (op.kind, op.mask) = (kind, Mask::ALL);
-        op.set_words(0, &std::array::from_fn(|lane| word(lane as u32)));
+        op.set_words(0, usize::MAX, &std::array::from_fn(|lane| word(lane as u32)));
         let mut queue = AccessQueue::default();
         let count = queue.coalesce(&op, 0, 0, 32, 0);
         assert_eq!(count as usize, queue.len());

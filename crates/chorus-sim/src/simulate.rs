@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use chorus_kernel::{HostMemory, LANES, Mismatch, Program};
+use chorus_kernel::{HostMemory, LANES, Program, Verdict};
 use chorus_protocol::message::{MessageSpec, TrafficClass};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, Commands, Protocol};
@@ -38,8 +38,8 @@ pub struct Simulated {
     pub simulated_ns: f64,
     /// Coalesced line accesses accepted by private caches.
     pub accesses: u64,
-    /// Whether the result equals the host's reference.
-    pub check: Result<(), Mismatch>,
+    /// Whether the results of all programs equal the host's references.
+    pub check: Verdict,
     /// Metrics of the whole run.
     pub metrics: Metrics,
     /// Results of each kernel, in order.
@@ -183,7 +183,7 @@ where
             cycles: machine.cycles(),
             simulated_ns,
             accesses: stats.get(Counter::L1Accesses),
-            check: streams.iter().try_for_each(|stream| stream.program.check(&memory)),
+            check: streams.iter().fold(Verdict::Checked, |all, stream| all.and(stream.program.check(&memory))),
             metrics,
             kernels,
         })

@@ -70,7 +70,7 @@ impl PairLocks {
 
 #[cfg(test)]
 mod tests {
-    use chorus_kernel::{Kernel, LANES, Program, flat};
+    use chorus_kernel::{Kernel, LANES, Program, Verdict, flat};
 
     use super::*;
     use crate::program::HostProgram;
@@ -95,7 +95,7 @@ mod tests {
         });
         let mut program = HostProgram::new(vec![kernel], vec![locks.output()]);
         flat::run(&mut program, &memory).unwrap();
-        assert_eq!(program.check(&memory), Ok(()));
+        assert_eq!(program.check(&memory), Verdict::Checked);
         memory.read(count)
     }
 

@@ -1,5 +1,6 @@
 //! The results store: records that are kept, and files that are refused.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use chorus_lab::run::{Build, RunError, RunErrorKind};
@@ -56,6 +57,19 @@ fn a_run_of_another_build_is_not_found() {
     assert_eq!(found(&Build { git_revision: "ffff".to_owned(), ..build() }), None);
     assert_eq!(found(&Build { chorus_version: "9.9.9".to_owned(), ..build() }), None);
     assert_eq!(store.find(&kept.spec, "0000000000000000", &build()).unwrap(), None);
+}
+
+#[test]
+fn facts_are_found_by_the_build_that_counted_them_and_by_no_other() {
+    let directory = Directory::new();
+    let path = directory.join("results.sqlite");
+    let facts = BTreeMap::from([("states.l1.gpu-vi".to_owned(), 5.0), ("share".to_owned(), 0.1 + 0.2)]);
+    Store::open(&path).unwrap().keep_facts("protocol gpu-vi", &build(), &facts).unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.facts("protocol gpu-vi", &build()).unwrap(), Some(facts));
+    assert_eq!(store.facts("protocol mesi", &build()).unwrap(), None);
+    let other = Build { git_revision: "ffff".to_owned(), ..build() };
+    assert_eq!(store.facts("protocol gpu-vi", &other).unwrap(), None);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Mismatch, Program};
+use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Mismatch, Program, Verdict};
 use chorus_protocol::registry;
 use chorus_sim::{Settings, Simulated, Stream, simulate_streams};
 use chorus_system::{Scale, SystemConfig, resolve};
@@ -50,9 +50,10 @@ impl Program for Rounds {
         }))
     }
 
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
+    fn check(&self, memory: &HostMemory) -> Verdict {
         let right = memory.read(self.data).iter().all(|value| *value == self.rounds);
-        if right { Ok(()) } else { Err(Mismatch("an element was not counted up in every round".to_owned())) }
+        let wrong = || Mismatch("an element was not counted up in every round".to_owned());
+        right.then_some(()).ok_or_else(wrong).into()
     }
 }
 
@@ -67,7 +68,7 @@ fn run_on(protocol: &str, set: &[&str], programs: &mut [(Rounds, Range<u16>)], m
         programs.iter_mut().map(|(program, modules)| Stream { program, modules: modules.clone() }).collect();
     let settings = Settings::defaults(protocol);
     let result = simulate_streams(&config(set), protocol, settings, &mut streams, memory).unwrap();
-    assert_eq!(result.check, Ok(()));
+    assert_eq!(result.check, Verdict::Checked);
     result
 }
 

@@ -1,6 +1,6 @@
 //! CPU threads beside work-groups: do they run at the same time, and do they see what the others write?
 
-use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave, flat};
+use chorus_kernel::{Buf, Cpu, HostMemory, Kernel, Lanes, Mask, Mismatch, Verdict, Wave, flat};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
 use chorus_sim::SimError;
@@ -63,7 +63,7 @@ fn a_thread_and_a_work_group_take_turns_on_compute_units() {
         let (mut program, memory) = ping_pong_program();
         let config = resolve(system, Scale::Quick, &[]).unwrap().config;
         let ran = simulate(&config, registry::find(protocol).unwrap(), &mut program, memory).unwrap();
-        assert_eq!(ran.check, Ok(()), "{protocol}");
+        assert_eq!(ran.check, Verdict::Checked, "{protocol}");
     }
 }
 
@@ -99,13 +99,13 @@ fn threads_and_work_groups_start_together_under_numbers_of_their_own() {
             Err(Mismatch(format!("{:?}", memory.words(0..memory.word_count()))))
         }
     };
-    assert_eq!(flat::run(&mut Once { kernels: vec![kernel()], check }, &mut memory.clone()), Ok(()));
+    assert_eq!(flat::run(&mut Once { kernels: vec![kernel()], check }, &memory.clone()), Ok(()));
     for protocol in ["mesi", "gpu-vi"] {
         let set = ["core.count=1".to_string()];
         let config = resolve("tc", Scale::Quick, &set).unwrap().config;
         let mut program = Once { kernels: vec![kernel()], check };
         let ran = simulate(&config, registry::find(protocol).unwrap(), &mut program, memory.clone()).unwrap();
-        assert_eq!(ran.check, Ok(()), "{protocol}");
+        assert_eq!(ran.check, Verdict::Checked, "{protocol}");
         assert_eq!((ran.metrics["core.work_groups"], ran.metrics["core.wavefronts"]), (5.0, 8.0));
     }
 }
@@ -138,7 +138,7 @@ fn a_thread_and_a_work_group_take_turns_where_there_are_cpu_cores() {
     for protocol in ["mesi", "gpu-vi", "gpu-vini", "tc-strong", "tc-weak"] {
         let (mut program, memory) = ping_pong_program();
         let ran = simulate(&with_cores(&[]), registry::find(protocol).unwrap(), &mut program, memory).unwrap();
-        assert_eq!(ran.check, Ok(()), "{protocol}");
+        assert_eq!(ran.check, Verdict::Checked, "{protocol}");
     }
 }
 

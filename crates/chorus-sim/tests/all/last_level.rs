@@ -1,6 +1,6 @@
 //! Is a memory-side L3 as far, as large and as wide as configured, and are the results of programs right?
 
-use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Verdict};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Reach};
 use chorus_sim::{Simulated, simulate};
@@ -193,7 +193,7 @@ fn programs_come_out_right_before_an_l3_that_is_large_small_or_slow() {
     for protocol in far_reaching() {
         for set in [&[][..], &scarce, &slow] {
             let run = exchange(protocol, "cpelide", Scale::Quick, set);
-            assert_eq!(run.check, Ok(()), "{} {set:?}", protocol.name());
+            assert_eq!(run.check, Verdict::Checked, "{} {set:?}", protocol.name());
         }
     }
 }
@@ -201,7 +201,7 @@ fn programs_come_out_right_before_an_l3_that_is_large_small_or_slow() {
 #[test]
 fn a_monolithic_machine_of_240_compute_units_is_one() {
     let run = exchange(registry::find("sw-flat").unwrap(), "cpelide-mono", Scale::Paper, &[]);
-    assert_eq!(run.check, Ok(()));
+    assert_eq!(run.check, Verdict::Checked);
     assert_eq!(run.metrics["traffic.remote.flits"], 0.0);
 }
 

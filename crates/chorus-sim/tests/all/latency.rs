@@ -1,6 +1,6 @@
 //! Does the model have the latencies that the paper gives?
 
-use chorus_kernel::{Buf, HostMemory, Kernel, Mismatch, Program};
+use chorus_kernel::{Buf, HostMemory, Kernel, Program, Verdict};
 use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Structure};
 use chorus_sim::{Simulated, simulate};
 use chorus_system::{Scale, resolve};
@@ -20,8 +20,8 @@ impl Program for Chase {
         }))
     }
 
-    fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
-        Ok(())
+    fn check(&self, _: &HostMemory) -> Verdict {
+        Verdict::Unchecked
     }
 }
 
@@ -66,8 +66,8 @@ impl Program for Readers {
         })
     }
 
-    fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
-        Ok(())
+    fn check(&self, _: &HostMemory) -> Verdict {
+        Verdict::Unchecked
     }
 }
 

@@ -1,6 +1,6 @@
 //! Does the machine do what its configuration says, and does a program that cannot go on end with an explanation?
 
-use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch};
+use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Verdict};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Structure};
 use chorus_sim::SimError;
@@ -197,7 +197,7 @@ fn atomics_lose_no_update_under_any_protocol_and_configuration() {
     ];
     for &protocol in PROTOCOLS {
         for set in variants {
-            assert_eq!(histogram(protocol, set).check, Ok(()), "{} {set:?}", protocol.name());
+            assert_eq!(histogram(protocol, set).check, Verdict::Checked, "{} {set:?}", protocol.name());
         }
     }
 }
@@ -227,7 +227,7 @@ fn a_value_handed_over_behind_a_release_arrives_under_every_coherent_protocol() 
         let mut program = Once { kernels: vec![kernel], check };
         let run = simulate(&fitting(*protocol, &[]), *protocol, &mut program, memory);
         let run = run.unwrap_or_else(|error| panic!("{}: {error}", protocol.name()));
-        assert_eq!(run.check, Ok(()), "{}", protocol.name());
+        assert_eq!(run.check, Verdict::Checked, "{}", protocol.name());
     }
 }
 

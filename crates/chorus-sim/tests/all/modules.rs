@@ -1,7 +1,7 @@
 //! Does a machine of several modules place pages and work-groups as configured, and are its links as far and as wide as
 //! configured?
 
-use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Verdict};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Reach};
 use chorus_sim::synthetic::{Pattern, Synthetic};
@@ -90,7 +90,7 @@ fn work_groups_are_dispatched_in_contiguous_blocks() {
         let mut program = Once { kernels: vec![kernel], check };
         let protocol = registry::find("hmg").unwrap();
         let result = simulate(&config(Scale::Quick, &set), protocol, &mut program, memory).unwrap();
-        assert_eq!(result.check, Ok(()), "{gpus} x {gpms}");
+        assert_eq!(result.check, Verdict::Checked, "{gpus} x {gpms}");
     }
 }
 
@@ -244,7 +244,7 @@ fn atomics_lose_no_update_on_any_number_of_gpus_and_modules() {
         for (gpus, gpms) in [(1, 1), (1, 4), (2, 1), (2, 2), (4, 4), (8, 4)] {
             let set = [&format!("hierarchy.gpus={gpus}")[..], &format!("hierarchy.gpms={gpms}")];
             let check = histogram(protocol, &set).check;
-            assert_eq!(check, Ok(()), "{} on {gpus} x {gpms}", protocol.name());
+            assert_eq!(check, Verdict::Checked, "{} on {gpus} x {gpms}", protocol.name());
         }
     }
 }
@@ -259,7 +259,7 @@ fn atomics_lose_no_update_where_everything_is_scarce() {
     ];
     for protocol in far_reaching() {
         for set in variants {
-            assert_eq!(histogram(protocol, set).check, Ok(()), "{} {set:?}", protocol.name());
+            assert_eq!(histogram(protocol, set).check, Verdict::Checked, "{} {set:?}", protocol.name());
         }
     }
 }
@@ -270,7 +270,7 @@ fn banks_that_all_wait_for_each_other_get_on() {
         let mut memory = HostMemory::default();
         let mut program = Synthetic::new(Pattern::RemoteHeavy, 64, 4, &mut memory);
         let result = simulate(&config(Scale::Quick, &["l2.mshrs=3"]), protocol, &mut program, memory).unwrap();
-        assert_eq!(result.check, Ok(()), "{}", protocol.name());
+        assert_eq!(result.check, Verdict::Checked, "{}", protocol.name());
     }
 }
 
@@ -299,7 +299,7 @@ fn a_value_handed_to_all_gpus_behind_a_release_arrives() {
         };
         let mut program = Once { kernels: vec![kernel], check };
         let result = simulate(&config(Scale::Quick, &[]), protocol, &mut program, memory).unwrap();
-        assert_eq!(result.check, Ok(()), "{}", protocol.name());
+        assert_eq!(result.check, Verdict::Checked, "{}", protocol.name());
     }
 }
 

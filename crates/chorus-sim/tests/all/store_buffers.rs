@@ -1,6 +1,6 @@
 //! Do stores wait in store buffers, become one, and reach other cores after a release?
 
-use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Wave};
+use chorus_kernel::{Buf, HostMemory, Kernel, Lanes, Mask, Mismatch, Verdict, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry;
 use chorus_sim::{Simulated, simulate};
@@ -83,7 +83,11 @@ fn what_is_written_before_a_release_is_read_after_the_acquire() {
             let [answers, seen] = [(); 2].map(|()| memory.alloc(WORDS as usize));
             let kernel = hand_over(data, answers, seen, memory.alloc(128));
             let check = move |memory: &HostMemory| equal(memory.read(seen), (1..).map(|word| 3 * word));
-            assert_eq!(run_with(entries, machine, kernel, memory, check).check, Ok(()), "{machine:?} {entries}");
+            assert_eq!(
+                run_with(entries, machine, kernel, memory, check).check,
+                Verdict::Checked,
+                "{machine:?} {entries}"
+            );
         }
     }
 }
@@ -111,7 +115,7 @@ fn wavefronts_of_one_unit_see_the_latest_of_stores_and_atomics_to_a_word() {
             if 0x0f0f_0f0f_u32 >> (at % 32) & 1 == 1 { beside + 5000 } else { beside + 1000 }
         });
         let check = move |memory: &HostMemory| equal(memory.read(out), expected.clone());
-        assert_eq!(run_with(2, machine, kernel, memory, check).check, Ok(()), "{machine:?}");
+        assert_eq!(run_with(2, machine, kernel, memory, check).check, Verdict::Checked, "{machine:?}");
     }
 }
 
@@ -131,7 +135,7 @@ fn stores(entries: u32, lines: u32) -> f64 {
         equal(memory.read(data), (0..32 * lines).map(word))
     };
     let ran = run_with(entries, ("tc", "mesi"), kernel, memory, check);
-    assert_eq!(ran.check, Ok(()));
+    assert_eq!(ran.check, Verdict::Checked);
     ran.metrics["l1.stores"]
 }
 
@@ -153,7 +157,7 @@ fn a_load_of_what_waits_does_not_reach_the_private_cache() {
     });
     let check = move |memory: &HostMemory| equal(memory.read(out), [7].into_iter());
     let ran = run_with(4, ("tc", "mesi"), kernel, memory, check);
-    assert_eq!((ran.check, ran.metrics["l1.loads"]), (Ok(()), 0.0));
+    assert_eq!((ran.check, ran.metrics["l1.loads"]), (Verdict::Checked, 0.0));
 }
 
 #[test]
@@ -170,6 +174,6 @@ fn spinning_wavefronts_do_not_hold_up_the_release_of_another_one() {
             w.store_release(lock, 0, 0, Scope::System).await;
         });
         let check = move |memory: &HostMemory| equal(memory.read(count), [16].into_iter());
-        assert_eq!(run_with(8, machine, kernel, memory, check).check, Ok(()), "{machine:?}");
+        assert_eq!(run_with(8, machine, kernel, memory, check).check, Verdict::Checked, "{machine:?}");
     }
 }

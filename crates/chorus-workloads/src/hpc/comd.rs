@@ -539,7 +539,7 @@ impl Workload for Comd {
 
 #[cfg(test)]
 mod tests {
-    use chorus_kernel::{Program, flat};
+    use chorus_kernel::{Program, Verdict, flat};
 
     use super::*;
 
@@ -582,9 +582,9 @@ mod tests {
             let word = start as usize + 2;
             let right = memory.load(word);
             memory.store(word, right ^ 1);
-            assert!(program.check(&memory).is_err());
+            assert!(program.check(&memory).is_wrong());
             memory.store(word, right);
         }
-        assert_eq!(program.check(&memory), Ok(()));
+        assert_eq!(program.check(&memory), Verdict::Checked);
     }
 }

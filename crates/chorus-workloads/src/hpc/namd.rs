@@ -471,7 +471,7 @@ mod tests {
         flat::run_on(4, &mut program, &memory).unwrap();
         let force = memory.get(data.forces[0][1], 7);
         memory.set(data.forces[0][1], 7, force + 1);
-        assert!(program.check(&memory).is_err());
+        assert!(program.check(&memory).is_wrong());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Do kernels touch only what they declare, however many chiplets share them, and does a recording find out as much?
 
-use chorus_kernel::{AccessMode, Annotated, HostMemory, Kernel, Mismatch, Program, Recording, flat};
+use chorus_kernel::{AccessMode, Annotated, HostMemory, Kernel, Mismatch, Program, Recording, Verdict, flat};
 use chorus_system::Scale;
 use chorus_workloads::{Paper, Sizes, Workload, workloads};
 
@@ -30,7 +30,7 @@ impl<F: FnMut(&mut Kernel)> Program for Seen<F> {
         Some(kernel)
     }
 
-    fn check(&self, memory: &HostMemory) -> Result<(), Mismatch> {
+    fn check(&self, memory: &HostMemory) -> Verdict {
         self.0.check(memory)
     }
 }
@@ -70,7 +70,7 @@ fn check_recorded(chiplets: u32) {
     for workload in that_declare() {
         let mut memory = HostMemory::default();
         let mut program = prepare(workload, &mut memory);
-        let recording = Recording::of(program.as_mut(), &mut memory, 1, chiplets).unwrap();
+        let recording = Recording::of(program.as_mut(), &memory, 1, chiplets).unwrap();
         let mut memory = HostMemory::default();
         let recorded = |kernel: &mut Kernel| {
             assert!(!kernel.annotations.is_empty(), "{} of {}", kernel.name, workload.name());

@@ -1,10 +1,13 @@
 //! Are results what they were when they were recorded? Making the simulator faster must not change a single count.
 //!
-//! `golden.txt` has one line per run: its name, cycles, a hash of every metric of the run and of each of its kernels,
-//! and a few metrics in the clear, so that a difference can be understood. Lines are sorted, so that their order
-//! does not depend on that of the registry. This records the results anew:
+//! `golden_records/SYSTEM.txt` has every metric of every run on a machine, a line each, and a hash of the metrics of
+//! its kernels. There is a test per machine, which names each value that differs. This records the results anew:
 //!
 //!     CHORUS_UPDATE_GOLDEN=1 cargo test -p chorus-workloads --test all golden
+//!
+//! This compares two records, of which one may come from another revision:
+//!
+//!     cargo run -p chorus-workloads --example compare_golden -- OLD_FOLDER NEW_FOLDER
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,6 +21,8 @@ use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Metrics, Settings, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
 use chorus_workloads::{Workload, workloads};
+
+use crate::golden_record::{Record, Values, number, parse, relative};
 
 const SEED: u64 = 1;
 
@@ -131,8 +136,8 @@ const RECORDED: [Recorded; 6] = [
         patterns: &[],
     },
 ];
-const IN_THE_CLEAR: [&str; 6] =
-    ["core.instructions", "l1.load_hits", "l1.load_misses", "l2.inputs", "dram.reads", "traffic.flits"];
+/// The most differences that a test lists. It gives the number of the others.
+const LISTED: usize = 60;
 
 /// FNV-1a: the same on every machine and in every version of the compiler.
 fn hash(hash: u64, bytes: &[u8]) -> u64 {
@@ -143,16 +148,15 @@ fn hash_metrics(start: u64, metrics: &Metrics) -> u64 {
     metrics.iter().fold(start, |sum, (key, value)| hash(hash(sum, key.as_bytes()), &value.to_bits().to_le_bytes()))
 }
 
-fn line(name: &str, run: &Simulated) -> String {
-    let mut sum = hash_metrics(0xcbf2_9ce4_8422_2325, &run.metrics);
-    for kernel in &run.kernels {
-        sum = hash_metrics(hash(sum, &kernel.cycles.to_le_bytes()), &kernel.metrics);
-    }
-    let mut line = format!("{name} cycles={} metrics={sum:016x}", run.cycles);
-    for key in IN_THE_CLEAR {
-        write!(line, " {key}={}", run.metrics[key]).unwrap();
-    }
-    line
+/// The values of a run that are recorded.
+fn values(run: &Simulated) -> Values {
+    let kernels = run.kernels.iter().fold(0xcbf2_9ce4_8422_2325, |sum, kernel| {
+        hash_metrics(hash(sum, &kernel.cycles.to_le_bytes()), &kernel.metrics)
+    });
+    let metrics = run.metrics.iter().filter(|(_, value)| **value != 0.0);
+    let metrics = metrics.map(|(key, value)| (key.clone(), value.to_string()));
+    let beside = [("cycles", run.cycles.to_string()), ("hash_of_kernels", format!("{kernels:016x}"))];
+    metrics.chain(beside.map(|(key, value)| (key.to_owned(), value))).collect()
 }
 
 /// A program of a recorded run.
@@ -171,8 +175,8 @@ struct Run {
 }
 
 impl Run {
-    /// Makes the run and describes it in one line.
-    fn result(self) -> String {
+    /// Makes the run. Returns its workload, its protocol and its values.
+    fn result(self) -> ((String, String), Values) {
         let mut memory = HostMemory::default();
         let (name, scale, fences, mut program): (_, _, _, Box<dyn Program>) = match self.subject {
             Subject::Workload(workload) => {
@@ -184,66 +188,149 @@ impl Run {
             }
         };
         let config = resolve(self.system, scale, &[]).unwrap().config;
-        let name = format!("{name}/{}", self.protocol.name());
         let settings = Settings { fences, ..Settings::defaults(self.protocol) };
         let run = simulate_with(&config, self.protocol, settings, program.as_mut(), memory).unwrap();
-        assert_eq!(run.check, Ok(()), "{name}");
-        line(&name, &run)
+        assert!(!run.check.is_wrong(), "{name} under {}: {:?}", self.protocol.name(), run.check);
+        ((name.to_owned(), self.protocol.name().to_owned()), values(&run))
     }
 }
 
-/// Every recorded run, the machines in turn, protocol by protocol.
-fn runs() -> Vec<Run> {
+/// Every recorded run of a machine, protocol by protocol.
+fn runs(machine: &Recorded) -> Vec<Run> {
     let mut runs = Vec::new();
-    for machine in &RECORDED {
-        for protocol in PROTOCOLS.iter().copied().filter(|protocol| machine.protocols.contains(&protocol.name())) {
-            let all = machine.all_under.contains(&protocol.name());
-            let chosen = workloads().filter(|workload| {
-                let name = workload.name();
-                machine.sample.contains(&name) || (all && machine.others.contains(&name))
-            });
-            let kept = chosen
-                .filter(|workload| !workload.communicates() || protocol.promises().contains(&Promise::Communication));
-            let patterns = machine.patterns.iter().map(|&pattern| Subject::Synthetic(pattern));
-            let subjects = kept.map(Subject::Workload).chain(patterns);
-            runs.extend(subjects.map(|subject| Run { system: machine.system, protocol, subject }));
-        }
+    for protocol in PROTOCOLS.iter().copied().filter(|protocol| machine.protocols.contains(&protocol.name())) {
+        let all = machine.all_under.contains(&protocol.name());
+        let chosen = workloads().filter(|workload| {
+            let name = workload.name();
+            machine.sample.contains(&name) || (all && machine.others.contains(&name))
+        });
+        let kept =
+            chosen.filter(|workload| !workload.communicates() || protocol.promises().contains(&Promise::Communication));
+        let patterns = machine.patterns.iter().map(|&pattern| Subject::Synthetic(pattern));
+        let subjects = kept.map(Subject::Workload).chain(patterns);
+        runs.extend(subjects.map(|subject| Run { system: machine.system, protocol, subject }));
     }
     runs
 }
 
-/// The lines of all runs, sorted. The runs share the processor's cores.
-fn results() -> Vec<String> {
-    let runs = runs();
+/// The results of all runs of a machine, which share the processor's cores.
+fn results(machine: &Recorded) -> Record {
+    let runs = runs(machine);
     let next = AtomicUsize::new(0);
     let work = || {
         let taken = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        taken.map_while(|index| runs.get(index)).map(|run| run.result()).collect::<Vec<String>>()
+        taken.map_while(|index| runs.get(index)).map(|run| run.result()).collect::<Vec<_>>()
     };
-    let mut lines: Vec<String> = thread::scope(|scope| {
+    thread::scope(|scope| {
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
-    });
-    lines.sort_unstable();
+    })
+}
+
+/// The text of a record.
+fn to_text(record: &Record) -> String {
+    let mut text = String::new();
+    for ((workload, protocol), values) in record {
+        let _ = writeln!(text, "[{workload} {protocol}]");
+        values.iter().for_each(|(key, value)| {
+            let _ = writeln!(text, "{key} {value}");
+        });
+    }
+    text
+}
+
+/// Every value that differs, a line each: workload, protocol, key, the old and the new value, and the difference.
+fn differences(old: &Record, new: &Record) -> Vec<String> {
+    let runs: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    let mut lines = Vec::new();
+    for run in runs {
+        let (workload, protocol) = run;
+        match (old.get(run), new.get(run)) {
+            (Some(old), Some(new)) => lines.extend(
+                of_run(old, new).into_iter().map(|difference| format!("{workload} under {protocol}: {difference}")),
+            ),
+            (None, _) => lines.push(format!("{workload} under {protocol} is not recorded")),
+            (_, None) => lines.push(format!("{workload} under {protocol} is recorded and was not run")),
+        }
+    }
     lines
 }
 
-#[test]
-fn results_are_those_recorded() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/golden.txt");
-    let results = results();
+/// The differences between two records of one run.
+fn of_run(old: &Values, new: &Values) -> Vec<String> {
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let text = |values: &Values, key: &str| values.get(key).map_or_else(|| "0".to_owned(), String::clone);
+    let differ = keys.into_iter().filter(|key| old.get(*key) != new.get(*key));
+    differ
+        .map(|key| {
+            let percent = 100.0 * relative(number(old, key), number(new, key));
+            format!("{key} {} -> {} ({percent:+.3} %)", text(old, key), text(new, key))
+        })
+        .collect()
+}
+
+/// Compares the results of a machine with its record.
+fn expect_recorded(system: &str) {
+    let machine = RECORDED.iter().find(|machine| machine.system == system).expect("a test is of a recorded machine");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/all/golden_records/{system}.txt"));
+    let results = results(machine);
     if std::env::var_os("CHORUS_UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, results.join("\n") + "\n").unwrap();
+        std::fs::write(&path, to_text(&results)).unwrap();
     }
-    let recorded = std::fs::read_to_string(&path).unwrap();
-    let (now, then): (BTreeSet<&str>, BTreeSet<&str>) =
-        (results.iter().map(String::as_str).collect(), recorded.lines().collect());
-    let mut differences: Vec<(&str, char)> = now.difference(&then).map(|&line| (line, '+')).collect();
-    differences.extend(then.difference(&now).map(|&line| (line, '-')));
-    differences.sort_unstable();
-    let differences: Vec<String> = differences.into_iter().map(|(line, sign)| format!("{sign} {line}")).collect();
-    assert!(differences.is_empty(), "results (+) differ from those recorded (-):\n{}", differences.join("\n"));
+    let recorded = parse(&std::fs::read_to_string(&path).unwrap_or_default());
+    let differences = differences(&recorded, &results);
+    let (listed, more) = differences.split_at(differences.len().min(LISTED));
+    assert!(
+        differences.is_empty(),
+        "{system}: results differ from those recorded (old -> new):\n{}\nand {} more",
+        listed.join("\n"),
+        more.len()
+    );
+}
+
+#[test]
+fn tc() {
+    expect_recorded("tc");
+}
+
+#[test]
+fn hmg() {
+    expect_recorded("hmg");
+}
+
+#[test]
+fn rec() {
+    expect_recorded("rec");
+}
+
+#[test]
+fn cpelide() {
+    expect_recorded("cpelide");
+}
+
+#[test]
+fn spandex() {
+    expect_recorded("spandex");
+}
+
+#[test]
+fn spandex_hier() {
+    expect_recorded("spandex-hier");
+}
+
+#[test]
+fn a_difference_names_run_key_values_and_percentage() {
+    let old = parse("[stn gpu-vi]\ncycles 200\nl1.loads 7\n[kmn mesi]\ncycles 1\n");
+    assert_eq!(parse(&to_text(&old)), old);
+    let new = parse("[stn gpu-vi]\ncycles 250\n[vpr mesi]\ncycles 1\n");
+    let expected = [
+        "kmn under mesi is recorded and was not run",
+        "stn under gpu-vi: cycles 200 -> 250 (+25.000 %)",
+        "stn under gpu-vi: l1.loads 7 -> 0 (-100.000 %)",
+        "vpr under mesi is not recorded",
+    ];
+    assert_eq!(differences(&old, &new), expected);
 }
 
 #[test]

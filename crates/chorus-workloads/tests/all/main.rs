@@ -8,10 +8,12 @@
 //! | `several_gpus.rs` | are results right on every shape of machine? |
 //! | `variants.rs` | are results right under the variants of protocols and machines? |
 //!
-//! All of it is one test binary, since each binary is linked with the whole simulator. `run.rs` makes the runs.
+//! All of it is one test binary, since each binary is linked with the whole simulator. `run.rs` makes the runs, and
+//! `golden_record.rs` reads records.
 
 mod annotations;
 mod golden;
+mod golden_record;
 mod roll_over;
 mod run;
 mod several_gpus;

@@ -1,6 +1,6 @@
 //! One run at quick scale whose result must be right.
 
-use chorus_kernel::HostMemory;
+use chorus_kernel::{HostMemory, Verdict};
 use chorus_protocol::registry::Protocol;
 use chorus_sim::{Settings, simulate_with};
 use chorus_system::{Scale, resolve};
@@ -24,7 +24,7 @@ pub fn cycles(
     let name = format!("{} under {} {parameters:?} on {system} {set:?}", workload.name(), protocol.name());
     match simulate_with(&config, protocol, settings, program.as_mut(), memory) {
         Ok(run) => {
-            assert_eq!(run.check, Ok(()), "{name}");
+            assert_eq!(run.check, Verdict::Checked, "{name}");
             run.cycles
         }
         Err(error) => panic!("{name}: {error}"),

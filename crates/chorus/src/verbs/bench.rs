@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use chorus_lab::bench::{self, Bench, Effort};
+use chorus_lab::bench::{self, Bench, Effort, count_instructions};
 use chorus_protocol::registry::Protocol;
 use chorus_registry::unknown;
 use chorus_verify::scaling::{Extent, ScalingRow, extents, scaling};
@@ -19,6 +19,7 @@ Examples:
   chorus bench
   chorus bench hit-heavy miss-heavy
   chorus bench --seconds 5 --json
+  chorus bench hit-heavy --instructions  host instructions per access, counted by valgrind
   chorus bench --explore gpu-vi        how the exhaustive driver scales with caches, lines, words and operations";
 
 /// Arguments of `chorus bench`.
@@ -30,8 +31,14 @@ pub struct Arguments {
     /// Processor time of one repetition, in seconds. The fastest of three repetitions counts.
     #[arg(long, default_value_t = Effort::default().cpu_s, value_parser = seconds)]
     seconds: f64,
+    /// Run each benchmark once, for this many rounds, instead of for a time.
+    #[arg(long, value_name = "COUNT", conflicts_with = "seconds")]
+    rounds: Option<u32>,
+    /// Also count host instructions per access. This runs each benchmark twice under valgrind, which must be installed.
+    #[arg(long, conflicts_with = "rounds")]
+    instructions: bool,
     /// Measure instead how exhaustive searches of this protocol grow with the machine.
-    #[arg(long, value_name = "PROTOCOL", conflicts_with_all = ["benchmarks", "seconds"])]
+    #[arg(long, value_name = "PROTOCOL", conflicts_with_all = ["benchmarks", "seconds", "rounds", "instructions"])]
     explore: Option<String>,
     #[command(flatten)]
     form: JsonArgument,
@@ -53,12 +60,16 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
     let chosen = |name: &str| arguments.benchmarks.is_empty() || arguments.benchmarks.iter().any(|given| given == name);
     let chosen: Vec<&str> = names.into_iter().filter(|name| chosen(name)).collect();
-    let effort = Effort { cpu_s: arguments.seconds, ..Effort::default() };
+    let effort = Effort { cpu_s: arguments.seconds, rounds: arguments.rounds, ..Effort::default() };
     let activity = session.activity(Some(chosen.len()));
     let begin = |name: &str| activity.begin(name);
     let finish = |bench: &Bench| activity.finish(&format!("{}: {}", bench.name, rate(bench)));
-    let benches = bench::run(&chosen, effort, &begin, &finish)?;
+    let mut benches = bench::run(&chosen, effort, &begin, &finish)?;
     drop(activity);
+    let chorus = std::env::current_exe().ok().filter(|_| arguments.instructions);
+    for bench in &mut benches.benches {
+        bench.instructions_per_access = chorus.as_deref().and_then(|chorus| count_instructions(chorus, bench.name));
+    }
     if arguments.form.json {
         session.output.json(&benches.to_json())?;
         return Ok(Verdict::Good);
@@ -78,6 +89,11 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     align_right(&mut table, 3..7);
     leave_out(&mut table, &[6, 4], &[]);
     session.output.table(&table)?;
+    for bench in benches.benches.iter().filter(|_| arguments.instructions) {
+        let counted = bench.instructions_per_access.map(|number| count(number as u64));
+        let counted = counted.unwrap_or_else(|| "an unknown number of".to_owned());
+        session.output.line(&format!("{}: {counted} host instructions per access", bench.name))?;
+    }
     if let Some(peak) = benches.peak_resident_bytes {
         session.output.line(&format!("\npeak resident memory {}", megabytes(peak)))?;
     }

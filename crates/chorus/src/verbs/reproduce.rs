@@ -52,10 +52,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     };
     let papers = asked.iter().map(|name| paper::load(session.registry, name)).collect::<Result<Vec<_>, _>>()?;
     // A directory that cannot be written is reported before anything is computed.
-    drop(Store::open(&arguments.study.out.join(STORE_FILE))?);
+    let store = Store::open(&arguments.study.out.join(STORE_FILE))?;
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
-    let work = || make(session.registry, arguments, &papers, &cancel, &tally);
+    let work = || make(session.registry, arguments, &papers, &store, &cancel, &tally);
     let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.study.out))?;
     if arguments.form.json {
         session.output.json(&reproduction.to_json())?;
@@ -74,6 +74,7 @@ fn make(
     registry: &'static Registry,
     arguments: &Arguments,
     papers: &[Paper],
+    store: &Store,
     cancel: &AtomicBool,
     tally: &Tally,
 ) -> Result<Reproduction, Failure> {
@@ -92,7 +93,7 @@ fn make(
         progress: tally,
         date: &date::today(),
         definitions: &definitions,
-        facts: &facts::count(registry, papers),
+        facts: &facts::count(registry, papers, store, &build())?,
     })?)
 }
 

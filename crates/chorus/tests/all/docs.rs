@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use chorus_kernel::{HostMemory, Kernel, Mismatch, Program};
+use chorus_kernel::{HostMemory, Kernel, Program, Verdict};
 use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Structure};
 use chorus_registry::{NamedExperiment, Registry};
 use chorus_sim::definitions::definitions;
@@ -72,8 +72,8 @@ impl Program for Idle {
         std::mem::take(&mut self.0).then(|| Kernel::new("idle", 1, 1, |_| async {}))
     }
 
-    fn check(&self, _: &HostMemory) -> Result<(), Mismatch> {
-        Ok(())
+    fn check(&self, _: &HostMemory) -> Verdict {
+        Verdict::Unchecked
     }
 }
 

@@ -253,7 +253,7 @@ mod tests {
     fn complaint(wrong: impl Fn(&Chip, &mut HostMemory)) -> String {
         let (chip, program, mut memory) = run_small();
         wrong(&chip, &mut memory);
-        program.check(&memory).unwrap_err().0
+        program.check(&memory).not_wrong().unwrap_err().0
     }
 
     #[test]

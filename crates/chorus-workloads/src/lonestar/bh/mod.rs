@@ -188,7 +188,7 @@ mod tests {
             .invariant(move |memory| octree.compare(&tree, memory));
         flat::run(&mut program, &memory)?;
         spoil(&tree, &mut memory);
-        program.check(&memory)
+        program.check(&memory).not_wrong()
     }
 
     /// The pointers for which `holds`.

@@ -242,7 +242,7 @@ mod tests {
         let wrong = (0..right.len()).filter(|&word| {
             let memory = memory.clone();
             memory.store(word, right[word] ^ 1);
-            program.check(&memory).is_err()
+            program.check(&memory).is_wrong()
         });
         // The marks of the tree, the root of every node, and two totals of every GPU.
         assert_eq!(wrong.count(), graph.undirected_edges().len() + 144 + 2 * GPUS_MAX);
