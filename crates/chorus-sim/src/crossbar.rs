@@ -76,7 +76,7 @@ impl Crossbar {
     pub fn new(inputs: u16, outputs: u16, networks: u8, config: &Network, clock: Clock) -> Crossbar {
         // The stages of the pipeline hold one flit per cycle of latency. The buffer of the channel holds the flits at
         // its end.
-        let window = config.vc_buffer_flits + config.latency_cycles;
+        let window = config.vc_buffer_flits + config.latency_cycles();
         let channel = VirtualChannel { queue: VecDeque::new(), window };
         let port =
             InputPort { channels: vec![channel; usize::from(networks)], waiting: 0, free: 0, last: 0, wakes: false };
@@ -87,7 +87,7 @@ impl Crossbar {
             inputs,
             output_free: vec![0; usize::from(outputs)],
             clock,
-            latency: clock.cycles(u64::from(config.latency_cycles)),
+            latency: clock.cycles(u64::from(config.latency_cycles())),
             legs: Vec::new(),
             links: None,
             window,
@@ -214,15 +214,15 @@ fn has_room(window: u32, parcel: &Parcel, whole: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use chorus_system::{Clocks, NetworkTopology};
+    use chorus_system::{Clocks, Direct, NetworkKind};
 
     use super::*;
     use crate::clock::ClockDomains;
 
     fn crossbar(latency_cycles: u32) -> Crossbar {
         let clocks = Clocks { core_mhz: 700, network_mhz: 700, l2_mhz: 700, dram_mhz: 700 };
-        let topology = NetworkTopology::Crossbar;
-        let config = Network { topology, flit_bytes: 32, header_bytes: 8, latency_cycles, vc_buffer_flits: 8 };
+        let kind = NetworkKind::Crossbar(Direct { latency_cycles });
+        let config = Network { kind, flit_bytes: 32, header_bytes: 8, vc_buffer_flits: 8 };
         Crossbar::new(2, 2, 2, &config, ClockDomains::new(&clocks).network)
     }
 

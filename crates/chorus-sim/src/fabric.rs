@@ -52,15 +52,19 @@ struct Level {
 }
 
 impl Level {
-    fn new(link: &Link, ports: u32, clocks: &ClockDomains) -> Level {
-        // Megabytes per second are bytes per microsecond.
-        let rate = Rate { bytes: u64::from(link.megabytes_per_second), ticks: clocks.ticks_per_microsecond() };
+    /// The idle ports of a level. Where a machine describes no links, messages pass them at once.
+    fn new(link: Option<&Link>, ports: u32, clocks: &ClockDomains) -> Level {
+        let rate = match link {
+            // Megabytes per second are bytes per microsecond.
+            Some(link) => Rate { bytes: u64::from(link.megabytes_per_second), ticks: clocks.ticks_per_microsecond() },
+            None => Rate { bytes: 1, ticks: 0 },
+        };
         let idle = vec![Port::new(rate, 0); ports as usize];
         Level {
             out: idle.clone(),
             into: idle,
-            latency: clocks.network.cycles(u64::from(link.latency_cycles)),
-            queue: rate.duration(u64::from(link.queue_bytes)),
+            latency: clocks.network.cycles(link.map_or(0, |link| u64::from(link.latency_cycles()))),
+            queue: rate.duration(link.map_or(0, |link| u64::from(link.queue_bytes))),
         }
     }
 
@@ -86,9 +90,9 @@ impl Fabric {
         let hierarchy = &config.hierarchy;
         Fabric {
             gpu_of: (0..hierarchy.modules()).map(|module| (module / hierarchy.gpms) as u16).collect(),
-            modules: Level::new(&config.inter_gpm, hierarchy.modules(), clocks),
-            gpus: Level::new(&config.inter_gpu, hierarchy.gpus, clocks),
-            inside: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+            modules: Level::new(config.inter_gpm.as_ref(), hierarchy.modules(), clocks),
+            gpus: Level::new(config.inter_gpu.as_ref(), hierarchy.gpus, clocks),
+            inside: clocks.network.cycles(u64::from(config.network.latency_cycles())),
         }
     }
 

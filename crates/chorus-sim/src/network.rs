@@ -7,7 +7,7 @@
 //! levels cannot wait for each other's ports in a circle.
 
 use chorus_protocol::address::{Role, Topology};
-use chorus_system::{NetworkTopology, SystemConfig};
+use chorus_system::SystemConfig;
 
 use crate::clock::{ClockDomains, Ticks};
 use crate::crossbar::Crossbar;
@@ -32,8 +32,8 @@ impl Interconnect {
     pub fn new(config: &SystemConfig, topology: Topology, virtual_networks: u8, clocks: &ClockDomains) -> Interconnect {
         let crossbar =
             |inputs, outputs| Crossbar::new(inputs, outputs, virtual_networks, &config.network, clocks.network);
-        let is_mesh = config.network.topology == NetworkTopology::Mesh;
-        if !is_mesh && topology.tus == 0 {
+        let mesh = config.network.mesh().map(|mesh| Mesh::new(mesh, topology, clocks.network));
+        if mesh.is_none() && topology.tus == 0 {
             let (l1s, banks) = (topology.l1s, topology.l2s);
             return Interconnect {
                 requests: crossbar(l1s, banks),
@@ -45,7 +45,6 @@ impl Interconnect {
             };
         }
         let ports = topology.controllers();
-        let mesh = is_mesh.then(|| Mesh::new(config, topology, clocks.network));
         Interconnect {
             requests: crossbar(ports, ports).connecting_all(mesh.as_ref()),
             responses: crossbar(0, 0),

@@ -166,17 +166,26 @@ impl<const W: usize> Simulator<'_, W> {
         self.outbox.messages.clear();
         self.banks[usize::from(bank)].free = free + duration;
         self.schedule_serve(bank);
-        let latency = if lines > 0 { self.config.l3.latency_cycles } else { 0 };
-        free + duration + self.clocks.core.cycles(u64::from(latency))
+        let (_, latency) = self.next_level();
+        free + duration + if lines > 0 { latency } else { 0 }
     }
 
     fn goes_to_memory(&self, message: &Message<W>) -> bool {
         self.specs[usize::from(message.kind.0)].channel == Channel::Memory
     }
 
+    /// Bytes of lines that a bank hands on per cycle, and the latency until they are there.
+    fn next_level(&self) -> (u32, Ticks) {
+        let dram = &self.config.dram;
+        match self.config.memory_side_l3() {
+            Some((_, way)) => (way.bytes_per_cycle, self.clocks.core.cycles(u64::from(way.latency_cycles))),
+            None => (dram.bytes_per_cycle, self.clocks.dram.cycles(u64::from(dram.latency_cycles))),
+        }
+    }
+
     /// Core cycles of a walk through a bank that finds this many dirty lines.
     fn walk_cycles(&self, operation: Operation, part: Part, lines: u64) -> u64 {
-        let per_line = u64::from(self.config.l1.line_bytes.div_ceil(self.config.l3.bytes_per_cycle));
+        let per_line = u64::from(self.config.l1.line_bytes.div_ceil(self.next_level().0));
         let sets = match part {
             Part::Page(_) => u64::from(self.pages.page_lines().div_ceil(self.config.l2.banks)),
             // Without dirty lines an acquire clears all valid bits at once.

@@ -29,7 +29,7 @@ impl<const W: usize> Simulator<'_, W> {
                 return Err(SimError::Unsupported(text));
             }
         }
-        let (cpus, threads) = (self.config.cpu.count, kernel.cpu_threads());
+        let (cpus, threads) = (self.config.cpus(), kernel.cpu_threads());
         let (runners, capacity) = match cpus {
             0 => ("compute units", cpu_threads_of_unit(core) * core.count * self.config.hierarchy.modules()),
             cores => ("CPU cores", cores * core.wavefronts),

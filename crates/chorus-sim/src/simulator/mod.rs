@@ -31,7 +31,7 @@ use chorus_protocol::controller::{Controller, Outbox, Unspecified};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MessageSpec, Size};
 use chorus_protocol::registry::{Delivery, Protocol, Values};
-use chorus_system::{NetworkTopology, SystemConfig};
+use chorus_system::SystemConfig;
 use launch::Launch;
 use packets::Packets;
 
@@ -309,19 +309,16 @@ struct Latencies {
 impl Latencies {
     fn new(config: &SystemConfig, clocks: &ClockDomains) -> Latencies {
         let data = clocks.l2.cycles(u64::from(config.l2.data_latency_cycles));
-        let l1_clock = |own: Clock| match config.network.topology {
-            NetworkTopology::Crossbar => own,
-            NetworkTopology::Mesh => clocks.network,
-        };
+        let l1_clock = |own: Clock| if config.network.mesh().is_some() { clocks.network } else { own };
         Latencies {
             l1: l1_clock(clocks.core).cycles(u64::from(config.l1.latency_cycles)),
             cpu_l1: l1_clock(clocks.cpu).cycles(u64::from(config.l1.latency_cycles)),
             l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
             l2_data: data,
             // Data from an L3 is passed on as it arrives.
-            l2_fill: if config.l3.is_coherent() { 0 } else { data },
+            l2_fill: if config.has_coherent_l3() { 0 } else { data },
             tu: clocks.network.cycles(u64::from(config.tu.latency_cycles)),
-            l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
+            l3: clocks.core.cycles(config.memory_side_l3().map_or(0, |(_, way)| u64::from(way.latency_cycles))),
         }
     }
 
