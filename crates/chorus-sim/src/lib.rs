@@ -22,6 +22,7 @@ mod network;
 mod pages;
 mod port;
 mod prefetch;
+pub mod routes;
 mod sharing;
 pub mod simulate;
 mod simulator;
