@@ -292,7 +292,7 @@ mod tests {
         }
         // The links to eight groups are dealt to four nodes, two each.
         let of_node =
-            |node: u16| routes.links().iter().filter(|link| link.from == node && link.to / size != node / size);
+            |node: u16| routes.links().iter().filter(move |link| link.from == node && link.to / size != node / size);
         assert!((0..routes.ends()).all(|node| of_node(node).count() == 2));
     }
 }

@@ -82,11 +82,11 @@ pub enum SystemError {
         /// The whole dotted key.
         key: String,
         /// The dotted key whose value decides.
-        decision: String,
+        decision: &'static str,
         /// The values of that key with which the table has the key.
         owners: Vec<&'static str>,
         /// The value of that key.
-        chosen: String,
+        chosen: &'static str,
         /// The keys that this value brings.
         accepted: Vec<&'static str>,
     },

@@ -36,11 +36,9 @@ impl Decision {
     }
 
     /// The name that a layer chooses.
-    fn chosen<'l>(&self, layer: &'l Layer) -> Option<&'l str> {
-        match layer.get(&self.key).map(|leaf| &leaf.scalar) {
-            Some(Scalar::Text(name)) => Some(name),
-            _ => None,
-        }
+    fn chosen(&self, layer: &Layer) -> Option<&'static str> {
+        let scalar = &layer.get(&self.key)?.scalar;
+        self.choice.names.iter().copied().find(|name| matches!(scalar, Scalar::Text(text) if text == name))
     }
 
     /// The dotted keys that a name brings.
@@ -77,8 +75,8 @@ pub(crate) fn check(layer: &Layer) -> Result<(), SystemError> {
             return Err(SystemError::KeyOfAnotherKind {
                 place: Box::new(leaf.place.clone()),
                 owners: decision.choice.names.iter().filter(brings_it).copied().collect(),
-                decision: decision.key.clone(),
-                chosen: name.to_owned(),
+                decision: &decision.key,
+                chosen: name,
                 accepted: accepted(decision.choice.keys(name), |_| None),
                 key,
             });

@@ -193,8 +193,8 @@ fn defaults(base: &Layer) -> Result<Layer, SystemError> {
     let given = |name: &str| base.keys().any(|key| section(key).as_deref() == Some(name));
     let mut defaults = layer::read(&SourceText::new("defaults.toml", DEFAULTS))?.base;
     // A section is given as a whole or not at all.
-    defaults
-        .retain(|key, _| section(key).is_some_and(|name| !given(&name) && !(name == "memory" && given("hierarchy"))));
+    let left_out = |name: &str| !given(name) && (name != "memory" || !given("hierarchy"));
+    defaults.retain(|key, _| section(key).is_some_and(|name| left_out(&name)));
     Ok(defaults)
 }
 

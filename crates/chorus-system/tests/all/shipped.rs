@@ -118,9 +118,9 @@ fn the_quick_scale_of_the_hmg_machine_is_a_sixteenth_of_every_module() {
         [
             config.core.count,
             config.l2.banks * config.l2.bank_bytes,
-            directory(&config).entries,
-            inter_gpm(&config).megabytes_per_second,
-            inter_gpu(&config).megabytes_per_second,
+            directory(config).entries,
+            inter_gpm(config).megabytes_per_second,
+            inter_gpu(config).megabytes_per_second,
             config.l2.banks * config.dram.bytes_per_cycle,
         ]
     };
@@ -148,7 +148,7 @@ fn the_machine_of_the_rec_paper_is_that_of_its_table_2() {
 fn the_quick_scale_of_the_rec_machine_is_a_sixteenth_of_every_gpu() {
     let (quick, paper) = (rec(Scale::Quick), rec(Scale::Paper));
     let gpu = |config: &SystemConfig| {
-        [config.core.count, config.l2.banks, directory(&config).entries, inter_gpu(&config).megabytes_per_second]
+        [config.core.count, config.l2.banks, directory(config).entries, inter_gpu(config).megabytes_per_second]
     };
     assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
     assert_eq!((quick.l1, quick.l2.bank_bytes), (paper.l1, paper.l2.bank_bytes));
@@ -178,7 +178,7 @@ fn the_nvidia_like_machine_is_that_of_section_5_4() {
     assert_eq!(paper.l2.banks * paper.l2.bank_bytes, 72 << 20);
     assert_eq!((directory(&paper).entries, directory(&paper).range_bytes(128) / paper.l1.line_bytes), (8192, 16));
     assert_eq!(paper.l2.interleave_lines * paper.l1.line_bytes, 4096);
-    let gpu = |config: &SystemConfig| [config.core.count, config.l2.banks, directory(&config).entries];
+    let gpu = |config: &SystemConfig| [config.core.count, config.l2.banks, directory(config).entries];
     assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
     assert_eq!((quick.l2.bank_bytes, quick.inter_gpu), (paper.l2.bank_bytes, rec(Scale::Quick).inter_gpu));
 }
@@ -198,7 +198,7 @@ fn the_medium_scale_of_the_rec_machine_is_four_times_the_quick_one_and_a_quarter
     let [quick, medium, paper] = Scale::ALL.map(rec);
     let gpu = |config: &SystemConfig| {
         let link = inter_gpu(config);
-        let counts = [config.core.count, config.l2.banks, directory(&config).entries];
+        let counts = [config.core.count, config.l2.banks, directory(config).entries];
         (counts, link.megabytes_per_second, link.queue_bytes)
     };
     let times = |config: &SystemConfig, factor: u32| {
@@ -260,9 +260,9 @@ fn scales_of_the_cpelide_machine_are_a_sixteenth_and_a_quarter_of_a_chiplet() {
         let chiplet = |config: &SystemConfig| {
             [
                 config.l2.banks,
-                directory(&config).entries,
-                inter_gpm(&config).megabytes_per_second,
-                inter_gpm(&config).queue_bytes,
+                directory(config).entries,
+                inter_gpm(config).megabytes_per_second,
+                inter_gpm(config).queue_bytes,
             ]
         };
         assert_eq!(chiplet(&config).map(|value| value * part), chiplet(&paper), "{scale}");
