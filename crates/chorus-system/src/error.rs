@@ -118,10 +118,10 @@ pub enum SystemError {
         /// The nearest of these names.
         nearest: Option<String>,
     },
-    /// Keys that the file lacks.
+    /// Keys that the file or the override lacks.
     #[error("{file}: missing {} {}", if .keys.len() == 1 { "key" } else { "keys" }, quoted(.keys))]
     MissingKeys {
-        /// The name of the system file.
+        /// The name of the system file, or the override that makes the keys necessary.
         file: String,
         /// The dotted keys, in the order of the schema.
         keys: Vec<String>,

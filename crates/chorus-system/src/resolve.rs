@@ -134,10 +134,14 @@ fn merge<const N: usize>(layers: [&Layer; N]) -> Layer {
 /// Refuses a machine with keys of a choice that it does not make, or without keys of one that it makes.
 fn complete(source: &SourceText, machine: &Layer) -> Result<(), SystemError> {
     kinds::check(machine)?;
-    match kinds::missing(machine) {
-        keys if keys.is_empty() => Ok(()),
-        keys => Err(SystemError::MissingKeys { file: source.name().to_owned(), keys }),
-    }
+    let keys = kinds::missing(machine);
+    let Some(first) = keys.first() else { return Ok(()) };
+    // The override that chose a kind, or began a table, and left the rest out.
+    let table = first.rsplit_once('.').map_or("", |(table, _)| table);
+    let is_beside = |key: &str| key.rsplit_once('.').is_some_and(|(other, _)| other == table);
+    let overridden = machine.iter().find(|(key, leaf)| is_beside(key) && leaf.place.is_override());
+    let file = overridden.map_or_else(|| source.name().to_owned(), |(_, leaf)| leaf.place.to_string());
+    Err(SystemError::MissingKeys { file, keys })
 }
 
 /// Completes a file that has a base with what the base states. A system has a name and a title of its own, so these are

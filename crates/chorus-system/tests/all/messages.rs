@@ -223,7 +223,7 @@ fn a_file_that_speaks_of_modules_says_where_its_memory_lies_and_what_joins_them(
 
 #[test]
 fn a_table_that_machines_may_lack_is_given_as_a_whole() {
-    check_set("cpu.count=2", "systems/tc.toml: missing keys `cpu.clock_mhz`, `cpu.store_buffer_entries`");
+    check_set("cpu.count=2", "--set cpu.count=2: missing keys `cpu.clock_mhz`, `cpu.store_buffer_entries`");
 }
 
 #[test]
@@ -498,7 +498,7 @@ fn an_unknown_key_of_a_kind_lists_the_keys_of_that_kind() {
 
 #[test]
 fn another_kind_leaves_out_the_keys_of_the_old_one_and_needs_its_own() {
-    check_set("network.kind=mesh", "systems/tc.toml: missing keys `network.width`, `network.diameter_cycles`");
+    check_set("network.kind=mesh", "--set network.kind=mesh: missing keys `network.width`, `network.diameter_cycles`");
     let set = ["network.kind=ring", "network.hop_cycles=2"].map(str::to_owned);
     let resolved = resolve("tc", Scale::Paper, &set).expect("resolves");
     assert_eq!(resolved.config.network.latency_cycles(), 2);
