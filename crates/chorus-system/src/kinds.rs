@@ -112,8 +112,8 @@ pub(crate) fn missing(layer: &Layer) -> Vec<String> {
     keys
 }
 
-/// Turns leaves into nested tables, as the types of the configuration have them: the keys that a choice brings lie below
-/// the name that is chosen.
+/// Turns leaves into nested tables, as the types of the configuration have them: the keys that a choice brings lie
+/// below the name that is chosen.
 pub(crate) fn nest(layer: &Layer) -> toml::Table {
     fn collect(prefix: &str, fields: &[Field], layer: &Layer) -> toml::Table {
         let mut table = toml::Table::new();

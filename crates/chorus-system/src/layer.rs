@@ -100,7 +100,7 @@ pub(crate) struct Document {
 
 impl Document {
     /// Completes this file with the values of `whole` for the keys that this file leaves out. The tables of scales are
-    /// completed one by one in the same way. Where this file makes another choice, the keys of the old one are left out.
+    /// completed one by one in the same way. Where this file makes another choice, keys of the old one are left out.
     pub(crate) fn over(self, whole: Document) -> Document {
         let Document { extends, mut base, mut scales } = whole;
         scales.values_mut().chain([&mut base]).for_each(|layer| kinds::give_way(layer, &self.base));

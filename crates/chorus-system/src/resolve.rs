@@ -190,8 +190,8 @@ fn no_such_scale<'a>(
     SystemError::NoSuchScale { file: source.name().to_owned(), system, given: scale.name(), accepted }
 }
 
-/// Defaults for the sections that a file leaves out. A file that speaks of GPUs and modules says itself where its memory
-/// lies.
+/// Defaults for the sections that a file leaves out. A file that speaks of GPUs and modules says itself where its
+/// memory lies.
 fn defaults(base: &Layer) -> Result<Layer, SystemError> {
     let section = |key: &str| key.split_once('.').map(|(section, _)| section.to_owned());
     let given = |name: &str| base.keys().any(|key| section(key).as_deref() == Some(name));

@@ -113,7 +113,8 @@ pub(crate) fn find<'f>(fields: &'f [Field], name: &str) -> Option<&'f Field> {
     fields.iter().chain(brought).find(|field| field.name == name)
 }
 
-/// The names of a table's keys. Where `chosen` does not know what a choice is, the keys of all its names are among them.
+/// The names of a table's keys. Where `chosen` does not know what a choice is, all the keys that it may bring are among
+/// them.
 pub(crate) fn accepted(fields: &[Field], chosen: impl Fn(&str) -> Option<String>) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = fields.iter().map(|field| field.name).collect();
     for (key, choice) in choices(fields) {
@@ -129,8 +130,8 @@ pub(crate) fn accepted(fields: &[Field], chosen: impl Fn(&str) -> Option<String>
     names
 }
 
-/// The dotted names of all keys that hold a value, in the order of the types. The keys that a choice brings follow those
-/// that its table always has.
+/// The dotted names of all keys that hold a value, in the order of the types. The keys that a choice brings follow
+/// those that its table always has.
 pub(crate) fn leaves() -> Vec<(String, &'static Kind)> {
     let mut leaves = Vec::new();
     collect("", fields(), &mut leaves);
