@@ -18,7 +18,7 @@
 //! Left out are decoders, clocks, error correction, and writes, which cost about as much as reads. All but the last
 //! grow with the same bits.
 
-use chorus_system::SystemConfig;
+use chorus_system::{Directory, SystemConfig};
 
 /// Feature size in micrometres (CACTI 7.0, 22nm.dat).
 const FEATURE_UM: f64 = 0.022;
@@ -169,9 +169,9 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// The arrays of a module of `config` whose directory has entries of `entry_bits`.
-    pub fn new(config: &SystemConfig, entry_bits: u32) -> Beside {
-        let SystemConfig { l1, l2, directory, .. } = config;
+    /// The arrays of a module of `config` with this directory, whose entries have `entry_bits`.
+    pub fn new(config: &SystemConfig, directory: &Directory, entry_bits: u32) -> Beside {
+        let SystemConfig { l1, l2, .. } = config;
         let [line_bytes, ways, banks] = [l1.line_bytes, l2.ways, l2.banks].map(u64::from);
         let lines = u64::from(l2.bank_bytes) / line_bytes;
         let indexed_bytes = u64::from(l2.bank_bytes) * banks / ways;
@@ -229,13 +229,14 @@ mod tests {
     /// The arrays of a GPU of it, with REC's directory.
     fn rec() -> Beside {
         let config = machine();
+        let directory = config.directory.as_ref().unwrap();
         let extent = Extent {
-            entries: config.directory.entries,
-            lines_per_entry: config.directory.range.bytes() / config.l1.line_bytes,
+            entries: directory.entries,
+            lines_per_entry: directory.range_bytes(config.l1.line_bytes) / config.l1.line_bytes,
             line_bytes: config.l1.line_bytes,
             sharers: hierarchical_sharers(config.hierarchy.gpus, config.hierarchy.gpms),
         };
-        Beside::new(&config, DirectoryKind::Ranges.entry_bits(&extent).total())
+        Beside::new(&config, directory, DirectoryKind::Ranges.entry_bits(&extent).total())
     }
 
     #[test]

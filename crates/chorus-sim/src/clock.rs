@@ -61,7 +61,7 @@ impl ClockDomains {
     /// The domains of a machine.
     pub fn of(config: &SystemConfig) -> ClockDomains {
         let SystemConfig { clocks, cpu, .. } = config;
-        ClockDomains::with_cpu(clocks, if cpu.count > 0 { cpu.clock_mhz } else { clocks.core_mhz })
+        ClockDomains::with_cpu(clocks, cpu.as_ref().map_or(clocks.core_mhz, |cpu| cpu.clock_mhz))
     }
 
     /// The domains of a machine without CPU cores.

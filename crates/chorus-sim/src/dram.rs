@@ -2,7 +2,7 @@
 //!
 //! A channel decides one request at a time and says when its data has moved. Values are not its business.
 
-use chorus_system::{Dram, DramModel, DramTiming};
+use chorus_system::{Dram, DramModel, DramTiming, Gddr5};
 
 use crate::clock::{Clock, Ticks};
 use crate::port::{Port, Rate};
@@ -69,14 +69,14 @@ impl MemoryChannel {
             capacity: config.queue as usize,
             burst_bytes: u64::from(line_bytes),
             latency: clock.cycles(u64::from(config.latency_cycles)),
-            bus: match config.model {
+            bus: match &config.model {
                 DramModel::Fixed => {
                     let rate = Rate { bytes: u64::from(config.bytes_per_cycle), ticks: clock.period() };
                     // Requests are decided at edges of the clock, which may be a little after the bus is free.
                     Bus::Fixed(Port::new(rate, clock.period()))
                 }
-                DramModel::Gddr5 => Bus::Gddr5 {
-                    banks: Banks::new(config, clock, line_bytes),
+                DramModel::Gddr5(gddr5) => Bus::Gddr5 {
+                    banks: Banks::new(gddr5, clock, line_bytes),
                     free: 0,
                     burst: clock.cycles(u64::from(line_bytes.div_ceil(config.bytes_per_cycle))),
                 },
@@ -171,7 +171,7 @@ struct Banks {
 }
 
 impl Banks {
-    fn new(config: &Dram, clock: Clock, line_bytes: u32) -> Banks {
+    fn new(config: &Gddr5, clock: Clock, line_bytes: u32) -> Banks {
         let DramTiming { t_cl, t_rp, t_rc, t_ras, t_ccd, t_wl, t_rcd, t_rrd, t_cdlr, t_wr, t_ccdl, t_rtpl } =
             config.timing.clone();
         let ticks = |cycles: u32| clock.cycles(u64::from(cycles));

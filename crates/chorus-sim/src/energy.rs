@@ -27,10 +27,7 @@ const PARTS: [(&str, &str); 6] = [
 /// The nanojoules of each part under its key. The list is empty where the machine does not state the energy of
 /// accesses.
 pub fn access_energies(stats: &Stats, config: &SystemConfig) -> Vec<(String, f64)> {
-    let energy = &config.access_energy;
-    if !energy.is_declared() {
-        return Vec::new();
-    }
+    let Some(energy) = &config.access_energy else { return Vec::new() };
     let count = |counter| stats.get(counter) as f64;
     let noc = count(Counter::L1L2Flits) * energy.l1_l2_flit_pj
         + count(Counter::L2L3Flits) * energy.l2_l3_flit_pj

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use chorus_system::{Dram, L3};
+use chorus_system::{Dram, L3, MemorySide};
 
 use crate::clock::{Clock, Ticks};
 use crate::port::{Port, Rate};
@@ -91,8 +91,14 @@ pub struct Slice {
 
 impl Slice {
     /// An empty slice for lines of `line_bytes`, before a channel of `dram`.
-    pub fn new(config: &L3, dram: &Dram, core: Clock, line_bytes: u32, writes_through: bool) -> Slice {
-        let rate = Rate { bytes: u64::from(config.bytes_per_cycle), ticks: core.period() };
+    pub fn new(
+        (config, way): (&L3, &MemorySide),
+        dram: &Dram,
+        core: Clock,
+        line_bytes: u32,
+        writes_through: bool,
+    ) -> Slice {
+        let rate = Rate { bytes: u64::from(way.bytes_per_cycle), ticks: core.period() };
         let link = Port::new(rate, core.period());
         let capacity = dram.queue as usize;
         Slice {
@@ -177,7 +183,8 @@ mod tests {
     fn slice() -> Slice {
         let set = ["l3.bank_bytes=384", "l3.ways=2", "l3.bytes_per_cycle=32", "dram.queue=2"];
         let config = resolve("cpelide", Scale::Quick, &set.map(String::from)).unwrap().config;
-        Slice::new(&config.l3, &config.dram, ClockDomains::new(&config.clocks).core, config.l1.line_bytes, false)
+        let l3 = config.memory_side_l3().unwrap();
+        Slice::new(l3, &config.dram, ClockDomains::new(&config.clocks).core, config.l1.line_bytes, false)
     }
 
     #[test]

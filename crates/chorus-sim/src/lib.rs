@@ -19,6 +19,7 @@ mod mesh;
 mod pages;
 mod port;
 mod prefetch;
+pub mod routes;
 mod sharing;
 pub mod simulate;
 mod slab;

@@ -5,7 +5,7 @@
 //! the first tile. Messages take minimal routes (Spandex paper, Table VI: 16 banks of non-uniform distance).
 
 use chorus_protocol::address::{AgentId, Role, Topology};
-use chorus_system::SystemConfig;
+use chorus_system::Mesh as Distances;
 
 use crate::clock::{Clock, Ticks};
 use crate::links::Links;
@@ -28,20 +28,20 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// The mesh of a machine.
-    pub fn new(config: &SystemConfig, topology: Topology, clock: Clock) -> Mesh {
-        let width = config.mesh.width as u16;
+    /// The mesh of a machine with these distances.
+    pub fn new(config: &Distances, topology: Topology, clock: Clock) -> Mesh {
+        let width = config.width as u16;
         let longest = 2 * (width - 1);
         // Whole cycles, rounded down.
-        let cycles = |hops: u16| u64::from(config.mesh.diameter_cycles) * u64::from(hops) / u64::from(longest);
+        let cycles = |hops: u16| u64::from(config.diameter_cycles) * u64::from(hops) / u64::from(longest);
         let controllers = || (0..topology.controllers()).map(AgentId);
         Mesh {
             width,
             tiles: controllers().map(|agent| tile(topology, width, agent)).collect(),
             banks: controllers().map(|agent| is_bank(topology, agent)).collect(),
             hops: (0..=longest).map(|hops| clock.cycles(cycles(hops))).collect(),
-            latency: clock.cycles(u64::from(config.network.latency_cycles)),
-            bank_latency: clock.cycles(u64::from(config.mesh.bank_latency_cycles)),
+            latency: clock.cycles(u64::from(config.latency_cycles)),
+            bank_latency: clock.cycles(u64::from(config.bank_latency_cycles.unwrap_or(config.latency_cycles))),
         }
     }
 
@@ -112,7 +112,7 @@ mod tests {
         let config = resolve("spandex-hier", Scale::Paper, &[]).unwrap().config;
         let topology = structure.complete(Topology { cpus: 8, ..Topology::one_gpu(24, 16) });
         let clock = ClockDomains::of(&config).network;
-        (Mesh::new(&config, topology, clock), topology)
+        (Mesh::new(config.network.mesh().unwrap(), topology, clock), topology)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use chorus_kernel::{HostMemory, LANES, Program, Verdict};
 use chorus_protocol::message::{MessageSpec, TrafficClass};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, Commands, Protocol};
-use chorus_system::{NetworkTopology, SystemConfig};
+use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
 use crate::energy::access_energies;
@@ -261,8 +261,8 @@ fn metrics(
     let has = |machines: CountedOn| match machines {
         CountedOn::AllMachines => true,
         CountedOn::SeveralModules => several,
-        CountedOn::MemorySideL3 => config.l3.is_memory_side(),
-        CountedOn::CoherentL3 => config.l3.is_coherent(),
+        CountedOn::MemorySideL3 => config.memory_side_l3().is_some(),
+        CountedOn::CoherentL3 => config.has_coherent_l3(),
         CountedOn::TranslationUnits => protocol.structure().is_translated(),
         CountedOn::BankCommands => several && protocol.declaration().commands != Commands::None,
     };
@@ -273,7 +273,7 @@ fn metrics(
         };
         metrics.insert(spec.key.to_string(), value as f64);
     }
-    let (total, is_mesh) = (stats.total_traffic(), config.network.topology == NetworkTopology::Mesh);
+    let (total, is_mesh) = (stats.total_traffic(), config.network.mesh().is_some());
     let classes = traffic_classes(protocol).iter().map(|&class| (format!(".{}", class.key()), stats.traffic(class)));
     for (suffix, traffic) in classes.chain([(String::new(), total)]) {
         metrics.insert(format!("traffic.flits{suffix}"), traffic.flits as f64);
@@ -320,7 +320,8 @@ fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &Syst
         }
         Distance::InterGpu => (total.bytes, &config.inter_gpu, config.hierarchy.gpus),
     };
-    let movable = f64::from(link.megabytes_per_second) * f64::from(ports) * elapsed_ns / 1e3;
+    let each = link.as_ref().map_or(0, |link| link.megabytes_per_second);
+    let movable = f64::from(each) * f64::from(ports) * elapsed_ns / 1e3;
     metrics.insert(format!("{key}.utilisation"), if movable > 0.0 { bytes as f64 / movable } else { 0.0 });
     metrics
 }
@@ -329,8 +330,8 @@ fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &Syst
 /// virtual-channel buffer. Every virtual network has its buffers at every port, so a protocol with more virtual
 /// networks costs more (TC paper, section 8.2).
 fn energy_nj(flits: u64, elapsed_ns: f64, config: &SystemConfig, protocol: &dyn Protocol) -> (f64, f64) {
-    let l3_banks = if config.l3.is_coherent() { config.l2.banks } else { 0 };
-    let ports = config.cpu.count + (config.core.count + config.l2.banks) * config.hierarchy.modules() + l3_banks;
+    let l3_banks = if config.has_coherent_l3() { config.l2.banks } else { 0 };
+    let ports = config.cpus() + (config.core.count + config.l2.banks) * config.hierarchy.modules() + l3_banks;
     let buffers = u32::from(protocol.virtual_networks()) * config.energy.vcs_per_network * ports;
     let dynamic_pj = flits as f64 * config.energy.flit_pj;
     // Microwatts times nanoseconds are femtojoules.

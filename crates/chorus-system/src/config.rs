@@ -3,10 +3,12 @@
 //! A value of [`SystemConfig`] is complete: scales and overrides have been applied and every number checked. Units are
 //! the last word of a name. Latencies in cycles count cycles of the clock domain of their section.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+
+use crate::networks::{Link, Network};
 
 /// A whole machine, as read from `systems/*.toml` after its scale and overrides have been applied.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemConfig {
     /// The name used on the command line.
@@ -21,42 +23,62 @@ pub struct SystemConfig {
     pub clocks: Clocks,
     /// Compute units and work-group dispatch.
     pub core: Core,
-    /// CPU cores beside the compute units.
-    pub cpu: CpuCores,
+    /// CPU cores beside the compute units. Without them, compute units run CPU threads.
+    pub cpu: Option<CpuCores>,
     /// The private cache of each compute unit and CPU core.
     pub l1: L1,
     /// The shared cache, divided into banks.
     pub l2: L2,
-    /// The coherence directory of each module, for protocols that have one.
-    pub directory: Directory,
+    /// The coherence directory of each module, for protocols that have one. A machine of one module has none, since
+    /// nothing is remote there.
+    pub directory: Option<Directory>,
     /// The network between the private caches and banks of a module.
     pub network: Network,
-    /// Distances on the network of a module, where it is a mesh.
-    pub mesh: Mesh,
     /// The translation units between caches and the network, under protocols that have them.
     pub tu: Tu,
-    /// The links between the modules of a GPU.
-    pub inter_gpm: Link,
+    /// The links between the modules of a GPU. Messages to other GPUs pass them too.
+    pub inter_gpm: Option<Link>,
     /// The links between GPUs.
-    pub inter_gpu: Link,
+    pub inter_gpu: Option<Link>,
     /// Pages and the module memory that each lies in.
     pub memory: Memory,
-    /// The cache behind the L2.
-    pub l3: L3,
+    /// The cache behind the L2, where there is one.
+    pub l3: Option<L3>,
     /// Off-chip memory, one channel beside each bank of the last coherent cache.
     pub dram: Dram,
     /// The command processors that launch kernels. They matter under protocols in which they give commands to caches.
     pub command_processor: CommandProcessor,
     /// Energy constants of the interconnect.
     pub energy: Energy,
-    /// Energies of accesses to the memory hierarchy.
-    pub access_energy: AccessEnergy,
+    /// Energies of accesses to the memory hierarchy. Without them, none is reported.
+    pub access_energy: Option<AccessEnergy>,
     /// Limits after which a run without progress is stopped.
     pub watchdog: Watchdog,
 }
 
+impl SystemConfig {
+    /// The number of CPU cores.
+    pub fn cpus(&self) -> u32 {
+        self.cpu.as_ref().map_or(0, |cpu| cpu.count)
+    }
+
+    /// Whether the machine has an L3 that takes part in the protocol.
+    pub fn has_coherent_l3(&self) -> bool {
+        self.l3.as_ref().is_some_and(|l3| l3.kind == L3Kind::Coherent)
+    }
+
+    /// The L3 that the protocol does not see, and the way to its slices.
+    pub fn memory_side_l3(&self) -> Option<(&L3, &MemorySide)> {
+        let l3 = self.l3.as_ref()?;
+        match &l3.kind {
+            L3Kind::MemorySide(way) => Some((l3, way)),
+            L3Kind::Coherent => None,
+        }
+    }
+}
+
 /// GPUs and modules. A module (GPM, chiplet) has compute units, L2 banks, crossbars and memory channels of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hierarchy {
     /// Number of GPUs in the machine.
@@ -74,7 +96,7 @@ impl Hierarchy {
 
 /// Clock frequencies in MHz. The simulator's tick is one period of their least common multiple, so every edge is an
 /// integer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clocks {
     /// Clock of the compute units and their L1s.
@@ -88,7 +110,7 @@ pub struct Clocks {
 }
 
 /// Compute units and their wavefront slots, registers and queues.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
     /// Compute units of each module.
@@ -121,10 +143,10 @@ pub struct Core {
 
 /// CPU cores: in order, one instruction per cycle, one load in flight. Their private caches are like those of compute
 /// units.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuCores {
-    /// CPU cores of the machine; 0 where compute units run CPU threads.
+    /// CPU cores of the machine.
     pub count: u32,
     /// The clock frequency of CPU cores and their L1s.
     pub clock_mhz: u32,
@@ -133,7 +155,7 @@ pub struct CpuCores {
 }
 
 /// The memory order of a read-modify-write: which other operations it orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtomicOrder {
     /// It orders nothing else. Programs have fences where order matters.
@@ -143,7 +165,7 @@ pub enum AtomicOrder {
 }
 
 /// The wavefront scheduler of a compute unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
     /// Loose round robin: the next ready wavefront after the one that issued last.
@@ -153,7 +175,7 @@ pub enum Scheduler {
 }
 
 /// The rule by which a line of a full set is replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
     /// The line or entry that was used least recently.
@@ -163,7 +185,7 @@ pub enum Replacement {
 }
 
 /// The private cache of a compute unit or CPU core.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L1 {
     /// Capacity of one private cache.
@@ -184,7 +206,7 @@ pub struct L1 {
 }
 
 /// The shared cache: interleaved banks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L2 {
     /// Banks of each module.
@@ -207,7 +229,7 @@ pub struct L2 {
 
 /// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's
 /// banks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Directory {
     /// Entries of each module.
@@ -216,14 +238,22 @@ pub struct Directory {
     pub ways: u32,
     /// Lines that one entry covers, for protocols that do not set this themselves.
     pub lines_per_entry: u32,
-    /// Addresses that one entry covers, for protocols whose entries tell their lines apart.
-    pub range: DirectoryRange,
+    /// Addresses that one entry covers, for protocols whose entries tell their lines apart. A machine may leave it out:
+    /// then an entry covers `lines_per_entry` lines.
+    pub range: Option<DirectoryRange>,
     /// Replacement policy of a full set.
     pub replacement: DirectoryReplacement,
 }
 
+impl Directory {
+    /// Bytes that one entry covers, for protocols whose entries tell their lines apart.
+    pub fn range_bytes(&self, line_bytes: u32) -> u32 {
+        self.range.map_or(self.lines_per_entry * line_bytes, DirectoryRange::bytes)
+    }
+}
+
 /// The rule by which an entry of a full set of the directory is replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectoryReplacement {
     /// The entry that the protocol prefers to replace.
@@ -235,7 +265,7 @@ pub enum DirectoryReplacement {
 }
 
 /// The range of addresses of a directory entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum DirectoryRange {
     /// An entry covers 128 bytes.
     #[serde(rename = "128B")]
@@ -271,21 +301,8 @@ impl DirectoryRange {
     }
 }
 
-/// The links of one level. Every module, or every GPU, has one outgoing port and one incoming port.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Bandwidth of one port in one direction, in millions of bytes per second.
-    pub megabytes_per_second: u32,
-    /// Network cycles from the outgoing to the incoming port, without serialisation and queueing.
-    pub latency_cycles: u32,
-    /// Limit of the bytes that wait at an outgoing port. Above it, the L2 banks behind the port take no more stores and
-    /// atomics of their own compute units.
-    pub queue_bytes: u32,
-}
-
 /// Pages of the program's memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// Size of a page.
@@ -297,7 +314,7 @@ pub struct Memory {
 }
 
 /// The rule that places a page in a module's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// A page lies in the memory of the module whose compute unit touches it first.
@@ -313,47 +330,8 @@ pub enum Placement {
     Single,
 }
 
-/// The network that connects the private caches and banks of a module.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Network {
-    /// The form of the network.
-    pub topology: NetworkTopology,
-    /// Bytes of a flit; every port moves one flit per cycle.
-    pub flit_bytes: u32,
-    /// Bytes of a message header, counted as traffic; it travels in a flit of its own.
-    pub header_bytes: u32,
-    /// Cycles from the input port to the output port, without serialisation, queueing and, on a mesh, hops.
-    pub latency_cycles: u32,
-    /// Buffer of one virtual channel, in flits. On a mesh: the number of messages that may wait at a port before the
-    /// controller behind it takes no more inputs.
-    pub vc_buffer_flits: u32,
-}
-
-/// The form of a module's network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetworkTopology {
-    /// One crossbar per direction, between private caches and banks.
-    Crossbar,
-    /// A square mesh of tiles, which carries messages from every cache to every other.
-    Mesh,
-}
-
-/// A square mesh: as many rows as columns, one router per tile, minimal routes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mesh {
-    /// Tiles of a row.
-    pub width: u32,
-    /// Network cycles from corner to corner. A shorter route takes a proportional share of them.
-    pub diameter_cycles: u32,
-    /// Cycles like `network.latency_cycles`, but from bank to bank.
-    pub bank_latency_cycles: u32,
-}
-
 /// Translation units: each takes one message per network cycle.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tu {
     /// Network cycles of the lookup. It delays messages from the network and messages to the network.
@@ -361,47 +339,40 @@ pub struct Tu {
 }
 
 /// The cache behind the L2.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct L3 {
     /// Whether it takes part in the protocol.
     pub kind: L3Kind,
-    /// Capacity of one slice or bank; 0 where the machine has no L3.
+    /// Capacity of one slice or bank.
     pub bank_bytes: u32,
     /// Associativity: lines or entries of a set.
     pub ways: u32,
-    /// Core cycles from the departure of a request at the L2 bank to the answer of a hit (`memory-side` only).
-    pub latency_cycles: u32,
-    /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction (`memory-side`
-    /// only).
-    pub bytes_per_cycle: u32,
-}
-
-impl L3 {
-    /// Whether the machine has an L3 that takes part in the protocol.
-    pub fn is_coherent(&self) -> bool {
-        self.bank_bytes > 0 && self.kind == L3Kind::Coherent
-    }
-
-    /// Whether the machine has an L3 that the protocol does not see.
-    pub fn is_memory_side(&self) -> bool {
-        self.bank_bytes > 0 && self.kind == L3Kind::MemorySide
-    }
 }
 
 /// Whether an L3 takes part in the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum L3Kind {
     /// The L3 does not take part. There is one slice before each memory channel. It holds lines of that channel,
     /// whether or not an L2 holds them too.
-    MemorySide,
+    MemorySide(MemorySide),
     /// The L3 takes part. It has as many banks as the L2, with the L2's miss registers, replacement and latencies.
     Coherent,
 }
 
+/// The way between an L2 bank and its slice of a memory-side L3.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemorySide {
+    /// Core cycles from the departure of a request at the L2 bank to the answer of a hit.
+    pub latency_cycles: u32,
+    /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction.
+    pub bytes_per_cycle: u32,
+}
+
 /// The global command processor and the local ones of the modules.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandProcessor {
     /// Core cycles of a message between the global command processor and one local command processor.
@@ -425,7 +396,7 @@ pub struct CommandProcessor {
 }
 
 /// The assumption of a command processor's table about the contents of a module's L2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holds {
     /// It holds all data that kernels accessed from the module.
@@ -435,7 +406,7 @@ pub enum Holds {
 }
 
 /// Off-chip memory: one channel beside each bank of the last coherent cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dram {
     /// The timing model of a channel.
@@ -444,28 +415,34 @@ pub struct Dram {
     pub bytes_per_cycle: u32,
     /// Requests that wait at a channel.
     pub queue: u32,
-    /// Cycles spent in the controller and the pins, under both models.
+    /// Cycles spent in the controller and the pins, under every model.
     pub latency_cycles: u32,
-    /// Banks of a channel (`gddr5` only).
-    pub banks: u32,
-    /// Row buffer of a bank (`gddr5` only).
-    pub row_bytes: u32,
-    /// Command timing (`gddr5` only).
-    pub timing: DramTiming,
 }
 
 /// The timing model of a DRAM channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DramModel {
     /// A fixed latency and a bandwidth.
     Fixed,
     /// Banks with row buffers, scheduled first-ready first-come first-served.
-    Gddr5,
+    Gddr5(Gddr5),
+}
+
+/// The banks of a GDDR5 channel.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gddr5 {
+    /// Banks of a channel.
+    pub banks: u32,
+    /// Row buffer of a bank.
+    pub row_bytes: u32,
+    /// Timing of the commands.
+    pub timing: DramTiming,
 }
 
 /// DRAM command timing in DRAM cycles, named as in data sheets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramTiming {
     /// Column read to first data.
@@ -495,7 +472,7 @@ pub struct DramTiming {
 }
 
 /// Energy constants of the interconnect, per flit and per virtual-channel buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Energy {
     /// Dynamic energy of one flit through one crossbar.
@@ -506,8 +483,8 @@ pub struct Energy {
     pub vcs_per_network: u32,
 }
 
-/// Energies of accesses to the memory hierarchy, in picojoules. Where all are 0, none is reported.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Energies of accesses to the memory hierarchy, in picojoules.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessEnergy {
     /// One fetch of a line from an instruction cache.
@@ -530,16 +507,8 @@ pub struct AccessEnergy {
     pub dram_pj: f64,
 }
 
-impl AccessEnergy {
-    /// Whether the machine states energies of accesses.
-    pub fn is_declared(&self) -> bool {
-        let arrays = self.l1i_pj + self.l1d_pj + self.lds_pj + self.l2_pj + self.dram_pj;
-        arrays + self.l1_l2_flit_pj + self.l2_l3_flit_pj + self.remote_flit_pj > 0.0
-    }
-}
-
 /// The watchdog on simulated progress.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watchdog {
     /// Core cycles without a store, a value-changing atomic, a read of memory or a finished wavefront after which a run

@@ -1,7 +1,8 @@
 //! Sizes and bandwidths that follow from a configuration, each with its calculation.
 
-use crate::config::{Link, NetworkTopology, SystemConfig};
+use crate::config::{DramModel, SystemConfig};
 use crate::geometry::tick_mhz;
+use crate::networks::{Link, Mesh, NetworkKind};
 
 /// A figure that no file states because other values determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub fn derived(config: &SystemConfig) -> Vec<Derived> {
         compute(config),
         caches(config),
         directory(config),
+        links(config),
         network(config),
         last_level(config),
         memory(config),
@@ -98,15 +100,12 @@ fn caches(config: &SystemConfig) -> Vec<Derived> {
     ]
 }
 
-/// Figures of links between modules. A machine of one module has none, since nothing is remote there.
+/// Figures of the directory. A machine of one module has none, since nothing is remote there.
 fn directory(config: &SystemConfig) -> Vec<Derived> {
-    let (directory, modules) = (&config.directory, config.hierarchy.modules());
-    if modules == 1 {
+    let Some(directory) = config.directory.as_ref().filter(|_| config.hierarchy.modules() > 1) else {
         return Vec::new();
-    }
+    };
     let reach = u64::from(directory.entries) * u64::from(directory.lines_per_entry);
-    let link = |link: &Link, ports: u32| gigabytes_per_second([ports, 2, link.megabytes_per_second]);
-    let (gpus, gpms) = (config.hierarchy.gpus, config.hierarchy.gpms);
     vec![
         figure(
             "directory sets per bank",
@@ -121,26 +120,34 @@ fn directory(config: &SystemConfig) -> Vec<Derived> {
                 config.l1.line_bytes
             ),
         ),
+    ]
+}
+
+/// Figures of the links between modules and between GPUs, where there are several.
+fn links(config: &SystemConfig) -> Vec<Derived> {
+    let (gpus, gpms) = (config.hierarchy.gpus, config.hierarchy.gpms);
+    let all = |link: &Link, ports: u32| gigabytes_per_second([ports, 2, link.megabytes_per_second]);
+    let modules = config.inter_gpm.as_ref().filter(|_| gpms > 1).map(|link| {
         figure(
             "links between modules, per GPU",
-            link(&config.inter_gpm, gpms),
+            all(link, gpms),
             format!("hierarchy.gpms x 2 directions x inter_gpm.megabytes_per_second, with {gpms} modules"),
-        ),
+        )
+    });
+    let devices = config.inter_gpu.as_ref().filter(|_| gpus > 1).map(|link| {
         figure(
             "links between GPUs, in all",
-            link(&config.inter_gpu, gpus),
+            all(link, gpus),
             format!("hierarchy.gpus x 2 directions x inter_gpu.megabytes_per_second, with {gpus} GPUs"),
-        ),
-    ]
+        )
+    });
+    modules.into_iter().chain(devices).collect()
 }
 
 fn network(config: &SystemConfig) -> Vec<Derived> {
     let network = &config.network;
     let data_flits = config.l1.line_bytes.div_ceil(network.flit_bytes.max(1));
-    let mut figures = match network.topology {
-        NetworkTopology::Crossbar => crossbars(config),
-        NetworkTopology::Mesh => mesh(config),
-    };
+    let mut figures = network.mesh().map_or_else(|| crossbars(config), mesh);
     figures.push(figure(
         "flits of a whole line",
         1 + u64::from(data_flits),
@@ -150,6 +157,7 @@ fn network(config: &SystemConfig) -> Vec<Derived> {
 }
 
 fn crossbars(config: &SystemConfig) -> Vec<Derived> {
+    let NetworkKind::Crossbar(_) = config.network.kind else { return Vec::new() };
     let network = &config.network;
     let ports = config.core.count.min(config.l2.banks);
     vec![figure(
@@ -162,25 +170,22 @@ fn crossbars(config: &SystemConfig) -> Vec<Derived> {
     )]
 }
 
-fn mesh(config: &SystemConfig) -> Vec<Derived> {
-    let (width, network) = (config.mesh.width, &config.network);
-    let longest = network.latency_cycles + config.mesh.diameter_cycles;
+fn mesh(mesh: &Mesh) -> Vec<Derived> {
+    let width = mesh.width;
     vec![
-        figure("tiles", width * width, format!("mesh.width x mesh.width = {width} x {width}")),
+        figure("tiles", width * width, format!("network.width x network.width = {width} x {width}")),
         figure(
             "network cycles of a leg",
-            format!("{} to {longest}", network.latency_cycles),
-            "network.latency_cycles, and with mesh.diameter_cycles from corner to corner",
+            format!("{} to {}", mesh.latency_cycles, mesh.latency_cycles + mesh.diameter_cycles),
+            "network.latency_cycles, and with network.diameter_cycles from corner to corner",
         ),
     ]
 }
 
 /// Figures of the L3. A machine without an L3 has none.
 fn last_level(config: &SystemConfig) -> Vec<Derived> {
-    let (l3, slices) = (&config.l3, config.hierarchy.modules() * config.l2.banks);
-    if l3.bank_bytes == 0 {
-        return Vec::new();
-    }
+    let Some(l3) = &config.l3 else { return Vec::new() };
+    let slices = config.hierarchy.modules() * config.l2.banks;
     let mut figures = vec![
         figure(
             "aggregate L3",
@@ -188,28 +193,28 @@ fn last_level(config: &SystemConfig) -> Vec<Derived> {
             format!("modules x l2.banks x l3.bank_bytes = {slices} x {}", bytes(l3.bank_bytes.into())),
         ),
         figure(
-            if l3.is_coherent() { "L3 sets per bank" } else { "L3 sets per slice" },
+            if config.has_coherent_l3() { "L3 sets per bank" } else { "L3 sets per slice" },
             sets(l3.bank_bytes, l3.ways, config.l1.line_bytes),
             "l3.bank_bytes / (l3.ways x l1.line_bytes)",
         ),
     ];
-    if l3.is_memory_side() {
-        figures.push(figure(
+    figures.extend(config.memory_side_l3().map(|(_, way)| {
+        figure(
             "L2 to L3 peak per direction",
-            gigabytes_per_second([slices, l3.bytes_per_cycle, config.clocks.core_mhz]),
+            gigabytes_per_second([slices, way.bytes_per_cycle, config.clocks.core_mhz]),
             format!(
                 "modules x l2.banks x l3.bytes_per_cycle x clocks.core_mhz = {slices} x {} B x {} MHz",
-                l3.bytes_per_cycle, config.clocks.core_mhz
+                way.bytes_per_cycle, config.clocks.core_mhz
             ),
-        ));
-    }
+        )
+    }));
     figures
 }
 
 fn memory(config: &SystemConfig) -> Vec<Derived> {
     let dram = &config.dram;
     let channels = config.hierarchy.modules() * config.l2.banks;
-    vec![
+    let mut figures = vec![
         figure("DRAM channels", channels, "one beside each bank of the last cache: modules x l2.banks"),
         figure(
             "DRAM peak",
@@ -224,17 +229,21 @@ fn memory(config: &SystemConfig) -> Vec<Derived> {
             config.l1.line_bytes.div_ceil(dram.bytes_per_cycle.max(1)),
             "l1.line_bytes / dram.bytes_per_cycle, rounded up",
         ),
-        figure("lines per DRAM row", dram.row_bytes / config.l1.line_bytes.max(1), "dram.row_bytes / l1.line_bytes"),
-    ]
+    ];
+    if let DramModel::Gddr5(gddr5) = &dram.model {
+        let lines = gddr5.row_bytes / config.l1.line_bytes.max(1);
+        figures.push(figure("lines per DRAM row", lines, "dram.row_bytes / l1.line_bytes"));
+    }
+    figures
 }
 
 fn clocks(config: &SystemConfig) -> Vec<Derived> {
     let SystemConfig { clocks, cpu, .. } = config;
-    let tick = tick_mhz(clocks, cpu);
+    let tick = tick_mhz(clocks, cpu.as_ref());
     let ticks = |mhz: u32| tick / u64::from(mhz.max(1));
     let (core, network) = (ticks(clocks.core_mhz), ticks(clocks.network_mhz));
     let (l2, dram) = (ticks(clocks.l2_mhz), ticks(clocks.dram_mhz));
-    let of_cpu = if cpu.count > 0 { format!(", CPU {}", ticks(cpu.clock_mhz)) } else { String::new() };
+    let of_cpu = cpu.as_ref().map_or_else(String::new, |cpu| format!(", CPU {}", ticks(cpu.clock_mhz)));
     vec![
         figure("tick frequency", format!("{tick} MHz"), "least common multiple of the clocks"),
         figure(

@@ -9,7 +9,7 @@ use crate::schema::leaves;
 /// The layer that a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A default: a file that describes one module may leave the key out.
+    /// A default of a section that files may leave out.
     Default,
     /// The machine as its file describes it.
     System,

@@ -74,6 +74,22 @@ pub enum SystemError {
         /// The nearest valid key.
         nearest: Option<String>,
     },
+    /// A key that its table has only where another choice is made.
+    #[error("{place}: key `{key}` belongs to {}; here `{decision}` is `{chosen}`, {}", Owners(.decision, .owners), Brings(.accepted))]
+    KeyOfAnotherKind {
+        /// The place at which the value was written.
+        place: Box<Place>,
+        /// The whole dotted key.
+        key: String,
+        /// The dotted key whose value decides.
+        decision: &'static str,
+        /// The values of that key with which the table has the key.
+        owners: Vec<&'static str>,
+        /// The value of that key.
+        chosen: &'static str,
+        /// The keys that this value brings.
+        accepted: Vec<&'static str>,
+    },
     /// A value whose kind is not the one that its key takes.
     #[error("{place}: key `{key}` is given as {given}{} expected {expected}", DidYouMean(.nearest))]
     WrongType {
@@ -102,10 +118,10 @@ pub enum SystemError {
         /// The nearest of these names.
         nearest: Option<String>,
     },
-    /// Keys that the file lacks.
+    /// Keys that the file or the override lacks.
     #[error("{file}: missing {} {}", if .keys.len() == 1 { "key" } else { "keys" }, quoted(.keys))]
     MissingKeys {
-        /// The name of the system file.
+        /// The name of the system file, or the override that makes the keys necessary.
         file: String,
         /// The dotted keys, in the order of the schema.
         keys: Vec<String>,
@@ -144,6 +160,7 @@ impl SystemError {
         match self {
             SystemError::Syntax { place, .. }
             | SystemError::UnknownKey { place, .. }
+            | SystemError::KeyOfAnotherKind { place, .. }
             | SystemError::WrongType { place, .. }
             | SystemError::Base { place, .. }
             | SystemError::Geometry { place, .. } => Some(place),
@@ -177,5 +194,28 @@ struct In<'a>(&'a str);
 impl fmt::Display for In<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, " in [{}]", self.0) }
+    }
+}
+
+/// The choices to which a key belongs: the key that decides, and the values that bring it.
+struct Owners<'a>(&'a str, &'a [&'static str]);
+
+impl fmt::Display for Owners<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let choices: Vec<String> = self.1.iter().map(|name| format!("`{} = \"{name}\"`", self.0)).collect();
+        f.write_str(&choices.join(" or "))
+    }
+}
+
+/// The keys that a choice brings into its table.
+struct Brings<'a>(&'a [&'static str]);
+
+impl fmt::Display for Brings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            f.write_str("which has no keys of its own")
+        } else {
+            write!(f, "whose keys are {}", quoted(self.0))
+        }
     }
 }

@@ -4,9 +4,10 @@
 //! simulator computes with. A mistyped number does not ask for more memory than there is.
 
 use crate::config::{
-    AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, Energy, Hierarchy, L1, L2, L3, Link,
-    Memory, Mesh, Network, NetworkTopology, SystemConfig, Tu, Watchdog,
+    AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, DramModel, Energy, Gddr5, Hierarchy, L1,
+    L2, L3, L3Kind, Memory, MemorySide, SystemConfig, Tu, Watchdog,
 };
+use crate::networks::{Dragonfly, Link, LinkKind, Mesh, Network, NetworkKind};
 
 /// Most modules of a machine: one bit each in a 64-bit word.
 const MODULES_MAX: u32 = 64;
@@ -59,7 +60,7 @@ const NAME_CHARS_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Violation {
     /// The key whose value is impossible.
-    pub(crate) key: &'static str,
+    pub(crate) key: String,
     /// The value of the key.
     pub(crate) given: String,
     /// The values that are accepted instead.
@@ -78,37 +79,35 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     check_clocks(&config.clocks)?;
     check_core(&config.core, modules)?;
     check_cpu(config)?;
-    check_l1(&config.l1, &config.core, &config.cpu)?;
+    check_l1(&config.l1, &config.core, config.cpus())?;
     check_l2(&config.l2, config.l1.line_bytes, modules)?;
-    check_directory(&config.directory, &config.l2)?;
-    check_range(config)?;
-    check_network(&config.network)?;
-    check_mesh(&config.mesh, &config.network, modules)?;
+    check_tables(config)?;
+    if let Some(directory) = &config.directory {
+        check_directory(directory, &config.l2)?;
+        check_range(config, directory)?;
+    }
+    check_network(&config.network, modules)?;
     check_tu(&config.tu)?;
-    check_link(
-        &config.inter_gpm,
-        ["inter_gpm.megabytes_per_second", "inter_gpm.latency_cycles", "inter_gpm.queue_bytes"],
-    )?;
-    check_link(
-        &config.inter_gpu,
-        ["inter_gpu.megabytes_per_second", "inter_gpu.latency_cycles", "inter_gpu.queue_bytes"],
-    )?;
+    check_link("inter_gpm", config.inter_gpm.as_ref(), config.hierarchy.gpms)?;
+    check_link("inter_gpu", config.inter_gpu.as_ref(), config.hierarchy.gpus)?;
     check_memory(&config.memory, config.l1.line_bytes)?;
-    check_l3(&config.l3, &config.l2, config.l1.line_bytes)?;
-    check_coherent_l3(config)?;
+    if let Some(l3) = &config.l3 {
+        check_l3(l3, &config.l2, config.l1.line_bytes)?;
+        check_coherent_l3(config)?;
+    }
     check_dram(&config.dram, config.l1.line_bytes)?;
     check_command_processor(&config.command_processor)?;
     check_energy(&config.energy)?;
-    check_access_energy(&config.access_energy)?;
+    config.access_energy.as_ref().map_or(Ok(()), check_access_energy)?;
     check_watchdog(&config.watchdog)
 }
 
 /// The tick of the simulator: the least common multiple of the clocks. The clock of CPU cores counts where there are
 /// any.
-pub(crate) fn tick_mhz(clocks: &Clocks, cpu: &CpuCores) -> u64 {
+pub(crate) fn tick_mhz(clocks: &Clocks, cpu: Option<&CpuCores>) -> u64 {
     [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz]
         .into_iter()
-        .chain((cpu.count > 0).then_some(cpu.clock_mhz))
+        .chain(cpu.map(|cpu| cpu.clock_mhz))
         .fold(1, |tick, mhz| lcm(tick, mhz.into()))
 }
 
@@ -120,13 +119,13 @@ fn lcm(a: u64, b: u64) -> u64 {
     (a / divisor.max(1)).saturating_mul(b)
 }
 
-fn require(holds: bool, key: &'static str, given: impl ToString, accepted: impl Into<String>) -> Check {
+fn require(holds: bool, key: &str, given: impl ToString, accepted: impl Into<String>) -> Check {
     require_with(holds, key, given, accepted, &[])
 }
 
 fn require_with(
     holds: bool,
-    key: &'static str,
+    key: &str,
     given: impl ToString,
     accepted: impl Into<String>,
     depends_on: &'static [&'static str],
@@ -134,10 +133,10 @@ fn require_with(
     if holds {
         return Ok(());
     }
-    Err(Violation { key, given: given.to_string(), accepted: accepted.into(), depends_on })
+    Err(Violation { key: key.to_owned(), given: given.to_string(), accepted: accepted.into(), depends_on })
 }
 
-fn between(key: &'static str, value: u32, min: u32, max: u32) -> Check {
+fn between(key: &str, value: u32, min: u32, max: u32) -> Check {
     require((min..=max).contains(&value), key, value, format!("{min} to {max}"))
 }
 
@@ -184,6 +183,19 @@ fn check_hierarchy(hierarchy: &Hierarchy) -> Check {
     require_with((1..=max).contains(&hierarchy.gpms), "hierarchy.gpms", hierarchy.gpms, accepted, &["hierarchy.gpus"])
 }
 
+/// Checks that a machine of several modules says what joins them.
+fn check_tables(config: &SystemConfig) -> Check {
+    let Hierarchy { gpus, gpms } = config.hierarchy;
+    let require = |holds: bool, key: &str, given: u32, table: &str| {
+        let accepted = format!("1 without the table [{table}], which machines with more of them have");
+        require_with(holds, key, given, accepted, &["hierarchy.gpus", "hierarchy.gpms"])
+    };
+    require(gpus == 1 || config.inter_gpu.is_some(), "hierarchy.gpus", gpus, "inter_gpu")?;
+    require(gpms == 1 || config.inter_gpm.is_some(), "hierarchy.gpms", gpms, "inter_gpm")?;
+    let several = if gpus > 1 { ("hierarchy.gpus", gpus) } else { ("hierarchy.gpms", gpms) };
+    require(several.1 == 1 || config.directory.is_some(), several.0, several.1, "directory")
+}
+
 /// Bounds the agents of all modules together, which are named with 16 bits.
 fn check_agents(key: &'static str, per_module: u32, modules: u32) -> Check {
     let max = AGENTS_MAX / modules.max(1);
@@ -207,31 +219,27 @@ fn check_core(core: &Core, modules: u32) -> Check {
 
 /// Checks the CPU cores, which share the network of the machine's only module.
 fn check_cpu(config: &SystemConfig) -> Check {
-    let (cpu, modules) = (&config.cpu, config.hierarchy.modules());
-    between("cpu.count", cpu.count, 0, COUNT_MAX)?;
-    let accepted =
-        format!("0, since hierarchy.gpus x hierarchy.gpms is {modules} and CPU cores share the network of one module");
-    require_with(
-        modules == 1 || cpu.count == 0,
-        "cpu.count",
-        cpu.count,
-        accepted,
-        &["hierarchy.gpus", "hierarchy.gpms"],
-    )?;
+    let Some(cpu) = &config.cpu else { return Ok(()) };
+    let modules = config.hierarchy.modules();
+    between("cpu.count", cpu.count, 1, COUNT_MAX)?;
+    let accepted = format!(
+        "no table [cpu], since hierarchy.gpus x hierarchy.gpms is {modules} and CPU cores share the network of one module"
+    );
+    require_with(modules == 1, "cpu.count", cpu.count, accepted, &["hierarchy.gpus", "hierarchy.gpms"])?;
     require(cpu.clock_mhz >= 1, "cpu.clock_mhz", cpu.clock_mhz, "1 MHz or more")?;
-    let tick = tick_mhz(&config.clocks, cpu);
+    let tick = tick_mhz(&config.clocks, Some(cpu));
     let accepted =
         format!("a frequency whose least common multiple with the clocks is below {TICK_MHZ_END} MHz (it is {tick})");
     require_with(tick < TICK_MHZ_END, "cpu.clock_mhz", cpu.clock_mhz, accepted, &["cpu.count"])?;
     between("cpu.store_buffer_entries", cpu.store_buffer_entries, 0, ENTRIES_MAX)
 }
 
-fn check_l1(l1: &L1, core: &Core, cpu: &CpuCores) -> Check {
+fn check_l1(l1: &L1, core: &Core, cpus: u32) -> Check {
     let line = l1.line_bytes;
     require(LINE_BYTES.contains(&line), "l1.line_bytes", line, "8, 64 or 128")?;
     between("l1.ways", l1.ways, 1, WAYS_MAX)?;
     check_capacity("l1.size_bytes", l1.size_bytes, ("l1.ways", l1.ways), line, &["l1.ways", "l1.line_bytes"])?;
-    let cores = match cpu.count {
+    let cores = match cpus {
         0 => ("core.count", core.count),
         cpus => ("core.count + cpu.count", core.count + cpus),
     };
@@ -256,9 +264,9 @@ fn check_l2(l2: &L2, line_bytes: u32, modules: u32) -> Check {
 }
 
 /// Checks the range of directory entries. On one module nothing is remote, and no directory is used.
-fn check_range(config: &SystemConfig) -> Check {
+fn check_range(config: &SystemConfig, directory: &Directory) -> Check {
     let (l2, line_bytes) = (&config.l2, config.l1.line_bytes);
-    let range_bytes = config.directory.range.bytes();
+    let range_bytes = directory.range_bytes(line_bytes);
     let lines = range_bytes / line_bytes;
     let most = u64::from(l2.interleave_lines) * u64::from(line_bytes);
     require_with(
@@ -297,10 +305,40 @@ fn check_directory(directory: &Directory, l2: &L2) -> Check {
     )
 }
 
-fn check_link(link: &Link, [bandwidth, latency, queue]: [&'static str; 3]) -> Check {
-    require(link.megabytes_per_second >= 1, bandwidth, link.megabytes_per_second, "1 or more")?;
-    between(latency, link.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
-    require(link.queue_bytes >= 1, queue, link.queue_bytes, "1 or more")
+/// Checks the links of one level, whose nodes are modules or GPUs.
+fn check_link(table: &str, link: Option<&Link>, nodes: u32) -> Check {
+    let Some(link) = link else { return Ok(()) };
+    let key = |name: &str| format!("{table}.{name}");
+    require(link.megabytes_per_second >= 1, &key("megabytes_per_second"), link.megabytes_per_second, "1 or more")?;
+    match &link.kind {
+        LinkKind::FullyConnected(direct) | LinkKind::Switch(direct) => {
+            between(&key("latency_cycles"), direct.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+        }
+        LinkKind::Ring(ring) => between(&key("hop_cycles"), ring.hop_cycles, 1, LATENCY_CYCLES_MAX)?,
+        LinkKind::Mesh(grid) => {
+            check_division(&key("width"), grid.width, nodes)?;
+            between(&key("hop_cycles"), grid.hop_cycles, 1, LATENCY_CYCLES_MAX)?;
+        }
+        LinkKind::Dragonfly(dragonfly) => {
+            check_division(&key("group_size"), dragonfly.group_size, nodes)?;
+            check_dragonfly(table, dragonfly)?;
+        }
+    }
+    require(link.queue_bytes >= 1, &key("queue_bytes"), link.queue_bytes, "1 or more")
+}
+
+/// Checks that the nodes of a level make whole rows or groups.
+fn check_division(key: &str, size: u32, nodes: u32) -> Check {
+    let accepted = format!("a divisor of the {nodes} nodes that the links join");
+    let holds = size > 0 && nodes.is_multiple_of(size);
+    require_with(holds, key, size, accepted, &["hierarchy.gpus", "hierarchy.gpms"])
+}
+
+fn check_dragonfly(table: &str, dragonfly: &Dragonfly) -> Check {
+    let key = |name: &str| format!("{table}.{name}");
+    between(&key("group_size"), dragonfly.group_size, 1, COUNT_MAX)?;
+    between(&key("local_cycles"), dragonfly.local_cycles, 1, LATENCY_CYCLES_MAX)?;
+    between(&key("global_cycles"), dragonfly.global_cycles, 1, LATENCY_CYCLES_MAX)
 }
 
 fn check_memory(memory: &Memory, line_bytes: u32) -> Check {
@@ -347,7 +385,7 @@ fn check_total(
     require_with(size_bytes <= max, key, size_bytes, accepted, depends_on)
 }
 
-fn check_network(network: &Network) -> Check {
+fn check_network(network: &Network, modules: u32) -> Check {
     between("network.flit_bytes", network.flit_bytes, 1, COUNT_MAX)?;
     require_with(
         network.header_bytes <= network.flit_bytes,
@@ -356,22 +394,33 @@ fn check_network(network: &Network) -> Check {
         format!("at most network.flit_bytes = {}, since a header travels in one flit", network.flit_bytes),
         &["network.flit_bytes"],
     )?;
-    between("network.latency_cycles", network.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    match &network.kind {
+        NetworkKind::Crossbar(direct) | NetworkKind::FullyConnected(direct) | NetworkKind::Switch(direct) => {
+            between("network.latency_cycles", direct.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+        }
+        NetworkKind::Mesh(mesh) => check_mesh(mesh, modules)?,
+        NetworkKind::Ring(ring) => between("network.hop_cycles", ring.hop_cycles, 1, LATENCY_CYCLES_MAX)?,
+        NetworkKind::Dragonfly(dragonfly) => check_dragonfly("network", dragonfly)?,
+    }
     between("network.vc_buffer_flits", network.vc_buffer_flits, 1, ENTRIES_MAX)
 }
 
 /// Checks a mesh, which connects the caches of one module.
-fn check_mesh(mesh: &Mesh, network: &Network, modules: u32) -> Check {
+fn check_mesh(mesh: &Mesh, modules: u32) -> Check {
     require_with(
-        network.topology == NetworkTopology::Crossbar || modules == 1,
-        "network.topology",
+        modules == 1,
+        "network.kind",
         "mesh",
         format!("`crossbar` on machines of several modules; this one has {modules}"),
         &["hierarchy.gpus", "hierarchy.gpms"],
     )?;
-    between("mesh.width", mesh.width, 2, MESH_WIDTH_MAX)?;
-    between("mesh.diameter_cycles", mesh.diameter_cycles, 0, LATENCY_CYCLES_MAX)?;
-    between("mesh.bank_latency_cycles", mesh.bank_latency_cycles, 1, LATENCY_CYCLES_MAX)
+    between("network.width", mesh.width, 2, MESH_WIDTH_MAX)?;
+    between("network.latency_cycles", mesh.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    between("network.diameter_cycles", mesh.diameter_cycles, 0, LATENCY_CYCLES_MAX)?;
+    match mesh.bank_latency_cycles {
+        Some(cycles) => between("network.bank_latency_cycles", cycles, 1, LATENCY_CYCLES_MAX),
+        None => Ok(()),
+    }
 }
 
 fn check_tu(tu: &Tu) -> Check {
@@ -381,29 +430,25 @@ fn check_tu(tu: &Tu) -> Check {
 /// Checks a coherent L3. Its banks talk to the banks of the L2, and only a mesh connects banks with banks.
 fn check_coherent_l3(config: &SystemConfig) -> Check {
     require_with(
-        !config.l3.is_coherent() || config.network.topology == NetworkTopology::Mesh,
+        !config.has_coherent_l3() || config.network.mesh().is_some(),
         "l3.kind",
         "coherent",
-        "`memory-side` where network.topology is `crossbar`",
-        &["network.topology"],
+        format!("`memory-side` where network.kind is `{}`", config.network.kind.name()),
+        &["network.kind"],
     )
 }
 
-/// Checks the L3. A machine without an L3 has one with a capacity of 0.
 fn check_l3(l3: &L3, l2: &L2, line_bytes: u32) -> Check {
     between("l3.ways", l3.ways, 1, WAYS_MAX)?;
-    if l3.bank_bytes > 0 {
-        check_capacity(
-            "l3.bank_bytes",
-            l3.bank_bytes,
-            ("l3.ways", l3.ways),
-            line_bytes,
-            &["l3.ways", "l1.line_bytes"],
-        )?;
-        check_total("l3.bank_bytes", l3.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
+    check_capacity("l3.bank_bytes", l3.bank_bytes, ("l3.ways", l3.ways), line_bytes, &["l3.ways", "l1.line_bytes"])?;
+    check_total("l3.bank_bytes", l3.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
+    match &l3.kind {
+        L3Kind::MemorySide(MemorySide { latency_cycles, bytes_per_cycle }) => {
+            between("l3.latency_cycles", *latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+            between("l3.bytes_per_cycle", *bytes_per_cycle, 1, COUNT_MAX)
+        }
+        L3Kind::Coherent => Ok(()),
     }
-    between("l3.latency_cycles", l3.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
-    between("l3.bytes_per_cycle", l3.bytes_per_cycle, 1, COUNT_MAX)
 }
 
 fn check_command_processor(processor: &CommandProcessor) -> Check {
@@ -421,15 +466,22 @@ fn check_dram(dram: &Dram, line_bytes: u32) -> Check {
     between("dram.bytes_per_cycle", dram.bytes_per_cycle, 1, COUNT_MAX)?;
     between("dram.queue", dram.queue, DRAM_QUEUE_MIN, ENTRIES_MAX)?;
     between("dram.latency_cycles", dram.latency_cycles, 0, LATENCY_CYCLES_MAX)?;
-    between("dram.banks", dram.banks, 1, COUNT_MAX)?;
+    match &dram.model {
+        DramModel::Fixed => Ok(()),
+        DramModel::Gddr5(gddr5) => check_gddr5(gddr5, line_bytes),
+    }
+}
+
+fn check_gddr5(gddr5: &Gddr5, line_bytes: u32) -> Check {
+    between("dram.banks", gddr5.banks, 1, COUNT_MAX)?;
     require_with(
-        dram.row_bytes > 0 && dram.row_bytes.is_multiple_of(line_bytes),
+        gddr5.row_bytes > 0 && gddr5.row_bytes.is_multiple_of(line_bytes),
         "dram.row_bytes",
-        dram.row_bytes,
+        gddr5.row_bytes,
         format!("a multiple of l1.line_bytes = {line_bytes}"),
         &["l1.line_bytes"],
     )?;
-    let timing = &dram.timing;
+    let timing = &gddr5.timing;
     for (key, cycles) in [
         ("dram.timing.t_cl", timing.t_cl),
         ("dram.timing.t_rp", timing.t_rp),

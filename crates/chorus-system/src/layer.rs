@@ -11,11 +11,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::SystemError;
+use crate::kinds;
 use crate::nearest::nearest;
 use crate::number::parse_whole;
 use crate::place::{Place, SourceText, excerpt};
 use crate::scale::Scale;
-use crate::schema::{Field, Kind, fields, join};
+use crate::schema::{Choice, Field, Kind, accepted, choices, fields, find, join, quoted};
 
 /// Values by dotted key.
 pub(crate) type Layer = BTreeMap<String, Leaf>;
@@ -77,8 +78,8 @@ impl Scalar {
             // Adding zero turns a negative zero into the one zero, so that equal values hash alike.
             (Kind::Float, DeValue::Float(float)) => Some(Scalar::Float(float.as_str().parse::<f64>().ok()? + 0.0)),
             (Kind::Text, DeValue::String(text)) => Some(Scalar::Text(text.to_string())),
-            (Kind::Choice(names), DeValue::String(text)) => {
-                names.contains(&text.as_ref()).then(|| Scalar::Text(text.to_string()))
+            (Kind::Choice(choice), DeValue::String(text)) => {
+                choice.names.contains(&text.as_ref()).then(|| Scalar::Text(text.to_string()))
             }
             _ => None,
         }
@@ -99,9 +100,10 @@ pub(crate) struct Document {
 
 impl Document {
     /// Completes this file with the values of `whole` for the keys that this file leaves out. The tables of scales are
-    /// completed one by one in the same way.
+    /// completed one by one in the same way. Where this file makes another choice, keys of the old one are left out.
     pub(crate) fn over(self, whole: Document) -> Document {
         let Document { extends, mut base, mut scales } = whole;
+        scales.values_mut().chain([&mut base]).for_each(|layer| kinds::give_way(layer, &self.base));
         base.extend(self.base);
         for (scale, layer) in self.scales {
             scales.entry(scale).or_default().extend(layer);
@@ -124,7 +126,8 @@ pub(crate) fn read(source: &SourceText) -> Result<Document, SystemError> {
         } else if key.get_ref() == BASE {
             document.extends = Some(reader.read_base(value)?);
         } else {
-            reader.read_entry(key, value, fields(), Prefix::default(), &mut document.base)?;
+            let field = reader.field(key, root.get_ref(), fields(), "")?;
+            reader.read_entry(field, value, Prefix::default(), &mut document.base)?;
         }
     }
     Ok(document)
@@ -160,7 +163,7 @@ impl Reader<'_> {
 
     fn read_scales(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<Scale, Layer>, SystemError> {
         let names: Vec<&'static str> = Scale::ALL.map(Scale::name).to_vec();
-        let expected = || format!("a table with the keys {}", crate::schema::quoted(&names));
+        let expected = || format!("a table with the keys {}", quoted(&names));
         let table = self.table(SCALE, value, expected)?;
         let mut scales = BTreeMap::new();
         for (key, value) in in_file_order(table) {
@@ -170,40 +173,63 @@ impl Reader<'_> {
             let prefix = join(SCALE, scale.name());
             let table = self.table(&prefix, value, || "a table of the keys that this scale changes".to_owned())?;
             let mut layer = Layer::new();
-            for (key, value) in in_file_order(table) {
-                self.read_entry(key, value, fields(), Prefix { file: &prefix, schema: "" }, &mut layer)?;
-            }
+            self.read_table(table, fields(), Prefix { file: &prefix, schema: "" }, &mut layer)?;
             scales.insert(scale, layer);
         }
         Ok(scales)
     }
 
-    fn read_entry(
+    fn read_table(
         &self,
-        key: &Spanned<toml::de::DeString<'_>>,
-        value: &Spanned<DeValue<'_>>,
+        table: &DeTable<'_>,
         fields: &'static [Field],
         prefix: Prefix<'_>,
         layer: &mut Layer,
     ) -> Result<(), SystemError> {
-        let Some(field) = fields.iter().find(|field| field.name == key.get_ref()) else {
-            let mut accepted: Vec<&'static str> = fields.iter().map(|field| field.name).collect();
-            if prefix.file.is_empty() {
-                accepted.extend([SCALE, BASE]);
-            }
-            return Err(self.unknown_key(key, prefix.file, accepted));
-        };
+        for (key, value) in in_file_order(table) {
+            let field = self.field(key, table, fields, prefix.file)?;
+            self.read_entry(field, value, prefix, layer)?;
+        }
+        Ok(())
+    }
+
+    fn read_entry(
+        &self,
+        field: &'static Field,
+        value: &Spanned<DeValue<'_>>,
+        prefix: Prefix<'_>,
+        layer: &mut Layer,
+    ) -> Result<(), SystemError> {
         let (file, schema) = (join(prefix.file, field.name), join(prefix.schema, field.name));
         if let Kind::Table(fields) = &field.kind {
-            for (key, value) in in_file_order(self.table(&file, value, || field.kind.expected())?) {
-                self.read_entry(key, value, fields, Prefix { file: &file, schema: &schema }, layer)?;
-            }
-            return Ok(());
+            let table = self.table(&file, value, || field.kind.expected())?;
+            return self.read_table(table, fields, Prefix { file: &file, schema: &schema }, layer);
         }
         let scalar = Scalar::read(value.get_ref(), &field.kind)
             .ok_or_else(|| self.wrong_type(&file, value, field.kind.expected(), Some(&field.kind)))?;
         layer.insert(schema, Leaf { scalar, place: Place::in_file(self.source, value.span()) });
         Ok(())
+    }
+
+    /// The field that a key of a table names. Where the table makes a choice itself, a message lists only its keys.
+    fn field(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        table: &DeTable<'_>,
+        fields: &'static [Field],
+        name: &str,
+    ) -> Result<&'static Field, SystemError> {
+        let chosen = |key: &str| Some(table.get(key)?.get_ref().as_str()?.to_owned());
+        let is_known =
+            |(key, choice): (&str, &Choice)| chosen(key).filter(|name| choice.names.contains(&name.as_str()));
+        find(fields, key.get_ref()).ok_or_else(|| {
+            let mut accepted =
+                accepted(fields, |key| choices(fields).find(|(name, _)| *name == key).and_then(is_known));
+            if name.is_empty() {
+                accepted.extend([SCALE, BASE]);
+            }
+            self.unknown_key(key, name, accepted)
+        })
     }
 
     fn table<'t, 'i>(
@@ -246,7 +272,7 @@ impl Reader<'_> {
             }
         };
         let nearest = match (kind, value.get_ref()) {
-            (Some(Kind::Choice(names)), DeValue::String(text)) => nearest(text, names.iter().copied()),
+            (Some(kind), DeValue::String(text)) => nearest(text, kind.names().iter().copied()),
             _ => None,
         };
         let place = Box::new(Place::in_file(self.source, value.span()));

@@ -9,10 +9,12 @@
 //! | file | subject |
 //! |---|---|
 //! | `config.rs` | the machine as types: the one place where keys are declared |
+//! | `networks.rs` | its networks, part of the same types |
 //! | `schema.rs` | keys and kinds of value, read off those types |
+//! | `kinds.rs` | which keys a table has, given the kind that it chooses |
 //! | `registry.rs` | systems by name: the shipped ones, those that a user adds, and system files on disk |
 //! | `scale.rs` | the scales |
-//! | `one_module.toml` | what files that describe one module leave out |
+//! | `defaults.toml` | sections that files may leave out |
 //! | `layer.rs` | a system file, or one of its scales, as checked leaves |
 //! | `overrides.rs` | `--set key=value` |
 //! | `resolve.rs` | layers merged into one configuration, its hash and its text |
@@ -30,8 +32,10 @@ mod derived;
 mod entries;
 mod error;
 mod geometry;
+mod kinds;
 mod layer;
 mod nearest;
+mod networks;
 mod number;
 mod overrides;
 mod place;
@@ -43,13 +47,14 @@ mod text_file;
 
 pub use config::{
     AccessEnergy, AtomicOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
-    DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Hierarchy, Holds, L1, L2, L3, L3Kind, Link, Memory,
-    Mesh, Network, NetworkTopology, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog,
+    DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Gddr5, Hierarchy, Holds, L1, L2, L3, L3Kind, Memory,
+    MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};
 pub use error::SystemError;
 pub use nearest::nearest;
+pub use networks::{Direct, Dragonfly, Grid, Link, LinkKind, Mesh, Network, NetworkKind, Ring};
 pub use number::{NumberError, WHOLE_EXAMPLES, parse_whole};
 pub use place::{Place, SourceText};
 pub use registry::{SYSTEMS, SystemFile, is_path};

@@ -9,7 +9,7 @@ use crate::error::SystemError;
 use crate::layer::{Leaf, Scalar};
 use crate::nearest::nearest;
 use crate::place::{Place, excerpt};
-use crate::schema::{Kind, fields, join, leaves};
+use crate::schema::{Kind, accepted, fields, find, join, leaves};
 
 /// Reads one override into the key that it names and its checked value.
 pub(crate) fn read(text: &str) -> Result<(String, Leaf), SystemError> {
@@ -18,34 +18,34 @@ pub(crate) fn read(text: &str) -> Result<(String, Leaf), SystemError> {
         .map(|(key, value)| (key.trim(), value.trim()))
         .filter(|(key, _)| !key.is_empty())
         .ok_or_else(|| SystemError::MalformedOverride { text: excerpt(text) })?;
-    let kind = find(text, key)?;
+    let kind = kind_of(text, key)?;
     let scalar = read_value(value, kind).ok_or_else(|| SystemError::WrongType {
         place: Box::new(Place::in_override(text)),
         key: key.to_owned(),
         given: format!("`{}`", excerpt(value)),
         expected: kind.expected(),
-        nearest: match kind {
-            Kind::Choice(names) => nearest(value, names.iter().copied()),
-            Kind::Integer(_) | Kind::Float | Kind::Text | Kind::Table(_) => None,
-        },
+        nearest: nearest(value, kind.names().iter().copied()),
     })?;
     Ok((key.to_owned(), Leaf { scalar, place: Place::in_override(text) }))
 }
 
 /// Walks the schema down a dotted key.
-fn find(text: &str, key: &str) -> Result<&'static Kind, SystemError> {
+fn kind_of(text: &str, key: &str) -> Result<&'static Kind, SystemError> {
     let mut level = fields();
     let mut table = String::new();
     let mut names = key.split('.').peekable();
     while let Some(name) = names.next() {
-        let field = level.iter().find(|field| field.name == name).ok_or_else(|| SystemError::UnknownKey {
-            place: Box::new(Place::in_override(text)),
-            key: excerpt(key),
-            table: table.clone(),
-            accepted: level.iter().map(|field| field.name).collect(),
-            nearest: nearest(name, level.iter().map(|field| field.name))
-                .map(|name| join(&table, &name))
-                .or_else(|| with_last_name(key)),
+        let field = find(level, name).ok_or_else(|| {
+            let accepted = accepted(level, |_| None);
+            SystemError::UnknownKey {
+                place: Box::new(Place::in_override(text)),
+                key: excerpt(key),
+                table: table.clone(),
+                nearest: nearest(name, accepted.iter().copied())
+                    .map(|name| join(&table, &name))
+                    .or_else(|| with_last_name(key)),
+                accepted,
+            }
         })?;
         table = join(&table, field.name);
         match &field.kind {

@@ -51,6 +51,11 @@ pub static SYSTEMS: &[SystemFile] = &[
         text: include_str!("../../../systems/rec-16gpu.toml"),
     },
     SystemFile {
+        name: "rec-64gpu",
+        file: "systems/rec-64gpu.toml",
+        text: include_str!("../../../systems/rec-64gpu.toml"),
+    },
+    SystemFile {
         name: "rec-nvidia",
         file: "systems/rec-nvidia.toml",
         text: include_str!("../../../systems/rec-nvidia.toml"),

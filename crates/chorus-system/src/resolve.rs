@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::config::SystemConfig;
 use crate::error::SystemError;
 use crate::geometry;
+use crate::kinds;
 use crate::layer::{self, Document, Layer, Scalar};
 use crate::nearest::nearest;
 use crate::overrides;
@@ -18,8 +19,8 @@ use crate::schema::{join, leaves};
 /// Bytes of the SHA-256 that make the hash: 16 hexadecimal digits.
 const HASH_BYTES: usize = 8;
 
-/// The sections that only machines of several modules need.
-const ONE_MODULE: &str = include_str!("one_module.toml");
+/// The sections that files may leave out, with the values that they then have.
+const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// A system with its scale and overrides applied and every value checked.
 #[derive(Clone, Debug)]
@@ -91,36 +92,56 @@ fn resolve_source(
     scale: Scale,
     overrides: &[String],
 ) -> Result<Resolved, SystemError> {
-    let Document { base, mut scales, .. } = with_base(systems, layer::read(source)?)?;
+    let Document { mut base, mut scales, .. } = with_base(systems, layer::read(source)?)?;
     let overridden = overrides.iter().map(|text| overrides::read(text)).collect::<Result<Layer, _>>()?;
     let missing = |keys| SystemError::MissingKeys { file: source.name().to_owned(), keys };
 
     // A scale or an override changes a machine; it does not complete one.
     let defaults = defaults(&base)?;
-    let given = |key: &String| base.contains_key(key) || defaults.contains_key(key);
-    let absent: Vec<String> = leaves().into_iter().map(|(key, _)| key).filter(|key| !given(key)).collect();
-    if !absent.is_empty() {
-        return Err(missing(absent));
+    complete(source, &merge([&defaults, &base]))?;
+    for scaled in scales.values() {
+        let mut lower = base.clone();
+        kinds::give_way(&mut lower, scaled);
+        kinds::check(&merge([&lower, scaled]))?;
     }
-    let scaled = match scales.remove(&scale) {
+    let mut scaled = match scales.remove(&scale) {
         Some(scaled) => scaled,
         None if scales.is_empty() => return Err(missing(vec![join("scale", scale.name())])),
         None => return Err(no_such_scale(source, &base, scale, scales.keys())),
     };
+    kinds::give_way(&mut base, &scaled);
+    kinds::give_way(&mut base, &overridden);
+    kinds::give_way(&mut scaled, &overridden);
+    let merged = merge([&defaults, &base, &scaled, &overridden]);
+    complete(source, &merged)?;
 
-    let mut merged = defaults.clone();
-    merged.extend(base.clone());
-    merged.extend(scaled.clone());
-    merged.extend(overridden.clone());
     let inconsistent = |message: String| SystemError::Inconsistent {
         file: source.name().to_owned(),
         message: message.trim().to_owned(),
     };
     let config: SystemConfig =
-        nest(&merged).try_into().map_err(|error: toml::de::Error| inconsistent(error.to_string()))?;
+        kinds::nest(&merged).try_into().map_err(|error: toml::de::Error| inconsistent(error.to_string()))?;
     geometry::check(&config).map_err(|violation| impossible(violation, source, &merged))?;
-    let text = toml::to_string(&config).map_err(|error| inconsistent(error.to_string()))?;
-    Ok(Resolved { config, scale, hash: hash(&merged), text, defaults, base, scaled, overridden })
+    let (hash, text) = (hash(&merged), text(&merged));
+    Ok(Resolved { config, scale, hash, text, defaults, base, scaled, overridden })
+}
+
+/// Lays layers over each other; later ones win.
+fn merge<const N: usize>(layers: [&Layer; N]) -> Layer {
+    layers.into_iter().flat_map(|layer| layer.clone()).collect()
+}
+
+/// Refuses a machine with keys of a choice that it does not make, or without keys of one that it makes.
+fn complete(source: &SourceText, machine: &Layer) -> Result<(), SystemError> {
+    kinds::check(machine)?;
+    let keys = kinds::missing(machine);
+    let Some(first) = keys.first() else { return Ok(()) };
+    // The override that chose a kind, or began a table, and left the rest out.
+    let table = first.rsplit_once('.').map_or("", |(table, _)| table);
+    let is_beside = |key: &str| key.rsplit_once('.').is_some_and(|(other, _)| other == table);
+    let overridden = machine.iter().find(|(key, leaf)| is_beside(key) && leaf.place.is_override());
+    let file = overridden.map_or_else(|| source.name().to_owned(), |(_, leaf)| leaf.place.to_string());
+    Err(SystemError::MissingKeys { file, keys })
 }
 
 /// Completes a file that has a base with what the base states. A system has a name and a title of its own, so these are
@@ -169,33 +190,32 @@ fn no_such_scale<'a>(
     SystemError::NoSuchScale { file: source.name().to_owned(), system, given: scale.name(), accepted }
 }
 
-/// Defaults for a file that does not speak of GPUs and modules. A file that does speak of them describes a whole
-/// machine and has no defaults.
+/// Defaults for the sections that a file leaves out. A file that speaks of GPUs and modules says itself where its
+/// memory lies.
 fn defaults(base: &Layer) -> Result<Layer, SystemError> {
     let section = |key: &str| key.split_once('.').map(|(section, _)| section.to_owned());
-    if base.keys().any(|key| section(key).as_deref() == Some("hierarchy")) {
-        return Ok(Layer::new());
-    }
-    let mut defaults = layer::read(&SourceText::new("one_module.toml", ONE_MODULE))?.base;
+    let given = |name: &str| base.keys().any(|key| section(key).as_deref() == Some(name));
+    let mut defaults = layer::read(&SourceText::new("defaults.toml", DEFAULTS))?.base;
     // A section is given as a whole or not at all.
-    defaults.retain(|key, _| !base.keys().any(|given| section(given) == section(key)));
+    let left_out = |name: &str| !given(name) && (name != "memory" || !given("hierarchy"));
+    defaults.retain(|key, _| section(key).is_some_and(|name| left_out(&name)));
     Ok(defaults)
 }
 
-/// Turns leaves into nested tables.
-fn nest(layer: &Layer) -> toml::Table {
-    let mut root = toml::Table::new();
-    for (key, leaf) in layer {
-        let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
-        let mut table = &mut root;
-        for name in tables.split('.').filter(|name| !name.is_empty()) {
-            let below = table.entry(name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-            let toml::Value::Table(below) = below else { unreachable!("no key of the schema is a value and a table") };
-            table = below;
+/// The machine as TOML, in the order of the schema.
+fn text(layer: &Layer) -> String {
+    let (mut text, mut table) = (String::new(), "");
+    let leaves = leaves();
+    for (key, _) in &leaves {
+        let Some(leaf) = layer.get(key) else { continue };
+        let (above, name) = key.rsplit_once('.').unwrap_or(("", key));
+        if above != table {
+            text.push_str(&format!("\n[{above}]\n"));
+            table = above;
         }
-        table.insert(name.to_owned(), toml::Value::from(&leaf.scalar));
+        text.push_str(&format!("{name} = {}\n", leaf.scalar));
     }
-    root
+    text
 }
 
 /// The digest of all keys in sorted order with their values as TOML writes them.
@@ -214,14 +234,14 @@ fn hash(layer: &Layer) -> String {
 /// Points at the override that made the machine impossible where there is one, otherwise at the key.
 fn impossible(violation: geometry::Violation, source: &SourceText, merged: &Layer) -> SystemError {
     let place_of = |key: &str| merged.get(key).map(|leaf| leaf.place.clone());
-    let overridden = std::iter::once(violation.key)
+    let overridden = std::iter::once(violation.key.as_str())
         .chain(violation.depends_on.iter().copied())
         .filter_map(place_of)
         .find(Place::is_override);
-    let place = overridden.or_else(|| place_of(violation.key)).unwrap_or_else(|| Place::in_file(source, 0..0));
+    let place = overridden.or_else(|| place_of(&violation.key)).unwrap_or_else(|| Place::in_file(source, 0..0));
     SystemError::Geometry {
         place: Box::new(place),
-        key: violation.key.to_owned(),
+        key: violation.key,
         given: violation.given,
         accepted: violation.accepted,
     }

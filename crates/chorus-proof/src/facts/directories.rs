@@ -30,7 +30,7 @@ use chorus_lab::sram::Beside;
 use chorus_protocol::directory::DirectoryKind;
 use chorus_protocol::directory::storage::{Extent, hierarchical_sharers};
 use chorus_protocol::protocols::dir_hmg;
-use chorus_system::SystemConfig;
+use chorus_system::{Directory, SystemConfig};
 
 /// The multiples of the baseline's directory that the REC paper sizes (section 3.3).
 const MULTIPLES: [u32; 2] = [6, 12];
@@ -41,9 +41,10 @@ const RANGES: [(&str, u32); 4] = [("128B", 128), ("256B", 256), ("1kB", 1024), (
 /// The offset of the REC paper's worked example (section 4.2).
 const OFFSET: u32 = 0x340;
 
-/// The facts about a system's directories; their names lack the name of the system.
+/// The facts about a system's directories; their names lack the name of the system. A system of one module has none.
 pub fn count(config: &SystemConfig) -> Vec<(String, f64)> {
-    let SystemConfig { l1, l2, directory, hierarchy, .. } = config;
+    let SystemConfig { l1, l2, hierarchy, .. } = config;
+    let Some(directory) = &config.directory else { return Vec::new() };
     let l2_bytes = f64::from(l2.banks) * f64::from(l2.bank_bytes);
     let extent = Extent {
         entries: directory.entries,
@@ -73,21 +74,26 @@ pub fn count(config: &SystemConfig) -> Vec<(String, f64)> {
         facts.push((format!("directory.{multiple}x.share_of_l2"), bytes / l2_bytes));
     }
     for (name, range_bytes) in RANGES.into_iter().filter(|(_, bytes)| *bytes >= extent.line_bytes) {
-        let of_range = of_range(config, &extent, range_bytes);
+        let of_range = of_range(config, directory, &extent, range_bytes);
         facts.extend(of_range.map(|(what, value)| (format!("directory.{name}.{what}"), value)));
     }
     facts
 }
 
 /// The facts about entries that cover a range of `range_bytes`, compared with the entries of `grouped`.
-fn of_range(config: &SystemConfig, grouped: &Extent, range_bytes: u32) -> [(&'static str, f64); 10] {
+fn of_range(
+    config: &SystemConfig,
+    directory: &Directory,
+    grouped: &Extent,
+    range_bytes: u32,
+) -> [(&'static str, f64); 10] {
     let extent = Extent { lines_per_entry: range_bytes / grouped.line_bytes, ..*grouped };
     let bits = DirectoryKind::Ranges.entry_bits(&extent);
     let grouped_bits = DirectoryKind::LineGroups.entry_bits(grouped).total();
     // The position bit of a line and its sharer bits are next to each other.
     let field_bits = (bits.position + bits.sharers) / extent.lines_per_entry;
     let position = OFFSET % range_bytes / extent.line_bytes * field_bits;
-    let arrays = Beside::new(config, bits.total());
+    let arrays = Beside::new(config, directory, bits.total());
     [
         ("base_bits", f64::from(bits.address)),
         ("position_bits", f64::from(bits.position)),

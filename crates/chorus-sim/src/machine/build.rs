@@ -10,7 +10,7 @@ use chorus_protocol::controller::Controller;
 use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, DirectoryShape, Protocol, Reach, Structure};
 use chorus_protocol::sharers::Sharers;
-use chorus_system::{DirectoryReplacement, Placement, SystemConfig};
+use chorus_system::{DirectoryReplacement, LinkKind, NetworkKind, Placement, SystemConfig};
 
 use super::SimError;
 use super::bank::Bank;
@@ -25,6 +25,7 @@ use crate::simulate::Settings;
 
 /// Refuses machines that a protocol is not for.
 pub(super) fn check(config: &SystemConfig, protocol: &(impl Protocol + ?Sized)) -> Result<(), SimError> {
+    check_networks(config)?;
     check_structure(config, protocol.structure(), protocol.title())?;
     let topology = protocol.structure().complete(topology(config));
     check_reach(topology, protocol.reach(), protocol.title(), &config.name)
@@ -76,8 +77,8 @@ where
 /// The slice of a memory-side L3 beside a bank, on a machine that has such an L3.
 fn slice(plan: &Plan<'_>, writes_through: bool) -> Option<Slice> {
     let config = plan.config;
-    let slice = || Slice::new(&config.l3, &config.dram, plan.clocks.core, config.l1.line_bytes, writes_through);
-    config.l3.is_memory_side().then(slice)
+    let slice = |l3| Slice::new(l3, &config.dram, plan.clocks.core, config.l1.line_bytes, writes_through);
+    config.memory_side_l3().map(slice)
 }
 
 /// The agents of a machine with this configuration.
@@ -88,22 +89,22 @@ pub(super) fn topology(config: &SystemConfig) -> Topology {
         gpms: config.hierarchy.gpms as u16,
         interleave: config.l2.interleave_lines,
         home_shift: HOME_SHIFT,
-        cpus: config.cpu.count as u16,
-        ..Topology::one_gpu((config.cpu.count + config.core.count * modules) as u16, (config.l2.banks * modules) as u16)
+        cpus: config.cpus() as u16,
+        ..Topology::one_gpu((config.cpus() + config.core.count * modules) as u16, (config.l2.banks * modules) as u16)
     }
 }
 
 /// Refuses machines with more or fewer levels of coherent caches than the protocol has.
 fn check_structure(config: &SystemConfig, structure: Structure, protocol: &str) -> Result<(), SimError> {
     let system = &config.name;
-    match (structure.has_l3(), config.l3.is_coherent()) {
+    match (structure.has_l3(), config.has_coherent_l3()) {
         (true, false) => Err(SimError::Unsupported(format!(
-            "{protocol} is a protocol for three levels of caches; the system {system} has no coherent L3 (l3.kind and l3.bank_bytes)\n\
+            "{protocol} is a protocol for three levels of caches; the system {system} has no coherent L3 (l3.kind)\n\
              hint: the system spandex-hier has one"
         ))),
         (false, true) => Err(SimError::Unsupported(format!(
-            "{protocol} is a protocol for two levels of caches; the system {system} has a coherent L3 behind them (l3.kind and l3.bank_bytes)\n\
-             hint: --set l3.bank_bytes=0 leaves it out, and the system spandex has none"
+            "{protocol} is a protocol for two levels of caches; the system {system} has a coherent L3 behind them (l3.kind)\n\
+             hint: the system spandex has none"
         ))),
         (true, true) | (false, false) => Ok(()),
     }
@@ -142,7 +143,50 @@ pub(super) fn read_only_lines<const W: usize>(config: &SystemConfig, memory: &Ho
 }
 
 fn has_store_buffers(config: &SystemConfig) -> bool {
-    config.core.store_buffer_entries > 0 || config.cpu.count > 0 && config.cpu.store_buffer_entries > 0
+    config.core.store_buffer_entries > 0 || config.cpu.as_ref().is_some_and(|cpu| cpu.store_buffer_entries > 0)
+}
+
+/// The directory of a bank. On one module nothing is remote, and the smallest one does.
+fn directory_shape(config: &SystemConfig) -> DirectoryShape {
+    let Some(directory) = &config.directory else {
+        return DirectoryShape { sets: 1, ways: 1, lines_per_entry: 1, range_lines: 1, replacement: None };
+    };
+    DirectoryShape {
+        sets: directory.entries / config.l2.banks / directory.ways,
+        ways: directory.ways,
+        lines_per_entry: directory.lines_per_entry,
+        range_lines: (directory.range_bytes(config.l1.line_bytes) / config.l1.line_bytes).max(1),
+        replacement: match directory.replacement {
+            DirectoryReplacement::Own => None,
+            DirectoryReplacement::Lru => Some(Replacement::Lru),
+            DirectoryReplacement::Fifo => Some(Replacement::Fifo),
+        },
+    }
+}
+
+/// Refuses networks that are described and not simulated.
+fn check_networks(config: &SystemConfig) -> Result<(), SimError> {
+    let refuse = |key: &str, kind: &str, simulated: &str| {
+        Err(SimError::Unsupported(format!(
+            "the simulator has no network of kind {kind} ({key} of the system {})\nhint: it has {simulated} there",
+            config.name
+        )))
+    };
+    match &config.network.kind {
+        NetworkKind::Crossbar(_) | NetworkKind::Mesh(_) => {}
+        NetworkKind::Ring(_) | NetworkKind::FullyConnected(_) | NetworkKind::Switch(_) | NetworkKind::Dragonfly(_) => {
+            return refuse("network.kind", config.network.kind.name(), "crossbar and mesh");
+        }
+    }
+    for (key, link) in [("inter_gpm.kind", &config.inter_gpm), ("inter_gpu.kind", &config.inter_gpu)] {
+        match link.as_ref().map(|link| &link.kind) {
+            None | Some(LinkKind::FullyConnected(_) | LinkKind::Switch(_)) => {}
+            Some(kind @ (LinkKind::Ring(_) | LinkKind::Mesh(_) | LinkKind::Dragonfly(_))) => {
+                return refuse(key, kind.name(), "fully-connected and switch");
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn build_config(
@@ -171,22 +215,12 @@ pub(super) fn build_config(
             replacement: policy(config.l2.replacement),
         },
         l3: CacheShape {
-            sets: (config.l3.bank_bytes / line / config.l3.ways).max(1),
-            ways: config.l3.ways,
+            sets: config.l3.as_ref().map_or(1, |l3| l3.bank_bytes / line / l3.ways),
+            ways: config.l3.as_ref().map_or(1, |l3| l3.ways),
             mshrs: config.l2.mshrs,
             replacement: policy(config.l2.replacement),
         },
-        directory: DirectoryShape {
-            sets: config.directory.entries / config.l2.banks / config.directory.ways,
-            ways: config.directory.ways,
-            lines_per_entry: config.directory.lines_per_entry,
-            range_lines: (config.directory.range.bytes() / line).max(1),
-            replacement: match config.directory.replacement {
-                DirectoryReplacement::Own => None,
-                DirectoryReplacement::Lru => Some(Replacement::Lru),
-                DirectoryReplacement::Fifo => Some(Replacement::Fifo),
-            },
-        },
+        directory: directory_shape(config),
         page_lines: (config.memory.page_bytes / line).max(1),
         // The lines that leave store buffers have a wavefront number of their own.
         waves: config.core.wavefronts as u16 + u16::from(has_store_buffers(config)),

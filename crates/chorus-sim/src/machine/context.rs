@@ -89,7 +89,7 @@ impl<const W: usize> Context<W> {
         let network = &plan.config.network;
         // The stages of the pipeline hold one flit per cycle of latency, and so does the way back of the news.
         let news = plan.clocks.network.count(plan.crossing) as u32;
-        let window = plan.has_credits.then(|| network.vc_buffer_flits + network.latency_cycles + news);
+        let window = plan.has_credits.then(|| network.vc_buffer_flits + network.latency_cycles() + news);
         let end = || Endpoint::new(plan.networks, Egress::new(plan.networks, plan.clocks.network, window));
         let agents = usize::from(plan.topology.controllers());
         Context {

@@ -56,7 +56,9 @@ impl Paths {
     pub(super) fn new(config: &SystemConfig, clocks: &ClockDomains) -> Paths {
         let (modules, gpms, gpus) =
             (config.hierarchy.modules() as usize, config.hierarchy.gpms as usize, config.hierarchy.gpus as usize);
-        let latency = |link: &Link| clocks.network.cycles(u64::from(link.latency_cycles));
+        let latency = |link: &Option<Link>| {
+            clocks.network.cycles(link.as_ref().map_or(0, |link| u64::from(link.latency_cycles())))
+        };
         let mut paths = Paths {
             modules,
             gpms,
@@ -69,7 +71,7 @@ impl Paths {
         // Outgoing and incoming ports of modules, then of GPUs.
         for (link, count, first) in [(&config.inter_gpm, modules, 1), (&config.inter_gpu, gpus, gpms)] {
             for _ in 0..2 {
-                paths.ports.extend((0..count).map(|owner| port_plan(link, clocks, owner * first)));
+                paths.ports.extend((0..count).map(|owner| port_plan(link.as_ref(), clocks, owner * first)));
             }
         }
         let pairs = (0..modules).flat_map(|from| (0..modules).map(move |to| (from, to)));
@@ -133,8 +135,13 @@ impl Paths {
     }
 }
 
-fn port_plan(link: &Link, clocks: &ClockDomains, module: usize) -> PortPlan {
-    // Megabytes per second are bytes per microsecond.
-    let rate = Rate { bytes: u64::from(link.megabytes_per_second), ticks: clocks.ticks_per_microsecond() };
-    PortPlan { rate, queue: rate.duration(u64::from(link.queue_bytes)), module: module as u16 }
+/// A port of a link. Where a machine describes no links, messages pass at once.
+fn port_plan(link: Option<&Link>, clocks: &ClockDomains, module: usize) -> PortPlan {
+    let rate = match link {
+        // Megabytes per second are bytes per microsecond.
+        Some(link) => Rate { bytes: u64::from(link.megabytes_per_second), ticks: clocks.ticks_per_microsecond() },
+        None => Rate { bytes: 1, ticks: 0 },
+    };
+    let queue = rate.duration(link.map_or(0, |link| u64::from(link.queue_bytes)));
+    PortPlan { rate, queue, module: module as u16 }
 }

@@ -3,7 +3,7 @@
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::message::{Channel, Message, MessageSpec, Size};
 use chorus_protocol::registry::{Counters, Delivery, Protocol, Values};
-use chorus_system::{NetworkTopology, SystemConfig};
+use chorus_system::SystemConfig;
 
 use super::paths::Paths;
 use crate::clock::{ClockDomains, Ticks};
@@ -43,9 +43,9 @@ pub(super) struct Latencies {
 impl Latencies {
     fn new(config: &SystemConfig, clocks: &ClockDomains) -> Latencies {
         let data = clocks.l2.cycles(u64::from(config.l2.data_latency_cycles));
-        let (core, cpu) = match config.network.topology {
-            NetworkTopology::Crossbar => (clocks.core, clocks.cpu),
-            NetworkTopology::Mesh => (clocks.network, clocks.network),
+        let (core, cpu) = match config.network.mesh() {
+            None => (clocks.core, clocks.cpu),
+            Some(_) => (clocks.network, clocks.network),
         };
         Latencies {
             l1: core.cycles(u64::from(config.l1.latency_cycles)),
@@ -53,10 +53,10 @@ impl Latencies {
             l2_tag: clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles)),
             l2_data: data,
             // Data from an L3 is passed on as it arrives.
-            l2_fill: if config.l3.is_coherent() { 0 } else { data },
+            l2_fill: if config.has_coherent_l3() { 0 } else { data },
             tu: clocks.network.cycles(u64::from(config.tu.latency_cycles)),
-            l3: clocks.core.cycles(u64::from(config.l3.latency_cycles)),
-            network: clocks.network.cycles(u64::from(config.network.latency_cycles)),
+            l3: config.memory_side_l3().map_or(0, |(_, way)| clocks.core.cycles(u64::from(way.latency_cycles))),
+            network: clocks.network.cycles(u64::from(config.network.latency_cycles())),
         }
     }
 
@@ -106,8 +106,7 @@ impl<'a> Plan<'a> {
         let clocks = ClockDomains::of(config);
         let topology = protocol.structure().complete(super::build::topology(config));
         let latencies = Latencies::new(config, &clocks);
-        let is_mesh = config.network.topology == NetworkTopology::Mesh;
-        let mesh = is_mesh.then(|| Mesh::new(config, topology, clocks.network));
+        let mesh = config.network.mesh().map(|mesh| Mesh::new(mesh, topology, clocks.network));
         let paths = (topology.modules() > 1).then(|| Paths::new(config, &clocks));
         let inside = mesh.as_ref().map_or(latencies.network, Mesh::least_leg);
         let crossing = paths.as_ref().map_or(inside, |paths| inside.min(paths.least_latency())).max(1);
@@ -124,7 +123,7 @@ impl<'a> Plan<'a> {
             counters: protocol.counters(),
             networks: usize::from(protocol.virtual_networks()),
             places: (0..topology.agents()).map(|agent| place(topology, AgentId(agent))).collect(),
-            has_credits: !is_mesh && topology.tus == 0,
+            has_credits: mesh.is_none() && topology.tus == 0,
             mesh,
             paths,
             crossing,

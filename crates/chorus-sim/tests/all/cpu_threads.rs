@@ -129,7 +129,8 @@ fn a_thread_that_waits_forever_is_named() {
 
 /// A machine of two compute units and two CPU cores.
 fn with_cores(set: &[&str]) -> SystemConfig {
-    let all = ["core.count=2", "cpu.count=2"].iter().chain(set).map(|text| text.to_string());
+    let cores = ["core.count=2", "cpu.count=2", "cpu.clock_mhz=2000", "cpu.store_buffer_entries=0"];
+    let all = cores.iter().chain(set).map(|text| text.to_string());
     resolve("tc", Scale::Quick, &all.collect::<Vec<_>>()).unwrap().config
 }
 

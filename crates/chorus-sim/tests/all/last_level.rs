@@ -209,7 +209,7 @@ fn a_monolithic_machine_of_240_compute_units_is_one() {
 fn energies_are_counts_times_what_the_machine_says() {
     let protocol = registry::find("nhcc").unwrap();
     let (config, run) = (config("cpelide", Scale::Quick, &[]), exchange(protocol, "cpelide", Scale::Quick, &[]));
-    let (energy, metric) = (&config.access_energy, |key: &str| run.metrics[key]);
+    let (energy, metric) = (config.access_energy.as_ref().unwrap(), |key: &str| run.metrics[key]);
     let close = |key: &str, picojoules: f64| assert!((metric(key) - picojoules / 1e3).abs() < 1e-6, "{key}");
     close("energy.l1i_nj", metric("core.instructions") / 8.0 * energy.l1i_pj);
     close("energy.l1d_nj", metric("l1.accesses") * energy.l1d_pj);

@@ -33,6 +33,7 @@ fn run_with(
     let set = [
         "core.count=2".to_string(),
         "cpu.count=2".to_string(),
+        "cpu.clock_mhz=2000".to_string(),
         format!("core.store_buffer_entries={entries}"),
         format!("cpu.store_buffer_entries={entries}"),
     ];

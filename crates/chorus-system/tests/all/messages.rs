@@ -39,14 +39,14 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
     assert_eq!(
         error.to_string(),
         "unknown system `tcc`; did you mean `tc`? known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, \
-         `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, \
+         `rec-64gpu`, `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, \
          `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-nvidia`, \
-         `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
+        "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-64gpu`, \
+         `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
     );
 }
 
@@ -108,7 +108,7 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "[clocks]",
         "[cloks]",
         "my.toml:LINE:2: unknown key `cloks`; did you mean `clocks`? accepted: `name`, `title`, \
-         `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, `network`, `mesh`, \
+         `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, `network`, \
          `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, \
          `access_energy`, `watchdog`, `scale`, `base`",
     );
@@ -179,8 +179,9 @@ fn a_value_in_place_of_a_table_is_a_wrong_type() {
     let error = resolve_text("my.toml", "network = 3\n", Scale::Paper, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
-        "my.toml:1:11: key `network` is given as the integer `3`; expected a table with the keys `topology`, \
-         `flit_bytes`, `header_bytes`, `latency_cycles`, `vc_buffer_flits`"
+        "my.toml:1:11: key `network` is given as the integer `3`; expected a table with the keys `kind`, \
+         `flit_bytes`, `header_bytes`, `vc_buffer_flits`, `latency_cycles`, `width`, `diameter_cycles`, \
+         `bank_latency_cycles`, `hop_cycles`, `group_size`, `local_cycles`, `global_cycles`"
     );
     let error = resolve_text("my.toml", "[[scale]]\n", Scale::Paper, &[]).expect_err("must be refused");
     assert!(
@@ -205,10 +206,24 @@ fn missing_keys_are_named() {
 }
 
 #[test]
-fn a_file_that_speaks_of_modules_describes_all_of_its_machine() {
+fn a_file_that_speaks_of_modules_says_where_its_memory_lies_and_what_joins_them() {
     let error = edited("[clocks]", "[hierarchy]\ngpus = 2\ngpms = 1\n\n[clocks]").to_string();
-    assert!(error.starts_with("my.toml: missing keys `cpu.count`, `cpu.clock_mhz`"), "{error}");
-    assert!(error.ends_with("`access_energy.remote_flit_pj`, `access_energy.dram_pj`"), "{error}");
+    assert_eq!(error, "my.toml: missing keys `memory.page_bytes`, `memory.alignment_bytes`, `memory.placement`");
+    check_set(
+        "hierarchy.gpus=2",
+        "--set hierarchy.gpus=2: key `hierarchy.gpus` is 2; accepted: 1 without the table [inter_gpu], which machines with \
+         more of them have",
+    );
+    check_set(
+        "hierarchy.gpms=2",
+        "--set hierarchy.gpms=2: key `hierarchy.gpms` is 2; accepted: 1 without the table [inter_gpm], which machines with \
+         more of them have",
+    );
+}
+
+#[test]
+fn a_table_that_machines_may_lack_is_given_as_a_whole() {
+    check_set("cpu.count=2", "--set cpu.count=2: missing keys `cpu.clock_mhz`, `cpu.store_buffer_entries`");
 }
 
 #[test]
@@ -219,7 +234,8 @@ fn a_section_that_files_may_leave_out_is_given_as_a_whole() {
 
 #[test]
 fn more_agents_than_can_be_named_are_refused() {
-    let error = set(&["hierarchy.gpus=64", "l2.banks=1024"]).to_string();
+    let set = ["hierarchy.gpus=64", "hierarchy.gpms=1", "l2.banks=1024"].map(str::to_owned);
+    let error = resolve("hmg", Scale::Paper, &set).expect_err("must be refused").to_string();
     let expected = "key `l2.banks` is 1024; accepted: at most 64, so that 64 modules have at most 4096";
     assert!(error.ends_with(expected), "{error}");
 }
@@ -257,7 +273,7 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
         "flit_bytes=64",
         "--set flit_bytes=64: unknown key `flit_bytes`; did you mean `network.flit_bytes`? accepted: \
          `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, \
-         `network`, `mesh`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, \
+         `network`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, \
          `energy`, `access_energy`, `watchdog`",
     );
 }
@@ -304,8 +320,9 @@ fn an_override_that_is_not_whole_or_too_large_says_what_is_expected() {
 fn an_override_sets_values_and_not_tables() {
     check_set(
         "network=3",
-        "--set network=3: key `network` is given as `3`; expected a table with the keys `topology`, `flit_bytes`, `header_bytes`, \
-         `latency_cycles`, `vc_buffer_flits`",
+        "--set network=3: key `network` is given as `3`; expected a table with the keys `kind`, `flit_bytes`, `header_bytes`, \
+         `vc_buffer_flits`, `latency_cycles`, `width`, `diameter_cycles`, `bank_latency_cycles`, `hop_cycles`, \
+         `group_size`, `local_cycles`, `global_cycles`",
     );
     check_set(
         "l1.ways.x=3",
@@ -354,9 +371,6 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("core.loads_in_flight=0", "1 to 1024"),
         ("core.lsu_queue=0", "1 to 65536"),
         ("core.store_buffer_entries=65537", "0 to 65536"),
-        ("cpu.count=1025", "0 to 1024"),
-        ("cpu.clock_mhz=0", "1 MHz or more"),
-        ("cpu.store_buffer_entries=65537", "0 to 65536"),
         ("core.lds_latency_cycles=4294967295", "0 to 1000000"),
         ("l1.line_bytes=4", "8, 64 or 128"),
         ("l1.line_bytes=96", "8, 64 or 128"),
@@ -370,21 +384,9 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
         ("l2.interleave_lines=3", "a power of two from 1 to 4096"),
         ("l2.bank_bytes=1000", "a multiple of l2.ways x l1.line_bytes = 8 x 128 = 1024"),
         ("l2.bank_bytes=4294966272", "at most 536870911, so that l2.banks = 8 of them stay within 4294967295 bytes"),
-        ("directory.ways=0", "1 to 256"),
-        ("directory.entries=1000", "a multiple of directory.ways x l2.banks = 16 x 8 = 128"),
-        ("directory.lines_per_entry=3", "a power of two from 1 to 8"),
-        ("directory.lines_per_entry=16", "a power of two from 1 to 8"),
-        (
-            "directory.lines_per_entry=2",
-            "at most l2.interleave_lines = 1, since an entry belongs to one of the l2.banks = 8",
-        ),
         ("network.flit_bytes=0", "1 to 1024"),
         ("network.header_bytes=33", "at most network.flit_bytes = 32, since a header travels in one flit"),
         ("network.vc_buffer_flits=0", "1 to 65536"),
-        ("inter_gpm.megabytes_per_second=0", "1 or more"),
-        ("inter_gpm.latency_cycles=0", "1 to 1000000"),
-        ("inter_gpu.megabytes_per_second=0", "1 or more"),
-        ("inter_gpu.queue_bytes=0", "1 or more"),
         ("memory.page_bytes=5000", "a power of two from 1 to 1073741824"),
         ("memory.page_bytes=64", "at least l1.line_bytes = 128"),
         ("dram.bytes_per_cycle=0", "1 to 1024"),
@@ -402,28 +404,124 @@ fn every_impossible_size_is_refused_with_what_is_accepted() {
 }
 
 #[test]
-fn impossible_sizes_of_chiplets_are_refused_too() {
-    refused_with(&[
-        ("l3.ways=0", "1 to 256"),
-        ("l3.bank_bytes=1000", "a multiple of l3.ways x l1.line_bytes = 16 x 128 = 2048"),
-        ("l3.bytes_per_cycle=0", "1 to 1024"),
-        ("command_processor.mhz=0", "1 to 1000000"),
-        ("command_processor.rows=0", "1 to 65536"),
-        ("command_processor.sets=0", "1 to 1024"),
-        ("access_energy.l2_pj=-1", "a finite number from 0 to 1e12"),
-        ("access_energy.l1i_instructions=0", "1 to 1024"),
-        ("memory.alignment_bytes=128", "256 or more, so that two buffers never share a line"),
-    ]);
+fn impossible_sizes_of_what_not_every_machine_has_are_refused_too() {
+    refused_on(
+        "cpelide",
+        &[
+            ("l3.ways=0", "1 to 256"),
+            ("l3.bank_bytes=1000", "a multiple of l3.ways x l1.line_bytes = 16 x 64 = 1024"),
+            ("l3.bytes_per_cycle=0", "1 to 1024"),
+            ("command_processor.mhz=0", "1 to 1000000"),
+            ("command_processor.rows=0", "1 to 65536"),
+            ("command_processor.sets=0", "1 to 1024"),
+            ("access_energy.l2_pj=-1", "a finite number from 0 to 1e12"),
+            ("access_energy.l1i_instructions=0", "1 to 1024"),
+            ("memory.alignment_bytes=128", "256 or more, so that two buffers never share a line"),
+        ],
+    );
+    refused_on(
+        "hmg",
+        &[
+            ("directory.ways=0", "1 to 256"),
+            ("directory.entries=1000", "a multiple of directory.ways x l2.banks = 16 x 4 = 64"),
+            ("directory.lines_per_entry=3", "a power of two from 1 to 8"),
+            ("directory.lines_per_entry=16", "a power of two from 1 to 8"),
+            (
+                "directory.lines_per_entry=8",
+                "at most l2.interleave_lines = 4, since an entry belongs to one of the l2.banks = 4",
+            ),
+            ("inter_gpm.megabytes_per_second=0", "1 or more"),
+            ("inter_gpm.latency_cycles=0", "1 to 1000000"),
+            ("inter_gpu.megabytes_per_second=0", "1 or more"),
+            ("inter_gpu.queue_bytes=0", "1 or more"),
+        ],
+    );
+    refused_on(
+        "spandex",
+        &[
+            ("cpu.count=0", "1 to 1024"),
+            ("cpu.count=1025", "1 to 1024"),
+            ("cpu.clock_mhz=0", "1 MHz or more"),
+            ("cpu.store_buffer_entries=65537", "0 to 65536"),
+            ("network.width=1", "2 to 16"),
+            ("network.bank_latency_cycles=0", "1 to 1000000"),
+        ],
+    );
 }
 
-/// Every override is refused, and what would be accepted is said.
+/// Every override of the first shipped system is refused, and what would be accepted is said.
 fn refused_with(overrides: &[(&str, &str)]) {
+    refused_on("tc", overrides);
+}
+
+fn refused_on(system: &str, overrides: &[(&str, &str)]) {
     for (text, accepted) in overrides {
-        let error = set(&[text]);
+        let error = resolve(system, Scale::Paper, &[text.to_string()]).expect_err("must be refused");
         let SystemError::Geometry { accepted: reported, .. } = &error else { panic!("{text}: {error}") };
         assert_eq!(reported, accepted, "{text}");
         assert!(error.to_string().starts_with(&format!("--set {text}: key `")), "{error}");
     }
+}
+
+#[test]
+fn a_key_of_another_kind_says_so() {
+    check_file(
+        "latency_cycles = 47 #",
+        "latency_cycles = 47\nwidth = 4 #",
+        "my.toml:LINE:9: key `network.width` belongs to `network.kind = \"mesh\"`; here `network.kind` is `crossbar`, whose \
+         keys are `latency_cycles`",
+    );
+    check_set(
+        "network.hop_cycles=4",
+        "--set network.hop_cycles=4: key `network.hop_cycles` belongs to `network.kind = \"ring\"`; here `network.kind` is \
+         `crossbar`, whose keys are `latency_cycles`",
+    );
+    let error = edited("[scale.quick.l2]", "[scale.quick.network]\nhop_cycles = 3\n\n[scale.quick.l2]").to_string();
+    assert!(error.contains("key `network.hop_cycles` belongs to `network.kind = \"ring\"`"), "{error}");
+    let set = ["dram.model=fixed", "dram.banks=4"].map(str::to_owned);
+    assert_eq!(
+        resolve("tc", Scale::Paper, &set).expect_err("must be refused").to_string(),
+        "--set dram.banks=4: key `dram.banks` belongs to `dram.model = \"gddr5\"`; here `dram.model` is `fixed`, which has no \
+         keys of its own"
+    );
+}
+
+#[test]
+fn an_unknown_key_of_a_kind_lists_the_keys_of_that_kind() {
+    check_file(
+        "latency_cycles = 47 #",
+        "latency_cycle = 47 #",
+        "my.toml:LINE:1: unknown key `network.latency_cycle`; did you mean `latency_cycles`? accepted in [network]: `kind`, \
+         `flit_bytes`, `header_bytes`, `vc_buffer_flits`, `latency_cycles`",
+    );
+}
+
+#[test]
+fn another_kind_leaves_out_the_keys_of_the_old_one_and_needs_its_own() {
+    check_set("network.kind=mesh", "--set network.kind=mesh: missing keys `network.width`, `network.diameter_cycles`");
+    let set = ["network.kind=ring", "network.hop_cycles=2"].map(str::to_owned);
+    let resolved = resolve("tc", Scale::Paper, &set).expect("resolves");
+    assert_eq!(resolved.config.network.latency_cycles(), 2);
+    assert!(!resolved.text.contains("latency_cycles = 47"), "{}", resolved.text);
+    let own = "base = \"tc\"\nname = \"mine\"\ntitle = \"fixed DRAM\"\n[dram]\nmodel = \"fixed\"\n";
+    let resolved = resolve_text("my.toml", own, Scale::Paper, &[]).expect("resolves");
+    assert!(!resolved.text.contains("dram.timing"), "{}", resolved.text);
+}
+
+#[test]
+fn rows_and_groups_of_nodes_are_whole() {
+    let refused = |set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();
+        resolve("hmg", Scale::Paper, &set).expect_err("must be refused").to_string()
+    };
+    assert_eq!(
+        refused(&["inter_gpu.kind=mesh", "inter_gpu.width=3", "inter_gpu.hop_cycles=40"]),
+        "--set inter_gpu.width=3: key `inter_gpu.width` is 3; accepted: a divisor of the 4 nodes that the links join"
+    );
+    let dragonfly = ["kind=dragonfly", "group_size=3", "local_cycles=40", "global_cycles=400"];
+    let dragonfly = dragonfly.map(|text| format!("inter_gpm.{text}"));
+    let error = refused(&dragonfly.each_ref().map(String::as_str));
+    assert!(error.contains("`inter_gpm.group_size` is 3; accepted: a divisor of the 4 nodes"), "{error}");
 }
 
 #[test]
@@ -487,7 +585,8 @@ fn name_and_title_are_not_inherited() {
 
 #[test]
 fn cpu_cores_are_refused_beside_several_modules() {
-    let error = resolve("hmg", Scale::Paper, &["cpu.count=8".to_owned()]).expect_err("must be refused").to_string();
+    let cores = ["cpu.count=8", "cpu.clock_mhz=2000", "cpu.store_buffer_entries=0"].map(str::to_owned);
+    let error = resolve("hmg", Scale::Paper, &cores).expect_err("must be refused").to_string();
     assert!(
         error.contains("`cpu.count` is 8") && error.contains("CPU cores share the network of one module"),
         "{error}"

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use chorus_system::{
-    DirectoryReplacement, DramModel, Entry, Origin, Placement, Replacement, SYSTEMS, Scale, Scheduler, SystemConfig,
-    derived, entries, resolve, scales,
+    Directory, DirectoryReplacement, DramModel, Entry, Link, LinkKind, NetworkKind, Origin, Placement, Replacement,
+    SYSTEMS, Scale, Scheduler, SystemConfig, derived, entries, resolve, resolve_text, scales,
 };
 
 fn systems_folder() -> PathBuf {
@@ -27,8 +27,9 @@ fn every_shipped_system_resolves_at_each_of_its_scales_and_its_text_reads_back()
             let resolved = resolve(shipped.name, scale, &[]).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(resolved.config.name, shipped.name);
             assert_eq!(resolved.scale, scale);
-            let read_back: SystemConfig = toml::from_str(&resolved.text).expect("the resolved text is a system");
-            assert_eq!(read_back, resolved.config);
+            let text = format!("{}\n[scale.{scale}]\n", resolved.text);
+            let read_back = resolve_text("resolved.toml", &text, scale, &[]).expect("the resolved text is a system");
+            assert_eq!((read_back.config, read_back.hash), (resolved.config, resolved.hash));
         }
     }
 }
@@ -70,11 +71,24 @@ fn the_machine_of_the_tc_paper_is_that_of_its_table_4() {
     assert_eq!((config.l2.banks, config.l2.bank_bytes, config.l2.ways, config.l2.mshrs), (8, 128 << 10, 8, 128));
     assert_eq!((config.l1.replacement, config.l2.replacement), (Replacement::Lru, Replacement::Lru));
     assert_eq!((config.network.flit_bytes, config.network.vc_buffer_flits), (32, 8));
-    assert_eq!((config.dram.model, config.dram.queue), (DramModel::Gddr5, 32));
-    let timing = &config.dram.timing;
+    assert_eq!(config.dram.queue, 32);
+    let DramModel::Gddr5(gddr5) = &config.dram.model else { panic!("{:?}", config.dram) };
+    let timing = &gddr5.timing;
     assert_eq!((timing.t_cl, timing.t_rp, timing.t_rc, timing.t_ras, timing.t_ccd), (12, 12, 40, 28, 2));
     assert_eq!((timing.t_wl, timing.t_rcd, timing.t_rrd, timing.t_cdlr, timing.t_wr), (4, 12, 6, 5, 12));
     assert_eq!((timing.t_ccdl, timing.t_rtpl), (3, 2));
+}
+
+fn directory(config: &SystemConfig) -> &Directory {
+    config.directory.as_ref().expect("the machine has a directory")
+}
+
+fn inter_gpm(config: &SystemConfig) -> &Link {
+    config.inter_gpm.as_ref().expect("the machine has links between modules")
+}
+
+fn inter_gpu(config: &SystemConfig) -> &Link {
+    config.inter_gpu.as_ref().expect("the machine has links between GPUs")
 }
 
 fn hmg(scale: Scale) -> SystemConfig {
@@ -89,11 +103,11 @@ fn the_machine_of_the_hmg_paper_is_that_of_its_table_ii() {
     assert_eq!((config.l1.size_bytes, config.l1.line_bytes), (128 << 10, 128));
     assert_eq!(config.hierarchy.gpms * config.l2.banks * config.l2.bank_bytes, 12 << 20);
     assert_eq!((config.l2.ways, config.memory.page_bytes), (16, 2 << 20));
-    assert_eq!((config.directory.entries, config.directory.lines_per_entry), (12 << 10, 4));
+    assert_eq!((directory(&config).entries, directory(&config).lines_per_entry), (12 << 10, 4));
     assert_eq!(config.memory.placement, Placement::FirstTouch);
-    assert_eq!(config.hierarchy.gpms * config.inter_gpm.megabytes_per_second * 2, 2_000_000);
-    assert_eq!(config.inter_gpu.megabytes_per_second * 2, 200_000);
-    assert_eq!(config.inter_gpu.latency_cycles, 10 * config.inter_gpm.latency_cycles);
+    assert_eq!(config.hierarchy.gpms * inter_gpm(&config).megabytes_per_second * 2, 2_000_000);
+    assert_eq!(inter_gpu(&config).megabytes_per_second * 2, 200_000);
+    assert_eq!(inter_gpu(&config).latency_cycles(), 10 * inter_gpm(&config).latency_cycles());
 }
 
 #[test]
@@ -104,14 +118,14 @@ fn the_quick_scale_of_the_hmg_machine_is_a_sixteenth_of_every_module() {
         [
             config.core.count,
             config.l2.banks * config.l2.bank_bytes,
-            config.directory.entries,
-            config.inter_gpm.megabytes_per_second,
-            config.inter_gpu.megabytes_per_second,
+            directory(config).entries,
+            inter_gpm(config).megabytes_per_second,
+            inter_gpu(config).megabytes_per_second,
             config.l2.banks * config.dram.bytes_per_cycle,
         ]
     };
     assert_eq!(module(&quick).map(|value| value * 16), module(&paper));
-    assert_eq!(quick.inter_gpm.latency_cycles, paper.inter_gpm.latency_cycles);
+    assert_eq!(inter_gpm(&quick).latency_cycles(), inter_gpm(&paper).latency_cycles());
 }
 
 fn rec(scale: Scale) -> SystemConfig {
@@ -124,25 +138,25 @@ fn the_machine_of_the_rec_paper_is_that_of_its_table_2() {
     assert_eq!((config.hierarchy.gpus, config.hierarchy.gpms, config.core.count), (4, 1, 64));
     assert_eq!((config.l1.size_bytes, config.l1.ways, config.l1.line_bytes), (16 << 10, 4, 64));
     assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.banks, config.l2.ways), (2 << 20, 16, 16));
-    assert_eq!((config.directory.entries, config.directory.ways), (8192, 8));
-    assert_eq!(config.directory.replacement, DirectoryReplacement::Own);
+    assert_eq!((directory(&config).entries, directory(&config).ways), (8192, 8));
+    assert_eq!(directory(&config).replacement, DirectoryReplacement::Own);
     assert_eq!((config.memory.page_bytes, config.memory.placement), (4096, Placement::Buffer));
-    assert_eq!(config.inter_gpu.megabytes_per_second * 2, 300_000);
+    assert_eq!(inter_gpu(&config).megabytes_per_second * 2, 300_000);
 }
 
 #[test]
 fn the_quick_scale_of_the_rec_machine_is_a_sixteenth_of_every_gpu() {
     let (quick, paper) = (rec(Scale::Quick), rec(Scale::Paper));
     let gpu = |config: &SystemConfig| {
-        [config.core.count, config.l2.banks, config.directory.entries, config.inter_gpu.megabytes_per_second]
+        [config.core.count, config.l2.banks, directory(config).entries, inter_gpu(config).megabytes_per_second]
     };
     assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
     assert_eq!((quick.l1, quick.l2.bank_bytes), (paper.l1, paper.l2.bank_bytes));
 }
 
 #[test]
-fn machines_of_8_and_16_gpus_are_otherwise_that_of_4() {
-    for (name, gpus) in [("rec-8gpu", 8), ("rec-16gpu", 16)] {
+fn machines_of_8_16_and_64_gpus_are_otherwise_that_of_4() {
+    for (name, gpus) in [("rec-8gpu", 8), ("rec-16gpu", 16), ("rec-64gpu", 64)] {
         for scale in Scale::ALL {
             let mut config = resolve(name, scale, &[]).expect("the shipped system resolves").config;
             assert_eq!((config.name.as_str(), config.hierarchy.gpus), (name, gpus));
@@ -162,9 +176,9 @@ fn the_nvidia_like_machine_is_that_of_section_5_4() {
     assert_eq!((paper.hierarchy.gpus, paper.core.count), (4, 128));
     assert_eq!((paper.l1.size_bytes, paper.l1.line_bytes), (128 << 10, 128));
     assert_eq!(paper.l2.banks * paper.l2.bank_bytes, 72 << 20);
-    assert_eq!((paper.directory.entries, paper.directory.range.bytes() / paper.l1.line_bytes), (8192, 16));
+    assert_eq!((directory(&paper).entries, directory(&paper).range_bytes(128) / paper.l1.line_bytes), (8192, 16));
     assert_eq!(paper.l2.interleave_lines * paper.l1.line_bytes, 4096);
-    let gpu = |config: &SystemConfig| [config.core.count, config.l2.banks, config.directory.entries];
+    let gpu = |config: &SystemConfig| [config.core.count, config.l2.banks, directory(config).entries];
     assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
     assert_eq!((quick.l2.bank_bytes, quick.inter_gpu), (paper.l2.bank_bytes, rec(Scale::Quick).inter_gpu));
 }
@@ -183,8 +197,8 @@ fn values_of_a_base_keep_their_sources_and_give_way_in_the_same_table_only() {
 fn the_medium_scale_of_the_rec_machine_is_four_times_the_quick_one_and_a_quarter_of_the_paper() {
     let [quick, medium, paper] = Scale::ALL.map(rec);
     let gpu = |config: &SystemConfig| {
-        let link = &config.inter_gpu;
-        let counts = [config.core.count, config.l2.banks, config.directory.entries];
+        let link = inter_gpu(config);
+        let counts = [config.core.count, config.l2.banks, directory(config).entries];
         (counts, link.megabytes_per_second, link.queue_bytes)
     };
     let times = |config: &SystemConfig, factor: u32| {
@@ -201,7 +215,7 @@ fn only_the_machines_of_rec_cpelide_and_spandex_have_a_medium_scale() {
     let has_medium = |name: &&str| scales(name).expect("the shipped system is read").contains(&Scale::Medium);
     let names: Vec<&str> = SYSTEMS.iter().map(|shipped| shipped.name).filter(has_medium).collect();
     let of = |paper: &str| names.iter().filter(|name| name.starts_with(paper)).count();
-    assert_eq!((of("rec"), of("cpelide"), of("spandex"), names.len()), (4, 7, 2, 13), "{names:?}");
+    assert_eq!((of("rec"), of("cpelide"), of("spandex"), names.len()), (5, 7, 2, 14), "{names:?}");
 }
 
 fn cpelide(name: &str, scale: Scale) -> SystemConfig {
@@ -216,8 +230,9 @@ fn the_machine_of_the_cpelide_paper_is_that_of_its_table_i() {
     assert_eq!((config.l1.size_bytes, config.l1.ways, config.l1.line_bytes), (16 << 10, 16, 64));
     assert_eq!((config.l1.latency_cycles, config.core.lds_latency_cycles), (140, 65));
     assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.ways), (8 << 20, 32));
-    assert_eq!((4 * config.l2.banks * config.l3.bank_bytes, config.l3.ways), (16 << 20, 16));
-    assert_eq!((config.inter_gpm.megabytes_per_second, config.directory.entries), (768_000, 12 << 10));
+    let (l3, _) = config.memory_side_l3().expect("the machine has an L3");
+    assert_eq!((4 * config.l2.banks * l3.bank_bytes, l3.ways), (16 << 20, 16));
+    assert_eq!((inter_gpm(&config).megabytes_per_second, directory(&config).entries), (768_000, 12 << 10));
     assert_eq!(config.core.launch_latency_cycles, 2 * config.clocks.core_mhz);
     let processor = &config.command_processor;
     assert_eq!((processor.unicast_cycles, processor.broadcast_cycles, processor.mhz), (65, 100, 1500));
@@ -229,7 +244,7 @@ fn the_l3_and_the_hbm_of_cpelide_are_the_devices_however_many_chiplets_there_are
     for name in SYSTEMS.iter().map(|shipped| shipped.name).filter(|name| name.starts_with("cpelide")) {
         let config = cpelide(name, Scale::Paper);
         let banks = config.hierarchy.modules() * config.l2.banks;
-        let megabytes = f64::from(banks * config.l3.bank_bytes) / f64::from(1 << 20);
+        let megabytes = f64::from(banks * config.l3.as_ref().map_or(0, |l3| l3.bank_bytes)) / f64::from(1 << 20);
         assert!((megabytes - 16.0).abs() < 0.1, "{name} has {megabytes} MB of L3");
         let gigabytes = f64::from(banks * config.dram.bytes_per_cycle * config.clocks.dram_mhz) / 1000.0;
         // Whole bytes per cycle and channel are coarse where channels are many.
@@ -245,9 +260,9 @@ fn scales_of_the_cpelide_machine_are_a_sixteenth_and_a_quarter_of_a_chiplet() {
         let chiplet = |config: &SystemConfig| {
             [
                 config.l2.banks,
-                config.directory.entries,
-                config.inter_gpm.megabytes_per_second,
-                config.inter_gpm.queue_bytes,
+                directory(config).entries,
+                inter_gpm(config).megabytes_per_second,
+                inter_gpm(config).queue_bytes,
             ]
         };
         assert_eq!(chiplet(&config).map(|value| value * part), chiplet(&paper), "{scale}");
@@ -267,11 +282,34 @@ fn the_monolithic_machine_has_what_the_four_chiplets_of_cpelide_have() {
 }
 
 #[test]
-fn machines_without_an_l3_say_so() {
+fn machines_have_no_table_for_what_they_lack() {
     for name in ["tc", "hmg", "rec", "rec-8gpu"] {
         let config = resolve(name, Scale::Quick, &[]).expect("the shipped system resolves").config;
-        assert_eq!((config.l3.bank_bytes, config.access_energy.is_declared()), (0, false), "{name}");
+        assert_eq!((&config.l3, &config.access_energy, &config.cpu), (&None, &None, &None), "{name}");
     }
+    let tc = tc(Scale::Paper, &[]).config;
+    assert_eq!((tc.directory, tc.inter_gpm, tc.inter_gpu), (None, None, None));
+    assert_eq!(cpelide("cpelide", Scale::Paper).inter_gpu, None);
+}
+
+#[test]
+fn no_value_of_a_shipped_system_is_unused() {
+    for shipped in SYSTEMS {
+        let resolved = resolve(shipped.name, Scale::Paper, &[]).expect("the shipped system resolves");
+        for entry in entries(&resolved) {
+            assert!(!entry.source.unwrap_or_default().contains("unused"), "{}: {}", shipped.name, entry.key);
+        }
+    }
+}
+
+#[test]
+fn networks_are_of_the_kinds_that_the_papers_describe() {
+    let kind = |name: &str| resolve(name, Scale::Paper, &[]).expect("the shipped system resolves").config.network.kind;
+    assert!(matches!(kind("tc"), NetworkKind::Crossbar(_)));
+    assert!(matches!(kind("spandex"), NetworkKind::Mesh(mesh) if mesh.bank_latency_cycles.is_none()));
+    assert!(matches!(kind("spandex-hier"), NetworkKind::Mesh(mesh) if mesh.bank_latency_cycles == Some(3)));
+    assert!(matches!(inter_gpm(&hmg(Scale::Paper)).kind, LinkKind::FullyConnected(_)));
+    assert!(matches!(inter_gpu(&hmg(Scale::Paper)).kind, LinkKind::Switch(_)));
 }
 
 #[test]

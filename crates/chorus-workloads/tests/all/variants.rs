@@ -20,7 +20,7 @@ fn results_are_right_whichever_caches_keep_lines_of_other_gpus() {
 
 #[test]
 fn results_are_right_on_more_gpus_and_on_larger_ones() {
-    for system in ["rec-8gpu", "rec-16gpu", "rec-nvidia"] {
+    for system in ["rec-8gpu", "rec-16gpu", "rec-64gpu", "rec-nvidia"] {
         run(system, &[], "rec", &[], "fir");
     }
 }

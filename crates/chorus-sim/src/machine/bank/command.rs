@@ -11,6 +11,7 @@ use chorus_protocol::line::ByteMask;
 use chorus_protocol::message::{Channel, Message};
 
 use super::super::context::{Context, Env, Handled, News};
+use super::super::plan::Plan;
 use super::super::unit::lineless_request;
 use super::super::{SimError, boundary_name};
 use super::Bank;
@@ -82,15 +83,15 @@ impl<const W: usize> Bank<W> {
         ctx.outbox.messages = messages;
         self.free = free + duration;
         self.schedule_serve(env);
-        let latency = if lines > 0 { env.plan.latencies.l3 } else { 0 };
-        free + duration + latency
+        let (_, latency) = next_level(env.plan);
+        free + duration + if lines > 0 { latency } else { 0 }
     }
 }
 
 /// Core cycles of a walk through a bank that finds this many dirty lines.
 fn walk_cycles(order: BankOrder, lines: u64, env: &Env<'_>) -> u64 {
     let config = env.plan.config;
-    let per_line = u64::from(config.l1.line_bytes.div_ceil(config.l3.bytes_per_cycle));
+    let per_line = u64::from(config.l1.line_bytes.div_ceil(next_level(env.plan).0));
     let sets = match order.part {
         Part::Page(_) => u64::from(env.pages.page_lines().div_ceil(config.l2.banks)),
         // Without dirty lines an acquire clears all valid bits at once.
@@ -98,4 +99,13 @@ fn walk_cycles(order: BankOrder, lines: u64, env: &Env<'_>) -> u64 {
         Part::Whole => u64::from(config.l2.bank_bytes / config.l1.line_bytes / config.l2.ways),
     };
     sets.max(lines * per_line)
+}
+
+/// Bytes of lines that a bank hands on per cycle, and the latency until they are there.
+fn next_level(plan: &Plan<'_>) -> (u32, Ticks) {
+    let dram = &plan.config.dram;
+    match plan.config.memory_side_l3() {
+        Some((_, way)) => (way.bytes_per_cycle, plan.latencies.l3),
+        None => (dram.bytes_per_cycle, plan.clocks.dram.cycles(u64::from(dram.latency_cycles))),
+    }
 }

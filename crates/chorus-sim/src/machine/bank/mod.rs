@@ -366,7 +366,26 @@ impl<const W: usize> Client<W> for Bank<W> {
 
 impl<const W: usize> Bank<W> {
     pub(super) fn dbg(&self, ctx: &Context<W>) {
-        eprintln!("bank {:?} now {} stall {:?} waiting {} from_mem {} to_mem {} fetched {} next_serve {} dec {} free {} room {} next {} end {:?}", self.agent, self.now, self.stall, self.waiting, self.from_memory.len(), self.to_memory.len(), self.fetched.len(), self.next_serve, self.next_decision, self.free, self.memory_room(), ctx.next[self.agent.0 as usize], ctx.endpoints[self.agent.0 as usize]);
-        for q in &self.queues { for &id in q { eprintln!("   waits {:?}", ctx.packets.message(id)); } }
+        eprintln!(
+            "bank {:?} now {} stall {:?} waiting {} from_mem {} to_mem {} fetched {} next_serve {} dec {} free {} room {} next {} end {:?}",
+            self.agent,
+            self.now,
+            self.stall,
+            self.waiting,
+            self.from_memory.len(),
+            self.to_memory.len(),
+            self.fetched.len(),
+            self.next_serve,
+            self.next_decision,
+            self.free,
+            self.memory_room(),
+            ctx.next[self.agent.0 as usize],
+            ctx.endpoints[self.agent.0 as usize]
+        );
+        for q in &self.queues {
+            for &id in q {
+                eprintln!("   waits {:?}", ctx.packets.message(id));
+            }
+        }
     }
 }

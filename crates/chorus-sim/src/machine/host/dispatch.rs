@@ -31,7 +31,7 @@ impl Host<'_> {
                 return Err(SimError::Unsupported(text));
             }
         }
-        let (cpus, threads) = (config.cpu.count, kernel.cpu_threads());
+        let (cpus, threads) = (config.cpus(), kernel.cpu_threads());
         let (runners, capacity) = match cpus {
             0 => ("compute units", cpu_threads_of_unit(core) * core.count * config.hierarchy.modules()),
             cores => ("CPU cores", cores * core.wavefronts),

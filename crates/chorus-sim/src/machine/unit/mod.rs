@@ -112,7 +112,8 @@ impl<const W: usize> Unit<W> {
         let (config, agent) = (plan.config, plan.topology.l1(index));
         let is_cpu = plan.topology.is_cpu(index);
         let clock = if is_cpu { plan.clocks.cpu } else { plan.clocks.core };
-        let stores = if is_cpu { config.cpu.store_buffer_entries } else { config.core.store_buffer_entries };
+        let cpu = config.cpu.as_ref().filter(|_| is_cpu);
+        let stores = cpu.map_or(config.core.store_buffer_entries, |cpu| cpu.store_buffer_entries);
         let place = plan.place(agent);
         Unit {
             agent,
@@ -318,6 +319,17 @@ impl<const W: usize> Client<W> for Unit<W> {
 
 impl<const W: usize> Unit<W> {
     pub(super) fn dbg(&self, ctx: &Context<W>) {
-        eprintln!("unit {:?} now {} stalled {:?} waiting {} acc {} next_access {} issue {} next {} end {:?}", self.agent, self.now, self.stalled, self.waiting, self.accesses.len(), self.next_access, self.next_issue, ctx.next[self.agent.0 as usize], ctx.endpoints[self.agent.0 as usize]);
+        eprintln!(
+            "unit {:?} now {} stalled {:?} waiting {} acc {} next_access {} issue {} next {} end {:?}",
+            self.agent,
+            self.now,
+            self.stalled,
+            self.waiting,
+            self.accesses.len(),
+            self.next_access,
+            self.next_issue,
+            ctx.next[self.agent.0 as usize],
+            ctx.endpoints[self.agent.0 as usize]
+        );
     }
 }
