@@ -99,7 +99,7 @@ impl<const W: usize> Simulator<'_, W> {
         let request = lineless_request(op, order, Scope::System, 0, name_of(stream));
         let agent = self.topology.l1(unit);
         let cache = &mut self.caches[usize::from(unit)];
-        let outcome = cache.controller.step_making_room(&Input::Core(&request), &mut self.outbox)?;
+        let outcome = cache.controller.step(&Input::Core(&request), &mut self.outbox)?;
         let bit = 1 << stream;
         let waited = cache.boundaries_waiting & bit != 0;
         let waits = outcome != Outcome::Done;

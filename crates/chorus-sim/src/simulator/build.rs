@@ -74,7 +74,7 @@ impl<'a, const W: usize> Simulator<'a, W> {
             fabric: several.then(|| Fabric::new(config, &clocks)),
             slices: slices(config, topology, &clocks, protocol.writes_through(&settings.parameters)),
             packets: Packets::default(),
-            outbox: Outbox::default(),
+            outbox: Outbox { evicts: true, ..Outbox::default() },
             instant: VecDeque::new(),
             injected: vec![0; agents * (networks + 1)],
             lanes_per_agent: networks + 1,

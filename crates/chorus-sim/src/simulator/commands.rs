@@ -134,7 +134,7 @@ impl<const W: usize> Simulator<'_, W> {
         };
         self.tell_time();
         let controller = &mut self.banks[usize::from(bank)].controller;
-        if controller.step_making_room(&Input::Core(&request), &mut self.outbox)? != Outcome::Done {
+        if controller.step(&Input::Core(&request), &mut self.outbox)? != Outcome::Done {
             let text = format!("bank {bank} cannot take a command of the command processor");
             return Err(SimError::Unsupported(text));
         }

@@ -257,7 +257,7 @@ impl<const W: usize> Simulator<'_, W> {
         }
         self.tell_time();
         let PrivateCache { controller, head, head_is_current, .. } = &mut self.caches[usize::from(unit)];
-        let accepted = controller.step_making_room(&Input::Core(head), &mut self.outbox)? == Outcome::Done;
+        let accepted = controller.step(&Input::Core(head), &mut self.outbox)? == Outcome::Done;
         *head_is_current = !accepted;
         self.plan_wake(self.topology.l1(unit));
         if accepted {

@@ -65,7 +65,7 @@ impl<const W: usize> Simulator<'_, W> {
     fn deliver_instant(&mut self) -> Result<(), SimError> {
         while let Some(message) = self.instant.pop_front() {
             let mut outbox = std::mem::take(&mut self.outbox);
-            let outcome = self.controller(message.dst).step_making_room(&Input::Message(&message), &mut outbox);
+            let outcome = self.controller(message.dst).step(&Input::Message(&message), &mut outbox);
             self.outbox = outbox;
             let outcome = outcome?;
             debug_assert_eq!(outcome, Outcome::Done, "a message that takes no time cannot wait: {message:?}");
@@ -281,7 +281,7 @@ impl<const W: usize> Simulator<'_, W> {
         *planned = None;
         self.tell_time();
         let mut outbox = std::mem::take(&mut self.outbox);
-        let outcome = self.controller(agent).step_making_room(&Input::Time(Passage::Wake), &mut outbox);
+        let outcome = self.controller(agent).step(&Input::Time(Passage::Wake), &mut outbox);
         self.outbox = outbox;
         outcome?;
         self.plan_wake(agent);
@@ -378,7 +378,7 @@ impl<const W: usize> Simulator<'_, W> {
         self.tell_time();
         let input = Input::Message(self.packets.message(id));
         let controller = &mut self.caches[usize::from(unit)].controller;
-        let outcome = controller.step_making_room(&input, &mut self.outbox)?;
+        let outcome = controller.step(&input, &mut self.outbox)?;
         let agent = self.topology.l1(unit);
         self.plan_wake(agent);
         self.finish_completions(agent);
@@ -568,7 +568,7 @@ impl<const W: usize> Simulator<'_, W> {
         self.tell_time();
         let input = Input::Message(self.packets.message(id));
         let controller = &mut self.banks[usize::from(bank)].controller;
-        let outcome = controller.step_making_room(&input, &mut self.outbox)?;
+        let outcome = controller.step(&input, &mut self.outbox)?;
         // Banks of an L3 follow those of the L2.
         let agent = self.topology.l2(bank);
         self.plan_wake(agent);

@@ -71,7 +71,7 @@ impl<const W: usize> Simulator<'_, W> {
         self.tell_time();
         let input = Input::Message(self.packets.message(id));
         let controller = &mut self.tus[usize::from(unit)].controller;
-        let outcome = controller.step_making_room(&input, &mut self.outbox)?;
+        let outcome = controller.step(&input, &mut self.outbox)?;
         let agent = self.topology.tu(unit);
         self.plan_wake(agent);
         self.route(agent, true)?;
