@@ -167,6 +167,19 @@ impl<const W: usize> CoreRequest<W> {
     }
 }
 
+/// The part of a load's request that decides whether it hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LoadRequest {
+    /// The line to read.
+    pub line: LineAddr,
+    /// The bytes of the line that are read.
+    pub mask: ByteMask,
+    /// The memory order of the load.
+    pub order: Order,
+    /// The scope of the load.
+    pub scope: Scope,
+}
+
 /// The end of one operation: a load or atomic has its values, a store is performed, or a fence is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Completion<const W: usize> {

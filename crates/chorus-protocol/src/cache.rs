@@ -85,8 +85,8 @@ impl Slot {
 pub enum Room {
     /// The line can be placed in this slot.
     Free(Slot),
-    /// The line can be placed once this other line is gone.
-    Occupied(LineAddr),
+    /// The line can be placed in this slot once the line that is there is gone.
+    Occupied(Slot),
     /// The line cannot be placed now, since no line of its set can be replaced.
     Busy,
 }
@@ -179,7 +179,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
                 return Room::Free(Slot(slot as u32));
             }
             if replaceable(&self.meta[slot]) {
-                return Room::Occupied(self.tags[slot]);
+                return Room::Occupied(Slot(slot as u32));
             }
         }
         Room::Busy
@@ -200,8 +200,14 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// comparison does not look at free slots, so nothing that they hold may ever show.
     #[inline]
     pub fn insert(&mut self, slot: Slot, line: LineAddr, meta: M) {
+        debug_assert!(self.tags[slot.index()] == EMPTY);
+        self.replace(slot, line, meta);
+    }
+
+    /// Puts a line into a slot, as [`CacheArray::insert`] does. If another line is there, it is gone afterwards.
+    #[inline]
+    pub fn replace(&mut self, slot: Slot, line: LineAddr, meta: M) {
         let index = slot.0 as usize;
-        debug_assert!(self.tags[index] == EMPTY);
         self.tags[index] = line;
         self.meta[index] = meta;
         self.blank[index] = true;
@@ -356,8 +362,11 @@ mod tests {
         }
     }
 
-    fn victim(array: &CacheArray<u8, 2>, line: u64) -> Room {
-        array.room_for(LineAddr(line), |_| true)
+    fn victim(array: &CacheArray<u8, 2>, line: u64) -> LineAddr {
+        match array.room_for(LineAddr(line), |_| true) {
+            Room::Occupied(slot) => array.line(slot),
+            room => panic!("no line has to leave for {line}: {room:?}"),
+        }
     }
 
     #[test]
@@ -365,7 +374,7 @@ mod tests {
         let mut array = array(1, 3, Replacement::Lru);
         (0..3).for_each(|line| fill(&mut array, line));
         array.touch(array.find(LineAddr(0)).unwrap());
-        assert_eq!(victim(&array, 9), Room::Occupied(LineAddr(1)));
+        assert_eq!(victim(&array, 9), LineAddr(1));
     }
 
     #[test]
@@ -373,7 +382,7 @@ mod tests {
         let mut array = array(1, 3, Replacement::Fifo);
         (0..3).for_each(|line| fill(&mut array, line));
         array.touch(array.find(LineAddr(0)).unwrap());
-        assert_eq!(victim(&array, 9), Room::Occupied(LineAddr(0)));
+        assert_eq!(victim(&array, 9), LineAddr(0));
     }
 
     #[test]
@@ -387,7 +396,7 @@ mod tests {
     fn sets_need_not_be_a_power_of_two() {
         let mut array = array(3, 1, Replacement::Lru);
         (0..3).for_each(|line| fill(&mut array, line));
-        assert_eq!(victim(&array, 4), Room::Occupied(LineAddr(1)));
+        assert_eq!(victim(&array, 4), LineAddr(1));
     }
 
     #[test]
@@ -395,7 +404,7 @@ mod tests {
         let geometry = Geometry { sets: 8, ways: 1, interleave: 4, block: 4, replacement: Replacement::Lru };
         let mut array: CacheArray<u8, 2> = CacheArray::new(geometry);
         [0, 1, 2, 3, 16, 17, 18, 19].into_iter().for_each(|line| fill(&mut array, line));
-        assert_eq!(victim(&array, 32), Room::Occupied(LineAddr(0)));
+        assert_eq!(victim(&array, 32), LineAddr(0));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::access::{Completion, CoreRequest, Txn};
+use crate::access::{Completion, CoreRequest, LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
@@ -56,7 +56,8 @@ pub enum Outcome {
     /// The input was not consumed and nothing changed. It stays at the head of its queue.
     Stall,
     /// The input was not consumed and nothing changed. It needs a place in a full set, and this line is the one to
-    /// replace. The driver gives the controller [`Input::Evict`] and tries again.
+    /// replace. The driver gives the controller [`Input::Evict`] and tries again. Controllers that evict by themselves
+    /// ([`Outbox::evicts`]) never answer this.
     Evict(LineAddr),
 }
 
@@ -86,7 +87,7 @@ impl std::error::Error for Unspecified {}
 pub type StepResult = Result<Outcome, Unspecified>;
 
 /// Everything that a step produces, reused from step to step.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outbox<const W: usize> {
     /// Messages in the order in which they were sent.
     pub messages: Vec<Message<W>>,
@@ -96,6 +97,10 @@ pub struct Outbox<const W: usize> {
     pub now: Time,
     /// When the controller wants [`Passage::Wake`], or wants an input again that it stalled.
     pub wake: Option<Time>,
+    /// Whether the controller itself evicts what occupies the places that its input needs. The driver sets it. Then no
+    /// step ends with [`Outcome::Evict`]. If something cannot leave now, the input stalls, and what has left before it
+    /// stays away.
+    pub evicts: bool,
 }
 
 impl<const W: usize> Outbox<W> {
@@ -220,16 +225,11 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
     /// Takes one input, and pushes the messages and completions that follow from it.
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified>;
 
-    /// Takes one input, and first evicts whatever occupies the places that it needs: a line, an entry of a directory,
-    /// or both. If one of them cannot leave now, the input stalls.
-    fn step_making_room(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        loop {
-            let outcome = self.step(input, out)?;
-            let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
-            if self.step(&Input::Evict(victim), out)? != Outcome::Done {
-                return Ok(Outcome::Stall);
-            }
-        }
+    /// The line that a load reads, if [`Controller::step`] would complete the load now and do nothing else that shows.
+    /// The controller changes as in that step. If the answer is `None`, nothing changes, and the driver gives the load
+    /// to `step`.
+    fn load_hit(&mut self, _load: &LoadRequest, _now: Time) -> Option<&LineData<W>> {
+        None
     }
 
     /// The controller's copy of `line`.

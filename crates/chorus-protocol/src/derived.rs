@@ -30,6 +30,7 @@
 use std::fmt;
 use std::hash::Hash;
 
+use crate::access::LoadRequest;
 use crate::address::{AgentId, LineAddr};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, StepResult, Time, Vocabulary};
 use crate::line::{ByteMask, LineData};
@@ -61,6 +62,12 @@ pub trait Changes<B: Controller<W>, const W: usize>: Clone + fmt::Debug + Hash +
         base.step(input, out)
     }
 
+    /// Answers a load as [`Controller::load_hit`] does. The default knows of no hit, so that [`Changes::step`] sees
+    /// every load. Changes that leave loads as they are pass them on with `base.load_hit(load, now)`.
+    fn load_hit<'a>(&mut self, _base: &'a mut B, _load: &LoadRequest, _now: Time) -> Option<&'a LineData<W>> {
+        None
+    }
+
     /// Acts after `line` has left its place in the cache because the driver took it out.
     fn evicted(&mut self, _base: &mut B, _line: LineAddr, _out: &mut Outbox<W>) {}
 
@@ -81,6 +88,41 @@ impl<B, C> Derived<B, C> {
     /// The variant of `base` that differs by `changes`.
     pub fn new(base: B, changes: C) -> Derived<B, C> {
         Derived { base, changes }
+    }
+
+    fn step_once<const W: usize>(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> StepResult
+    where
+        B: Controller<W>,
+        C: Changes<B, W>,
+    {
+        match input {
+            Input::Message(message) if C::MESSAGES.contains(&message.kind) => {
+                self.changes.receive(&mut self.base, message, out)
+            }
+            Input::Evict(line) => {
+                let outcome = self.changes.step(&mut self.base, input, out)?;
+                if outcome == Outcome::Done {
+                    self.changes.evicted(&mut self.base, *line, out);
+                }
+                Ok(outcome)
+            }
+            Input::Core(_) | Input::Message(_) | Input::Time(_) => self.changes.step(&mut self.base, input, out),
+        }
+    }
+
+    /// Takes one input, and first evicts whatever occupies the places that it needs.
+    fn step<const W: usize>(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> StepResult
+    where
+        B: Controller<W>,
+        C: Changes<B, W>,
+    {
+        loop {
+            let outcome = self.step_once(input, out)?;
+            let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
+            if self.step_once(&Input::Evict(victim), out)? != Outcome::Done {
+                return Ok(Outcome::Stall);
+            }
+        }
     }
 }
 
@@ -104,19 +146,15 @@ where
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> StepResult {
-        match input {
-            Input::Message(message) if C::MESSAGES.contains(&message.kind) => {
-                self.changes.receive(&mut self.base, message, out)
-            }
-            Input::Evict(line) => {
-                let outcome = self.changes.step(&mut self.base, input, out)?;
-                if outcome == Outcome::Done {
-                    self.changes.evicted(&mut self.base, *line, out);
-                }
-                Ok(outcome)
-            }
-            Input::Core(_) | Input::Message(_) | Input::Time(_) => self.changes.step(&mut self.base, input, out),
-        }
+        // The base never evicts by itself, so that the changes see every line that leaves.
+        let evicts = std::mem::take(&mut out.evicts);
+        let outcome = if evicts { self.step(input, out) } else { self.step_once(input, out) };
+        out.evicts = evicts;
+        outcome
+    }
+
+    fn load_hit(&mut self, load: &LoadRequest, now: Time) -> Option<&LineData<W>> {
+        self.changes.load_hit(&mut self.base, load, now)
     }
 
     fn view(&self, line: LineAddr, now: Time) -> LineView<W> {

@@ -15,6 +15,7 @@ mod charts;
 mod chiplet_commands;
 mod chiplet_states;
 mod chiplet_table;
+mod contract;
 mod derived;
 mod devices;
 mod directories;

@@ -58,7 +58,8 @@ impl Directory for LineGroups {
                     slot
                 }
                 Room::Occupied(victim) => {
-                    return Recorded::Full(LineAddr(victim.0 << self.lines_per_entry.trailing_zeros()));
+                    let group = self.entries.line(victim);
+                    return Recorded::Full(LineAddr(group.0 << self.lines_per_entry.trailing_zeros()));
                 }
                 Room::Busy => return Recorded::Full(line),
             },

@@ -170,6 +170,7 @@ impl Directory for RangeEntries {
                 }
                 // Names a line that the entry tracks, since such a line has sharers.
                 Room::Occupied(victim) => {
+                    let victim = self.entries.line(victim);
                     return Recorded::Full(self.tracked(victim).next().map_or(line, |(tracked, _)| tracked));
                 }
                 Room::Busy => return Recorded::Full(line),

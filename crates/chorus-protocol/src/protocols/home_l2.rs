@@ -225,21 +225,24 @@ impl<const W: usize> HomeL2<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(message.line, |line| line.state == State::V) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
-                if next == State::IS {
-                    let register = self.mshrs.insert(message.line, None);
-                    self.mshrs.push_target(register, Reader::of(message));
-                } else {
-                    self.mshrs.insert(message.line, Some(*message));
-                }
-                out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
-                Outcome::Done
+        let slot = match self.lines.room_for(message.line, |line| line.state == State::V) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) => {
+                self.leave(slot, out);
+                slot
             }
+            Room::Free(slot) => slot,
+        };
+        self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
+        if next == State::IS {
+            let register = self.mshrs.insert(message.line, None);
+            self.mshrs.push_target(register, Reader::of(message));
+        } else {
+            self.mshrs.insert(message.line, Some(*message));
         }
+        out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+        Outcome::Done
     }
 
     fn merge(&mut self, message: &Message<W>) {
@@ -294,15 +297,20 @@ impl<const W: usize> HomeL2<W> {
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
             (State::V, Some(slot)) => {
-                if self.lines.meta(slot).dirty && !self.faulty(L2Fault::LostWriteBack) {
-                    out.send(write_back(line, self.lines.data(slot), self.me, self.memory));
-                }
-                self.lines.remove(slot);
+                self.leave(slot, out);
                 Ok(Outcome::Done)
             }
             (State::IS | State::IM, _) => Ok(Outcome::Stall),
             (state @ (State::I | State::V), _) => Err(unspecified(state, Event::Evict, line)),
         }
+    }
+
+    /// Takes a valid line out, and writes it back if it is dirty.
+    fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) {
+        if self.lines.meta(slot).dirty && !self.faulty(L2Fault::LostWriteBack) {
+            out.send(write_back(self.lines.line(slot), self.lines.data(slot), self.me, self.memory));
+        }
+        self.lines.remove(slot);
     }
 }
 

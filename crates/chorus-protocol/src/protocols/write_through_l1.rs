@@ -9,7 +9,7 @@
 //! Behind a translation unit of Spandex the unit stands for the L2. Stores whose order is not weak are marked there:
 //! they are exchanges to the unit.
 
-use crate::access::{AtomicOp, CoreOp, CoreRequest, Order, Txn};
+use crate::access::{AtomicOp, CoreOp, CoreRequest, LoadRequest, Order, Txn};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -303,18 +303,17 @@ impl<const W: usize> WriteThroughL1<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(request.line, |state| *state == State::V) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                self.lines.insert(slot, request.line, State::IV);
-                let register = self.mshrs.insert(request.line, 1);
-                self.mshrs.push_target(register, request.txn);
-                let (kind, upstream) = (self.kinds.named(GETS), self.upstream(request.line));
-                out.send(Message { txn: MERGED, ..Message::control(kind, request.line, self.me, upstream) });
-                Outcome::Done
-            }
-        }
+        let slot = match self.lines.room_for(request.line, |state| *state == State::V) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) | Room::Free(slot) => slot,
+        };
+        self.lines.replace(slot, request.line, State::IV);
+        let register = self.mshrs.insert(request.line, 1);
+        self.mshrs.push_target(register, request.txn);
+        let (kind, upstream) = (self.kinds.named(GETS), self.upstream(request.line));
+        out.send(Message { txn: MERGED, ..Message::control(kind, request.line, self.me, upstream) });
+        Outcome::Done
     }
 
     /// A request whose answer is used once.
@@ -489,6 +488,16 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
             Input::Evict(line) => self.evict(*line),
             Input::Time(_) => Ok(Outcome::Done),
         }
+    }
+
+    fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
+        let slot = self.lines.find(load.line)?;
+        match *self.lines.meta(slot) {
+            State::V => self.lines.touch(slot),
+            State::VM if self.faulty(L1Fault::PendingHit) => {}
+            State::I | State::IV | State::II | State::VM => return None,
+        }
+        Some(self.lines.data(slot))
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

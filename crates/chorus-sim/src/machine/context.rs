@@ -95,7 +95,7 @@ impl<const W: usize> Context<W> {
         Context {
             stats: Stats::default(),
             packets: Packets::default(),
-            outbox: Outbox::default(),
+            outbox: Outbox { evicts: true, ..Outbox::default() },
             instant: VecDeque::new(),
             endpoints: (0..agents).map(|_| end()).collect(),
             next: vec![NEVER; agents],

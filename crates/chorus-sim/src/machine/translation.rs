@@ -189,7 +189,7 @@ pub(super) trait Client<const W: usize> {
         let (now, delay) = (self.now(), self.lookup(env.plan));
         ctx.tell_time(env.plan, now);
         let translation = self.translation();
-        let outcome = translation.controller.step_making_room(input, &mut ctx.outbox)?;
+        let outcome = translation.controller.step(input, &mut ctx.outbox)?;
         translation.wake = ctx.wake_time(env.plan, translation.wake);
         translation.route(now, delay, ctx, env.plan);
         self.deliver_instant(ctx, env)?;

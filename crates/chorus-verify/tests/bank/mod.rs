@@ -157,8 +157,8 @@ impl Bank {
     }
 
     fn take(&mut self, input: &Input<'_, 2>) -> (Outcome, Vec<Message<2>>) {
-        let mut out = Outbox::default();
-        let outcome = self.controller.step_making_room(input, &mut out).unwrap();
+        let mut out = Outbox { evicts: true, ..Outbox::default() };
+        let outcome = self.controller.step(input, &mut out).unwrap();
         let questions = out.messages.iter().filter(|message| self.answer(message).is_some());
         let questions: Vec<_> = questions.copied().collect();
         self.asked.extend(questions);

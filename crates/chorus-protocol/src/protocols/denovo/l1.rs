@@ -11,7 +11,7 @@
 //! writes, as software declares. A line whose owned words are written back waits until each of them is taken, by the
 //! LLC or by a forwarded request. Until then nothing of the line can be accessed.
 
-use crate::access::{CoreOp, CoreRequest, Order};
+use crate::access::{CoreOp, CoreRequest, LoadRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
@@ -170,17 +170,9 @@ impl<const W: usize> DeNovoL1<W> {
             None if self.hit(request, out) => return Outcome::Done,
             None if self.mshrs.is_full() => return Outcome::Stall,
             None => {
-                let slot = match self.lines.find(request.line) {
-                    Some(slot) => slot,
-                    None => match self.lines.room_for(request.line, |words| !words.is_pending) {
-                        Room::Busy => return Outcome::Stall,
-                        Room::Occupied(victim) => return Outcome::Evict(victim),
-                        Room::Free(slot) => {
-                            let is_read_only = self.is_read_only(request.line);
-                            self.lines.insert(slot, request.line, Words { is_read_only, ..Words::default() });
-                            slot
-                        }
-                    },
+                let slot = match self.place(request.line, out) {
+                    Ok(slot) => slot,
+                    Err(obstacle) => return obstacle,
                 };
                 self.lines.touch(slot);
                 self.lines.meta_mut(slot).is_pending = true;
@@ -199,6 +191,28 @@ impl<const W: usize> DeNovoL1<W> {
             self.own_early(register, request, out);
         }
         Outcome::Done
+    }
+
+    /// The place of a line, which it gets now if it has none.
+    fn place(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Slot, Outcome> {
+        if let Some(slot) = self.lines.find(line) {
+            return Ok(slot);
+        }
+        let slot = match self.lines.room_for(line, |words| !words.is_pending) {
+            Room::Busy => return Err(Outcome::Stall),
+            Room::Occupied(slot) if !out.evicts => return Err(Outcome::Evict(self.lines.line(slot))),
+            Room::Occupied(slot) => {
+                // A write-back may take the last register.
+                if self.take_out(slot, out) != Outcome::Done || self.mshrs.is_full() {
+                    return Err(Outcome::Stall);
+                }
+                slot
+            }
+            Room::Free(slot) => slot,
+        };
+        let is_read_only = self.is_read_only(line);
+        self.lines.insert(slot, line, Words { is_read_only, ..Words::default() });
+        Ok(slot)
     }
 
     fn is_read_only(&self, line: LineAddr) -> bool {
@@ -430,19 +444,25 @@ impl<const W: usize> DeNovoL1<W> {
     /// Replaces a line. Valid words leave silently, owned words with a write-back.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let Some(slot) = self.lines.find(line) else { return Err(self.unspecified(Event::Evict, line)) };
+        Ok(self.take_out(slot, out))
+    }
+
+    /// Takes a line out. Its owned words are written back, for which a register has to be free.
+    fn take_out(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
+        let line = self.lines.line(slot);
         let Words { owned, is_pending, is_reused, .. } = *self.lines.meta(slot);
         if is_pending || (owned != 0 && self.mshrs.is_full()) {
-            return Ok(Outcome::Stall);
+            return Outcome::Stall;
         }
         let data = *self.lines.data(slot);
         self.lines.remove(slot);
         if owned == 0 || self.faulty(L1Fault::LostWriteBack) {
-            return Ok(Outcome::Done);
+            return Outcome::Done;
         }
         self.learn(line, is_reused);
         out.send(Message { data, ..self.ask(REQ_WB, line, owned) });
         self.mshrs.insert(line, Pending { written_back: owned, is_on_its_way: true, data, ..Pending::new() });
-        Ok(Outcome::Done)
+        Outcome::Done
     }
 
     /// Teaches the predictor whether owned words, which are gone now, had been used again.
@@ -472,6 +492,31 @@ impl<const W: usize> Controller<W> for DeNovoL1<W> {
             Input::Evict(line) => self.evict(*line, out),
             Input::Time(_) => Ok(Outcome::Done),
         }
+    }
+
+    fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
+        let slot = self.lines.find(load.line)?;
+        let Words { valid, owned, is_pending, .. } = *self.lines.meta(slot);
+        let mut usable = if load.order == Order::Weak { valid | owned } else { owned };
+        if is_pending {
+            // A load stays behind the accesses of its line that wait, but need not wait for the answers to others.
+            let pending = self.mshrs.get(load.line)?;
+            if pending.waiting > 0 || pending.holds_off() {
+                return None;
+            }
+            if load.order == Order::Weak {
+                usable |= pending.owning & !pending.lost;
+            }
+        }
+        let words = words_of(load.mask);
+        if words & !usable != 0 {
+            return None;
+        }
+        if !is_pending {
+            self.lines.touch(slot);
+        }
+        self.note_use(slot, words);
+        Some(self.lines.data(slot))
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

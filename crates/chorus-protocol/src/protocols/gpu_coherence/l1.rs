@@ -9,7 +9,7 @@
 //! answers serve the accesses that already wait and are not kept. Words are given up silently whenever a place is
 //! needed. A read that misses reserves its place when it is sent.
 
-use crate::access::{CoreOp, CoreRequest, Order};
+use crate::access::{CoreOp, CoreRequest, LoadRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
@@ -139,7 +139,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
             None if is_weak_load && self.hit(request, out) => return Outcome::Done,
             None if self.mshrs.is_full() => return Outcome::Stall,
             None => {
-                if is_weak_load && let Some(obstacle) = self.reserve(request.line) {
+                if is_weak_load && let Some(obstacle) = self.reserve(request.line, out.evicts) {
                     return obstacle;
                 }
                 self.mshrs.insert(request.line, Pending::default())
@@ -158,14 +158,14 @@ impl<const W: usize> GpuCoherenceL1<W> {
     }
 
     /// Reserves a place for the answer of a read. Returns the obstacle if there is one.
-    fn reserve(&mut self, line: LineAddr) -> Option<Outcome> {
+    fn reserve(&mut self, line: LineAddr, evicts: bool) -> Option<Outcome> {
         let slot = match self.lines.find(line) {
             Some(slot) => slot,
             None => match self.lines.room_for(line, |place| !place.is_reserved) {
                 Room::Busy => return Some(Outcome::Stall),
-                Room::Occupied(victim) => return Some(Outcome::Evict(victim)),
-                Room::Free(slot) => {
-                    self.lines.insert(slot, line, Place::default());
+                Room::Occupied(slot) if !evicts => return Some(Outcome::Evict(self.lines.line(slot))),
+                Room::Occupied(slot) | Room::Free(slot) => {
+                    self.lines.replace(slot, line, Place::default());
                     slot
                 }
             },
@@ -285,15 +285,12 @@ impl<const W: usize> GpuCoherenceL1<W> {
         if let Some(slot) = self.lines.find(line) {
             return Some(slot);
         }
-        loop {
-            match self.lines.room_for(line, |place| !place.is_reserved) {
-                Room::Free(slot) => {
-                    self.lines.insert(slot, line, Place::default());
-                    return Some(slot);
-                }
-                Room::Occupied(victim) => self.drop_line(victim),
-                Room::Busy => return None,
+        match self.lines.room_for(line, |place| !place.is_reserved) {
+            Room::Occupied(slot) | Room::Free(slot) => {
+                self.lines.replace(slot, line, Place::default());
+                Some(slot)
             }
+            Room::Busy => None,
         }
     }
 
@@ -430,6 +427,17 @@ impl<const W: usize> Controller<W> for GpuCoherenceL1<W> {
             }
             Input::Time(_) => Ok(Outcome::Done),
         }
+    }
+
+    fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
+        let slot = self.lines.find(load.line)?;
+        let missing = words_of(load.mask) & !self.lines.meta(slot).valid;
+        // A load stays behind the accesses of its line that wait.
+        if load.order != Order::Weak || missing != 0 || self.mshrs.get(load.line).is_some_and(|it| it.waiting > 0) {
+            return None;
+        }
+        self.lines.touch(slot);
+        Some(self.lines.data(slot))
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

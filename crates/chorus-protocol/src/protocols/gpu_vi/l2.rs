@@ -230,21 +230,27 @@ impl<const W: usize> GpuViL2<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(message.line, |line| line.state.stable()) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
-                if next == State::IS {
-                    let register = self.mshrs.insert(message.line, Waiting::Read);
-                    self.mshrs.push_target(register, Reader::of(message));
-                } else {
-                    self.mshrs.insert(message.line, Waiting::Write(*message));
+        let slot = match self.lines.room_for(message.line, |line| line.state.stable()) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) => {
+                // The recall of a shared line may take the last register.
+                if self.leave(slot, out) != Outcome::Done || self.mshrs.is_full() {
+                    return Outcome::Stall;
                 }
-                out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
-                Outcome::Done
+                slot
             }
+            Room::Free(slot) => slot,
+        };
+        self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
+        if next == State::IS {
+            let register = self.mshrs.insert(message.line, Waiting::Read);
+            self.mshrs.push_target(register, Reader::of(message));
+        } else {
+            self.mshrs.insert(message.line, Waiting::Write(*message));
         }
+        out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+        Outcome::Done
     }
 
     fn merge(&mut self, message: &Message<W>) {
@@ -368,29 +374,27 @@ impl<const W: usize> GpuViL2<W> {
     /// Takes a line out. A shared one leaves its place at once, and waits in a miss register until its copies are gone.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
-            (State::V, Some(slot)) => self.drop_line(slot, line, out),
-            (State::S, Some(slot)) if self.fault == Some(L2Fault::SkippedRecall) => self.drop_line(slot, line, out),
-            (State::S, Some(slot)) => {
-                if self.mshrs.is_full() {
-                    return Ok(Outcome::Stall);
-                }
-                let evicted = *self.lines.meta(slot);
-                send_to_all(RCL, evicted.sharers, line, self.me, out);
-                self.mshrs.insert(line, Waiting::Recall(evicted.sharers.len(), evicted, *self.lines.data(slot)));
-                self.lines.remove(slot);
-            }
-            (State::IS | State::IM | State::SM | State::SA | State::SI, _) => return Ok(Outcome::Stall),
-            (state @ (State::I | State::V | State::S), _) => return Err(unspecified(state, Event::Evict, line)),
+            (State::V | State::S, Some(slot)) => Ok(self.leave(slot, out)),
+            (State::IS | State::IM | State::SM | State::SA | State::SI, _) => Ok(Outcome::Stall),
+            (state @ (State::I | State::V | State::S), _) => Err(unspecified(state, Event::Evict, line)),
         }
-        Ok(Outcome::Done)
     }
 
-    fn drop_line(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
-        if self.lines.meta(slot).dirty {
-            let data = *self.lines.data(slot);
-            self.write_back(line, &data, out);
+    /// Takes a line in a stable state out. The copies of a shared line are recalled, for which a register has to be
+    /// free.
+    fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
+        let (line, evicted) = (self.lines.line(slot), *self.lines.meta(slot));
+        if evicted.state == State::S && self.fault != Some(L2Fault::SkippedRecall) {
+            if self.mshrs.is_full() {
+                return Outcome::Stall;
+            }
+            send_to_all(RCL, evicted.sharers, line, self.me, out);
+            self.mshrs.insert(line, Waiting::Recall(evicted.sharers.len(), evicted, *self.lines.data(slot)));
+        } else if evicted.dirty {
+            self.write_back(line, self.lines.data(slot), out);
         }
         self.lines.remove(slot);
+        Outcome::Done
     }
 
     fn write_back(&self, line: LineAddr, data: &LineData<W>, out: &mut Outbox<W>) {

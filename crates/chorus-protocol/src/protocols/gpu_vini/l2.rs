@@ -207,7 +207,11 @@ impl<const W: usize> GpuViniL2<W> {
         }
         let slot = match self.lines.room_for(message.line, |line| !line.busy) {
             Room::Busy => return Outcome::Stall,
-            Room::Occupied(victim) => return Outcome::Evict(victim),
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) => {
+                self.leave(slot, out);
+                slot
+            }
             Room::Free(slot) => slot,
         };
         self.lines.insert(slot, message.line, Line { busy: true, ..Line::default() });
@@ -277,9 +281,8 @@ impl<const W: usize> GpuViniL2<W> {
         let slot = match self.directory.room_for(line, |entry| !entry.busy) {
             Room::Busy => return false,
             Room::Free(slot) => slot,
-            Room::Occupied(victim) => {
-                let Some(slot) = self.directory.find(victim) else { return false };
-                if !self.drop_entry(victim, slot, out) {
+            Room::Occupied(slot) => {
+                if !self.drop_entry(self.directory.line(slot), slot, out) {
                     return false;
                 }
                 slot
@@ -459,17 +462,7 @@ impl<const W: usize> GpuViniL2<W> {
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let Found { state, data, entry, .. } = self.find(line);
         match (state, data, entry) {
-            (State::V | State::SV, Some(data), _) => self.drop_data(line, data, out),
-            (State::U, Some(data), Some(entry)) => {
-                self.drop_data(line, data, out);
-                self.directory.remove(entry);
-            }
-            (State::S, Some(data), Some(entry)) => {
-                self.drop_data(line, data, out);
-                if self.faulty(L2Fault::ForgottenSharers) {
-                    self.directory.remove(entry);
-                }
-            }
+            (State::V | State::SV | State::U | State::S, Some(data), _) => self.leave(data, out),
             (State::C, _, Some(entry)) => {
                 if !self.drop_entry(line, entry, out) {
                     return Ok(Outcome::Stall);
@@ -495,11 +488,19 @@ impl<const W: usize> GpuViniL2<W> {
         Ok(Outcome::Done)
     }
 
-    fn drop_data(&mut self, line: LineAddr, data: Slot, out: &mut Outbox<W>) {
+    /// Takes out a line for which nothing is fetched or written. Its directory entry stays if it records sharers.
+    fn leave(&mut self, data: Slot, out: &mut Outbox<W>) {
+        let line = self.lines.line(data);
         if self.lines.meta(data).dirty && !self.faulty(L2Fault::LostWriteBack) {
             out.send(write_back(line, self.lines.data(data), self.me, self.memory));
         }
+        let Found { state, entry, .. } = self.find(line);
         self.lines.remove(data);
+        if let Some(entry) = entry
+            && (state == State::U || state == State::S && self.faulty(L2Fault::ForgottenSharers))
+        {
+            self.directory.remove(entry);
+        }
     }
 }
 

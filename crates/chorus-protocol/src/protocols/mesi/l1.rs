@@ -7,7 +7,7 @@
 //! only copy counts as written from the beginning. The last-level cache keeps the owner's name in place of the data, so
 //! an owner has to give a line back with its data.
 
-use crate::access::{CoreOp, CoreRequest};
+use crate::access::{CoreOp, CoreRequest, LoadRequest};
 use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
@@ -176,18 +176,24 @@ impl<const W: usize> MesiL1<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(request.line, |state| state.stable()) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                self.lines.insert(slot, request.line, state);
-                self.lines.fill(slot, &LineData::default());
-                let register = self.mshrs.insert(request.line, Pending::Miss);
-                self.enqueue(register, request);
-                out.send(self.message(kind, request.line));
-                Outcome::Done
+        let slot = match self.lines.room_for(request.line, |state| state.stable()) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) => {
+                // A write-back may take the last register.
+                if self.leave(slot, out) != Outcome::Done || self.mshrs.is_full() {
+                    return Outcome::Stall;
+                }
+                slot
             }
-        }
+            Room::Free(slot) => slot,
+        };
+        self.lines.insert(slot, request.line, state);
+        self.lines.fill(slot, &LineData::default());
+        let register = self.mshrs.insert(request.line, Pending::Miss);
+        self.enqueue(register, request);
+        out.send(self.message(kind, request.line));
+        Outcome::Done
     }
 
     fn upgrade(&mut self, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
@@ -457,28 +463,31 @@ impl<const W: usize> MesiL1<W> {
     /// Takes a line out. A shared copy leaves silently. An only copy leaves with a write-back, which is acknowledged.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
-            (State::S, Some(slot)) => self.lines.remove(slot),
-            (state @ (State::E | State::M), Some(slot)) => {
-                if self.mshrs.is_full() {
-                    return Ok(Outcome::Stall);
-                }
-                let mut put = self.message(PUTX_CLEAN, line);
-                if state == State::M && !self.faulty(L1Fault::LostWriteBack) {
-                    put.kind = PUTX;
-                    (put.mask, put.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
-                }
-                out.send(put);
-                self.lines.remove(slot);
-                self.mshrs.insert(line, Pending::WriteBack);
-            }
+            (State::S | State::E | State::M, Some(slot)) => Ok(self.leave(slot, out)),
             (State::IS | State::IM | State::SM | State::IsI | State::ImI | State::MI | State::SinkWbAck, _) => {
-                return Ok(Outcome::Stall);
+                Ok(Outcome::Stall)
             }
-            (state @ (State::I | State::S | State::E | State::M), _) => {
-                return Err(unspecified(state, Event::Evict, line));
-            }
+            (state @ (State::I | State::S | State::E | State::M), _) => Err(unspecified(state, Event::Evict, line)),
         }
-        Ok(Outcome::Done)
+    }
+
+    /// Takes a line in a stable state out. An owned line is given back, for which a register has to be free.
+    fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
+        let (line, state) = (self.lines.line(slot), *self.lines.meta(slot));
+        if state != State::S {
+            if self.mshrs.is_full() {
+                return Outcome::Stall;
+            }
+            let mut put = self.message(PUTX_CLEAN, line);
+            if state == State::M && !self.faulty(L1Fault::LostWriteBack) {
+                put.kind = PUTX;
+                (put.mask, put.data) = (ByteMask::full::<W>(), *self.lines.data(slot));
+            }
+            out.send(put);
+            self.mshrs.insert(line, Pending::WriteBack);
+        }
+        self.lines.remove(slot);
+        Outcome::Done
     }
 }
 
@@ -499,6 +508,18 @@ impl<const W: usize> Controller<W> for MesiL1<W> {
             Input::Evict(line) => self.evict(*line, out),
             Input::Time(_) => Ok(Outcome::Done),
         }
+    }
+
+    fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
+        let slot = self.lines.find(load.line)?;
+        match *self.lines.meta(slot) {
+            State::S | State::E | State::M => self.lines.touch(slot),
+            State::SM if self.faulty(L1Fault::PassingLoad) => {}
+            State::I | State::IS | State::IM | State::SM | State::IsI | State::ImI | State::MI | State::SinkWbAck => {
+                return None;
+            }
+        }
+        Some(self.lines.data(slot))
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

@@ -209,18 +209,24 @@ impl<const W: usize> MesiL2<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(message.line, |line| line.state.stable()) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                self.lines.insert(slot, message.line, Line { state, ..Line::default() });
-                self.lines.fill(slot, &LineData::default());
-                let register = self.mshrs.insert(message.line, Waiting::Fetch);
-                self.mshrs.push_target(register, message.src);
-                out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
-                Outcome::Done
+        let slot = match self.lines.room_for(message.line, |line| line.state.stable()) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) => {
+                // A recall may take the last register.
+                if self.leave(slot, out) != Outcome::Done || self.mshrs.is_full() {
+                    return Outcome::Stall;
+                }
+                slot
             }
-        }
+            Room::Free(slot) => slot,
+        };
+        self.lines.insert(slot, message.line, Line { state, ..Line::default() });
+        self.lines.fill(slot, &LineData::default());
+        let register = self.mshrs.insert(message.line, Waiting::Fetch);
+        self.mshrs.push_target(register, message.src);
+        out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+        Outcome::Done
     }
 
     fn fill(&mut self, state: State, slot: Option<Slot>, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
@@ -462,21 +468,25 @@ impl<const W: usize> MesiL2<W> {
     /// copies are gone.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(line);
-        let (leaving, slot) = match (state, slot) {
-            (State::M, Some(slot)) => (None, slot),
-            (State::SS, Some(slot)) if self.faulty(L2Fault::SkippedRecall) => (None, slot),
-            (State::SS, Some(slot)) => (Some((State::SI, State::II)), slot),
-            (State::MT, Some(slot)) => (Some((State::MtI, State::MctI)), slot),
+        match (state, slot) {
+            (State::M | State::SS | State::MT, Some(slot)) => Ok(self.leave(slot, out)),
             (State::Iss | State::IS | State::IM | State::II | State::SI | State::MtI | State::MctI, _)
-            | (State::SsMb | State::MtMb | State::MtIib | State::MtIb | State::MtSb, _) => return Ok(Outcome::Stall),
-            (State::NP | State::M | State::SS | State::MT, _) => {
-                return Err(self.unspecified(state, Event::Evict, line));
-            }
+            | (State::SsMb | State::MtMb | State::MtIib | State::MtIb | State::MtSb, _) => Ok(Outcome::Stall),
+            (State::NP | State::M | State::SS | State::MT, _) => Err(self.unspecified(state, Event::Evict, line)),
+        }
+    }
+
+    /// Takes a line in a stable state out. Copies in private caches are recalled, for which a register has to be free.
+    fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
+        let (line, mut evicted) = (self.lines.line(slot), *self.lines.meta(slot));
+        let leaving = match evicted.state {
+            State::SS if !self.faulty(L2Fault::SkippedRecall) => Some((State::SI, State::II)),
+            State::MT => Some((State::MtI, State::MctI)),
+            _ => None,
         };
         if leaving.is_some() && self.mshrs.is_full() {
-            return Ok(Outcome::Stall);
+            return Outcome::Stall;
         }
-        let mut evicted = *self.lines.meta(slot);
         let data = *self.lines.data(slot);
         self.lines.remove(slot);
         if let Some((if_dirty, if_clean)) = leaving {
@@ -486,7 +496,7 @@ impl<const W: usize> MesiL2<W> {
         } else if evicted.dirty {
             out.send(self.write_back(line, &data));
         }
-        Ok(Outcome::Done)
+        Outcome::Done
     }
 }
 

@@ -9,7 +9,7 @@
 //! copy that is on its way too old for later reads. That copy answers the reads that wait and is not cached (I_I).
 //! Later reads send requests of their own, behind the write.
 
-use crate::access::{CoreOp, CoreRequest, Order, Scope, Txn};
+use crate::access::{CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -179,19 +179,24 @@ impl<const W: usize> ScopedL1<W> {
         self.policy.fault == Some(fault)
     }
 
-    /// The scope in which an operation must be seen in order.
-    fn scope_of(&self, request: &CoreRequest<W>) -> Scope {
+    /// The scope in which an operation of this order and scope must be seen in order.
+    fn scope_of(&self, order: Order, scope: Scope) -> Scope {
         match self.policy.acquire {
             Acquire::Nothing => Scope::WorkGroup,
-            Acquire::DropsPrivate | Acquire::DropsShared => request.scope.of_order(request.order),
+            Acquire::DropsPrivate | Acquire::DropsShared => scope.of_order(order),
         }
+    }
+
+    /// Whether a load of this order and scope may not hit here.
+    fn is_wide(&self, order: Order, scope: Scope) -> bool {
+        self.scope_of(order, scope) > Scope::WorkGroup
     }
 
     fn event(&self, input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
             Input::Core(request) => {
                 let event = match request.op {
-                    CoreOp::Load if self.scope_of(request) > Scope::WorkGroup => Event::WideLoad,
+                    CoreOp::Load if self.is_wide(request.order, request.scope) => Event::WideLoad,
                     CoreOp::Load => Event::Load,
                     CoreOp::Store => Event::Store,
                     CoreOp::Atomic(_) => Event::Atomic,
@@ -228,7 +233,7 @@ impl<const W: usize> ScopedL1<W> {
             // Atomics are atomic for the GPU at least, whoever performs them.
             CoreOp::Atomic(_) => request.scope.of_order(request.order).max(Scope::Gpu),
             CoreOp::Load | CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {
-                self.scope_of(request)
+                self.scope_of(request.order, request.scope)
             }
         };
         out.send(Message { origin: self.me, scope, ..Message::request(kind, request, self.me, to) });
@@ -251,7 +256,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
-        if self.scope_of(request) > Scope::WorkGroup && !self.faulty(L1Fault::WideHit) {
+        if self.is_wide(request.order, request.scope) && !self.faulty(L1Fault::WideHit) {
             // The copy here may be older than the value that the load is about to see.
             if let Some(slot) = slot {
                 self.lines.remove(slot);
@@ -284,18 +289,17 @@ impl<const W: usize> ScopedL1<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(request.line, |state| *state == State::V) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                self.lines.insert(slot, request.line, State::IV);
-                let register = self.mshrs.insert(request.line, ());
-                self.mshrs.push_target(register, request.txn);
-                let message = Message::control(LD, request.line, self.me, self.bank(request.line));
-                out.send(Message { txn: MERGED, origin: self.me, ..message });
-                Outcome::Done
-            }
-        }
+        let slot = match self.lines.room_for(request.line, |state| *state == State::V) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) | Room::Free(slot) => slot,
+        };
+        self.lines.replace(slot, request.line, State::IV);
+        let register = self.mshrs.insert(request.line, ());
+        self.mshrs.push_target(register, request.txn);
+        let message = Message::control(LD, request.line, self.me, self.bank(request.line));
+        out.send(Message { txn: MERGED, origin: self.me, ..message });
+        Outcome::Done
     }
 
     fn store(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) {
@@ -473,6 +477,15 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
             },
             Input::Time(_) => Ok(Outcome::Done),
         }
+    }
+
+    fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
+        if self.is_wide(load.order, load.scope) && !self.faulty(L1Fault::WideHit) {
+            return None;
+        }
+        let slot = self.lines.find(load.line).filter(|&slot| *self.lines.meta(slot) == State::V)?;
+        self.lines.touch(slot);
+        Some(self.lines.data(slot))
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

@@ -132,6 +132,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
+    /// Whether the bank has every byte of the line in a slot.
+    pub(super) fn is_whole(&self, slot: Slot) -> bool {
+        self.lines.meta(slot).valid == ByteMask::full::<W>()
+    }
+
     /// Whether the bank may keep copies of `line` at all.
     pub(super) fn may_keep(&self, line: LineAddr) -> bool {
         match self.policy.cached {
@@ -196,7 +201,12 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Drops the copy of a line. A copy that is on its way will not be kept. Returns whether there was a copy.
     pub(super) fn drop_line(&mut self, line: LineAddr, out: &mut Outbox<W>) -> bool {
-        match self.presence(line) {
+        self.drop_present(line, self.presence(line), out)
+    }
+
+    /// Drops the copy of a line, as [`ScopedL2::drop_line`] does, that is known to be here in this way.
+    pub(super) fn drop_present(&mut self, line: LineAddr, presence: Presence, out: &mut Outbox<W>) -> bool {
+        match presence {
             Presence::Copy(slot) => {
                 self.clean(line, slot, out);
                 self.lines.remove(slot);
@@ -231,8 +241,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let Message { line, scope, origin, txn, .. } = *message;
         let station = self.route.station(line);
         let (presence, answers) = (self.presence(line), self.may_answer(station, scope));
-        let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
-        let hits = matches!(presence, Presence::Copy(slot) if answers && full(slot));
+        let hits = matches!(presence, Presence::Copy(slot) if answers && self.is_whole(slot));
         // What an atomic is about to write must not be missed by its own thread.
         let behind_atomic = self.atomic_waits(line);
         if behind_atomic && !answers {
@@ -244,7 +253,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let place = match presence {
             Presence::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
             Presence::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
-            Presence::Absent if self.may_keep(line) => match self.room_for_miss(station, line) {
+            Presence::Absent if self.may_keep(line) => match self.room_for_miss(station, line, out) {
                 Ok(slot) => Some(slot),
                 Err(outcome) if waits || outcome != Outcome::Stall => return outcome,
                 Err(_) => None,
@@ -253,9 +262,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         };
         if let Some(sharer) = self.sharer_of(station, message.src)
             && !self.faulty(L2Fault::ForgottenReader)
-            && let Recorded::Full(victim) = self.directory.record(line, sharer)
+            && let Err(outcome) = self.record(line, sharer, out)
         {
-            return Outcome::Evict(victim.entry());
+            return outcome;
         }
         let reader = Reader { origin, txn };
         self.tallies.load(station, hits, self.route.is_local(message.src));
@@ -273,7 +282,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             (Presence::Absent, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
             (Presence::Miss(_), _) if answers => self.join_miss(line, reader),
             (Presence::Copy(_), None) => {
-                self.drop_line(line, out);
+                self.drop_present(line, presence, out);
                 self.ask(station, line, reader, scope, out);
             }
             (Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss, _) => {
@@ -295,15 +304,37 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// A free place for a line that is to be fetched.
-    pub(super) fn room_for_miss(&self, station: Station, line: LineAddr) -> Result<Slot, Outcome> {
-        if self.registers_taken(station) {
-            return Err(Outcome::Stall);
-        }
+    pub(super) fn room_for_miss(
+        &mut self,
+        station: Station,
+        line: LineAddr,
+        out: &mut Outbox<W>,
+    ) -> Result<Slot, Outcome> {
+        if self.registers_taken(station) { Err(Outcome::Stall) } else { self.room_for(line, out) }
+    }
+
+    /// A free place for a line.
+    pub(super) fn room_for(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Slot, Outcome> {
         match self.lines.room_for(line, |other| !other.pending) {
             Room::Busy => Err(Outcome::Stall),
-            Room::Occupied(victim) => Err(Outcome::Evict(victim)),
+            Room::Occupied(slot) if !out.evicts => Err(Outcome::Evict(self.lines.line(slot))),
+            Room::Occupied(slot) => {
+                self.evict_copy(slot, out);
+                Ok(slot)
+            }
             Room::Free(slot) => Ok(slot),
         }
+    }
+
+    /// Records that a sharer reads or writes a line.
+    pub(super) fn record(&mut self, line: LineAddr, sharer: u16, out: &mut Outbox<W>) -> Result<(), Outcome> {
+        while let Recorded::Full(victim) = self.directory.record(line, sharer) {
+            if !out.evicts {
+                return Err(Outcome::Evict(victim.entry()));
+            }
+            self.evict_entry(victim, out);
+        }
+        Ok(())
     }
 
     /// Lets a reader wait for a line that is on its way.
@@ -394,11 +425,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return Ok(Outcome::Done);
         }
         match self.presence(line) {
-            Presence::Copy(slot) => {
-                self.clean(line, slot, out);
-                self.lines.remove(slot);
-                self.downgrade(line, out);
-            }
+            Presence::Copy(slot) => self.evict_copy(slot, out),
             Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss if self.directory.covers(line) => {
                 self.evict_entry(line, out);
             }
@@ -407,6 +434,14 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             }
         }
         Ok(Outcome::Done)
+    }
+
+    /// Hands on what is dirty of a copy, and drops it.
+    fn evict_copy(&mut self, slot: Slot, out: &mut Outbox<W>) {
+        let line = self.lines.line(slot);
+        self.clean(line, slot, out);
+        self.lines.remove(slot);
+        self.downgrade(line, out);
     }
 
     /// Replaces the directory entry that covers a line, and invalidates the copies that it tracks.

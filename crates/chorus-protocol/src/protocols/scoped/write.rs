@@ -2,9 +2,9 @@
 
 use crate::access::Scope;
 use crate::address::{AgentId, LineAddr};
-use crate::cache::{Room, Slot};
+use crate::cache::Slot;
 use crate::controller::{Outbox, Outcome};
-use crate::directory::{Directory, Recorded, Stale};
+use crate::directory::{Directory, Stale};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::InvalidationChannel;
@@ -34,9 +34,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let writer = self.sharer_of(station, message.src);
         if let Some(writer) = writer
             && !self.faulty(L2Fault::ForgottenWriter)
-            && let Recorded::Full(victim) = self.directory.record(message.line, writer)
         {
-            return Err(Outcome::Evict(victim.entry()));
+            self.record(message.line, writer, out)?;
         }
         let stale = self.directory.write(message.line, writer);
         if self.faulty(L2Fault::ForgottenRange) {
@@ -81,10 +80,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let keeps = may_keep && (writes_back || self.policy.allocates_stores || whole_at_home);
         let place = match presence {
             Presence::Copy(slot) => Some(slot),
-            Presence::Absent if keeps => match self.lines.room_for(line, |other| !other.pending) {
-                Room::Free(slot) => Some(slot),
-                Room::Occupied(victim) => return Outcome::Evict(victim),
-                Room::Busy => None,
+            Presence::Absent if keeps => match self.room_for(line, out) {
+                Ok(slot) => Some(slot),
+                Err(outcome @ Outcome::Evict(_)) => return outcome,
+                Err(Outcome::Stall | Outcome::Done) => None,
             },
             Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
         };
@@ -129,30 +128,34 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let performs = self.may_perform(station, message.scope);
         let presence = self.presence(line);
-        let full = |slot: Slot| self.lines.meta(slot).valid == ByteMask::full::<W>();
         let place = match presence {
-            Presence::Copy(slot) if !performs || full(slot) => Some(slot),
+            Presence::Copy(slot) if !performs || self.is_whole(slot) => Some(slot),
             Presence::Miss(_) | Presence::ClosedMiss if performs => return Outcome::Stall,
             Presence::Copy(_) | Presence::Absent if performs && self.registers_taken(station) => return Outcome::Stall,
-            Presence::Absent if performs => match self.room_for_miss(station, line) {
+            Presence::Copy(slot) => Some(slot),
+            Presence::Absent if performs => match self.room_for(line, out) {
                 Ok(slot) => Some(slot),
-                Err(Outcome::Evict(victim)) => return Outcome::Evict(victim),
+                Err(outcome @ Outcome::Evict(_)) => return outcome,
                 Err(Outcome::Stall | Outcome::Done) => None,
             },
-            Presence::Copy(_) | Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
+            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
         };
         if let Err(outcome) = self.track_write(station, message, out) {
             return outcome;
         }
         if !performs {
             if !self.faulty(L2Fault::StaleAtomic) {
-                self.drop_line(line, out);
+                self.drop_present(line, presence, out);
             }
             out.send(Message { src: self.me, dst: self.route.next(line), ..*message });
-        } else if let (Presence::Copy(slot), Some(_)) = (presence, place) {
+        } else if let Presence::Copy(slot) = presence
+            && self.is_whole(slot)
+        {
             self.perform_on_copy(station, slot, message, out);
         } else {
-            self.fetch_for_atomic(station, message, out);
+            // A part of a line is of no use.
+            self.drop_present(line, presence, out);
+            self.fetch_for_atomic(station, message, place, out);
         }
         Outcome::Done
     }
@@ -177,11 +180,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         copy.dirty.0 = if stays { copy.dirty.0 | message.mask.0 } else { copy.dirty.0 & !message.mask.0 };
     }
 
-    /// Fetches the line on which an atomic is to be performed. The bank's old copy is of no use and dropped.
-    fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
+    /// Fetches the line on which an atomic is to be performed, into `place` if there is one.
+    fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, place: Option<Slot>, out: &mut Outbox<W>) {
         let line = message.line;
-        self.drop_line(line, out);
-        if let Ok(slot) = self.room_for_miss(station, line) {
+        if let Some(slot) = place {
             self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
         }
         self.mshrs.insert(line, Some(*message));

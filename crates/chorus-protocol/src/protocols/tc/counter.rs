@@ -28,12 +28,18 @@ impl Counter {
     /// Follows the machine's time. Returns whether a new round has begun.
     #[inline]
     pub fn follow(&mut self, now: Time) -> bool {
-        let round = u64::from(self.latest);
-        if now - self.start <= round {
+        if !self.is_over(now) {
             return false;
         }
+        let round = u64::from(self.latest);
         self.start += (now - 1 - self.start) / round * round;
         true
+    }
+
+    /// Whether `now` is after the present round.
+    #[inline]
+    pub fn is_over(&self, now: Time) -> bool {
+        now - self.start > u64::from(self.latest)
     }
 
     /// The timestamp of `now`, which is in the present round.

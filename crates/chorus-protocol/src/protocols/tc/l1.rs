@@ -24,7 +24,7 @@ pub use super::l1_states::VOCABULARY;
 use super::l1_states::{Event, Line, Pending, Reader, Residency, State, unspecified};
 use super::messages::{ACK, ACK_G, ATOMIC, ATOMIC_DATA_G, DATA, DATA_G, GETS, GETX, UPGR};
 use super::tallies::{EXPIRED_LOADS, Tallies};
-use crate::access::{CoreOp, CoreRequest, Txn};
+use crate::access::{CoreOp, CoreRequest, LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -133,14 +133,13 @@ impl<const W: usize> TcL1<W> {
     }
 
     fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
-        let hits_pending = self.writes == Writes::GoOn || self.faulty(L1Fault::PendingHit);
         match (state, slot) {
             (State::V, Some(slot)) => {
                 self.lines.touch(slot);
                 out.complete(request.txn, self.lines.data(slot));
                 Outcome::Done
             }
-            (State::VM, Some(slot)) if hits_pending => {
+            (State::VM, Some(slot)) if self.hits_pending() => {
                 self.lines.touch(slot);
                 out.complete(request.txn, self.lines.data(slot));
                 Outcome::Done
@@ -157,6 +156,11 @@ impl<const W: usize> TcL1<W> {
             (State::II, _) if self.must_stay_behind_merged(request) => Outcome::Stall,
             (State::V | State::II | State::VM, _) => self.request(GETS, request, 0, out),
         }
+    }
+
+    /// Whether loads hit a copy that is written ahead of its acknowledgement.
+    fn hits_pending(&self) -> bool {
+        self.writes == Writes::GoOn || self.faulty(L1Fault::PendingHit)
     }
 
     /// A read miss that will leave a copy behind, in the place of the expired one if there is one.
@@ -177,16 +181,14 @@ impl<const W: usize> TcL1<W> {
                 Room::Free(slot) => slot,
                 Room::Occupied(_) | Room::Busy => {
                     match (self.lines.find_in_set(request.line, |line| line.has_expired(now)), room) {
-                        (Some(slot), _) => {
-                            self.lines.remove(slot);
-                            slot
-                        }
-                        (None, Room::Occupied(victim)) => return Outcome::Evict(victim),
+                        (Some(slot), _) => slot,
+                        (None, Room::Occupied(slot)) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+                        (None, Room::Occupied(slot)) => slot,
                         (None, Room::Free(_) | Room::Busy) => return Outcome::Stall,
                     }
                 }
             };
-            self.lines.insert(slot, request.line, awaited);
+            self.lines.replace(slot, request.line, awaited);
         }
         let register = self.mshrs.insert(request.line, Pending { merged: 0, answers: 1, gwct: 0 });
         self.mshrs.push_target(register, Reader { txn: request.txn, since: 0 });
@@ -472,6 +474,25 @@ impl<const W: usize> Controller<W> for TcL1<W> {
                 Ok(Outcome::Done)
             }
         }
+    }
+
+    fn load_hit(&mut self, load: &LoadRequest, now: Time) -> Option<&LineData<W>> {
+        if self.counter.is_over(now) {
+            return None;
+        }
+        let slot = self.lines.find(load.line)?;
+        let line = self.lines.meta(slot);
+        let is_readable = match line.residency {
+            Residency::Copy => true,
+            Residency::Written => self.hits_pending(),
+            Residency::Awaited => false,
+        };
+        let expires = !self.faulty(L1Fault::EternalCopy);
+        if !is_readable || expires && line.has_expired(self.counter.stamp(now)) {
+            return None;
+        }
+        self.lines.touch(slot);
+        Some(self.lines.data(slot))
     }
 
     fn view(&self, line: LineAddr, now: Time) -> LineView<W> {

@@ -238,29 +238,38 @@ impl<L: Leases, const W: usize> TcL2<L, W> {
     /// A miss, in the register that holds the line's timestamp if there is one.
     fn miss(&mut self, message: &Message<W>, miss: Residency, out: &mut Outbox<W>) -> Outcome {
         let now = self.counter.stamp(out.now);
-        let held = self.mshrs.find(message.line);
+        let mut held = self.mshrs.find(message.line);
         if held.is_none() && !self.has_register(now, out) {
             return Outcome::Stall;
         }
-        match self.lines.room_for(message.line, |line| line.residency == Residency::Resident) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                self.lines.insert(slot, message.line, Line { residency: miss, ..Line::default() });
-                let waiting = if miss == Residency::ReadMiss { Miss::Read } else { Miss::Write(*message) };
-                let register =
-                    held.unwrap_or_else(|| self.mshrs.insert(message.line, Waiting { stamp: 0, miss: waiting }));
-                self.mshrs.payload_mut(register).miss = waiting;
-                if miss == Residency::ReadMiss {
-                    if message.stamp != 0 {
-                        self.leases.expired_too_early(message.line);
-                    }
-                    self.mshrs.push_target(register, Reader::of(message));
+        let slot = match self.lines.room_for(message.line, |line| line.residency == Residency::Resident) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) => {
+                if self.leave(slot, out) != Outcome::Done {
+                    return Outcome::Stall;
                 }
-                out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
-                Outcome::Done
+                // The line's timestamp may have taken the last register, or the register of one that has passed.
+                held = self.mshrs.find(message.line);
+                if held.is_none() && !self.has_register(now, out) {
+                    return Outcome::Stall;
+                }
+                slot
             }
+            Room::Free(slot) => slot,
+        };
+        self.lines.insert(slot, message.line, Line { residency: miss, ..Line::default() });
+        let waiting = if miss == Residency::ReadMiss { Miss::Read } else { Miss::Write(*message) };
+        let register = held.unwrap_or_else(|| self.mshrs.insert(message.line, Waiting { stamp: 0, miss: waiting }));
+        self.mshrs.payload_mut(register).miss = waiting;
+        if miss == Residency::ReadMiss {
+            if message.stamp != 0 {
+                self.leases.expired_too_early(message.line);
+            }
+            self.mshrs.push_target(register, Reader::of(message));
         }
+        out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
+        Outcome::Done
     }
 
     /// Whether a miss register is free, after those are freed whose leases have ended. If none is, asks to try again
@@ -427,36 +436,33 @@ impl<L: Leases, const W: usize> TcL2<L, W> {
     }
 
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        let now = self.counter.stamp(out.now);
-        let (state, slot) = self.state(line, now);
+        let (state, slot) = self.state(line, self.counter.stamp(out.now));
         match (state, slot) {
-            (State::P | State::S, Some(slot)) => {
-                let stamp = self.lines.meta(slot).stamp;
-                if !self.faulty(L2Fault::ForgottenTimestamp) {
-                    if !self.has_register(now, out) {
-                        return Ok(Outcome::Stall);
-                    }
-                    self.mshrs.insert(line, Waiting { stamp, miss: Miss::None });
-                    self.tallies.add(PARKED_TIMESTAMPS, 1);
-                }
-                self.leases.evicted_unexpired(line);
-                self.leave(slot, line, out);
-                Ok(Outcome::Done)
-            }
-            (State::E, Some(slot)) => {
-                self.leave(slot, line, out);
-                Ok(Outcome::Done)
-            }
+            (State::P | State::S | State::E, Some(slot)) => Ok(self.leave(slot, out)),
             (State::IS | State::IM, _) => Ok(Outcome::Stall),
             (State::I | State::MI | State::P | State::S | State::E, _) => Err(unspecified(state, Event::Evict, line)),
         }
     }
 
-    fn leave(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
+    /// Takes a resident line out. If its lease still runs, its timestamp moves to a register, which has to be free.
+    fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
+        let (line, stamp) = (self.lines.line(slot), self.lines.meta(slot).stamp);
+        let now = self.counter.stamp(out.now);
+        if stamp >= now {
+            if !self.faulty(L2Fault::ForgottenTimestamp) {
+                if !self.has_register(now, out) {
+                    return Outcome::Stall;
+                }
+                self.mshrs.insert(line, Waiting { stamp, miss: Miss::None });
+                self.tallies.add(PARKED_TIMESTAMPS, 1);
+            }
+            self.leases.evicted_unexpired(line);
+        }
         if self.lines.meta(slot).dirty && !self.faulty(L2Fault::LostWriteBack) {
             out.send(write_back(line, self.lines.data(slot), self.me, self.memory));
         }
         self.lines.remove(slot);
+        Outcome::Done
     }
 
     fn pass_time(&mut self, passage: Passage, now: Stamp) {

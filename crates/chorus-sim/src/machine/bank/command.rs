@@ -49,7 +49,7 @@ impl<const W: usize> Bank<W> {
             Part::Page(line) => CoreRequest { line, mask: ByteMask::full::<W>(), ..request },
         };
         ctx.tell_time(env.plan, self.now);
-        if self.controller.step_making_room(&Input::Core(&request), &mut ctx.outbox)? != Outcome::Done {
+        if self.controller.step(&Input::Core(&request), &mut ctx.outbox)? != Outcome::Done {
             let text = format!("bank {} cannot take a command of the command processor", self.agent.0);
             return Err(Box::new(SimError::Unsupported(text)));
         }

@@ -248,7 +248,7 @@ impl<const W: usize> Bank<W> {
     fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.wake = NEVER;
         ctx.tell_time(env.plan, self.now);
-        self.controller.step_making_room(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
+        self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
         self.wake = ctx.wake_time(env.plan, self.wake);
         self.route(false, ctx, env)?;
         self.retry(BankStall::Lines, env);
@@ -352,7 +352,7 @@ impl<const W: usize> Client<W> for Bank<W> {
         ctx: &mut Context<W>,
         env: &Env<'_>,
     ) -> Result<Outcome, Box<SimError>> {
-        let outcome = self.controller.step_making_room(&Input::Message(message), &mut ctx.outbox)?;
+        let outcome = self.controller.step(&Input::Message(message), &mut ctx.outbox)?;
         self.finish_commands(ctx);
         self.route(!self.passes_on(message, env), ctx, env)?;
         Ok(outcome)

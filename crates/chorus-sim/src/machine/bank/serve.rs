@@ -240,7 +240,7 @@ impl<const W: usize> Bank<W> {
     fn step(&mut self, id: u32, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
         let input = Input::Message(ctx.packets.message(id));
-        let outcome = self.controller.step_making_room(&input, &mut ctx.outbox)?;
+        let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.wake = ctx.wake_time(env.plan, self.wake);
         self.finish_commands(ctx);
         if !ctx.outbox.messages.is_empty() {

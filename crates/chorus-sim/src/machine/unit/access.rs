@@ -1,7 +1,7 @@
 //! The queue of line accesses before the private cache.
 
-use chorus_kernel::MemoryOpKind;
-use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
+use chorus_kernel::{MemoryOp, MemoryOpKind};
+use chorus_protocol::access::{CoreOp, LoadRequest, Order, Scope, Txn};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
@@ -36,11 +36,16 @@ impl<const W: usize> Unit<W> {
             self.retry_at_port(ctx);
             return Ok(());
         }
-        if !self.head_is_current && !self.describe_head(id, ctx, env) {
-            return Ok(());
+        if !self.head_is_current {
+            if self.load_hit(id, ctx, env) {
+                return Ok(());
+            }
+            if !self.describe_head(id, ctx, env) {
+                return Ok(());
+            }
         }
         ctx.tell_time(env.plan, self.now);
-        let accepted = self.controller.step_making_room(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
+        let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
         self.wake = ctx.wake_time(env.plan, self.wake);
         if accepted {
@@ -56,6 +61,45 @@ impl<const W: usize> Unit<W> {
             self.schedule_access();
         }
         Ok(())
+    }
+
+    /// Serves the access at the head of the queue if it is a load that the private cache can answer at once. This is the
+    /// usual case, and it needs neither a request nor an outbox.
+    #[inline]
+    fn load_hit(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
+        let access = *self.accesses.get(id);
+        if access.kind != AccessKind::Load || env.plan.values == Values::Functional {
+            return false;
+        }
+        let Some(line) = env.pages.physical(access.line, self.now) else { return false };
+        let running = self.waves[usize::from(access.wave)].as_ref().expect("an access belongs to a wavefront");
+        let mut state = running.task.state().borrow_mut();
+        let op = state.memory_op_mut(access.slot);
+        let mask =
+            if access.whole_line { ByteMask::full::<W>() } else { ByteMask::of_words(words_of::<W>(op, access.lanes)) };
+        let load = LoadRequest { line, mask, order: op.order, scope: op.scope };
+        ctx.tell_time(env.plan, self.now);
+        let Some(data) = self.controller.load_hit(&load, ctx.outbox.now) else { return false };
+        if access.whole_line {
+            op.data[..W].copy_from_slice(&data.0);
+        } else {
+            let mut rest = access.lanes;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                op.data[lane] = data.0[op.word(lane) as usize % W];
+            }
+        }
+        drop(state);
+        self.leave_queue(&access, ctx);
+        count_access(AccessKind::Load, true, ctx);
+        if env.plan.paths.is_some() {
+            self.count_remote_access(line, access.line, false, ctx, env);
+        }
+        self.answered.push_back((self.now + env.plan.latencies.of_l1(self.is_cpu), id));
+        self.use_queue_room(ctx, env);
+        self.schedule_access();
+        true
     }
 
     /// Plans to try the head of the access queue again when its port has sent something.
@@ -95,7 +139,7 @@ impl<const W: usize> Unit<W> {
         let hit = !ctx.outbox.completions.is_empty();
         count_access(access.kind, hit, ctx);
         if env.plan.paths.is_some() && access.touches_line() {
-            self.count_remote_access(access.line, access.kind == AccessKind::Load && !hit, ctx, env);
+            self.count_remote_access(self.head.line, access.line, access.kind == AccessKind::Load && !hit, ctx, env);
         }
         if matches!(access.kind, AccessKind::Store | AccessKind::Drain) {
             ctx.progress = ctx.progress.max(self.now);
@@ -121,9 +165,17 @@ impl<const W: usize> Unit<W> {
 
     /// Counts an access to a line that may lie in another GPU's memory. `load` says whether it is a load that misses in
     /// the private cache.
-    fn count_remote_access(&mut self, virtual_line: u64, load: bool, ctx: &mut Context<W>, env: &Env<'_>) {
+    #[inline]
+    fn count_remote_access(
+        &mut self,
+        line: LineAddr,
+        virtual_line: u64,
+        load: bool,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) {
         let topology = &env.plan.topology;
-        if topology.gpu_of(topology.home_module(self.head.line)) == self.gpu {
+        if topology.gpu_of(topology.home_module(line)) == self.gpu {
             return;
         }
         let shared = ctx.sharing.access(virtual_line, self.gpu, self.module % topology.gpms, u32::from(load));
@@ -240,6 +292,19 @@ impl<const W: usize> Unit<W> {
     }
 }
 
+/// The words of a line that lanes of an instruction touch, one bit each.
+fn words_of<const W: usize>(op: &MemoryOp, lanes: u32) -> u32 {
+    let mut words = 0;
+    let mut rest = lanes;
+    while rest != 0 {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        words |= 1 << (op.word(lane) as usize % W);
+    }
+    words
+}
+
+#[inline]
 fn count_access<const W: usize>(kind: AccessKind, hit: bool, ctx: &mut Context<W>) {
     match kind {
         AccessKind::Load => {

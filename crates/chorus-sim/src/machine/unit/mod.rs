@@ -305,7 +305,7 @@ impl<const W: usize> Client<W> for Unit<W> {
         ctx: &mut Context<W>,
         env: &Env<'_>,
     ) -> Result<Outcome, Box<SimError>> {
-        let outcome = self.controller.step_making_room(&Input::Message(message), &mut ctx.outbox)?;
+        let outcome = self.controller.step(&Input::Message(message), &mut ctx.outbox)?;
         self.finish_completions(ctx, env);
         self.route(ctx, env)?;
         Ok(outcome)

@@ -71,7 +71,7 @@ impl<const W: usize> Unit<W> {
         };
         ctx.tell_time(env.plan, self.now);
         let request = lineless_request(op, order, Scope::System, 0, boundary_name(stream));
-        let outcome = self.controller.step_making_room(&Input::Core(&request), &mut ctx.outbox)?;
+        let outcome = self.controller.step(&Input::Core(&request), &mut ctx.outbox)?;
         let waits = outcome != Outcome::Done;
         self.boundaries_waiting = if waits { self.boundaries_waiting | bit } else { self.boundaries_waiting & !bit };
         self.wake = ctx.wake_time(env.plan, self.wake);
@@ -95,7 +95,7 @@ impl<const W: usize> Unit<W> {
     fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.wake = NEVER;
         ctx.tell_time(env.plan, self.now);
-        self.controller.step_making_room(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
+        self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
         self.wake = ctx.wake_time(env.plan, self.wake);
         self.finish_completions(ctx, env);
         self.route(ctx, env)?;
@@ -142,7 +142,7 @@ impl<const W: usize> Unit<W> {
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
         let input = Input::Message(ctx.packets.message(id));
-        let outcome = self.controller.step_making_room(&input, &mut ctx.outbox)?;
+        let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.wake = ctx.wake_time(env.plan, self.wake);
         self.finish_completions(ctx, env);
         self.route(ctx, env)?;

@@ -198,16 +198,22 @@ impl<const W: usize> SpandexLlc<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        match self.lines.room_for(message.line, Line::is_idle) {
-            Room::Busy => Outcome::Stall,
-            Room::Occupied(victim) => Outcome::Evict(victim),
-            Room::Free(slot) => {
-                let fetch = self.fetch(event, message.line, out);
-                self.lines.insert(slot, message.line, Line { busy: Busy::Fetch(fetch), ..Line::default() });
-                self.mshrs.insert(message.line, Waiting::Fetch(*message));
-                Outcome::Done
+        let slot = match self.lines.room_for(message.line, Line::is_idle) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) => {
+                // What leaves may take the last register.
+                if self.take_out(slot, out) != Outcome::Done || self.mshrs.is_full() {
+                    return Outcome::Stall;
+                }
+                slot
             }
-        }
+            Room::Free(slot) => slot,
+        };
+        let fetch = self.fetch(event, message.line, out);
+        self.lines.insert(slot, message.line, Line { busy: Busy::Fetch(fetch), ..Line::default() });
+        self.mshrs.insert(message.line, Waiting::Fetch(*message));
+        Outcome::Done
     }
 
     /// Takes the words of a write-back that their sender still owns. The other words were handed on by a request that
@@ -326,21 +332,27 @@ impl<const W: usize> SpandexLlc<W> {
     /// Takes a line out. Owned words have to come back first, and sharers have to drop their copies.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(line, all_words::<W>());
-        let slot = match (state, slot) {
-            (State::V | State::S | State::O, Some(slot)) => slot,
+        match (state, slot) {
+            (State::V | State::S | State::O, Some(slot)) => Ok(self.take_out(slot, out)),
             (State::Fetching | State::ReadOnce | State::Upgrading | State::Blocked | State::Recalled, _)
-            | (State::Leaving | State::LeavingAnswered, _) => return Ok(Outcome::Stall),
-            (State::I | State::V | State::S | State::O, _) => return Err(unspecified(state, Event::Evict, line)),
-        };
+            | (State::Leaving | State::LeavingAnswered, _) => Ok(Outcome::Stall),
+            (State::I | State::V | State::S | State::O, _) => Err(unspecified(state, Event::Evict, line)),
+        }
+    }
+
+    /// Takes a line out for which nothing is under way. Devices that own words of it or share it are asked first, for
+    /// which a register has to be free.
+    fn take_out(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
+        let line = self.lines.line(slot);
         let (meta, data) = (*self.lines.meta(slot), *self.lines.data(slot));
         let asks = (meta.owned != 0 && !self.faulty(LlcFault::UnrecalledOwner)) || !meta.sharers.is_empty();
         if ((asks || self.leaves_slowly(&meta)) && self.mshrs.is_full()) || self.probes.find(line).is_some() {
-            return Ok(Outcome::Stall);
+            return Outcome::Stall;
         }
         if !asks {
             self.lines.remove(slot);
             self.leave(line, &meta, &data, out);
-            return Ok(Outcome::Done);
+            return Outcome::Done;
         }
         let answers = Answers { revoked: meta.owned, acks: meta.sharers.len(), ..Answers::default() };
         for (owner, words) in owners(&meta, &data, meta.owned) {
@@ -349,7 +361,7 @@ impl<const W: usize> SpandexLlc<W> {
         self.invalidate(line, meta.sharers, out);
         self.lines.remove(slot);
         self.mshrs.insert(line, Waiting::Recall(answers, Line { sharers: Sharers::NONE, ..meta }, data));
-        Ok(Outcome::Done)
+        Outcome::Done
     }
 
     /// Sends a device a request of the LLC itself.
