@@ -225,10 +225,10 @@ impl<const W: usize> Context<W> {
     #[inline]
     pub(super) fn port_is_full(&mut self, plan: &Plan<'_>, agent: AgentId, now: Ticks) -> bool {
         let most = plan.config.network.vc_buffer_flits as usize;
-        if !self.end(agent).egress.may_be_full(most, now) {
+        if !self.end(agent).egress.may_be_full(most) {
             return false;
         }
-        self.send(plan, agent, now + 1);
+        self.send(plan, agent, now);
         self.end(agent).egress.is_full(most, now)
     }
 

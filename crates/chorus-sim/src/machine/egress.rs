@@ -97,10 +97,6 @@ pub(super) struct Egress {
     free: Ticks,
     /// The virtual network that sent last.
     last: usize,
-    /// Messages that have been sent ahead: when they leave, and since when they wait.
-    ahead: VecDeque<(Ticks, Ticks)>,
-    /// Whether a queued message waits for news that has not been announced.
-    awaits_news: bool,
 }
 
 /// News that a queue may collect before the port takes it in.
@@ -119,8 +115,6 @@ impl Egress {
             whole,
             free: 0,
             last: 0,
-            ahead: VecDeque::new(),
-            awaits_news: false,
         }
     }
 
@@ -132,7 +126,7 @@ impl Egress {
         self.queued += 1;
     }
 
-    /// Notes that news of consumed flits comes at `time`. Returns whether a queued message waits for such news.
+    /// Notes that news of consumed flits comes at `time`. Returns whether a queued message may wait for it.
     #[inline]
     pub(super) fn credit(&mut self, network: u8, flits: u16, time: Ticks) -> bool {
         let channel = &mut self.channels[usize::from(network)];
@@ -142,7 +136,7 @@ impl Egress {
             channel.take_credits(earliest, self.whole);
         }
         channel.credits.push((time, u32::from(flits)));
-        self.awaits_news
+        self.queued > 0
     }
 
     /// The next message that leaves before `horizon`. All messages that become ready before that time are queued.
@@ -170,7 +164,6 @@ impl Egress {
         }
         self.last = network;
         self.free = start + self.clock.cycles(u64::from(flits));
-        self.ahead.push_back((start, parcel.ready));
         Some(Departure { parcel, start })
     }
 
@@ -178,7 +171,6 @@ impl Egress {
     fn next(&mut self) -> (Ticks, usize) {
         let networks = self.channels.len();
         let (mut first, mut chosen) = (NEVER, 0);
-        self.awaits_news = false;
         for turn in 1..=networks {
             let network = (self.last + turn) % networks;
             if self.occupied >> network & 1 == 0 {
@@ -186,7 +178,6 @@ impl Egress {
             }
             let time = self.channels[network].head_time(self.whole);
             if time == NEVER {
-                self.awaits_news = true;
                 continue;
             }
             let start = self.clock.edge(time.max(self.free));
@@ -202,33 +193,16 @@ impl Egress {
         if self.occupied == 0 { NEVER } else { self.next().0 }
     }
 
-    /// Whether so many messages have not left at `now` that at least `most` may wait.
+    /// Whether so many messages are queued that at least `most` may wait.
     #[inline]
-    pub(super) fn may_be_full(&mut self, most: usize, now: Ticks) -> bool {
-        while self.ahead.front().is_some_and(|&(start, _)| start <= now) {
-            self.ahead.pop_front();
-        }
-        self.ahead.len() + self.queued >= most
+    pub(super) fn may_be_full(&self, most: usize) -> bool {
+        self.queued >= most
     }
 
-    /// Whether at least `most` messages wait at `now`. All that leave by then have been sent.
+    /// Whether at least `most` messages wait at `now`. All that leave before have been sent.
     pub(super) fn is_full(&self, most: usize, now: Ticks) -> bool {
-        self.waiting(now) >= most
-    }
-
-    /// Messages that are ready at `now` and leave later.
-    fn waiting(&self, now: Ticks) -> usize {
-        let ahead = self.ahead.iter().filter(|&&(start, ready)| start > now && ready <= now).count();
         let queued = self.channels.iter().flat_map(|channel| &channel.queue);
-        ahead + queued.filter(|parcel| parcel.ready <= now).count()
-    }
-
-    /// The time after `now` at which a message leaves, as far as is known.
-    pub(super) fn next_departure(&mut self, now: Ticks) -> Ticks {
-        match self.ahead.iter().find(|&&(start, _)| start > now) {
-            Some(&(start, _)) => start,
-            None => self.next_start(),
-        }
+        queued.filter(|parcel| parcel.ready <= now).count() >= most
     }
 }
 
@@ -283,10 +257,9 @@ mod tests {
     fn a_port_is_full_while_messages_wait_that_have_not_left() {
         let mut egress = egress(None);
         (0..4).for_each(|id| egress.put(parcel(id, 2, 0, 10)));
-        assert_eq!(sent(&mut egress, 100).len(), 4);
-        assert!(!egress.is_full(3, 1));
+        assert!(egress.may_be_full(3) && !egress.is_full(3, 1));
         assert!(egress.is_full(3, 2));
-        assert_eq!(egress.next_departure(2), 12);
-        assert!(!egress.is_full(3, 12));
+        assert_eq!(sent(&mut egress, 13), [(0, 2), (1, 12)]);
+        assert_eq!((egress.may_be_full(3), egress.next_start()), (false, 22));
     }
 }

@@ -114,9 +114,10 @@ impl<const W: usize> Bank<W> {
 
     /// Plans to serve the bank again when its port has sent something.
     pub(super) fn retry_at_port(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
-        let departure = ctx.end(self.agent).egress.next_departure(self.now);
+        let departure = ctx.end(self.agent).egress.next_start();
         if departure != NEVER {
-            self.next_serve = env.plan.clocks.l2.edge(departure.max(self.now + 1)).max(self.free);
+            let time = env.plan.clocks.l2.edge(departure.max(self.now) + 1).max(self.free);
+            self.next_serve = self.next_serve.min(time);
         }
     }
 

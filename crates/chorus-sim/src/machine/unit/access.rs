@@ -104,9 +104,9 @@ impl<const W: usize> Unit<W> {
 
     /// Plans to try the head of the access queue again when its port has sent something.
     pub(super) fn retry_at_port(&mut self, ctx: &mut Context<W>) {
-        let departure = ctx.end(self.port()).egress.next_departure(self.now);
+        let departure = ctx.end(self.port()).egress.next_start();
         if departure != NEVER {
-            self.next_access = self.clock.edge(departure.max(self.now + 1));
+            self.next_access = self.next_access.min(self.clock.edge(departure.max(self.now) + 1));
         }
     }
 

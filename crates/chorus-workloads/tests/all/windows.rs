@@ -1,0 +1,98 @@
+//! Do results depend on the number of threads, or on how long components run alone? They must not, to the bit.
+
+use chorus_kernel::HostMemory;
+use chorus_protocol::registry;
+use chorus_sim::synthetic::{Pattern, Synthetic};
+use chorus_sim::{Settings, Simulated, simulate_with};
+use chorus_system::{Scale, resolve};
+use chorus_workloads::workloads;
+
+/// Numbers of threads and longest windows, in ticks, that are compared with one thread and windows as long as possible.
+const WAYS: [(u32, Option<u64>); 4] = [(1, Some(7)), (2, None), (4, None), (3, Some(11))];
+
+fn settings(protocol: &str, (threads, window): (u32, Option<u64>)) -> Settings {
+    Settings { threads, window, ..Settings::defaults(registry::find(protocol).unwrap()) }
+}
+
+fn same_in_every_way(name: &str, run: impl Fn((u32, Option<u64>)) -> Simulated) {
+    let expected = run((1, None));
+    assert!(expected.accesses > 0, "{name} does nothing");
+    for way in WAYS {
+        let found = run(way);
+        for (key, value) in &expected.metrics {
+            assert_eq!(found.metrics[key], *value, "{key} of {name} with {way:?}");
+        }
+        assert_eq!(found, expected, "{name} with {way:?}");
+    }
+}
+
+fn workload(system: &str, protocol: &str, name: &str) {
+    let workload = workloads().find(|workload| workload.name() == name).unwrap();
+    same_in_every_way(&format!("{name} under {protocol} on {system}"), |way| {
+        let config = resolve(system, Scale::Quick, &[]).unwrap().config;
+        let mut memory = HostMemory::default();
+        let mut program = workload.prepare(&workload.sizes_at(Scale::Quick), 1, &mut memory);
+        let protocol = registry::find(protocol).unwrap();
+        simulate_with(&config, protocol, settings(protocol.name(), way), program.as_mut(), memory).unwrap()
+    });
+}
+
+fn pattern(system: &str, protocol: &str, pattern: Pattern) {
+    same_in_every_way(&format!("{} under {protocol} on {system}", pattern.name()), |way| {
+        let config = resolve(system, Scale::Quick, &[]).unwrap().config;
+        let mut memory = HostMemory::default();
+        let groups = 2 * config.core.count * config.hierarchy.modules();
+        let mut program = Synthetic::new(pattern, groups, 20, &mut memory);
+        let protocol = registry::find(protocol).unwrap();
+        simulate_with(&config, protocol, settings(protocol.name(), way), &mut program, memory).unwrap()
+    });
+}
+
+#[test]
+fn on_one_gpu() {
+    for protocol in ["gpu-vi", "mesi", "tc-strong", "no-coh"] {
+        pattern("tc", protocol, Pattern::ShareHeavy);
+        pattern("tc", protocol, Pattern::MissHeavy);
+    }
+    pattern("tc", "tc-weak", Pattern::AtomicHeavy);
+    pattern("tc", "gpu-vi", Pattern::HitHeavy);
+    pattern("tc", "ideal-coh", Pattern::ShareHeavy);
+    workload("tc", "gpu-vi", "dlb");
+    workload("tc", "tc-weak", "hsp");
+}
+
+#[test]
+fn on_gpus_of_modules() {
+    for protocol in ["hmg", "nhcc", "sw-hier", "ideal"] {
+        pattern("hmg", protocol, Pattern::RemoteHeavy);
+        pattern("hmg", protocol, Pattern::AtomicHeavy);
+    }
+    workload("hmg", "hmg", "mst");
+}
+
+#[test]
+fn on_gpus_of_one_module() {
+    for (system, protocol) in [("rec", "rec"), ("rec-8gpu", "dir"), ("rec-16gpu", "rec"), ("rec-nvidia", "dir-hmg")] {
+        pattern(system, protocol, Pattern::RemoteHeavy);
+        pattern(system, protocol, Pattern::ShareHeavy);
+    }
+    pattern("rec-64gpu", "rec", Pattern::RemoteHeavy);
+    workload("rec", "rec", "st");
+}
+
+#[test]
+fn on_chiplets() {
+    for system in ["cpelide", "cpelide-2", "cpelide-6", "cpelide-7", "cpelide-8", "cpelide-16", "cpelide-mono"] {
+        pattern(system, "cpelide", Pattern::ShareHeavy);
+    }
+    for protocol in ["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wb"] {
+        workload("cpelide", protocol, "babelstream");
+    }
+}
+
+#[test]
+fn on_meshes() {
+    workload("spandex", "smd", "trns");
+    workload("spandex", "sdg", "reuse-o");
+    pattern("spandex-hier", "spandex-hier-md", Pattern::ShareHeavy);
+}
