@@ -47,10 +47,10 @@ pub struct MemoryOp {
     /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. This is the usual
     /// case, and this form of it is short.
     row: Option<u32>,
-    /// Word number per lane where they are no row. An instruction that never was anything else has none.
-    words: Option<Box<[u32; LANES]>>,
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
+    /// Word number per lane where they are no row.
+    words: [u32; LANES],
 }
 
 /// The parts of a memory instruction that are the same for all lanes.
@@ -80,8 +80,7 @@ impl MemoryOp {
         }
         assert_inside(self.mask, index, len);
         self.row = None;
-        let words = self.words.get_or_insert_default();
-        words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
+        self.words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
     }
 
     /// The first word of a row that lanes touch in order, if that is what they do.
@@ -93,11 +92,7 @@ impl MemoryOp {
     /// The word that a lane touches.
     #[inline]
     pub fn word(&self, lane: usize) -> u32 {
-        match (self.row, &self.words) {
-            (Some(first), _) => first + lane as u32,
-            (None, Some(words)) => words[lane],
-            (None, None) => 0,
-        }
+        self.row.map_or(self.words[lane], |first| first + lane as u32)
     }
 
     /// The words that all lanes touch.
@@ -231,10 +226,7 @@ impl WaveState {
     /// Queues a memory instruction on the elements `index` of a buffer of `len` words that begins at word `start`.
     /// Returns its slot, which gets the data of a store or an atomic.
     pub fn access(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(MemoryOp::default());
-            self.slots.len() as u16 - 1
-        });
+        let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
         let op = &mut self.slots[usize::from(slot)];
         let Instruction { kind, order, scope, mask } = instruction;
         (op.kind, op.order, op.scope, op.mask) = (kind, order, scope, mask);
@@ -245,6 +237,18 @@ impl WaveState {
         op.set_words(start, len, index);
         self.queue.push_back(Operation::Memory(slot));
         slot
+    }
+
+    /// Makes a further slot. There are twice as many when they run out, beginning with one, since slots are most of the
+    /// memory of a wavefront.
+    #[cold]
+    fn new_slot(&mut self) -> u16 {
+        let count = self.slots.len();
+        if count == self.slots.capacity() {
+            self.slots.reserve_exact(count.max(1));
+        }
+        self.slots.push(MemoryOp::default());
+        count as u16
     }
 
     /// Whether an instruction has all its values; notes that the future waits for them if not.
