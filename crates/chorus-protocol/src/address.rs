@@ -307,6 +307,40 @@ impl Topology {
     }
 }
 
+/// A divisor that is known long before it is needed. Powers of two divide by shifts and masks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Divisor {
+    value: u32,
+    /// The exponent of a power of two.
+    shift: Option<u8>,
+}
+
+impl Divisor {
+    /// Prepares to divide by `value`.
+    pub const fn new(value: u32) -> Divisor {
+        let shift = if value.is_power_of_two() { Some(value.trailing_zeros() as u8) } else { None };
+        Divisor { value, shift }
+    }
+
+    /// The quotient of `number` and the divisor.
+    #[inline]
+    pub const fn quotient(self, number: u64) -> u64 {
+        match self.shift {
+            Some(shift) => number >> shift,
+            None => number / self.value as u64,
+        }
+    }
+
+    /// The remainder of `number` for the divisor.
+    #[inline]
+    pub const fn remainder(self, number: u64) -> u64 {
+        match self.shift {
+            Some(_) => number & (self.value as u64 - 1),
+            None => number % self.value as u64,
+        }
+    }
+}
+
 /// `number / divisor`, by a shift where the divisor is a power of two.
 #[inline]
 fn quotient(number: u64, divisor: u64) -> u64 {
@@ -322,6 +356,17 @@ fn remainder(number: u64, divisor: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn divisors_divide_whether_they_are_powers_of_two_or_not() {
+        for value in 1..20 {
+            let divisor = Divisor::new(value);
+            for number in 0..100 {
+                let parts = (divisor.quotient(number), divisor.remainder(number));
+                assert_eq!(parts, (number / u64::from(value), number % u64::from(value)));
+            }
+        }
+    }
 
     const FOUR_BY_FOUR: Topology = Topology { gpus: 4, gpms: 4, interleave: 4, ..Topology::one_gpu(32, 32) };
 

@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::address::LineAddr;
+use crate::address::{Divisor, LineAddr};
 use crate::host_line::{HostLine, HostRow};
 use crate::line::LineData;
 use crate::recency::Recency;
@@ -32,40 +32,26 @@ pub struct Geometry {
     pub replacement: Replacement,
 }
 
-/// How the set of a line is found. Geometries that shifts and masks do not fit need a division.
+/// How the set of a line is found: blocks of lines are numbered among those of the bank, and lines within blocks.
 #[derive(Clone, Copy, Debug)]
-enum SetIndex {
-    Bits { shift: u32, mask: u64 },
-    Remainder { shift: u32, sets: u64 },
-    Division { interleave: u64, sets: u64 },
-    Blocks { shift: u32, interleave: u64, sets: u64 },
+struct SetIndex {
+    block_shift: u32,
+    interleave: Divisor,
+    sets: Divisor,
 }
 
 impl SetIndex {
     fn new(geometry: &Geometry) -> SetIndex {
-        let (sets, interleave) = (u64::from(geometry.sets), u64::from(geometry.interleave));
-        if geometry.block > 1 && interleave > 1 {
-            SetIndex::Blocks { shift: geometry.block.trailing_zeros(), interleave, sets }
-        } else if sets.is_power_of_two() && interleave.is_power_of_two() {
-            SetIndex::Bits { shift: interleave.trailing_zeros(), mask: sets - 1 }
-        } else if interleave.is_power_of_two() {
-            SetIndex::Remainder { shift: interleave.trailing_zeros(), sets }
-        } else {
-            SetIndex::Division { interleave, sets }
-        }
+        let &Geometry { sets, interleave, block, .. } = geometry;
+        let block_shift = if interleave > 1 { block.trailing_zeros() } else { 0 };
+        SetIndex { block_shift, interleave: Divisor::new(interleave), sets: Divisor::new(sets) }
     }
 
     #[inline]
     fn of(self, line: LineAddr) -> usize {
-        match self {
-            SetIndex::Bits { shift, mask } => (line.0 >> shift & mask) as usize,
-            SetIndex::Remainder { shift, sets } => ((line.0 >> shift) % sets) as usize,
-            SetIndex::Division { interleave, sets } => (line.0 / interleave % sets) as usize,
-            SetIndex::Blocks { shift, interleave, sets } => {
-                let block = (line.0 >> shift) / interleave;
-                ((block << shift | line.0 & ((1 << shift) - 1)) % sets) as usize
-            }
-        }
+        let block = self.interleave.quotient(line.0 >> self.block_shift);
+        let within = line.0 & ((1 << self.block_shift) - 1);
+        self.sets.remainder(block << self.block_shift | within) as usize
     }
 }
 
@@ -92,8 +78,10 @@ pub enum Room {
 }
 
 const EMPTY: LineAddr = LineAddr(u64::MAX);
-/// The lowest bit of every byte of a word.
-const BYTES: u64 = 0x0101_0101_0101_0101;
+/// The ways whose marks are compared at once.
+const WAYS_PER_MARKS: usize = 16;
+/// The lowest bit of the mark of every way.
+const MARKS: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
 
 /// Lines with a protocol's own metadata `M` and their data.
 ///
@@ -104,9 +92,9 @@ pub struct CacheArray<M, const W: usize> {
     geometry: Geometry,
     set_index: SetIndex,
     tags: HostRow<LineAddr>,
-    /// A byte of every tag, eight to a word, so that few words tell which ways may hold a line. Bytes of ways without a
-    /// line are of no account.
-    marks: Vec<u64>,
+    /// A byte of every tag, those of 16 ways together, so that one comparison tells which ways may hold a line. Bytes
+    /// of ways without a line are of no account.
+    marks: Vec<u128>,
     /// The ways of each set in the order of recency. Ways without a line are last.
     recency: Recency,
     meta: Vec<M>,
@@ -138,20 +126,39 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The slot of a resident line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
-        let set = self.set_index.of(line);
-        let (base, words) = (set * self.geometry.ways as usize, mark_words(&self.geometry));
-        let mark = u64::from(mark_of(line)) * BYTES;
-        for (index, &marks) in self.marks[set * words..][..words].iter().enumerate() {
-            let different = marks ^ mark;
-            // The highest bit of every byte that is zero, and of some bytes above such a byte, because of the borrow.
-            let mut candidates = different.wrapping_sub(BYTES) & !different & BYTES << 7;
-            while candidates != 0 {
-                let slot = base + 8 * index + candidates.trailing_zeros() as usize / 8;
-                if self.tags.get(slot) == Some(&line) {
-                    return Some(Slot(slot as u32));
-                }
-                candidates &= candidates - 1;
+        let (set, ways) = (self.set_index.of(line), self.geometry.ways as usize);
+        if ways <= WAYS_PER_MARKS {
+            return self.find_from(set * ways, self.marks[set], line);
+        }
+        self.find_among_many(set, line)
+    }
+
+    /// The slot of a line in a set of more ways than are compared at once.
+    #[cold]
+    #[inline(never)]
+    fn find_among_many(&self, set: usize, line: LineAddr) -> Option<Slot> {
+        let (ways, words) = (self.geometry.ways as usize, mark_words(&self.geometry));
+        let marks = self.marks[set * words..][..words].iter().enumerate();
+        let mut parts = marks.map(|(index, &marks)| (set * ways + index * WAYS_PER_MARKS, marks));
+        parts.find_map(|(first, marks)| self.find_from(first, marks, line))
+    }
+
+    /// The slot of a line among those from `first` on that have these marks.
+    #[inline]
+    fn find_from(&self, first: usize, marks: u128, line: LineAddr) -> Option<Slot> {
+        let mark = u64::from(mark_of(line)).wrapping_mul(MARKS as u64);
+        let different = marks ^ (u128::from(mark) << 64 | u128::from(mark));
+        // The highest bit of every byte that is zero, and of some bytes above such a byte, because of the borrow.
+        let equal = different.wrapping_sub(MARKS) & !different & MARKS << 7;
+        // Both halves in one word: in each byte, bit 0 is a way of the lower half, and bit 1 is one of the upper half.
+        let mut candidates = (equal as u64) >> 7 | ((equal >> 64) as u64) >> 6;
+        while candidates != 0 {
+            let bit = candidates.trailing_zeros() as usize;
+            let slot = first + bit / 8 + 8 * (bit % 2);
+            if self.tags.get(slot) == Some(&line) {
+                return Some(Slot(slot as u32));
             }
+            candidates &= candidates - 1;
         }
         None
     }
@@ -173,27 +180,25 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
         let set = self.set_index.of(line);
         let base = set * self.geometry.ways as usize;
-        for way in self.recency.oldest_first(set) {
+        let place = self.recency.find_oldest(set, |way| {
             let slot = base + way;
             if self.tags[slot] == EMPTY {
-                return Room::Free(Slot(slot as u32));
+                Some(Room::Free(Slot(slot as u32)))
+            } else {
+                replaceable(&self.meta[slot]).then_some(Room::Occupied(Slot(slot as u32)))
             }
-            if replaceable(&self.meta[slot]) {
-                return Room::Occupied(Slot(slot as u32));
-            }
-        }
-        Room::Busy
+        });
+        place.unwrap_or(Room::Busy)
     }
 
     /// The slot of a line in the set of `line` that `matches`. If several do, it is the one used longest ago.
     pub fn find_in_set(&self, line: LineAddr, matches: impl Fn(&M) -> bool) -> Option<Slot> {
         let set = self.set_index.of(line);
         let base = set * self.geometry.ways as usize;
-        let slots = self.recency.oldest_first(set).map(|way| base + way);
-        slots
-            .filter(|&slot| self.tags[slot] != EMPTY)
-            .find(|&slot| matches(&self.meta[slot]))
-            .map(|slot| Slot(slot as u32))
+        self.recency.find_oldest(set, |way| {
+            let slot = base + way;
+            (self.tags[slot] != EMPTY && matches(&self.meta[slot])).then_some(Slot(slot as u32))
+        })
     }
 
     /// Puts a line into a free slot, as the most recent of its set. The data of the slot's earlier line is hidden:
@@ -212,8 +217,8 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.meta[index] = meta;
         self.blank[index] = true;
         let (set, way) = self.set_and_way(slot);
-        let (word, shift) = (set * mark_words(&self.geometry) + way / 8, 8 * (way % 8));
-        self.marks[word] = self.marks[word] & !(0xFF << shift) | u64::from(mark_of(line)) << shift;
+        let (word, shift) = (set * mark_words(&self.geometry) + way / WAYS_PER_MARKS, 8 * (way % WAYS_PER_MARKS));
+        self.marks[word] = self.marks[word] & !(0xFF << shift) | u128::from(mark_of(line)) << shift;
         self.recency.move_first(set, way);
     }
 
@@ -320,10 +325,10 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 }
 
-/// The words of marks that a set has: eight ways to a word.
+/// The words of marks that a set has.
 #[inline]
 fn mark_words(geometry: &Geometry) -> usize {
-    geometry.ways.div_ceil(8) as usize
+    (geometry.ways as usize).div_ceil(WAYS_PER_MARKS)
 }
 
 /// The byte by which the ways of a set are compared before their tags are.

@@ -181,6 +181,7 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     /// The hole in row `state` and column `event`.
+    #[cold]
     pub fn unspecified(&self, state: usize, event: usize, line: LineAddr) -> Unspecified {
         Unspecified { role: self.role, state: self.states[state].name, event: self.events[event], line }
     }

@@ -42,10 +42,22 @@ impl Recency {
         }
     }
 
-    /// The ways of a set, the least recent first.
+    /// The first answer that `pick` has for a way of a set, the least recent way first.
     #[inline]
-    pub(crate) fn oldest_first(&self, set: usize) -> impl Iterator<Item = usize> {
-        (0..self.ways).rev().map(move |place| self.way(set, place))
+    pub(crate) fn find_oldest<T>(&self, set: usize, mut pick: impl FnMut(usize) -> Option<T>) -> Option<T> {
+        match &self.order {
+            Order::Words(words) => {
+                let mut order = words[set] << (64 - 4 * self.ways);
+                (0..self.ways).find_map(|_| {
+                    let way = order >> 60;
+                    order <<= 4;
+                    pick(way as usize)
+                })
+            }
+            Order::Bytes(bytes) => {
+                bytes[set * self.ways..][..self.ways].iter().rev().find_map(|&way| pick(usize::from(way)))
+            }
+        }
     }
 
     /// Makes a way the most recent of its set.
@@ -57,10 +69,7 @@ impl Recency {
                 let before = (1 << shift_of(word, way)) - 1;
                 words[set] = word & !(before << 4 | 15) | (word & before) << 4 | way as u64;
             }
-            Order::Bytes(bytes) => {
-                let (order, place) = order_and_place(bytes, self.ways, set, way);
-                order[..=place].rotate_right(1);
-            }
+            Order::Bytes(bytes) => rotate(bytes, self.ways, set, way, true),
         }
     }
 
@@ -74,19 +83,21 @@ impl Recency {
                 let last = 4 * (self.ways - 1);
                 words[set] = word & before | (word >> 4) & !before & ((1 << last) - 1) | (way as u64) << last;
             }
-            Order::Bytes(bytes) => {
-                let (order, place) = order_and_place(bytes, self.ways, set, way);
-                order[place..].rotate_left(1);
-            }
+            Order::Bytes(bytes) => rotate(bytes, self.ways, set, way, false),
         }
     }
 }
 
-/// The order of a set among the bytes of all sets, and the place of a way there.
-fn order_and_place(bytes: &mut [u8], ways: usize, set: usize, way: usize) -> (&mut [u8], usize) {
+/// Moves a way to an end of its set's order, among the bytes of all sets.
+#[cold]
+fn rotate(bytes: &mut [u8], ways: usize, set: usize, way: usize, to_front: bool) {
     let order = &mut bytes[set * ways..][..ways];
     let place = order.iter().position(|&other| usize::from(other) == way).unwrap_or_default();
-    (order, place)
+    if to_front {
+        order[..=place].rotate_right(1);
+    } else {
+        order[place..].rotate_left(1);
+    }
 }
 
 /// The bit at which a way begins in the word of its set.
@@ -124,10 +135,12 @@ mod tests {
                 }
                 moved(&mut lists[set], way, to_front);
                 for (set, list) in lists.iter().enumerate() {
-                    assert_eq!(
-                        recency.oldest_first(set).collect::<Vec<_>>(),
-                        list.iter().rev().copied().collect::<Vec<_>>()
-                    );
+                    let mut found = Vec::new();
+                    recency.find_oldest(set, |way| {
+                        found.insert(0, way);
+                        None::<()>
+                    });
+                    assert_eq!(found, *list);
                 }
             }
         }

@@ -12,7 +12,7 @@ use chorus_protocol::controller::{
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
 use chorus_protocol::parameter::Parameters;
-use chorus_protocol::registry::{Build, BuildConfig, Commands, Declaration, PROTOCOLS, Protocol, Structure};
+use chorus_protocol::registry::{Build, BuildConfig, Commands, Declaration, PROTOCOLS, Protocol, Structure, find};
 use chorus_protocol::tally::Tally;
 use chorus_verify::check::{check, smoke_configurations};
 use chorus_verify::torture::{Settings, torture};
@@ -204,10 +204,9 @@ fn controllers_do_for_the_timing_driver_what_random_steps_see() {
 
 #[test]
 fn controllers_do_for_the_timing_driver_what_explorations_see() {
-    for protocol in PROTOCOLS {
-        for config in smoke_configurations() {
-            let report = check(audited(*protocol), None, &config);
-            assert!(report.passed(), "{}", report.to_text());
-        }
+    for name in ["gpu-vi", "mesi", "tc-strong", "tc-weak", "hmg"] {
+        let protocol = audited(find(name).expect("it is in the registry"));
+        let report = check(protocol, None, &smoke_configurations()[0]);
+        assert!(report.passed(), "{}", report.to_text());
     }
 }

@@ -236,10 +236,10 @@ impl<const W: usize> HomeL2<W> {
         };
         self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
         if next == State::IS {
-            let register = self.mshrs.insert(message.line, None);
+            let register = self.mshrs.insert_with(message.line, || None);
             self.mshrs.push_target(register, Reader::of(message));
         } else {
-            self.mshrs.insert(message.line, Some(*message));
+            self.mshrs.insert_with(message.line, || Some(*message));
         }
         out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
         Outcome::Done
@@ -258,7 +258,6 @@ impl<const W: usize> HomeL2<W> {
         let sharers = if forgotten { Sharers::NONE } else { Sharers::first(self.config.topology.l1s) };
         *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
         let Some(register) = self.mshrs.find(message.line) else { return };
-        let write = *self.mshrs.payload(register);
         let mut answered = 0;
         while let Some(reader) = self.mshrs.pop_target(register) {
             if answered == 0 || !self.faulty(L2Fault::LostReader) {
@@ -266,13 +265,13 @@ impl<const W: usize> HomeL2<W> {
             }
             answered += 1;
         }
-        self.mshrs.release(register);
-        if let Some(write) = write {
+        if let Some(write) = *self.mshrs.payload(register) {
             self.perform(slot, &write, out);
             if self.faulty(L2Fault::OverwrittenMiss) {
                 self.lines.fill(slot, &message.data);
             }
         }
+        self.mshrs.release(register);
     }
 
     /// Writes a resident line and answers.

@@ -244,10 +244,10 @@ impl<const W: usize> GpuViL2<W> {
         };
         self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
         if next == State::IS {
-            let register = self.mshrs.insert(message.line, Waiting::Read);
+            let register = self.mshrs.insert_with(message.line, || Waiting::Read);
             self.mshrs.push_target(register, Reader::of(message));
         } else {
-            self.mshrs.insert(message.line, Waiting::Write(*message));
+            self.mshrs.insert_with(message.line, || Waiting::Write(*message));
         }
         out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
         Outcome::Done
@@ -276,17 +276,13 @@ impl<const W: usize> GpuViL2<W> {
             self.share(slot, reader.agent);
             out.send(reader.answer(message));
         }
-        let write = match self.mshrs.payload(register) {
-            Waiting::Write(write) => Some(*write),
-            Waiting::Read | Waiting::Invalidation(..) | Waiting::Recall(..) => None,
-        };
-        self.mshrs.release(register);
-        if let Some(write) = write {
+        if let Waiting::Write(write) = *self.mshrs.payload(register) {
             self.perform(slot, &write, out);
             if self.fault == Some(L2Fault::OverwrittenMiss) {
                 self.lines.fill(slot, &message.data);
             }
         }
+        self.mshrs.release(register);
     }
 
     /// A write or atomic of a shared line: at once if the writer is the only sharer, else behind the invalidations.

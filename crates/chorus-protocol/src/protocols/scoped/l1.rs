@@ -10,7 +10,7 @@
 //! Later reads send requests of their own, behind the write.
 
 use crate::access::{CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
-use crate::address::{AgentId, LineAddr, Role};
+use crate::address::{AgentId, Divisor, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
     Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
@@ -141,6 +141,9 @@ pub struct ScopedL1<const W: usize> {
     module: u16,
     /// The first bank of the module.
     first_bank: AgentId,
+    /// The number of banks of the module, and of consecutive lines that one of them serves.
+    banks: Divisor,
+    interleave: Divisor,
     /// Lines in V, and in I_V (whose place is reserved).
     lines: CacheArray<State, W>,
     /// The readers of a line's outstanding miss.
@@ -160,6 +163,8 @@ impl<const W: usize> ScopedL1<W> {
             policy,
             module,
             first_bank: topology.l2(module * topology.banks_per_module()),
+            banks: Divisor::new(u32::from(topology.banks_per_module())),
+            interleave: Divisor::new(topology.interleave),
             lines: CacheArray::new(config.l1.geometry(1)),
             mshrs: Mshrs::new(config.l1.mshrs),
             fences: Vec::new(),
@@ -212,7 +217,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     fn bank(&self, line: LineAddr) -> AgentId {
-        AgentId(self.first_bank.0 + self.config.topology.bank_in_module(line))
+        AgentId(self.first_bank.0 + self.banks.remainder(self.interleave.quotient(line.0)) as u16)
     }
 
     /// Whether the cache may keep copies of `line` at all.

@@ -201,23 +201,17 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Drops the copy of a line. A copy that is on its way will not be kept. Returns whether there was a copy.
     pub(super) fn drop_line(&mut self, line: LineAddr, out: &mut Outbox<W>) -> bool {
-        self.drop_present(line, self.presence(line), out)
+        self.lines.find(line).is_some_and(|slot| self.drop_at(slot, out))
     }
 
-    /// Drops the copy of a line, as [`ScopedL2::drop_line`] does, that is known to be here in this way.
-    pub(super) fn drop_present(&mut self, line: LineAddr, presence: Presence, out: &mut Outbox<W>) -> bool {
-        match presence {
-            Presence::Copy(slot) => {
-                self.clean(line, slot, out);
-                self.lines.remove(slot);
-                true
-            }
-            Presence::Miss(slot) => {
-                self.lines.remove(slot);
-                false
-            }
-            Presence::Absent | Presence::ClosedMiss => false,
+    /// Drops what is in a place, as [`ScopedL2::drop_line`] does.
+    pub(super) fn drop_at(&mut self, slot: Slot, out: &mut Outbox<W>) -> bool {
+        let is_copy = !self.lines.meta(slot).pending;
+        if is_copy {
+            self.clean(self.lines.line(slot), slot, out);
         }
+        self.lines.remove(slot);
+        is_copy
     }
 
     /// Whether an atomic waits for the line.
@@ -281,8 +275,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             }
             (Presence::Absent, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
             (Presence::Miss(_), _) if answers => self.join_miss(line, reader),
-            (Presence::Copy(_), None) => {
-                self.drop_present(line, presence, out);
+            (Presence::Copy(slot), None) => {
+                self.drop_at(slot, out);
                 self.ask(station, line, reader, scope, out);
             }
             (Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss, _) => {

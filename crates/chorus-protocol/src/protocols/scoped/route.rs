@@ -1,7 +1,7 @@
 //! The routes between banks: from the bank of a request's module to the home of its line, and back for the answer.
 
 use crate::access::Scope;
-use crate::address::{AgentId, LineAddr, Topology};
+use crate::address::{AgentId, Divisor, LineAddr, Topology};
 use crate::sharers::Sharers;
 
 /// Whether requests for another GPU's memory pass a home in their own GPU.
@@ -38,13 +38,25 @@ pub struct Route {
     /// The numbers of shared banks and of private caches of a module.
     banks: u16,
     caches: u16,
+    /// The numbers of modules of the machine and of a GPU, and of shared banks and private caches of a module.
+    divisors: Divisors,
+}
+
+/// The numbers by which a bank divides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Divisors {
+    modules: Divisor,
+    gpms: Divisor,
+    banks: Divisor,
+    caches: Divisor,
 }
 
 impl Route {
     /// The view of shared bank `index`.
     pub fn new(index: u16, topology: Topology, hierarchy: Hierarchy) -> Route {
         let module = topology.module_of(topology.l2(index));
-        let banks = topology.banks_per_module();
+        let (banks, caches) = (topology.banks_per_module(), topology.l1s / topology.modules());
+        let divisor = |value: u16| Divisor::new(u32::from(value));
         Route {
             topology,
             hierarchy,
@@ -53,8 +65,27 @@ impl Route {
             place: topology.place_in_gpu(module),
             bank: index % banks,
             banks,
-            caches: topology.l1s / topology.modules(),
+            caches,
+            divisors: Divisors {
+                modules: divisor(topology.modules()),
+                gpms: divisor(topology.gpms),
+                banks: divisor(banks),
+                caches: divisor(caches),
+            },
         }
+    }
+
+    /// The module in whose memory a line lies.
+    fn home_module(&self, line: LineAddr) -> u16 {
+        self.divisors.modules.remainder(line.0 >> self.topology.home_shift) as u16
+    }
+
+    fn gpu_of(&self, module: u16) -> u16 {
+        self.divisors.gpms.quotient(u64::from(module)) as u16
+    }
+
+    fn place_in_gpu(&self, module: u16) -> u16 {
+        self.divisors.gpms.remainder(u64::from(module)) as u16
     }
 
     /// The bank with the same number in another module. It serves the same lines there.
@@ -64,15 +95,20 @@ impl Route {
 
     /// The module of a private cache or a bank.
     fn module_of(&self, agent: AgentId) -> u16 {
-        if self.is_local(agent) { agent.0 / self.caches } else { (agent.0 - self.topology.l1s) / self.banks }
+        let Divisors { banks, caches, .. } = self.divisors;
+        let module = match agent.0.checked_sub(self.topology.l1s) {
+            Some(bank) => banks.quotient(u64::from(bank)),
+            None => caches.quotient(u64::from(agent.0)),
+        };
+        module as u16
     }
 
     /// The part that this bank plays for `line`.
     pub fn station(&self, line: LineAddr) -> Station {
-        let home = self.topology.home_module(line);
+        let home = self.home_module(line);
         if home == self.module {
             Station::Home
-        } else if self.hierarchy == Hierarchy::GpuHomes && self.topology.place_in_gpu(home) == self.place {
+        } else if self.hierarchy == Hierarchy::GpuHomes && self.place_in_gpu(home) == self.place {
             Station::GpuHome
         } else {
             Station::Local
@@ -81,16 +117,16 @@ impl Route {
 
     /// Whether `line` lies in this GPU's memory.
     pub fn is_of_this_gpu(&self, line: LineAddr) -> bool {
-        self.topology.gpu_of(self.topology.home_module(line)) == self.gpu
+        self.gpu_of(self.home_module(line)) == self.gpu
     }
 
     /// The bank to which a request for `line` goes from here. The home sends it to memory instead.
     pub fn next(&self, line: LineAddr) -> AgentId {
-        let home = self.topology.home_module(line);
+        let home = self.home_module(line);
         let module = match self.hierarchy {
             Hierarchy::Flat => home,
             Hierarchy::GpuHomes => {
-                let place = self.topology.place_in_gpu(home);
+                let place = self.place_in_gpu(home);
                 if place == self.place { home } else { self.gpu * self.topology.gpms + place }
             }
         };
@@ -103,9 +139,11 @@ impl Route {
         if module == self.module {
             return origin;
         }
-        let gpu = self.topology.gpu_of(module);
+        let gpu = self.gpu_of(module);
         match self.hierarchy {
-            Hierarchy::GpuHomes if gpu != self.gpu => self.peer(self.topology.gpu_home_module(gpu, line)),
+            Hierarchy::GpuHomes if gpu != self.gpu => {
+                self.peer(gpu * self.topology.gpms + self.place_in_gpu(self.home_module(line)))
+            }
             Hierarchy::GpuHomes | Hierarchy::Flat => self.peer(module),
         }
     }
@@ -117,7 +155,7 @@ impl Route {
 
     /// Whether a bank is in this GPU.
     pub fn is_neighbour(&self, bank: AgentId) -> bool {
-        self.topology.gpu_of(self.module_of(bank)) == self.gpu
+        self.gpu_of(self.module_of(bank)) == self.gpu
     }
 
     /// Whether a request came from a private cache of this module.
@@ -138,10 +176,10 @@ impl Route {
     /// GPU homes, the modules of this GPU followed by the GPUs.
     pub fn position(&self, sharer: AgentId) -> u16 {
         let module = self.module_of(sharer);
-        let gpu = self.topology.gpu_of(module);
+        let gpu = self.gpu_of(module);
         match self.hierarchy {
             Hierarchy::Flat => module,
-            Hierarchy::GpuHomes if gpu == self.gpu => self.topology.place_in_gpu(module),
+            Hierarchy::GpuHomes if gpu == self.gpu => self.place_in_gpu(module),
             Hierarchy::GpuHomes => self.topology.gpms + gpu,
         }
     }
@@ -149,7 +187,7 @@ impl Route {
     /// Whether the sharer at `position` is in this GPU.
     pub fn is_in_this_gpu(&self, position: u16) -> bool {
         match self.hierarchy {
-            Hierarchy::Flat => self.topology.gpu_of(position) == self.gpu,
+            Hierarchy::Flat => self.gpu_of(position) == self.gpu,
             Hierarchy::GpuHomes => position < self.topology.gpms,
         }
     }

@@ -144,8 +144,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return outcome;
         }
         if !performs {
-            if !self.faulty(L2Fault::StaleAtomic) {
-                self.drop_present(line, presence, out);
+            if let Presence::Copy(slot) | Presence::Miss(slot) = presence
+                && !self.faulty(L2Fault::StaleAtomic)
+            {
+                self.drop_at(slot, out);
             }
             out.send(Message { src: self.me, dst: self.route.next(line), ..*message });
         } else if let Presence::Copy(slot) = presence
@@ -154,7 +156,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.perform_on_copy(station, slot, message, out);
         } else {
             // A part of a line is of no use.
-            self.drop_present(line, presence, out);
+            if let Presence::Copy(slot) = presence {
+                self.drop_at(slot, out);
+            }
             self.fetch_for_atomic(station, message, place, out);
         }
         Outcome::Done

@@ -259,14 +259,17 @@ impl<L: Leases, const W: usize> TcL2<L, W> {
             Room::Free(slot) => slot,
         };
         self.lines.insert(slot, message.line, Line { residency: miss, ..Line::default() });
-        let waiting = if miss == Residency::ReadMiss { Miss::Read } else { Miss::Write(*message) };
-        let register = held.unwrap_or_else(|| self.mshrs.insert(message.line, Waiting { stamp: 0, miss: waiting }));
-        self.mshrs.payload_mut(register).miss = waiting;
+        let unused = || Waiting { stamp: 0, miss: Miss::None };
+        let register = held.unwrap_or_else(|| self.mshrs.insert_with(message.line, unused));
+        let waiting = &mut self.mshrs.payload_mut(register).miss;
         if miss == Residency::ReadMiss {
+            *waiting = Miss::Read;
             if message.stamp != 0 {
                 self.leases.expired_too_early(message.line);
             }
             self.mshrs.push_target(register, Reader::of(message));
+        } else {
+            *waiting = Miss::Write(*message);
         }
         out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
         Outcome::Done
@@ -392,19 +395,18 @@ impl<L: Leases, const W: usize> TcL2<L, W> {
         Message { kind: if message.atomic.is_some() { ATOMIC_DATA_G } else { kind }, ..answer }
     }
 
-    /// Ends a miss: the line is resident, with the timestamp of its earlier stay. Returns what waited.
-    fn fill(&mut self, slot: Slot, register: Register, message: &Message<W>) -> Waiting<W> {
-        let waiting = *self.mshrs.payload(register);
+    /// Ends a miss: the line is resident, with the timestamp of its earlier stay. Returns that timestamp.
+    fn fill(&mut self, slot: Slot, register: Register, message: &Message<W>) -> Stamp {
+        let stamp = self.mshrs.payload(register).stamp;
         self.lines.fill(slot, &message.data);
-        *self.lines.meta_mut(slot) = Line { stamp: waiting.stamp, ..Line::default() };
-        waiting
+        *self.lines.meta_mut(slot) = Line { stamp, ..Line::default() };
+        stamp
     }
 
     fn fill_read(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let Some(register) = self.mshrs.find(message.line) else { return };
         let now = self.counter.stamp(out.now);
-        let waiting = self.fill(slot, register, message);
-        let mut shared = waiting.stamp >= now && !self.faulty(L2Fault::ForgetfulReadMiss);
+        let mut shared = self.fill(slot, register, message) >= now && !self.faulty(L2Fault::ForgetfulReadMiss);
         let stamp = self.lease(slot, message.line, now);
         let stamp = self.counter.time(stamp);
         let mut readers = 0;
@@ -419,14 +421,15 @@ impl<L: Leases, const W: usize> TcL2<L, W> {
 
     fn fill_write(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let Some(register) = self.mshrs.find(message.line) else { return };
-        let waiting = self.fill(slot, register, message);
+        let stamp = self.fill(slot, register, message);
+        let miss = self.mshrs.payload(register).miss;
         self.mshrs.release(register);
-        let leased = waiting.stamp >= self.counter.stamp(out.now) && !self.faulty(L2Fault::ForgetfulWriteMiss);
+        let leased = stamp >= self.counter.stamp(out.now) && !self.faulty(L2Fault::ForgetfulWriteMiss);
         if !leased {
             self.lines.meta_mut(slot).stamp = 0;
         }
         let state = if leased { State::S } else { State::E };
-        if let Miss::Write(write) = waiting.miss {
+        if let Miss::Write(write) = miss {
             // TC-Strong fetches for a write only when no lease runs, so nothing waits here.
             self.write(slot, state, &write, out);
             if self.faulty(L2Fault::OverwrittenMiss) {
