@@ -189,15 +189,23 @@ impl HostMemory {
     }
 
     /// Reads a virtual line. Words beyond the end of memory are zero.
-    #[inline]
     pub fn read_line<const W: usize>(&self, line: LineAddr) -> LineData<W> {
         let mut data = LineData::default();
+        self.read_line_into(line, &mut data);
+        data
+    }
+
+    /// Reads a virtual line into `data`. Words beyond the end of memory are zero.
+    #[inline]
+    pub fn read_line_into<const W: usize>(&self, line: LineAddr, data: &mut LineData<W>) {
         let places = self.line_places::<W>(line);
         match <&[AtomicU32; W]>::try_from(places) {
-            Ok(whole) => data.0 = std::array::from_fn(|word| whole[word].load(Ordering::Relaxed)),
-            Err(_) => data.0.iter_mut().zip(places).for_each(|(value, word)| *value = word.load(Ordering::Relaxed)),
+            Ok(whole) => data.0.iter_mut().zip(whole).for_each(|(value, word)| *value = word.load(Ordering::Relaxed)),
+            Err(_) => {
+                *data = LineData::default();
+                data.0.iter_mut().zip(places).for_each(|(value, word)| *value = word.load(Ordering::Relaxed));
+            }
         }
-        data
     }
 
     /// Writes the masked bytes of a virtual line. No other word of the line is written.

@@ -272,11 +272,12 @@ impl<const W: usize> Message<W> {
         Message { txn, wave, origin, ..Message::control(kind, self.line, self.dst, self.src) }
     }
 
-    /// Turns the message into its own answer, which carries the whole line.
-    pub fn answer_in_place(&mut self, kind: MsgKind, data: &LineData<W>) {
+    /// Turns the message into its own answer, which carries the whole line. `read` puts the line there.
+    pub fn answer_in_place(&mut self, kind: MsgKind, read: impl FnOnce(&mut LineData<W>)) {
         self.kind = kind;
         std::mem::swap(&mut self.src, &mut self.dst);
-        (self.atomic, self.mask, self.data) = (None, ByteMask::full::<W>(), *data);
+        (self.atomic, self.mask) = (None, ByteMask::full::<W>());
+        read(&mut self.data);
     }
 
     /// An answer to this message that carries the whole line.

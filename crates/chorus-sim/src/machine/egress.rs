@@ -37,22 +37,31 @@ struct VirtualChannel {
     window: u32,
     /// News of consumed flits: when it comes, and how many they are.
     credits: Vec<(Ticks, u32)>,
+    /// Whether the head of the queue waits for news.
+    is_blocked: bool,
 }
 
 impl VirtualChannel {
     /// The time from which the head of the queue may leave, as far as readiness and the window go.
+    #[inline]
     fn head_time(&mut self, whole: u32) -> Ticks {
         let Some(head) = self.queue.front() else { return NEVER };
         let flits = u32::from(head.flits);
-        if has_room(self.window, flits, whole) {
+        self.is_blocked = !has_room(self.window, flits, whole);
+        if !self.is_blocked {
             return head.ready;
         }
+        self.time_of_room(head.ready, flits, whole)
+    }
+
+    /// The first time from `ready` on at which news makes room for a message.
+    fn time_of_room(&mut self, ready: Ticks, flits: u32, whole: u32) -> Ticks {
         self.credits.sort_unstable();
         let mut window = self.window;
         for &(time, returned) in &self.credits {
             window = (window + returned).min(whole);
             if has_room(window, flits, whole) {
-                return time.max(head.ready);
+                return time.max(ready);
             }
         }
         NEVER
@@ -97,6 +106,8 @@ pub(super) struct Egress {
     free: Ticks,
     /// The virtual network that sent last.
     last: usize,
+    /// When the next queued message leaves and by which virtual network, as far as this is known.
+    next: Option<(Ticks, usize)>,
 }
 
 /// News that a queue may collect before the port takes it in.
@@ -106,22 +117,18 @@ impl Egress {
     /// Makes an idle port; `window` is the length of a window in flits, where there are windows.
     pub(super) fn new(networks: usize, clock: Clock, window: Option<u32>) -> Egress {
         let whole = window.unwrap_or(UNLIMITED);
-        let channel = VirtualChannel { queue: VecDeque::new(), window: whole, credits: Vec::new() };
-        Egress {
-            channels: vec![channel; networks],
-            occupied: 0,
-            queued: 0,
-            clock,
-            whole,
-            free: 0,
-            last: 0,
-        }
+        let channel = VirtualChannel { queue: VecDeque::new(), window: whole, credits: Vec::new(), is_blocked: false };
+        Egress { channels: vec![channel; networks], occupied: 0, queued: 0, clock, whole, free: 0, last: 0, next: None }
     }
 
     /// Queues a message.
     #[inline]
     pub(super) fn put(&mut self, parcel: Parcel) {
-        self.channels[usize::from(parcel.network)].queue.push_back(parcel);
+        let channel = &mut self.channels[usize::from(parcel.network)];
+        if channel.queue.is_empty() {
+            self.next = None;
+        }
+        channel.queue.push_back(parcel);
         self.occupied |= 1 << parcel.network;
         self.queued += 1;
     }
@@ -136,7 +143,10 @@ impl Egress {
             channel.take_credits(earliest, self.whole);
         }
         channel.credits.push((time, u32::from(flits)));
-        self.queued > 0
+        if channel.is_blocked {
+            self.next = None;
+        }
+        channel.is_blocked
     }
 
     /// The next message that leaves before `horizon`. All messages that become ready before that time are queued.
@@ -149,6 +159,7 @@ impl Egress {
         if start >= horizon {
             return None;
         }
+        self.next = None;
         let channel = &mut self.channels[network];
         let parcel = channel.queue.pop_front()?;
         self.queued -= 1;
@@ -167,25 +178,34 @@ impl Egress {
         Some(Departure { parcel, start })
     }
 
-    /// The time at which the next message leaves, and its virtual network. Virtual networks take turns.
+    /// The time at which the next message leaves, and its virtual network.
+    #[inline]
     fn next(&mut self) -> (Ticks, usize) {
+        match self.next {
+            Some(next) => next,
+            None => self.find_next(),
+        }
+    }
+
+    /// Finds the message that leaves next. Virtual networks take turns.
+    fn find_next(&mut self) -> (Ticks, usize) {
         let networks = self.channels.len();
-        let (mut first, mut chosen) = (NEVER, 0);
-        for turn in 1..=networks {
-            let network = (self.last + turn) % networks;
-            if self.occupied >> network & 1 == 0 {
-                continue;
-            }
+        let first = if self.last + 1 == networks { 0 } else { self.last + 1 };
+        // The bits are repeated, so that the virtual networks can be taken in turn from any of them on.
+        let mut turns = (self.occupied | self.occupied << networks) >> first & ((1 << networks) - 1);
+        let mut next = (NEVER, 0);
+        while turns != 0 {
+            let turn = first + turns.trailing_zeros() as usize;
+            let network = if turn < networks { turn } else { turn - networks };
+            turns &= turns - 1;
             let time = self.channels[network].head_time(self.whole);
-            if time == NEVER {
-                continue;
-            }
-            let start = self.clock.edge(time.max(self.free));
-            if start < first {
-                (first, chosen) = (start, network);
+            if time < next.0 {
+                let start = self.clock.edge(time.max(self.free));
+                next = if start < next.0 { (start, network) } else { next };
             }
         }
-        (first, chosen)
+        self.next = Some(next);
+        next
     }
 
     /// The time at which the next queued message leaves, as far as is known.
@@ -201,8 +221,9 @@ impl Egress {
 
     /// Whether at least `most` messages wait at `now`. All that leave before have been sent.
     pub(super) fn is_full(&self, most: usize, now: Ticks) -> bool {
-        let queued = self.channels.iter().flat_map(|channel| &channel.queue);
-        queued.filter(|parcel| parcel.ready <= now).count() >= most
+        // Messages become ready in the order in which they are queued.
+        let waiting = |channel: &VirtualChannel| channel.queue.partition_point(|parcel| parcel.ready <= now);
+        self.channels.iter().map(waiting).sum::<usize>() >= most
     }
 }
 

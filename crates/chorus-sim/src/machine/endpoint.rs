@@ -53,6 +53,10 @@ impl Inbox {
             self.head = 0;
         }
         let key = (entry.time, entry.source);
+        if self.entries.last().is_none_or(|last| (last.time, last.source) < key) {
+            self.entries.push(entry);
+            return;
+        }
         let later = self.entries[self.head..].iter().rev().take_while(|other| (other.time, other.source) > key).count();
         self.entries.insert(self.entries.len() - later, entry);
     }
@@ -72,6 +76,12 @@ impl Inbox {
 /// A message that has arrived or is about to: when, and its number.
 pub(super) type Arrival = (Ticks, u32);
 
+/// The time of the first arrival of a queue.
+#[inline]
+fn first_time(queue: &VecDeque<Arrival>) -> Ticks {
+    queue.front().map_or(NEVER, |&(time, _)| time)
+}
+
 /// The end of an agent at the network.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
@@ -80,6 +90,8 @@ pub(super) struct Endpoint {
     passing: VecDeque<Arrival>,
     /// Messages that have passed their last port, by the time at which they arrive.
     passed: VecDeque<Arrival>,
+    /// The time of the next arrival among the messages that have been admitted.
+    pub(super) next_arrival: Ticks,
     /// The time at which the incoming port is free.
     free: Ticks,
     pub(super) egress: Egress,
@@ -97,6 +109,7 @@ impl Endpoint {
             inbox: Inbox::default(),
             passing: VecDeque::new(),
             passed: VecDeque::new(),
+            next_arrival: NEVER,
             free: 0,
             egress,
             sequence: 0,
@@ -132,27 +145,27 @@ impl Endpoint {
             self.free = start + Ticks::from(length);
             self.passing.push_back((self.free, id));
         }
+        self.find_next_arrival();
         waited
-    }
-
-    /// The time of the next arrival among the messages that have been admitted.
-    #[inline]
-    pub(super) fn next_arrival(&self) -> Ticks {
-        let time = |queue: &VecDeque<Arrival>| queue.front().map_or(NEVER, |&(time, _)| time);
-        time(&self.passing).min(time(&self.passed))
     }
 
     /// Takes the next arrival.
     #[inline]
     pub(super) fn arrive(&mut self) -> Option<u32> {
-        let first = |queue: &VecDeque<Arrival>| queue.front().map_or(NEVER, |&(time, _)| time);
-        let queue = if first(&self.passing) <= first(&self.passed) { &mut self.passing } else { &mut self.passed };
-        queue.pop_front().map(|(_, id)| id)
+        let passing = first_time(&self.passing) <= first_time(&self.passed);
+        let arrival = if passing { self.passing.pop_front() } else { self.passed.pop_front() };
+        self.find_next_arrival();
+        arrival.map(|(_, id)| id)
+    }
+
+    #[inline]
+    fn find_next_arrival(&mut self) {
+        self.next_arrival = first_time(&self.passing).min(first_time(&self.passed));
     }
 
     /// The time at which the agent's component has to run next for this end.
     pub(super) fn next(&mut self) -> Ticks {
-        self.inbox.front_time().min(self.next_arrival()).min(self.egress.next_start())
+        self.inbox.front_time().min(self.next_arrival).min(self.egress.next_start())
     }
 }
 

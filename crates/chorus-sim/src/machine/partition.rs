@@ -203,14 +203,6 @@ impl<const W: usize> Partition<W> {
 
     /// The wavefronts that have not finished, at most `most` of them, and how many there are.
     pub(super) fn stuck_waves(&self, plan: &Plan<'_>, most: usize) -> (usize, Vec<StuckWave>) {
-        if std::env::var("DBG").is_ok() {
-            for bank in &self.banks {
-                bank.dbg(&self.ctx);
-            }
-            for unit in &self.units {
-                unit.dbg(&self.ctx);
-            }
-        }
         stuck_waves(&self.units, plan.topology, most)
     }
 

@@ -122,7 +122,7 @@ impl<const W: usize> Bank<W> {
         ctx.stats.add(Counter::L2L3Flits, short_flits::<W>(true));
         if let Some(last_level) = &mut self.last_level {
             let there = last_level.slice.answer(W as u64 * 4, self.now);
-            self.fetched.push_back((there, id));
+            self.fetch_at(there, id);
         }
     }
 

@@ -39,12 +39,16 @@ impl<const W: usize> Bank<W> {
         let packet = Packet { enqueued: time, flits: 0, bytes, network: 0, origin: 0, is_credited: false };
         // The data of a write-back is in memory. Only its header is needed from here on.
         let id = ctx.packets.insert(packet, message, false);
+        if self.to_memory.is_empty() {
+            self.next_to_memory = time;
+        }
         self.to_memory.push_back((time, id));
     }
 
     /// A request gets to the memory channel, or to the slice of the L3 before it.
     pub(super) fn enqueue_memory(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         let Some((_, id)) = self.to_memory.pop_front() else { return };
+        self.next_to_memory = self.to_memory.front().map_or(NEVER, |&(time, _)| time);
         if self.last_level.is_some() {
             self.enqueue_last_level(id, ctx, env);
             return;
@@ -82,7 +86,7 @@ impl<const W: usize> Bank<W> {
         if decision.write {
             ctx.packets.remove(decision.id);
         } else {
-            self.fetched.push_back((decision.done + self.memory_leg, decision.id));
+            self.fetch_at(decision.done + self.memory_leg, decision.id);
         }
         self.schedule_decision(decision.next, env);
         self.retry_with_room(env);
@@ -96,12 +100,21 @@ impl<const W: usize> Bank<W> {
         }
     }
 
+    /// Lets a line be at the bank at `time`. These times never go back.
+    pub(super) fn fetch_at(&mut self, time: Ticks, id: u32) {
+        if self.fetched.is_empty() {
+            self.next_fetched = time;
+        }
+        self.fetched.push_back((time, id));
+    }
+
     /// A line has been read: its fetch becomes the answer.
     pub(super) fn fetched(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let Some((_, id)) = self.fetched.pop_front() else { return Ok(()) };
+        self.next_fetched = self.fetched.front().map_or(NEVER, |&(time, _)| time);
         let fetch = ctx.packets.message_mut(id);
         let line = env.pages.virtual_line(fetch.line);
-        fetch.answer_in_place(memory::MEM_DATA, &env.memory.read_line(line));
+        fetch.answer_in_place(memory::MEM_DATA, |data| env.memory.read_line_into(line, data));
         // Wavefronts that wait find the word that they poll in a cache, so a program that still reads memory makes
         // progress.
         ctx.progress = ctx.progress.max(self.now);

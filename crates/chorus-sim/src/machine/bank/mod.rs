@@ -72,14 +72,18 @@ pub(super) struct Bank<const W: usize> {
     free: Ticks,
     /// When the bank serves its next input, if it is about to.
     next_serve: Ticks,
+    /// When a bank tries again whose port was full.
+    next_at_port: Ticks,
     /// When a bank tries again that could not take requests because of a crowded port to other modules.
     next_uncrowded: Ticks,
     stall: BankStall,
     stalled_since: Option<Ticks>,
     /// Requests on their way to the memory channel, and when they get there.
     to_memory: VecDeque<(Ticks, u32)>,
+    next_to_memory: Ticks,
     /// Lines that have been read, and when they are at the bank.
     fetched: VecDeque<(Ticks, u32)>,
+    next_fetched: Ticks,
     channel: MemoryChannel,
     next_decision: Ticks,
     /// The latency between the bank and the memory controller.
@@ -88,6 +92,9 @@ pub(super) struct Bank<const W: usize> {
     /// When the controller is woken.
     wake: Ticks,
     orders: VecDeque<(Ticks, BankOrder)>,
+    next_order: Ticks,
+    /// Whether it has a slice of an L3 or a translation unit, which have events of their own.
+    has_more: bool,
 }
 
 impl<const W: usize> Bank<W> {
@@ -100,6 +107,7 @@ impl<const W: usize> Bank<W> {
         slice: Option<Slice>,
     ) -> Bank<W> {
         let agent = plan.topology.l2(index);
+        let has_more = slice.is_some() || translation.is_some();
         let origins = if plan.paths.is_some() { ORIGINS } else { 1 };
         Bank {
             agent,
@@ -116,17 +124,22 @@ impl<const W: usize> Bank<W> {
             from_memory: VecDeque::with_capacity(16),
             free: 0,
             next_serve: NEVER,
+            next_at_port: NEVER,
             next_uncrowded: NEVER,
             stall: BankStall::None,
             stalled_since: None,
             to_memory: VecDeque::with_capacity(16),
+            next_to_memory: NEVER,
             fetched: VecDeque::with_capacity(16),
+            next_fetched: NEVER,
             channel: MemoryChannel::new(&plan.config.dram, plan.clocks.dram, plan.config.l1.line_bytes),
             next_decision: NEVER,
             memory_leg: plan.mesh.as_ref().map_or(0, |mesh| mesh.memory_leg(agent.0)),
             last_level: slice.map(|slice| Box::new(LastLevel::new(slice))),
             wake: NEVER,
             orders: VecDeque::new(),
+            next_order: NEVER,
+            has_more,
         }
     }
 
@@ -149,6 +162,7 @@ impl<const W: usize> Bank<W> {
     pub(super) fn order(&mut self, time: Ticks, order: BankOrder) {
         let later = self.orders.iter().rev().take_while(|&&(other, _)| other > time).count();
         self.orders.insert(self.orders.len() - later, (time, order));
+        self.next_order = self.next_order.min(time);
     }
 
     /// Runs until everything before `until` has happened.
@@ -162,9 +176,10 @@ impl<const W: usize> Bank<W> {
             self.retry_at_port(ctx, env);
         }
         let result = self.run_events(until, ctx, env);
+        ctx.last = ctx.last.max(self.now);
         let plan = env.plan;
         ctx.send(plan, self.agent, until);
-        let mut next = self.next_event(ctx).0.min(ctx.end(self.agent).next());
+        let mut next = self.next_event(ctx).min(ctx.end(self.agent).next());
         if let Some(translation) = &self.translation {
             ctx.send(plan, translation.agent, until);
             next = next.min(ctx.end(translation.agent).next());
@@ -175,59 +190,60 @@ impl<const W: usize> Bank<W> {
 
     fn run_events(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         loop {
-            let (time, event) = self.next_event(ctx);
+            let time = self.next_event(ctx);
             if time >= until {
                 return Ok(());
             }
             debug_assert!(time >= self.now, "an event in the past");
             self.now = time;
-            ctx.last = ctx.last.max(time);
-            match event {
-                BankEvent::Arrival => self.arrive(ctx, env)?,
-                BankEvent::Fetched => self.fetched(ctx, env)?,
-                BankEvent::ToMemory => self.enqueue_memory(ctx, env),
-                BankEvent::Decide => self.decide_memory(ctx, env),
-                BankEvent::Serve => self.serve(ctx, env)?,
-                BankEvent::Rare => self.rare_event(ctx, env)?,
+            // Of two events at one time, the one named first here comes first.
+            if ctx.endpoints[usize::from(self.agent.0)].next_arrival == time {
+                self.arrive(ctx, env)?;
+            } else if self.next_fetched == time {
+                self.fetched(ctx, env)?;
+            } else if self.next_to_memory == time {
+                self.enqueue_memory(ctx, env);
+            } else if self.next_decision == time {
+                self.decide_memory(ctx, env);
+            } else if self.next_serve == time {
+                self.next_serve = NEVER;
+                self.serve(ctx, env)?;
+            } else if self.next_at_port == time {
+                self.next_at_port = NEVER;
+                self.serve_or_schedule(ctx, env)?;
+            } else {
+                self.rare_event(ctx, env)?;
             }
         }
     }
 
-    /// The time and kind of the next event. Of two events at one time, the one named first here comes first.
+    /// The time of the next event.
     #[inline]
-    fn next_event(&self, ctx: &Context<W>) -> (Ticks, BankEvent) {
-        let mut next = (ctx.endpoints[usize::from(self.agent.0)].next_arrival(), BankEvent::Arrival);
-        let mut or = |time: Ticks, event| {
-            if time < next.0 {
-                next = (time, event);
-            }
-        };
-        or(self.fetched.front().map_or(NEVER, |&(time, _)| time), BankEvent::Fetched);
-        or(self.to_memory.front().map_or(NEVER, |&(time, _)| time), BankEvent::ToMemory);
-        or(self.next_decision, BankEvent::Decide);
-        or(self.next_serve, BankEvent::Serve);
-        or(self.next_rare(ctx), BankEvent::Rare);
-        next
+    fn next_event(&self, ctx: &Context<W>) -> Ticks {
+        let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;
+        let memory = self.next_fetched.min(self.next_to_memory).min(self.next_decision);
+        arrival.min(memory).min(self.next_serve).min(self.next_at_port).min(self.next_rare(ctx))
     }
 
     /// The time of the next event that few machines have often.
     #[inline]
     fn next_rare(&self, ctx: &Context<W>) -> Ticks {
-        let order = self.orders.front().map_or(NEVER, |&(time, _)| time);
-        let mut next = order.min(self.wake).min(self.next_uncrowded);
-        if let Some(last_level) = &self.last_level {
-            next = next.min(last_level.next());
-        }
-        self.translation.as_ref().map_or(next, |translation| translation.next(ctx).min(next))
+        let next = self.next_order.min(self.wake).min(self.next_uncrowded);
+        if self.has_more { self.next_of_more(ctx).min(next) } else { next }
+    }
+
+    /// The time of the next event of the slice of the L3 or of the translation unit.
+    fn next_of_more(&self, ctx: &Context<W>) -> Ticks {
+        let slice = self.last_level.as_ref().map_or(NEVER, |last_level| last_level.next());
+        self.translation.as_ref().map_or(slice, |translation| translation.next(ctx).min(slice))
     }
 
     fn rare_event(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let now = self.now;
-        if self.orders.front().is_some_and(|&(time, _)| time <= now) {
-            return match self.orders.pop_front() {
-                Some((_, order)) => self.command(order, ctx, env),
-                None => Ok(()),
-            };
+        if self.next_order <= now {
+            let order = self.orders.pop_front();
+            self.next_order = self.orders.front().map_or(NEVER, |&(time, _)| time);
+            return order.map_or(Ok(()), |(_, order)| self.command(order, ctx, env));
         }
         if self.wake <= now {
             return self.wake(ctx, env);
@@ -308,23 +324,6 @@ impl<const W: usize> Bank<W> {
     }
 }
 
-/// The kind of an event of a bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BankEvent {
-    /// A message has arrived.
-    Arrival,
-    /// A line has been read from the L3 or memory and is at the bank.
-    Fetched,
-    /// A request gets to the memory channel or to the slice of the L3 before it.
-    ToMemory,
-    /// The memory channel decides its next request.
-    Decide,
-    /// The bank serves its next input.
-    Serve,
-    /// An event that few machines have often.
-    Rare,
-}
-
 impl<const W: usize> Client<W> for Bank<W> {
     fn now(&self) -> Ticks {
         self.now
@@ -361,31 +360,5 @@ impl<const W: usize> Client<W> for Bank<W> {
     fn retry(&mut self, _: &mut Context<W>, env: &Env<'_>) -> Handled {
         Bank::retry(self, BankStall::Lines, env);
         Ok(())
-    }
-}
-
-impl<const W: usize> Bank<W> {
-    pub(super) fn dbg(&self, ctx: &Context<W>) {
-        eprintln!(
-            "bank {:?} now {} stall {:?} waiting {} from_mem {} to_mem {} fetched {} next_serve {} dec {} free {} room {} next {} end {:?}",
-            self.agent,
-            self.now,
-            self.stall,
-            self.waiting,
-            self.from_memory.len(),
-            self.to_memory.len(),
-            self.fetched.len(),
-            self.next_serve,
-            self.next_decision,
-            self.free,
-            self.memory_room(),
-            ctx.next[self.agent.0 as usize],
-            ctx.endpoints[self.agent.0 as usize]
-        );
-        for q in &self.queues {
-            for &id in q {
-                eprintln!("   waits {:?}", ctx.packets.message(id));
-            }
-        }
     }
 }

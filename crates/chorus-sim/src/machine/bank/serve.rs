@@ -101,23 +101,30 @@ impl<const W: usize> Bank<W> {
     /// Whether the bank may serve no message, because there is no room for what it might send.
     fn is_stalled(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
         if self.memory_room() < MEMORY_REQUESTS_PER_STEP {
-            self.stall = BankStall::Memory;
+            self.stall_for(BankStall::Memory);
             return true;
         }
         if ctx.port_is_full(env.plan, self.agent, self.now) {
-            self.stall = BankStall::Port;
+            self.stall_for(BankStall::Port);
             self.retry_at_port(ctx, env);
             return true;
         }
         false
     }
 
+    /// Notes why the bank does not serve what waits. Only a bank that waits for its port tries again when that has sent
+    /// something.
+    #[inline]
+    fn stall_for(&mut self, why: BankStall) {
+        self.stall = why;
+        self.next_at_port = NEVER;
+    }
+
     /// Plans to serve the bank again when its port has sent something.
     pub(super) fn retry_at_port(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         let departure = ctx.end(self.agent).egress.next_start();
         if departure != NEVER {
-            let time = env.plan.clocks.l2.edge(departure.max(self.now) + 1).max(self.free);
-            self.next_serve = self.next_serve.min(time);
+            self.next_at_port = self.next_at_port.min(env.plan.clocks.l2.edge(departure.max(self.now) + 1));
         }
     }
 
@@ -129,11 +136,10 @@ impl<const W: usize> Bank<W> {
 
     /// Serves one input: from memory first, then from the virtual networks, answers before requests.
     pub(super) fn serve(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        self.next_serve = NEVER;
         if let Some(&id) = self.from_memory.front() {
             // A line that comes may push another one out, which needs room on its way to memory.
             if self.memory_room() < MEMORY_REQUESTS_PER_STEP {
-                self.stall = BankStall::Memory;
+                self.stall_for(BankStall::Memory);
                 return Ok(());
             }
             if self.step(id, false, ctx, env)? {
@@ -203,7 +209,7 @@ impl<const W: usize> Bank<W> {
             return Ok(true);
         }
         self.stalled_since.get_or_insert(self.now);
-        self.stall = BankStall::Lines;
+        self.stall_for(BankStall::Lines);
         Ok(false)
     }
 
@@ -253,7 +259,7 @@ impl<const W: usize> Bank<W> {
 
     fn served(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(if self.is_of_l2 { Counter::L2Inputs } else { Counter::L3Inputs }, 1);
-        self.stall = BankStall::None;
+        self.stall_for(BankStall::None);
         self.free = self.now + env.plan.clocks.l2.cycles(1);
         if let Some(since) = self.stalled_since.take() {
             let counter = if self.is_of_l2 { Counter::L2StallTicks } else { Counter::L3StallTicks };

@@ -96,7 +96,7 @@ impl<const W: usize> Unit<W> {
         if env.plan.paths.is_some() {
             self.count_remote_access(line, access.line, false, ctx, env);
         }
-        self.answered.push_back((self.now + env.plan.latencies.of_l1(self.is_cpu), id));
+        self.answer_at(self.now + env.plan.latencies.of_l1(self.is_cpu), id);
         self.use_queue_room(ctx, env);
         self.schedule_access();
         true
@@ -155,7 +155,7 @@ impl<const W: usize> Unit<W> {
             let mut completions = std::mem::take(&mut ctx.outbox.completions);
             for completion in &completions {
                 self.record_values(completion, ctx, env);
-                self.answered.push_back((done, completion.txn.0));
+                self.answer_at(done, completion.txn.0);
             }
             completions.clear();
             ctx.outbox.completions = completions;

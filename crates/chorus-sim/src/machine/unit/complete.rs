@@ -5,7 +5,9 @@ use chorus_protocol::access::{AtomicOp, Completion};
 use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env};
+use super::super::plan::NEVER;
 use super::Unit;
+use crate::clock::Ticks;
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::stats::Counter;
 
@@ -45,6 +47,23 @@ impl<const W: usize> Unit<W> {
         if changed {
             ctx.progress = ctx.progress.max(self.now);
         }
+    }
+
+    /// Lets the values of an access reach its wavefront at `time`. These times never go back.
+    #[inline]
+    pub(super) fn answer_at(&mut self, time: Ticks, id: u32) {
+        if self.answered.is_empty() {
+            self.next_answer = time;
+        }
+        self.answered.push_back((time, id));
+    }
+
+    /// The values of an access reach its wavefront.
+    #[inline]
+    pub(super) fn answer_next(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+        let Some((_, id)) = self.answered.pop_front() else { return };
+        self.next_answer = self.answered.front().map_or(NEVER, |&(time, _)| time);
+        self.access_done(id, ctx, env);
     }
 
     /// The end of an access, as its wavefront sees it.

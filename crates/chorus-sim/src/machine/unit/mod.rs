@@ -91,6 +91,8 @@ pub(super) struct Unit<const W: usize> {
     next_access: Ticks,
     /// Accesses that have been answered: when their values reach the wavefronts.
     answered: VecDeque<(Ticks, u32)>,
+    /// When the first of them does.
+    next_answer: Ticks,
     /// Accesses that the store buffer has answered.
     answered_by_buffer: VecDeque<(Ticks, u32)>,
     /// Accesses of local data shares: when they end, and of which wavefront.
@@ -99,6 +101,9 @@ pub(super) struct Unit<const W: usize> {
     /// When the private cache is woken.
     wake: Ticks,
     orders: VecDeque<(Ticks, UnitOrder)>,
+    next_order: Ticks,
+    /// Whether it has a store buffer or a translation unit, which have events of their own.
+    has_more: bool,
 }
 
 impl<const W: usize> Unit<W> {
@@ -145,11 +150,14 @@ impl<const W: usize> Unit<W> {
             next_issue: NEVER,
             next_access: NEVER,
             answered: VecDeque::new(),
+            next_answer: NEVER,
             answered_by_buffer: VecDeque::new(),
             local_data: Vec::new(),
             next_local_data: NEVER,
             wake: NEVER,
             orders: VecDeque::new(),
+            next_order: NEVER,
+            has_more: stores > 0 || plan.topology.tu_of(agent).is_some(),
         }
     }
 
@@ -167,6 +175,7 @@ impl<const W: usize> Unit<W> {
     pub(super) fn order(&mut self, time: Ticks, order: UnitOrder) {
         let later = self.orders.iter().rev().take_while(|&&(other, _)| other > time).count();
         self.orders.insert(self.orders.len() - later, (time, order));
+        self.next_order = self.next_order.min(time);
     }
 
     /// Runs until everything before `until` has happened.
@@ -180,50 +189,42 @@ impl<const W: usize> Unit<W> {
             self.retry_at_port(ctx);
         }
         let result = self.run_events(until, ctx, env);
+        ctx.last = ctx.last.max(self.now);
         let port = self.port();
         ctx.send(env.plan, port, until);
-        let next = self.next_event(ctx).0.min(ctx.end(port).next()).min(ctx.end(self.agent).next());
+        let next = self.next_event(ctx).min(ctx.end(port).next()).min(ctx.end(self.agent).next());
         ctx.next[usize::from(self.agent.0)] = next;
         result
     }
 
     fn run_events(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         loop {
-            let (time, event) = self.next_event(ctx);
+            let time = self.next_event(ctx);
             if time >= until {
                 return Ok(());
             }
             debug_assert!(time >= self.now, "an event in the past");
             self.now = time;
-            ctx.last = ctx.last.max(time);
-            match event {
-                UnitEvent::Arrival => self.arrive(ctx, env)?,
-                UnitEvent::Answered => {
-                    if let Some((_, id)) = self.answered.pop_front() {
-                        self.access_done(id, ctx, env);
-                    }
-                }
-                UnitEvent::Access => self.serve_accesses(ctx, env)?,
-                UnitEvent::Issue => self.issue(ctx, env)?,
-                UnitEvent::Rare => self.rare_event(ctx, env)?,
+            // Of two events at one time, the one named first here comes first.
+            if ctx.endpoints[usize::from(self.agent.0)].next_arrival == time {
+                self.arrive(ctx, env)?;
+            } else if self.next_answer == time {
+                self.answer_next(ctx, env);
+            } else if self.next_access == time {
+                self.serve_accesses(ctx, env)?;
+            } else if self.next_issue == time {
+                self.issue(ctx, env)?;
+            } else {
+                self.rare_event(ctx, env)?;
             }
         }
     }
 
-    /// The time and kind of the next event. Of two events at one time, the one named first here comes first.
+    /// The time of the next event.
     #[inline]
-    fn next_event(&self, ctx: &Context<W>) -> (Ticks, UnitEvent) {
-        let mut next = (ctx.endpoints[usize::from(self.agent.0)].next_arrival(), UnitEvent::Arrival);
-        let mut or = |time: Ticks, event| {
-            if time < next.0 {
-                next = (time, event);
-            }
-        };
-        or(self.next_rare(ctx), UnitEvent::Rare);
-        or(self.answered.front().map_or(NEVER, |&(time, _)| time), UnitEvent::Answered);
-        or(self.next_access, UnitEvent::Access);
-        or(self.next_issue, UnitEvent::Issue);
-        next
+    fn next_event(&self, ctx: &Context<W>) -> Ticks {
+        let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;
+        arrival.min(self.next_answer).min(self.next_access).min(self.next_issue).min(self.next_rare(ctx))
     }
 
     /// The agent whose port the messages of the unit leave by.
@@ -250,21 +251,6 @@ impl<const W: usize> Unit<W> {
         let since = self.stalled.map_or(self.now, |(since, _)| since);
         self.stalled = Some((since, why));
     }
-}
-
-/// The kind of an event of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UnitEvent {
-    /// A message has arrived.
-    Arrival,
-    /// The values of an access reach its wavefront.
-    Answered,
-    /// The head of the access queue goes to the private cache.
-    Access,
-    /// An instruction issues.
-    Issue,
-    /// An event that few programs or machines have often.
-    Rare,
 }
 
 /// A request that concerns no line.
@@ -314,22 +300,5 @@ impl<const W: usize> Client<W> for Unit<W> {
     fn retry(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.retry_boundary(ctx, env)?;
         self.retry_access_now(ctx, env)
-    }
-}
-
-impl<const W: usize> Unit<W> {
-    pub(super) fn dbg(&self, ctx: &Context<W>) {
-        eprintln!(
-            "unit {:?} now {} stalled {:?} waiting {} acc {} next_access {} issue {} next {} end {:?}",
-            self.agent,
-            self.now,
-            self.stalled,
-            self.waiting,
-            self.accesses.len(),
-            self.next_access,
-            self.next_issue,
-            ctx.next[self.agent.0 as usize],
-            ctx.endpoints[self.agent.0 as usize]
-        );
     }
 }

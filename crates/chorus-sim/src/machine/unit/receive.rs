@@ -17,20 +17,23 @@ impl<const W: usize> Unit<W> {
     /// The time of the next event that few programs or machines have often.
     #[inline]
     pub(super) fn next_rare(&self, ctx: &Context<W>) -> Ticks {
-        let order = self.orders.front().map_or(NEVER, |&(time, _)| time);
+        let next = self.next_order.min(self.next_local_data).min(self.wake);
+        if self.has_more { self.next_of_more(ctx).min(next) } else { next }
+    }
+
+    /// The time of the next event of the store buffer or of the translation unit.
+    fn next_of_more(&self, ctx: &Context<W>) -> Ticks {
         let buffer = self.answered_by_buffer.front().map_or(NEVER, |&(time, _)| time);
-        let next = order.min(self.next_local_data).min(self.wake).min(buffer);
-        self.translation.as_ref().map_or(next, |translation| translation.next(ctx).min(next))
+        self.translation.as_ref().map_or(buffer, |translation| translation.next(ctx).min(buffer))
     }
 
     /// Handles the next event that few programs or machines have often.
     pub(super) fn rare_event(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let now = self.now;
-        if self.orders.front().is_some_and(|&(time, _)| time <= now) {
-            return match self.orders.pop_front() {
-                Some((_, order)) => self.obey(order, ctx, env),
-                None => Ok(()),
-            };
+        if self.next_order <= now {
+            let order = self.orders.pop_front();
+            self.next_order = self.orders.front().map_or(NEVER, |&(time, _)| time);
+            return order.map_or(Ok(()), |(_, order)| self.obey(order, ctx, env));
         }
         if self.next_local_data <= now {
             self.local_data_done(ctx, env);
