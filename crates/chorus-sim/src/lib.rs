@@ -1,4 +1,4 @@
-//! The timing driver: event wheel, compute units, crossbars, DRAM and statistics around the protocol controllers.
+//! The timing driver: compute units, networks, DRAM and statistics around the protocol controllers.
 //!
 //! [`simulate()`] runs a program, and `chorus_kernel` is how programs are written. The private modules are the parts of
 //! a machine. Each part knows about time and queues and nothing about coherence, which is the business of the
