@@ -19,6 +19,7 @@ mod mesh;
 mod pages;
 mod port;
 mod prefetch;
+mod quiet;
 pub mod routes;
 mod sharing;
 pub mod simulate;
@@ -28,4 +29,5 @@ mod store_buffer;
 pub mod synthetic;
 
 pub use machine::{SimError, StuckCause, StuckReport, StuckWave};
+pub use quiet::quietly;
 pub use simulate::{KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_with};

@@ -72,6 +72,9 @@ pub(super) struct Bank<const W: usize> {
     free: Ticks,
     /// When the bank serves its next input, if it is about to.
     next_serve: Ticks,
+    /// When a bank tries again whose port was full. This is known as early as windows let it be, so nothing else may
+    /// depend on it.
+    next_at_port: Ticks,
     /// When a bank tries again that could not take requests because of a crowded port to other modules.
     next_uncrowded: Ticks,
     stall: BankStall,
@@ -116,6 +119,7 @@ impl<const W: usize> Bank<W> {
             from_memory: VecDeque::with_capacity(16),
             free: 0,
             next_serve: NEVER,
+            next_at_port: NEVER,
             next_uncrowded: NEVER,
             stall: BankStall::None,
             stalled_since: None,
@@ -205,7 +209,7 @@ impl<const W: usize> Bank<W> {
         or(self.fetched.front().map_or(NEVER, |&(time, _)| time), BankEvent::Fetched);
         or(self.to_memory.front().map_or(NEVER, |&(time, _)| time), BankEvent::ToMemory);
         or(self.next_decision, BankEvent::Decide);
-        or(self.next_serve, BankEvent::Serve);
+        or(self.next_serve.min(self.next_at_port), BankEvent::Serve);
         or(self.next_rare(ctx), BankEvent::Rare);
         next
     }

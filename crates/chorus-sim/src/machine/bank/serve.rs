@@ -117,7 +117,7 @@ impl<const W: usize> Bank<W> {
         let departure = ctx.end(self.agent).egress.next_start();
         if departure != NEVER {
             let time = env.plan.clocks.l2.edge(departure.max(self.now) + 1).max(self.free);
-            self.next_serve = self.next_serve.min(time);
+            self.next_at_port = self.next_at_port.min(time);
         }
     }
 
@@ -129,7 +129,7 @@ impl<const W: usize> Bank<W> {
 
     /// Serves one input: from memory first, then from the virtual networks, answers before requests.
     pub(super) fn serve(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        self.next_serve = NEVER;
+        (self.next_serve, self.next_at_port) = (NEVER, NEVER);
         if let Some(&id) = self.from_memory.front() {
             // A line that comes may push another one out, which needs room on its way to memory.
             if self.memory_room() < MEMORY_REQUESTS_PER_STEP {
