@@ -130,7 +130,7 @@ pub struct RunResult {
     pub simulated_ns: f64,
     /// Wall-clock time of the run, in seconds.
     pub wall_s: f64,
-    /// Processor time of the run, in seconds.
+    /// Processor time of the run on all its threads, in seconds.
     pub user_s: f64,
     /// Number of coalesced line accesses that were issued to the L1 caches.
     pub accesses: u64,

@@ -1,16 +1,13 @@
 //! One run on the simulator: names are resolved, the program is run and timed, and its result is checked.
 
 use std::any::Any;
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict};
 use chorus_protocol::registry::{Promise, Protocol};
 use chorus_registry::Registry;
-use chorus_sim::{Settings, SimError, Simulated, Stream};
-use cpu_time::ThreadTime;
+use chorus_sim::{Settings, SimError, Simulated, Stream, quietly};
+use cpu_time::{ProcessTime, ThreadTime};
 
 use crate::jobs::Job;
 use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
@@ -24,26 +21,42 @@ pub fn build() -> Build {
     }
 }
 
-/// Makes one run on this thread.
-///
-/// Some workloads have work-groups that communicate within a kernel. A protocol that does not promise to carry their
-/// writes refuses such a workload. With `allow_incoherent` it runs all the same, and its result shows what goes wrong.
+/// The manner in which a run is made. No result depends on threads and windows, so they are no part of the run's
+/// specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// Whether a workload whose work-groups communicate within a kernel runs under a protocol that does not promise to
+    /// carry their writes. Its result then shows what goes wrong. Otherwise the protocol refuses it.
+    pub allow_incoherent: bool,
+    /// The number of threads that share the run.
+    pub threads: u32,
+    /// The longest time for which components run alone, in ticks, or nothing for as long as possible.
+    pub window: Option<u64>,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Manner { allow_incoherent: false, threads: 1, window: None }
+    }
+}
+
+/// Makes one run on this thread. `allow_incoherent` has the meaning that it has in a [`Manner`].
 pub fn simulate(registry: &Registry, spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let setup =
         setup::resolve(registry, spec).map_err(|error| RunError::new(RunErrorKind::BadInput, error.to_string()))?;
-    simulate_on(spec, &setup, allow_incoherent)
+    simulate_on(spec, &setup, Manner { allow_incoherent, ..Manner::default() })
 }
 
-/// Makes one run on this thread, like [`simulate`], on the setup that `spec` has been resolved to.
-pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Result<RunResult, RunError> {
+/// Makes one run in some manner on the setup that `spec` has been resolved to.
+pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner) -> Result<RunResult, RunError> {
     let protocol = setup.protocol;
     let refused = refusal(protocol, &setup.jobs);
     let lacks_coherence = refused.is_some();
-    if let Some(refusal) = refused.filter(|_| !allow_incoherent) {
+    if let Some(refusal) = refused.filter(|_| !manner.allow_incoherent) {
         return Err(refusal);
     }
-    let (wall, processor) = (Instant::now(), ThreadTime::now());
-    let run = || run(setup, spec);
+    let (wall, processor) = (Instant::now(), Stopwatch::new(manner.threads));
+    let run = || run(setup, spec, manner);
     let simulated = if lacks_coherence { quietly(run).unwrap_or_else(|panic| Err(crash(&*panic))) } else { run() }?;
     let Build { chorus_version, git_revision } = build();
     Ok(RunResult {
@@ -72,6 +85,25 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, allow_incoherent: bool) -> Res
             .map(|kernel| KernelResult { name: kernel.name, cycles: kernel.cycles, metrics: kernel.metrics })
             .collect(),
     })
+}
+
+/// The processor time that a run takes: that of its thread, or of the whole process where the run has several.
+enum Stopwatch {
+    Thread(ThreadTime),
+    Process(ProcessTime),
+}
+
+impl Stopwatch {
+    fn new(threads: u32) -> Stopwatch {
+        if threads > 1 { Stopwatch::Process(ProcessTime::now()) } else { Stopwatch::Thread(ThreadTime::now()) }
+    }
+
+    fn elapsed(&self) -> Duration {
+        match self {
+            Stopwatch::Thread(begin) => begin.elapsed(),
+            Stopwatch::Process(begin) => begin.elapsed(),
+        }
+    }
 }
 
 /// The refusal of a workload by a protocol: the work-groups of the workload communicate within a kernel, and the
@@ -112,10 +144,12 @@ pub fn try_machine(setup: &Setup) -> Result<(), RunError> {
     tried.map(|_| ()).map_err(failure)
 }
 
-fn run(setup: &Setup, spec: &RunSpec) -> Result<Simulated, RunError> {
+fn run(setup: &Setup, spec: &RunSpec, manner: Manner) -> Result<Simulated, RunError> {
     let jobs = &setup.jobs;
     let fences = jobs.iter().any(|job| job.workload.communicates());
-    let settings = Settings { parameters: setup.parameters, fences, ..Settings::defaults(setup.protocol) };
+    let Manner { threads, window, .. } = manner;
+    let defaults = Settings::defaults(setup.protocol);
+    let settings = Settings { parameters: setup.parameters, fences, threads, window, ..defaults };
     let config = &setup.system.config;
     let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
     let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {
@@ -154,31 +188,11 @@ fn crash(panic: &(dyn Any + Send)) -> RunError {
     RunError::new(RunErrorKind::Stuck, format!("the program crashed on values that it read: {text}"))
 }
 
-thread_local! {
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Catches a panic of this thread without printing its message.
-fn quietly<T>(action: impl FnOnce() -> T) -> std::thread::Result<T> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let loud = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if !QUIET.get() {
-                loud(panic);
-            }
-        }));
-    });
-    QUIET.set(true);
-    // Unwinding is safe: everything that the action leaves half done is dropped with it.
-    let result = catch_unwind(AssertUnwindSafe(action));
-    QUIET.set(false);
-    result
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{crash, quietly};
+    use chorus_sim::quietly;
+
+    use super::crash;
     use crate::run::RunErrorKind;
 
     #[test]
@@ -187,6 +201,5 @@ mod tests {
         let error = crash(&*panic);
         assert_eq!(error.kind, RunErrorKind::Stuck);
         assert!(error.message.ends_with("index 7 out of range"), "{error}");
-        assert_eq!(quietly(|| 5).ok(), Some(5));
     }
 }

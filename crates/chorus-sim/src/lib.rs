@@ -1,4 +1,4 @@
-//! The timing driver: event wheel, compute units, crossbars, DRAM and statistics around the protocol controllers.
+//! The timing driver: compute units, networks, DRAM and statistics around the protocol controllers.
 //!
 //! [`simulate()`] runs a program, and `chorus_kernel` is how programs are written. The private modules are the parts of
 //! a machine. Each part knows about time and queues and nothing about coherence, which is the business of the
@@ -19,6 +19,7 @@ mod mesh;
 mod pages;
 mod port;
 mod prefetch;
+mod quiet;
 pub mod routes;
 mod sharing;
 pub mod simulate;
@@ -28,4 +29,5 @@ mod store_buffer;
 pub mod synthetic;
 
 pub use machine::{SimError, StuckCause, StuckReport, StuckWave};
+pub use quiet::quietly;
 pub use simulate::{KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_with};

@@ -117,6 +117,15 @@ impl<const W: usize> Context<W> {
         &mut self.endpoints[usize::from(agent.0)]
     }
 
+    /// Drops what a step that failed has left behind.
+    #[cold]
+    pub(super) fn abandon_step(&mut self) {
+        self.outbox.messages.clear();
+        self.outbox.completions.clear();
+        self.outbox.wake = None;
+        self.instant.clear();
+    }
+
     /// Tells the controllers the time before a step, where the protocol has synchronised counters.
     #[inline]
     pub(super) fn tell_time(&mut self, plan: &Plan<'_>, now: Ticks) {

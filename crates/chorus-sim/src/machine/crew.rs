@@ -6,6 +6,7 @@
 //! windows.
 
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
@@ -19,7 +20,7 @@ use chorus_system::SystemConfig;
 use super::context::{Env, Mail, Report};
 use super::host::{Host, Order};
 use super::launch::{Launch, Phase};
-use super::partition::{Failure, Newer, Partition, shared_owners, shares};
+use super::partition::{Failure, Fault, Newer, Partition, shared_owners, shares};
 use super::plan::{NEVER, Plan};
 use super::stuck::{LISTED, StuckCause, StuckReport, StuckWave};
 use super::{SimError, build};
@@ -27,6 +28,7 @@ use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
 use crate::pages::Pages;
+use crate::quiet::{is_quiet, set_quiet};
 use crate::simulate::Settings;
 use crate::stats::Stats;
 
@@ -243,11 +245,13 @@ where
         |number: usize| build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners));
     // Every partition has the same kinds of controllers. If this one can be built, the others can.
     let own = partition(0)?;
+    let quiet = is_quiet();
     thread::scope(|scope| {
         for number in 1..shares.len() {
             let (shared, partition) = (&shared, &partition);
             scope.spawn(move || {
                 let _leaving = Leaving(&shared.failed);
+                set_quiet(quiet);
                 if let Ok(partition) = partition(number) {
                     shared.work(partition, number);
                 }
@@ -349,11 +353,12 @@ impl<const W: usize> Machine<'_, W> {
                 failure = Some(other);
             }
         }
-        if let Some((_, _, error)) = failure {
-            return Err(*error);
-        }
         self.reached = until;
-        Ok(())
+        match failure {
+            None => Ok(()),
+            Some((_, _, Fault::Error(error))) => Err(*error),
+            Some((_, _, Fault::Panic(panic))) => resume_unwind(panic),
+        }
     }
 
     /// Gives all partitions a task and waits until it is done.

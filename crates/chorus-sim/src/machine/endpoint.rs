@@ -57,8 +57,22 @@ impl Inbox {
             self.entries.push(entry);
             return;
         }
-        let later = self.entries[self.head..].iter().rev().take_while(|other| (other.time, other.source) > key).count();
-        self.entries.insert(self.entries.len() - later, entry);
+        self.insert(entry, key);
+    }
+
+    /// Adds an entry that comes before some that are there already.
+    fn insert(&mut self, entry: Entry, key: (Ticks, u64)) {
+        let mut place = self.entries.len();
+        self.entries.push(entry);
+        while place > self.head {
+            let before = self.entries[place - 1];
+            if (before.time, before.source) < key {
+                break;
+            }
+            self.entries[place] = before;
+            place -= 1;
+        }
+        self.entries[place] = entry;
     }
 
     /// Takes the first entry if it comes before `until`.

@@ -1,7 +1,9 @@
 //! A partition: the part of a machine that one thread runs. It has compute units, banks and the ports between its
 //! modules, and runs alone for a window.
 
+use std::any::Any;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use chorus_protocol::address::LineAddr;
@@ -60,8 +62,16 @@ pub(super) fn owners(plan: &Plan<'_>, shares: &[Share]) -> Vec<u8> {
     (0..plan.topology.controllers()).map(owner).collect()
 }
 
+/// The reason why a component cannot go on.
+pub(super) enum Fault {
+    /// Something that the simulation found out.
+    Error(Box<SimError>),
+    /// A panic, of a kernel in most cases: it may index with values that it read.
+    Panic(Box<dyn Any + Send>),
+}
+
 /// The reason why a partition cannot go on: when, where and why.
-pub(super) type Failure = (Ticks, AgentId, Box<SimError>);
+pub(super) type Failure = (Ticks, AgentId, Fault);
 
 /// Copies that are newer than memory, in the order in which they are written to it: copies nearer to a core are newer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,14 +150,14 @@ impl<const W: usize> Partition<W> {
         // Where components are at the same time always, messages that take no time go from banks to private caches.
         for (index, bank) in self.banks.iter_mut().enumerate() {
             if self.ctx.next[usize::from(self.first_bank) + index] < until {
-                let result = bank.run(until, &mut self.ctx, env);
-                note(&mut self.failure, result, bank.time(), bank.agent());
+                let ended = catch(&mut self.ctx, |ctx| bank.run(until, ctx, env));
+                note(&mut self.failure, ended, bank.time(), bank.agent());
             }
         }
         for (index, unit) in self.units.iter_mut().enumerate() {
             if self.ctx.next[usize::from(self.first_unit) + index] < until {
-                let result = unit.run(until, &mut self.ctx, env);
-                note(&mut self.failure, result, unit.time(), unit.agent());
+                let ended = catch(&mut self.ctx, |ctx| unit.run(until, ctx, env));
+                note(&mut self.failure, ended, unit.time(), unit.agent());
             }
         }
         self.ctx.let_out(env.plan, until);
@@ -254,12 +264,27 @@ impl<const W: usize> Partition<W> {
     }
 }
 
+/// Runs a component. If it cannot go on, the others do until the end of the window, so that the earliest failure can be
+/// told.
+#[inline]
+fn catch<const W: usize>(ctx: &mut Context<W>, run: impl FnOnce(&mut Context<W>) -> Handled) -> Result<(), Fault> {
+    // Unwinding is safe: the component does not run again, and the others get none of what it leaves half done.
+    let fault = match catch_unwind(AssertUnwindSafe(|| run(ctx))) {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => Fault::Error(error),
+        Err(panic) => Fault::Panic(panic),
+    };
+    ctx.abandon_step();
+    Err(fault)
+}
+
 /// Keeps the earliest failure.
-fn note(kept: &mut Option<Failure>, result: Handled, time: Ticks, agent: AgentId) {
-    if let Err(error) = result
+#[inline]
+fn note(kept: &mut Option<Failure>, ended: Result<(), Fault>, time: Ticks, agent: AgentId) {
+    if let Err(fault) = ended
         && kept.as_ref().is_none_or(|(first, of, _)| (time, agent) < (*first, *of))
     {
-        *kept = Some((time, agent, error));
+        *kept = Some((time, agent, fault));
     }
 }
 

@@ -10,4 +10,5 @@ mod machine;
 mod mesh;
 mod modules;
 mod once;
+mod panics;
 mod store_buffers;

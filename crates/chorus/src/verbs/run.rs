@@ -4,7 +4,7 @@ use chorus_lab::annotate::Annotate;
 use chorus_lab::own_graph::GraphFile;
 use chorus_lab::run::{CheckResult, RunResult, RunSpec};
 use chorus_lab::setup;
-use chorus_lab::simulate::simulate_on;
+use chorus_lab::simulate::{Manner, simulate_on};
 use chorus_protocol::message::TrafficClass;
 use clap::Args;
 use comfy_table::Table;
@@ -23,7 +23,11 @@ Examples:
   chorus run --system tc --protocol no-coh --workload dlb --allow-incoherent
   chorus run --system tc --protocol gpu-vi --workload saxpy --set workload.elements=2^20
   chorus run --system tc --protocol gpu-vi --workload bfs --graph USA-road-d.FLA.gr
-  chorus run --system cpelide --protocol cpelide --workload square --annotate auto";
+  chorus run --system cpelide --protocol cpelide --workload square --annotate auto
+  chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4";
+
+/// The largest number of threads that is accepted: a machine is divided into no more parts.
+const THREADS_MAX: i64 = 256;
 
 /// Arguments of `chorus run`.
 #[derive(Debug, Args)]
@@ -63,6 +67,14 @@ pub struct Arguments {
     /// Allow a workload that needs coherence under a protocol without it, to see what goes wrong.
     #[arg(long)]
     allow_incoherent: bool,
+    /// Threads that share the run, at most one for each part of the machine that can run alone. The result does not
+    /// depend on it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX))]
+    threads: u32,
+    /// Longest time for which parts of the machine run alone, in ticks; by default as long as the machine allows. The
+    /// result does not depend on it, which is what this is for.
+    #[arg(long, value_name = "TICKS", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
+    window: Option<u64>,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -82,7 +94,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let setup = setup::resolve(session.registry, &spec)?;
     let activity = session.activity(None);
     activity.begin(spec.to_string());
-    let result = simulate_on(&spec, &setup, arguments.allow_incoherent)?;
+    let &Arguments { allow_incoherent, threads, window, .. } = arguments;
+    let result = simulate_on(&spec, &setup, Manner { allow_incoherent, threads, window })?;
     drop(activity);
     if arguments.form.json {
         session.output.json(&result.to_json())?;

@@ -205,6 +205,15 @@ fn a_file_that_is_no_results_store_is_refused() {
 }
 
 #[test]
+fn absurd_numbers_of_threads_are_refused() {
+    for threads in ["0", "-1", "257", "many"] {
+        let ended = chorus(&format!("run --system tc --protocol gpu-vi --workload saxpy --threads={threads}"));
+        ended.expect_code(2).expect_error(&["--threads <N>"]);
+    }
+    chorus("run --system tc --protocol gpu-vi --workload saxpy --window=0").expect_code(2).expect_error(&["--window"]);
+}
+
+#[test]
 fn absurd_numbers_of_jobs_are_refused() {
     for jobs in ["0", "-1", "100000", "many"] {
         let mut command = command("reproduce");

@@ -41,6 +41,17 @@ fn the_same_run_gives_the_same_statistics() {
 }
 
 #[test]
+fn the_result_depends_neither_on_threads_nor_on_windows() {
+    for run in [SAXPY, "run --system hmg --protocol hmg --workload saxpy"] {
+        let json = |more: &str| measured(chorus(&format!("{run} --json {more}")).expect_code(0).json());
+        let plain = json("");
+        for more in ["--threads 1", "--threads 2", "--threads 4", "--window 7", "--threads 2 --window 7"] {
+            assert_eq!(json(more), plain, "{run} {more}");
+        }
+    }
+}
+
+#[test]
 fn overrides_matter() {
     let cycles = |more: &str| chorus(&format!("{SAXPY} --json {more}")).expect_code(0).json()["cycles"].clone();
     let plain = cycles("");
@@ -89,9 +100,12 @@ fn a_workload_that_needs_coherence_goes_wrong_without_it() {
         let patience = "--set watchdog.idle_cycles=200000";
         let arguments =
             format!("run --system tc --protocol no-coh --workload {workload} --allow-incoherent {patience}");
-        let ended = chorus(&arguments).expect_code(1);
-        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
-        ended.expect_error(&[]);
+        let message = |threads: u32| {
+            let ended = chorus(&format!("{arguments} --threads {threads}")).expect_code(1).expect_error(&[]);
+            assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+            ended.stderr
+        };
+        assert_eq!(message(1), message(2), "{workload}");
     }
 }
 

@@ -72,7 +72,8 @@ pub(super) struct Bank<const W: usize> {
     free: Ticks,
     /// When the bank serves its next input, if it is about to.
     next_serve: Ticks,
-    /// When a bank tries again whose port was full.
+    /// When a bank tries again whose port was full. This is known as early as windows let it be, so nothing else may
+    /// depend on it.
     next_at_port: Ticks,
     /// When a bank tries again that could not take requests because of a crowded port to other modules.
     next_uncrowded: Ticks,
