@@ -229,6 +229,28 @@ impl<const W: usize> Context<W> {
         }
     }
 
+    /// Lets the messages that come to an agent before `until` pass its incoming port.
+    #[inline]
+    pub(super) fn admit(&mut self, agent: AgentId, until: Ticks) {
+        let end = &mut self.endpoints[usize::from(agent.0)];
+        if end.inbox.front_time() < until {
+            let waited = end.admit(until);
+            self.stats.add(Counter::NetworkQueueTicks, waited);
+        }
+    }
+
+    /// Lets the messages of an agent leave its port before `until`. Returns the time at which the agent's component has
+    /// to run next for this end.
+    #[inline]
+    pub(super) fn finish(&mut self, plan: &Plan<'_>, agent: AgentId, until: Ticks) -> Ticks {
+        if self.end(agent).egress.is_idle() {
+            return self.end(agent).next_incoming();
+        }
+        self.send(plan, agent, until);
+        let end = self.end(agent);
+        end.next_incoming().min(end.egress.next_start())
+    }
+
     /// Whether so many messages wait at the port of an agent that its controller takes no more inputs that could add to
     /// them.
     #[inline]

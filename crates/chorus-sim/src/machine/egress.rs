@@ -121,6 +121,12 @@ impl Egress {
         Egress { channels: vec![channel; networks], occupied: 0, queued: 0, clock, whole, free: 0, last: 0, next: None }
     }
 
+    /// Whether no message is queued.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.occupied == 0
+    }
+
     /// Queues a message.
     #[inline]
     pub(super) fn put(&mut self, parcel: Parcel) {

@@ -177,9 +177,10 @@ impl Endpoint {
         self.next_arrival = first_time(&self.passing).min(first_time(&self.passed));
     }
 
-    /// The time at which the agent's component has to run next for this end.
-    pub(super) fn next(&mut self) -> Ticks {
-        self.inbox.front_time().min(self.next_arrival).min(self.egress.next_start())
+    /// The time of the next message that comes to the agent.
+    #[inline]
+    pub(super) fn next_incoming(&self) -> Ticks {
+        self.inbox.front_time().min(self.next_arrival)
     }
 }
 

@@ -42,12 +42,6 @@ impl<const W: usize> Translation<W> {
         Translation { agent, controller, queues, waiting: 0, free: 0, looked_up, retry: never, wake: never }
     }
 
-    /// Lets the messages that come before `until` pass the incoming port of the unit.
-    pub(super) fn admit(&self, until: Ticks, ctx: &mut Context<W>) {
-        let waited = ctx.end(self.agent).admit(until);
-        ctx.stats.add(Counter::NetworkQueueTicks, waited);
-    }
-
     /// The time of its next event.
     pub(super) fn next(&self, ctx: &Context<W>) -> Ticks {
         let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;

@@ -95,7 +95,8 @@ impl<const W: usize> Bank<W> {
     /// Serves the bank again that waited for room on its way to memory.
     #[inline]
     pub(super) fn retry_with_room(&mut self, env: &Env<'_>) {
-        if self.stall == BankStall::Memory && self.memory_room() >= MEMORY_REQUESTS_PER_STEP {
+        let needed = if self.from_memory.is_empty() { MEMORY_REQUESTS_PER_STEP } else { 1 };
+        if self.stall == BankStall::Memory && self.memory_room() >= needed {
             self.schedule_serve(env);
         }
     }

@@ -26,7 +26,6 @@ use super::{SimError, boundary_stream};
 use crate::clock::Ticks;
 use crate::dram::MemoryChannel;
 use crate::l3::Slice;
-use crate::stats::Counter;
 
 /// Origins of the messages of a bank: its module, its GPU, and other GPUs.
 const ORIGINS: usize = 3;
@@ -168,22 +167,18 @@ impl<const W: usize> Bank<W> {
 
     /// Runs until everything before `until` has happened.
     pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let waited = ctx.end(self.agent).admit(until);
-        ctx.stats.add(Counter::NetworkQueueTicks, waited);
+        ctx.admit(self.agent, until);
         if let Some(translation) = &self.translation {
-            translation.admit(until, ctx);
+            ctx.admit(translation.agent, until);
         }
         if self.stall == BankStall::Port {
             self.retry_at_port(ctx, env);
         }
         let result = self.run_events(until, ctx, env);
         ctx.last = ctx.last.max(self.now);
-        let plan = env.plan;
-        ctx.send(plan, self.agent, until);
-        let mut next = self.next_event(ctx).min(ctx.end(self.agent).next());
+        let mut next = self.next_event(ctx).min(ctx.finish(env.plan, self.agent, until));
         if let Some(translation) = &self.translation {
-            ctx.send(plan, translation.agent, until);
-            next = next.min(ctx.end(translation.agent).next());
+            next = next.min(ctx.finish(env.plan, translation.agent, until));
         }
         ctx.next[usize::from(self.agent.0)] = next;
         result

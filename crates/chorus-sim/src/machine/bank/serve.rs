@@ -138,7 +138,7 @@ impl<const W: usize> Bank<W> {
     pub(super) fn serve(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         if let Some(&id) = self.from_memory.front() {
             // A line that comes may push another one out, which needs room on its way to memory.
-            if self.memory_room() < MEMORY_REQUESTS_PER_STEP {
+            if self.memory_room() == 0 {
                 self.stall_for(BankStall::Memory);
                 return Ok(());
             }

@@ -30,7 +30,6 @@ use crate::coalescer::AccessQueue;
 use crate::compute_unit::{Group, Job, Stalled, WaveSlot};
 use crate::issue::IssueSlots;
 use crate::slab::Slab;
-use crate::stats::Counter;
 use crate::store_buffer::StoreBuffer;
 
 /// An order of the host for a unit.
@@ -180,19 +179,19 @@ impl<const W: usize> Unit<W> {
 
     /// Runs until everything before `until` has happened.
     pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let waited = ctx.end(self.agent).admit(until);
-        ctx.stats.add(Counter::NetworkQueueTicks, waited);
+        ctx.admit(self.agent, until);
         if let Some(translation) = &self.translation {
-            translation.admit(until, ctx);
+            ctx.admit(translation.agent, until);
         }
         if matches!(self.stalled, Some((_, Stalled::Port))) {
             self.retry_at_port(ctx);
         }
         let result = self.run_events(until, ctx, env);
         ctx.last = ctx.last.max(self.now);
-        let port = self.port();
-        ctx.send(env.plan, port, until);
-        let next = self.next_event(ctx).min(ctx.end(port).next()).min(ctx.end(self.agent).next());
+        let mut next = self.next_event(ctx).min(ctx.finish(env.plan, self.agent, until));
+        if let Some(translation) = &self.translation {
+            next = next.min(ctx.finish(env.plan, translation.agent, until));
+        }
         ctx.next[usize::from(self.agent.0)] = next;
         result
     }
