@@ -7,7 +7,7 @@ use chorus_system::Core;
 
 /// A kernel that units run, with the checker of its annotations where accesses are checked.
 pub struct Job {
-    /// The kernel itself.
+    /// The kernel that it runs.
     pub kernel: Kernel,
     /// The checker of its annotations.
     pub declared: Option<AnnotationChecker>,

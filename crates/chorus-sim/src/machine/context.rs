@@ -282,8 +282,8 @@ impl<const W: usize> Context<W> {
         }
     }
 
-    /// Lets the messages that come to a module or a GPU before `horizon` in. They left a link earlier, so all of them are
-    /// known before the components of the module run.
+    /// Lets the messages that come to a module or a GPU before `horizon` in. They left a link earlier, so all of them
+    /// are known before the components of the module run.
     pub(super) fn let_in(&mut self, plan: &Plan<'_>, horizon: Ticks) {
         if let Some(paths) = &plan.paths {
             self.pass_ports(plan, paths, paths.all_incoming(), horizon);

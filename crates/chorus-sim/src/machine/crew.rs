@@ -1,9 +1,9 @@
 //! A machine and the threads that run it: one partition for each thread, which meet at the end of every window.
 //!
-//! The main thread runs a partition too. At the end of a window all partitions have come to the same time. Then the main
-//! thread handles the reports of components, decides how long the next window is, and lets everybody go on. Partitions
-//! read the page table and the program's memory during a window. Only the main thread changes the page table, between
-//! windows.
+//! The main thread runs a partition too. At the end of a window all partitions have come to the same time. Then the
+//! main thread handles the reports of components, decides how long the next window is, and lets everybody go on.
+//! Partitions read the page table and the program's memory during a window. Only the main thread changes the page
+//! table, between windows.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -341,12 +341,11 @@ impl<const W: usize> Machine<'_, W> {
             }
             let orders = self.host.orders.iter().map(|&(time, ..)| time).min().unwrap_or(NEVER);
             let next = self.next.min(self.host.next()).min(orders);
-            if next == NEVER && told.is_none() {
-                return Err(self.stuck(StuckCause::Deadlock, self.last));
-            }
-            let until = next.max(self.reached).saturating_add(self.plan().window).min(told.unwrap_or(NEVER));
-            self.run_window(until)?;
-            self.watch()?;
+            let end = match told {
+                Some(told) => told,
+                None => self.watch(next)?,
+            };
+            self.run_window(next.max(self.reached).saturating_add(self.plan().window).min(end))?;
         }
     }
 
@@ -388,18 +387,18 @@ impl<const W: usize> Machine<'_, W> {
         self.crew.wait();
     }
 
-    /// Ends runs in which nothing changes any more, and runs that are too long.
-    fn watch(&mut self) -> Result<(), SimError> {
+    /// Ends a run in which nothing changes any more or that is too long. Its next event is at `next`. Returns the time
+    /// until which it may go on. No window goes beyond that, so the report of a run that hangs does not depend on them.
+    fn watch(&mut self, next: Ticks) -> Result<Ticks, SimError> {
+        if next == NEVER {
+            return Err(self.stuck(StuckCause::Deadlock, self.last));
+        }
         let (core, watchdog) = (self.plan().clocks.core, &self.plan().config.watchdog);
-        let (idle_max, time_max) = (core.cycles(watchdog.idle_cycles), core.cycles(watchdog.cycles));
         let progress = self.progress.max(self.host.progress);
-        if self.last > progress + idle_max {
-            return Err(self.stuck(StuckCause::Livelock, progress + idle_max));
-        }
-        if self.last > time_max {
-            return Err(self.stuck(StuckCause::TooLong, time_max));
-        }
-        Ok(())
+        let idle_end = progress.saturating_add(core.cycles(watchdog.idle_cycles));
+        let end = core.cycles(watchdog.cycles);
+        let (end, cause) = if idle_end <= end { (idle_end, StuckCause::Livelock) } else { (end, StuckCause::TooLong) };
+        if next > end { Err(self.stuck(cause, end)) } else { Ok(end + 1) }
     }
 
     /// Writes the newest copies of all lines to memory, so that the host reads what the caches would answer.

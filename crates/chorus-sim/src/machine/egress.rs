@@ -1,9 +1,9 @@
 //! The port by which an agent sends messages into the network of its module: a queue per virtual network, one flit in
 //! each cycle, and a window of flits per virtual network that gives back-pressure.
 //!
-//! A message counts against the window of its virtual network until its destination has consumed it and the news of this
-//! has come back. The window covers the buffer at the destination and the flits and news under way. So a destination
-//! that stalls fills the windows of its sources, and they stop.
+//! A message counts against the window of its virtual network until its destination has consumed it and the news of
+//! this has come back. The window covers the buffer at the destination and the flits and news under way. So a
+//! destination that stalls fills the windows of its sources, and they stop.
 //!
 //! A port sends at the end of a window, when all messages that become ready in the window are known.
 
@@ -127,7 +127,7 @@ impl Egress {
         self.occupied == 0
     }
 
-    /// Queues a message.
+    /// Queues a message of the agent.
     #[inline]
     pub(super) fn put(&mut self, parcel: Parcel) {
         let channel = &mut self.channels[usize::from(parcel.network)];

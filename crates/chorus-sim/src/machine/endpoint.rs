@@ -42,7 +42,7 @@ impl Inbox {
         self.entries.get(self.head).map_or(NEVER, |entry| entry.time)
     }
 
-    /// Adds an entry.
+    /// Adds an entry at its place.
     #[inline]
     pub(super) fn put(&mut self, entry: Entry) {
         if self.head == self.entries.len() {
@@ -145,7 +145,8 @@ impl Endpoint {
         *last
     }
 
-    /// Lets everything that comes before `until` pass the incoming port. Returns how long it waited there, all together.
+    /// Lets everything that comes before `until` pass the incoming port. Returns how long it waited there, all
+    /// together.
     #[inline]
     pub(super) fn admit(&mut self, until: Ticks) -> Ticks {
         let mut waited = 0;

@@ -1,7 +1,7 @@
 //! The ports between modules, as far as they belong to one partition. Every port serves first come, first served.
 //!
-//! Queues at ports are not bounded. Banks accept no message that would have to wait too long ([`Fabric::crowded_until`]).
-//! A bank learns of the state of a port some time later, as a signal would tell it.
+//! Queues at ports are not bounded. Banks accept no message that would have to wait too long
+//! ([`Fabric::crowded_until`]). A bank learns of the state of a port some time later, as a signal would tell it.
 
 use super::endpoint::{Entry, Inbox};
 use super::paths::Paths;

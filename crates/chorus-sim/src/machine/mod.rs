@@ -1,9 +1,9 @@
 //! The timing driver: a machine whose components run alone for a window of time, on one thread or several.
 //!
-//! Nothing that happens in a component reaches another one in less than some time, the crossing. So every component runs
-//! alone for a window that is no longer, and then the messages that were sent are where they go. A component takes its
-//! messages in the order of time, source and number. Therefore neither the length of a window nor the number of threads
-//! shows in any result.
+//! Nothing that happens in a component reaches another one in less than some time, the crossing. So every component
+//! runs alone for a window that is no longer, and then the messages that were sent are where they go. A component takes
+//! its messages in the order of time, source and number. Therefore neither the length of a window nor the number of
+//! threads shows in any result.
 //!
 //! [`unit`] and [`bank`] are the components. [`endpoint`] and [`egress`] are their ends at the network, [`grid`] and
 //! [`fabric`] the links that they share. A [`partition`] has the components that one thread runs, [`host`] launches

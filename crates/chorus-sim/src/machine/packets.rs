@@ -1,5 +1,5 @@
-//! Messages in transit within a partition. The data that moving a message needs is stored apart from the message itself,
-//! because it is short and is read several times before the message is read.
+//! Messages in transit within a partition. The data that moving a message needs is stored apart from the message
+//! itself, because it is short and is read several times before the message is read.
 
 use chorus_protocol::host_line::HostLine;
 use chorus_protocol::message::Message;

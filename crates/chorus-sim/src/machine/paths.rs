@@ -1,10 +1,11 @@
 //! The ways between modules: the ports that a message passes from one module to another.
 //!
-//! Every module and every GPU has an outgoing port and an incoming port, with a latency in between. A message to another
-//! module of its GPU passes the outgoing port of its module and, one latency later, the incoming port of the other
-//! module. A message to another GPU passes the outgoing ports of its module and of its GPU, the switch, and the incoming
-//! ports of the other GPU and the other module (HMG paper, section II and Table II). The two ends of a link stream: a
-//! message occupies the incoming port while it still leaves the outgoing port. Between two links a message is stored.
+//! Every module and every GPU has an outgoing port and an incoming port, with a latency in between. A message to
+//! another module of its GPU passes the outgoing port of its module and, one latency later, the incoming port of the
+//! other module. A message to another GPU passes the outgoing ports of its module and of its GPU, the switch, and the
+//! incoming ports of the other GPU and the other module (HMG paper, section II and Table II). The two ends of a link
+//! stream: a message occupies the incoming port while it still leaves the outgoing port. Between two links a message is
+//! stored.
 
 use chorus_system::{Link, SystemConfig};
 

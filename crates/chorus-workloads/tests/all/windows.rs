@@ -60,6 +60,9 @@ fn on_one_gpu() {
     pattern("tc", "ideal-coh", Pattern::ShareHeavy);
     workload("tc", "gpu-vi", "dlb");
     workload("tc", "tc-weak", "hsp");
+    // Ports are full most of the time here.
+    workload("tc", "no-coh", "saxpy");
+    workload("tc", "tc-weak", "saxpy");
 }
 
 #[test]

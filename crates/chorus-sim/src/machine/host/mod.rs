@@ -1,5 +1,5 @@
-//! The host side of a machine: kernels are launched, begun, dispatched and ended here, pages are placed, and the command
-//! processor gives its commands.
+//! The host side of a machine: kernels are launched, begun, dispatched and ended here, pages are placed, and the
+//! command processor gives its commands.
 //!
 //! The host learns of events in components by reports and answers with orders. It handles reports at the end of a
 //! window, in the order of their times. An order reaches its component one crossing after the event that caused it. So

@@ -63,8 +63,8 @@ impl<const W: usize> Unit<W> {
         Ok(())
     }
 
-    /// Serves the access at the head of the queue if it is a load that the private cache can answer at once. This is the
-    /// usual case, and it needs neither a request nor an outbox.
+    /// Serves the access at the head of the queue if it is a load that the private cache can answer at once. This is
+    /// the usual case, and it needs neither a request nor an outbox.
     #[inline]
     fn load_hit(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
         let access = *self.accesses.get(id);

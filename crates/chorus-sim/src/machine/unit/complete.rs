@@ -60,14 +60,14 @@ impl<const W: usize> Unit<W> {
 
     /// The values of an access reach its wavefront.
     #[inline]
-    pub(super) fn answer_next(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+    pub(super) fn answer_next(&mut self, ctx: &mut Context<W>) {
         let Some((_, id)) = self.answered.pop_front() else { return };
         self.next_answer = self.answered.front().map_or(NEVER, |&(time, _)| time);
-        self.access_done(id, ctx, env);
+        self.access_done(id, ctx);
     }
 
     /// The end of an access, as its wavefront sees it.
-    pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
+    pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>) {
         let access = *self.accesses.get(id);
         if access.answers > 1 {
             self.accesses.get_mut(id).answers -= 1;
@@ -84,7 +84,7 @@ impl<const W: usize> Unit<W> {
                 self.values_returned(wave, access.slot, ctx);
             }
             AccessKind::Store | AccessKind::Drain => {}
-            AccessKind::Follow { fence } => self.access_done(fence, ctx, env),
+            AccessKind::Follow { fence } => self.access_done(fence, ctx),
             AccessKind::Fence(..) => {
                 ctx.stats.add(Counter::FenceWaitTicks, self.now - access.issued);
                 self.wave(wave).task.state().borrow_mut().pass();

@@ -11,7 +11,7 @@ use crate::compute_unit::WaveSlot;
 use crate::stats::Counter;
 
 impl<const W: usize> Unit<W> {
-    /// One issue slot.
+    /// Uses one issue slot.
     pub(super) fn issue(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.next_issue = NEVER;
         self.settle(ctx);

@@ -35,7 +35,7 @@ use crate::store_buffer::StoreBuffer;
 /// An order of the host for a unit.
 #[derive(Clone)]
 pub(super) enum UnitOrder {
-    /// A work-group starts.
+    /// A work-group starts here.
     Group { stream: u8, job: Arc<Job>, work_group: u32 },
     /// A CPU thread starts.
     Thread { stream: u8, job: Arc<Job>, thread: u32 },
@@ -67,7 +67,7 @@ pub(super) struct Unit<const W: usize> {
     store_buffer: Option<StoreBuffer<W>>,
     /// Streams whose kernel boundary the cache could not accept yet, one bit each.
     boundaries_waiting: u64,
-    /// Those of them whose kernel begins.
+    /// Streams among these whose kernel begins, one bit each.
     boundaries_begin: u64,
     loads_in_flight_max: u32,
     pub(super) waves: Vec<Option<WaveSlot>>,
@@ -208,7 +208,7 @@ impl<const W: usize> Unit<W> {
             if ctx.endpoints[usize::from(self.agent.0)].next_arrival == time {
                 self.arrive(ctx, env)?;
             } else if self.next_answer == time {
-                self.answer_next(ctx, env);
+                self.answer_next(ctx);
             } else if self.next_access == time {
                 self.serve_accesses(ctx, env)?;
             } else if self.next_issue == time {

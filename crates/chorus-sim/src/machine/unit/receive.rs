@@ -44,7 +44,7 @@ impl<const W: usize> Unit<W> {
         }
         if self.answered_by_buffer.front().is_some_and(|&(time, _)| time <= now) {
             if let Some((_, id)) = self.answered_by_buffer.pop_front() {
-                self.access_done(id, ctx, env);
+                self.access_done(id, ctx);
             }
             return Ok(());
         }
@@ -170,7 +170,7 @@ impl<const W: usize> Unit<W> {
                 continue;
             }
             self.record_values(completion, ctx, env);
-            self.access_done(completion.txn.0, ctx, env);
+            self.access_done(completion.txn.0, ctx);
         }
         completions.clear();
         ctx.outbox.completions = completions;
