@@ -73,11 +73,17 @@ impl SetIndex {
         if let Some((interleave, block_shift)) = self.uneven {
             number = number / (interleave << block_shift) << block_shift | number & self.low;
         }
-        number = (number >> self.shift) & self.high | number & self.low;
+        number = self.masked(LineAddr(number));
         if number >= self.sets {
             number %= self.sets;
         }
         number as usize
+    }
+
+    /// The number of a line, where the interleaving is a power of two.
+    #[inline]
+    fn masked(&self, line: LineAddr) -> u64 {
+        (line.0 >> self.shift) & self.high | line.0 & self.low
     }
 }
 
@@ -135,6 +141,8 @@ pub struct CacheArray<M, const W: usize> {
     /// The bits of a place's number that tell its way. The bits above them tell its set. Where the ways are not a power
     /// of two, the last numbers of each set are not used.
     way_bits: u32,
+    /// Whether sets are found by masks, and the marks of a set are compared at once.
+    is_simple: bool,
     /// The bits of a place's number that tell its mark among the marks that are compared at once.
     mark_bits: u32,
     marks: Vec<Marks>,
@@ -153,10 +161,12 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         let way_bits = ways.next_power_of_two().trailing_zeros();
         let mark_bits = way_bits.min(WAYS_PER_MARKS.trailing_zeros());
         let places = sets << way_bits;
+        let set_index = SetIndex::new(&geometry);
         CacheArray {
             geometry,
-            set_index: SetIndex::new(&geometry),
+            set_index,
             way_bits,
+            is_simple: set_index.uneven.is_none() && sets.is_power_of_two() && ways <= WAYS_PER_MARKS,
             mark_bits,
             marks: vec![[0; WAYS_PER_MARKS]; places >> mark_bits],
             places: vec![Place { tag: EMPTY, meta: M::default(), blank: true }; places],
@@ -171,20 +181,21 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 
     /// The slot of a resident line.
-    #[inline]
+    #[inline(never)]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
-        let set = self.set_index.of(line);
-        if self.way_bits != self.mark_bits {
-            return self.find_among_many(set, line);
+        if !self.is_simple {
+            return self.find_among_many(line);
         }
-        self.find_marked(set, line)
+        self.find_marked(self.set_index.masked(line) as usize, line)
     }
 
-    /// The slot of a line in a set of more ways than are compared at once.
-    #[cold]
+    /// The slot of a line, for any numbers of sets and ways.
     #[inline(never)]
-    fn find_among_many(&self, set: usize, line: LineAddr) -> Option<Slot> {
-        let bits = self.way_bits - self.mark_bits;
+    fn find_among_many(&self, line: LineAddr) -> Option<Slot> {
+        let (set, bits) = (self.set_index.of(line), self.way_bits - self.mark_bits);
+        if bits == 0 {
+            return self.find_marked(set, line);
+        }
         (set << bits..(set + 1) << bits).find_map(|word| self.find_marked(word, line))
     }
 

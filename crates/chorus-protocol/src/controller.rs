@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 
 use crate::access::{Completion, CoreRequest, LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr, Role};
@@ -61,9 +62,14 @@ pub enum Outcome {
     Evict(LineAddr),
 }
 
-/// A hole in a protocol's table: an input for which the line's state has no transition.
+/// A hole in a protocol's table: an input for which the line's state has no transition. It lies apart from the result
+/// of a step, so that results without a hole are small.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unspecified(Box<Hole>);
+
+/// The place of a hole in a protocol's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Unspecified {
+pub struct Hole {
     /// The role of the controller.
     pub role: Role,
     /// The state of the line.
@@ -74,9 +80,17 @@ pub struct Unspecified {
     pub line: LineAddr,
 }
 
+impl Deref for Unspecified {
+    type Target = Hole;
+
+    fn deref(&self) -> &Hole {
+        &self.0
+    }
+}
+
 impl fmt::Display for Unspecified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unspecified { role, state, event, line } = self;
+        let Hole { role, state, event, line } = **self;
         write!(f, "no transition: {} in state {state} got {event} for line {:#x}", role.name(), line.0)
     }
 }
@@ -183,7 +197,8 @@ impl Vocabulary {
     /// The hole in row `state` and column `event`.
     #[cold]
     pub fn unspecified(&self, state: usize, event: usize, line: LineAddr) -> Unspecified {
-        Unspecified { role: self.role, state: self.states[state].name, event: self.events[event], line }
+        let (role, state, event) = (self.role, self.states[state].name, self.events[event]);
+        Unspecified(Box::new(Hole { role, state, event, line }))
     }
 }
 

@@ -22,6 +22,15 @@ struct Entry {
     last: u32,
 }
 
+/// A position of the index: a line, and its register. Positions that are not in use have the line [`FREE`].
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    line: LineAddr,
+    register: u32,
+}
+
+const NAMELESS: Name = Name { line: FREE, register: NONE };
+
 #[derive(Clone, Debug)]
 struct Waiter<T> {
     target: T,
@@ -41,9 +50,11 @@ pub struct Mshrs<P, T> {
     payloads: Vec<P>,
     /// The first register that was in use before and is free now. Each free register names the next one in `first`.
     free_entry: u32,
-    /// Open-addressing index of `entries` by line. It grows with the largest number of registers that were ever in use,
-    /// which may be far smaller than `capacity`.
-    index: Vec<u32>,
+    /// Open-addressing index of `entries` by line. Its length is a power of two. It grows with the largest number of
+    /// registers that were ever in use, which may be far smaller than `capacity`.
+    index: Vec<Name>,
+    /// The distance by which a hash is shifted to be a position of the index.
+    index_shift: u32,
     waiters: Vec<Waiter<T>>,
     free_waiter: u32,
 }
@@ -57,7 +68,8 @@ impl<P, T: Copy> Mshrs<P, T> {
             entries: Vec::with_capacity(capacity as usize),
             payloads: Vec::with_capacity(capacity as usize),
             free_entry: NONE,
-            index: vec![NONE; INDEX_MIN],
+            index: vec![NAMELESS; INDEX_MIN],
+            index_shift: u64::BITS - INDEX_MIN.trailing_zeros(),
             waiters: Vec::new(),
             free_waiter: NONE,
         }
@@ -82,7 +94,17 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// The register of a line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Register> {
-        self.position(line).map(|position| Register(self.index[position]))
+        let mut position = self.ideal(line);
+        loop {
+            let name = self.index[position];
+            if name.line == line {
+                return Some(Register(name.register));
+            }
+            if name.line == FREE {
+                return None;
+            }
+            position = self.after(position);
+        }
     }
 
     /// The payload of a line's register.
@@ -129,6 +151,7 @@ impl<P, T: Copy> Mshrs<P, T> {
     }
 
     /// Frees a register. Its targets must have been taken before.
+    #[inline]
     pub fn release(&mut self, register: Register) {
         let entry = &mut self.entries[register.0 as usize];
         debug_assert!(entry.first == NONE, "targets are still waiting");
@@ -137,10 +160,14 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.free_entry = register.0;
         self.used -= 1;
         let mut position = self.ideal(line);
-        while self.index[position] != register.0 {
+        while self.index[position].line != line {
             position = self.after(position);
         }
-        self.unindex(position);
+        self.index[position] = NAMELESS;
+        let next = self.after(position);
+        if self.index[next].line != FREE {
+            self.close_gap(position, next);
+        }
     }
 
     /// Merges another target into a register.
@@ -214,6 +241,7 @@ impl<P, T: Copy> Mshrs<P, T> {
     }
 
     /// Enters a register into the index.
+    #[inline]
     fn name(&mut self, line: LineAddr, register: u32) {
         self.used += 1;
         if self.used as usize * INDEX_PER_REGISTER > self.index.len() {
@@ -223,18 +251,20 @@ impl<P, T: Copy> Mshrs<P, T> {
         }
     }
 
+    #[inline]
     fn index_register(&mut self, line: LineAddr, register: u32) {
         let mut position = self.ideal(line);
-        while self.index[position] != NONE {
+        while self.index[position].line != FREE {
             position = self.after(position);
         }
-        self.index[position] = register;
+        self.index[position] = Name { line, register };
     }
 
     /// Makes the index twice as long, with every register in use in it.
     #[cold]
     fn grow_index(&mut self) {
-        self.index = vec![NONE; self.index.len() * 2];
+        self.index = vec![NAMELESS; self.index.len() * 2];
+        self.index_shift -= 1;
         for register in 0..self.entries.len() {
             let line = self.entries[register].line;
             if line != FREE {
@@ -243,6 +273,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         }
     }
 
+    #[inline]
     fn new_waiter(&mut self, target: T) -> u32 {
         let waiter = self.free_waiter;
         if waiter == NONE {
@@ -254,40 +285,28 @@ impl<P, T: Copy> Mshrs<P, T> {
         waiter
     }
 
+    #[inline]
     fn ideal(&self, line: LineAddr) -> usize {
-        (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.index.len() - 1)
+        (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.index_shift) as usize
     }
 
+    #[inline]
     fn after(&self, position: usize) -> usize {
         (position + 1) & (self.index.len() - 1)
     }
 
-    /// The position in the index that names a line's register.
-    #[inline]
-    fn position(&self, line: LineAddr) -> Option<usize> {
-        let mut position = self.ideal(line);
-        while let Some(entry) = self.entries.get(self.index[position] as usize) {
-            if entry.line == line {
-                return Some(position);
+    /// Moves names up into a gap of the index, from the position behind it on, so that probing still finds them.
+    #[cold]
+    fn close_gap(&mut self, mut gap: usize, mut position: usize) {
+        let distance = |from: usize, to: usize, length: usize| to.wrapping_sub(from) & (length - 1);
+        while self.index[position].line != FREE {
+            let (ideal, length) = (self.ideal(self.index[position].line), self.index.len());
+            if distance(ideal, position, length) >= distance(gap, position, length) {
+                self.index.swap(gap, position);
+                gap = position;
             }
             position = self.after(position);
         }
-        None
-    }
-
-    /// Clears a position of the index. Later positions of its run move up so that probing still finds them.
-    fn unindex(&mut self, mut hole: usize) {
-        let mut position = self.after(hole);
-        while self.index[position] != NONE {
-            let ideal = self.ideal(self.entries[self.index[position] as usize].line);
-            let distance = |from: usize, to: usize| to.wrapping_sub(from) & (self.index.len() - 1);
-            if distance(ideal, position) >= distance(hole, position) {
-                self.index[hole] = self.index[position];
-                hole = position;
-            }
-            position = self.after(position);
-        }
-        self.index[hole] = NONE;
     }
 
     fn targets(&self, entry: &Entry) -> impl Iterator<Item = &T> {

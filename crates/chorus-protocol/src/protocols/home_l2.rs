@@ -172,6 +172,7 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
+    #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
         let slot = self.lines.find(line);
         (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)

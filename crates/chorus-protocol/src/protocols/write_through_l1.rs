@@ -10,7 +10,7 @@
 //! they are exchanges to the unit.
 
 use crate::access::{AtomicOp, CoreOp, CoreRequest, LoadRequest, Order, Txn};
-use crate::address::{AgentId, LineAddr, Role};
+use crate::address::{AgentId, LineAddr, Role, Upstream};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
     Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
@@ -161,6 +161,7 @@ pub const MERGED: Txn = Txn(u32::MAX);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteThroughL1<const W: usize> {
     me: AgentId,
+    upstream: Upstream,
     config: BuildConfig,
     policy: L1Policy,
     kinds: Kinds,
@@ -175,8 +176,10 @@ impl<const W: usize> WriteThroughL1<W> {
     /// An empty cache, the cache number `index` of its machine.
     pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = policy.fault { Some(fault) } else { None };
+        let me = config.topology.l1(index);
         WriteThroughL1 {
-            me: config.topology.l1(index),
+            me,
+            upstream: Upstream::new(config.topology, me),
             config: *config,
             policy,
             kinds: Kinds::ALONE,
@@ -193,7 +196,7 @@ impl<const W: usize> WriteThroughL1<W> {
 
     /// The agent that requests for `line` go to: the bank that is its home, or the translation unit before it.
     pub fn upstream(&self, line: LineAddr) -> AgentId {
-        self.config.topology.upstream(self.me, line)
+        self.upstream.of(line)
     }
 
     /// This cache with messages that lie elsewhere in the protocol's message table.
@@ -201,7 +204,7 @@ impl<const W: usize> WriteThroughL1<W> {
         WriteThroughL1 { kinds, ..self }
     }
 
-    #[inline]
+    #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
         match self.lines.find(line) {
             Some(slot) => (*self.lines.meta(slot), Some(slot)),

@@ -171,7 +171,7 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
         match self.lines.find(line) {
             Some(slot) => (*self.lines.meta(slot), Some(slot)),

@@ -122,7 +122,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.policy.fault == Some(fault)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn presence(&self, line: LineAddr) -> Presence {
         match self.lines.find(line) {
             Some(slot) if self.lines.meta(slot).pending => Presence::Miss(slot),
