@@ -69,21 +69,16 @@ impl SetIndex {
 
     #[inline]
     fn of(&self, line: LineAddr) -> usize {
-        let mut number = line.0;
-        if let Some((interleave, block_shift)) = self.uneven {
-            number = number / (interleave << block_shift) << block_shift | number & self.low;
-        }
-        number = self.masked(LineAddr(number));
-        if number >= self.sets {
-            number %= self.sets;
-        }
-        number as usize
+        let Some((interleave, block_shift)) = self.uneven else { return self.even(line) };
+        let block = line.0 / (interleave << block_shift);
+        self.even(LineAddr(block << block_shift | line.0 & self.low))
     }
 
-    /// The number of a line, where the interleaving is a power of two.
+    /// The set of a line, where the interleaving is a power of two.
     #[inline]
-    fn masked(&self, line: LineAddr) -> u64 {
-        (line.0 >> self.shift) & self.high | line.0 & self.low
+    fn even(&self, line: LineAddr) -> usize {
+        let number = (line.0 >> self.shift) & self.high | line.0 & self.low;
+        (if number < self.sets { number } else { number % self.sets }) as usize
     }
 }
 
@@ -141,7 +136,7 @@ pub struct CacheArray<M, const W: usize> {
     /// The bits of a place's number that tell its way. The bits above them tell its set. Where the ways are not a power
     /// of two, the last numbers of each set are not used.
     way_bits: u32,
-    /// Whether sets are found by masks, and the marks of a set are compared at once.
+    /// Whether the interleaving is a power of two, and the marks of a set are compared at once.
     is_simple: bool,
     /// The bits of a place's number that tell its mark among the marks that are compared at once.
     mark_bits: u32,
@@ -149,6 +144,8 @@ pub struct CacheArray<M, const W: usize> {
     places: Vec<Place<M>>,
     /// The ways of each set in the order of recency. Ways without a line are last.
     recency: Recency,
+    /// A line that a search has not found and that has not been put into the array since.
+    absent: LineAddr,
     data: Vec<HostLine<LineData<W>>>,
 }
 
@@ -166,11 +163,12 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             geometry,
             set_index,
             way_bits,
-            is_simple: set_index.uneven.is_none() && sets.is_power_of_two() && ways <= WAYS_PER_MARKS,
+            is_simple: set_index.uneven.is_none() && ways <= WAYS_PER_MARKS,
             mark_bits,
             marks: vec![[0; WAYS_PER_MARKS]; places >> mark_bits],
             places: vec![Place { tag: EMPTY, meta: M::default(), blank: true }; places],
             recency: Recency::new(sets, ways),
+            absent: EMPTY,
             data: vec![HostLine::default(); places],
         }
     }
@@ -186,16 +184,29 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         if !self.is_simple {
             return self.find_among_many(line);
         }
-        self.find_marked(self.set_index.masked(line) as usize, line)
+        self.find_marked(self.set_index.even(line), line)
     }
 
-    /// The slot of a line, for any numbers of sets and ways.
-    #[inline(never)]
+    /// The slot of a resident line. If there is none, [`CacheArray::find_again`] will know.
+    #[inline]
+    pub fn find_first(&mut self, line: LineAddr) -> Option<Slot> {
+        let found = self.find(line);
+        if found.is_none() {
+            self.absent = line;
+        }
+        found
+    }
+
+    /// The slot of a resident line, where it was probably searched before.
+    #[inline]
+    pub fn find_again(&self, line: LineAddr) -> Option<Slot> {
+        if line == self.absent { None } else { self.find(line) }
+    }
+
+    /// The slot of a line, for any interleaving and number of ways.
+    #[cold]
     fn find_among_many(&self, line: LineAddr) -> Option<Slot> {
         let (set, bits) = (self.set_index.of(line), self.way_bits - self.mark_bits);
-        if bits == 0 {
-            return self.find_marked(set, line);
-        }
         (set << bits..(set + 1) << bits).find_map(|word| self.find_marked(word, line))
     }
 
@@ -266,6 +277,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// Puts a line into a slot, as [`CacheArray::insert`] does. If another line is there, it is gone afterwards.
     #[inline]
     pub fn replace(&mut self, slot: Slot, line: LineAddr, meta: M) {
+        self.absent = EMPTY;
         self.places[slot.index()] = Place { tag: line, meta, blank: true };
         let word = slot.index() >> self.mark_bits;
         let way_of_word = slot.index() & ((1 << self.mark_bits) - 1);

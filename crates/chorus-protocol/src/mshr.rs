@@ -16,8 +16,11 @@ const FREE: LineAddr = LineAddr(u64::MAX);
 pub struct Register(u32);
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Entry<T> {
     line: LineAddr,
+    /// The target that has waited longest. Mostly there is no other.
+    head: Option<T>,
+    /// The other targets, the first and the last of them.
     first: u32,
     last: u32,
 }
@@ -39,13 +42,13 @@ struct Waiter<T> {
 
 /// A finite set of registers. Each has a payload `P` and a list of merged targets `T`.
 ///
-/// Waiters live in one pool, so merging allocates nothing once the pool has grown to the largest number that ever
+/// All waiters of a register but the first live in one pool, so merging allocates nothing once the pool has grown to the largest number that ever
 /// waited. Comparison and hashing look at contents in the order of lines, never at where they happen to be stored.
 #[derive(Clone, Debug)]
 pub struct Mshrs<P, T> {
     capacity: u32,
     used: u32,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<T>>,
     /// The payload of each entry. Payloads lie apart from entries because they are large and lookups do not need them.
     payloads: Vec<P>,
     /// The first register that was in use before and is free now. Each free register names the next one in `first`.
@@ -134,8 +137,19 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// nothing to write.
     #[inline]
     pub fn insert_with(&mut self, line: LineAddr, payload: impl FnOnce() -> P) -> Register {
+        self.take_register(line, None, payload)
+    }
+
+    /// Takes a register for a line that has none, as [`Mshrs::insert_with`] does, and merges a first target into it.
+    #[inline]
+    pub fn insert_for(&mut self, line: LineAddr, target: T, payload: impl FnOnce() -> P) {
+        self.take_register(line, Some(target), payload);
+    }
+
+    #[inline]
+    fn take_register(&mut self, line: LineAddr, head: Option<T>, payload: impl FnOnce() -> P) -> Register {
         debug_assert!(!self.is_full() && self.find(line).is_none());
-        let fresh = Entry { line, first: NONE, last: NONE };
+        let fresh = Entry { line, head, first: NONE, last: NONE };
         let mut register = self.free_entry;
         if let Some(entry) = self.entries.get_mut(register as usize) {
             self.free_entry = entry.first;
@@ -154,7 +168,7 @@ impl<P, T: Copy> Mshrs<P, T> {
     #[inline]
     pub fn release(&mut self, register: Register) {
         let entry = &mut self.entries[register.0 as usize];
-        debug_assert!(entry.first == NONE, "targets are still waiting");
+        debug_assert!(entry.head.is_none(), "targets are still waiting");
         let line = std::mem::replace(&mut entry.line, FREE);
         entry.first = self.free_entry;
         self.free_entry = register.0;
@@ -173,6 +187,27 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// Merges another target into a register.
     #[inline]
     pub fn push_target(&mut self, register: Register, target: T) {
+        let entry = &mut self.entries[register.0 as usize];
+        if entry.head.is_none() {
+            entry.head = Some(target);
+        } else {
+            self.push_waiter(register, target);
+        }
+    }
+
+    /// Takes the target that has waited longest for a register.
+    #[inline]
+    pub fn pop_target(&mut self, register: Register) -> Option<T> {
+        let entry = &mut self.entries[register.0 as usize];
+        let target = entry.head.take()?;
+        if entry.first != NONE {
+            self.pop_waiter(register);
+        }
+        Some(target)
+    }
+
+    /// Lets a target wait behind others.
+    fn push_waiter(&mut self, register: Register, target: T) {
         let waiter = self.new_waiter(target);
         let entry = &mut self.entries[register.0 as usize];
         if entry.first == NONE {
@@ -183,16 +218,15 @@ impl<P, T: Copy> Mshrs<P, T> {
         entry.last = waiter;
     }
 
-    /// Takes the target that has waited longest for a register.
-    #[inline]
-    pub fn pop_target(&mut self, register: Register) -> Option<T> {
+    /// Makes the first waiter behind the head the head.
+    fn pop_waiter(&mut self, register: Register) {
         let entry = &mut self.entries[register.0 as usize];
         let first = entry.first;
-        let waiter = self.waiters.get_mut(first as usize)?;
+        let waiter = &mut self.waiters[first as usize];
+        entry.head = Some(waiter.target);
         entry.first = waiter.next;
         waiter.next = self.free_waiter;
         self.free_waiter = first;
-        Some(waiter.target)
     }
 
     /// Every register in use, in no particular order.
@@ -209,7 +243,8 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     /// Changes every target of every register in use.
     pub fn change_targets(&mut self, mut change: impl FnMut(&mut T)) {
-        for entry in self.entries.iter().filter(|entry| entry.line != FREE) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.line != FREE) {
+            entry.head.iter_mut().for_each(&mut change);
             let mut next = entry.first;
             while let Some(waiter) = self.waiters.get_mut(next as usize) {
                 change(&mut waiter.target);
@@ -229,14 +264,13 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     /// The target that has waited longest for a register.
     pub fn first_target(&self, register: Register) -> Option<&T> {
-        self.waiters.get(self.entries[register.0 as usize].first as usize).map(|waiter| &waiter.target)
+        self.entries[register.0 as usize].head.as_ref()
     }
 
     /// Changes the target that has waited longest for a register.
     pub fn change_first_target(&mut self, register: Register, change: impl FnOnce(&mut T)) {
-        let first = self.entries[register.0 as usize].first;
-        if let Some(waiter) = self.waiters.get_mut(first as usize) {
-            change(&mut waiter.target);
+        if let Some(target) = &mut self.entries[register.0 as usize].head {
+            change(target);
         }
     }
 
@@ -309,16 +343,17 @@ impl<P, T: Copy> Mshrs<P, T> {
         }
     }
 
-    fn targets(&self, entry: &Entry) -> impl Iterator<Item = &T> {
+    fn targets<'a>(&'a self, entry: &'a Entry<T>) -> impl Iterator<Item = &'a T> {
         let mut next = entry.first;
-        std::iter::from_fn(move || {
+        let others = std::iter::from_fn(move || {
             let waiter = self.waiters.get(next as usize)?;
             next = waiter.next;
             Some(&waiter.target)
-        })
+        });
+        entry.head.iter().chain(others)
     }
 
-    fn sorted(&self) -> Vec<(&Entry, &P)> {
+    fn sorted(&self) -> Vec<(&Entry<T>, &P)> {
         let used = self.entries.iter().zip(&self.payloads).filter(|(entry, _)| entry.line != FREE);
         let mut entries: Vec<_> = used.collect();
         entries.sort_by_key(|(entry, _)| entry.line);

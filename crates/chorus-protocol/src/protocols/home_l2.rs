@@ -237,10 +237,9 @@ impl<const W: usize> HomeL2<W> {
         };
         self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
         if next == State::IS {
-            let register = self.mshrs.insert_with(message.line, || None);
-            self.mshrs.push_target(register, Reader::of(message));
+            self.mshrs.insert_for(message.line, Reader::of(message), || None);
         } else {
-            self.mshrs.insert_with(message.line, || Some(*message));
+            self.mshrs.insert(message.line, Some(*message));
         }
         out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
         Outcome::Done

@@ -206,7 +206,7 @@ impl<const W: usize> WriteThroughL1<W> {
 
     #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
-        match self.lines.find(line) {
+        match self.lines.find_again(line) {
             Some(slot) => (*self.lines.meta(slot), Some(slot)),
             None if self.mshrs.find(line).is_some() => (State::II, None),
             None => (State::I, None),
@@ -312,8 +312,7 @@ impl<const W: usize> WriteThroughL1<W> {
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
         self.lines.replace(slot, request.line, State::IV);
-        let register = self.mshrs.insert(request.line, 1);
-        self.mshrs.push_target(register, request.txn);
+        self.mshrs.insert_for(request.line, request.txn, || 1);
         let (kind, upstream) = (self.kinds.named(GETS), self.upstream(request.line));
         out.send(Message { txn: MERGED, ..Message::control(kind, request.line, self.me, upstream) });
         Outcome::Done
@@ -494,7 +493,7 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
     }
 
     fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
-        let slot = self.lines.find(load.line)?;
+        let slot = self.lines.find_first(load.line)?;
         match *self.lines.meta(slot) {
             State::V => self.lines.touch(slot),
             State::VM if self.faulty(L1Fault::PendingHit) => {}

@@ -173,7 +173,7 @@ impl<const W: usize> ScopedL1<W> {
 
     #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
-        match self.lines.find(line) {
+        match self.lines.find_again(line) {
             Some(slot) => (*self.lines.meta(slot), Some(slot)),
             None if self.mshrs.find(line).is_some() => (State::II, None),
             None => (State::I, None),
@@ -300,8 +300,7 @@ impl<const W: usize> ScopedL1<W> {
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
         self.lines.replace(slot, request.line, State::IV);
-        let register = self.mshrs.insert(request.line, ());
-        self.mshrs.push_target(register, request.txn);
+        self.mshrs.insert_for(request.line, request.txn, || ());
         let message = Message::control(LD, request.line, self.me, self.bank(request.line));
         out.send(Message { txn: MERGED, origin: self.me, ..message });
         Outcome::Done
@@ -488,7 +487,7 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
         if self.is_wide(load.order, load.scope) && !self.faulty(L1Fault::WideHit) {
             return None;
         }
-        let slot = self.lines.find(load.line).filter(|&slot| *self.lines.meta(slot) == State::V)?;
+        let slot = self.lines.find_first(load.line).filter(|&slot| *self.lines.meta(slot) == State::V)?;
         self.lines.touch(slot);
         Some(self.lines.data(slot))
     }

@@ -348,8 +348,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         out: &mut Outbox<W>,
     ) {
         self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
-        let register = self.mshrs.insert_with(line, || None);
-        self.mshrs.push_target(register, reader);
+        self.mshrs.insert_for(line, reader, || None);
         let own = Reader { txn: Self::own_name(station), ..reader };
         self.ask(station, line, own, scope, out);
     }
