@@ -354,13 +354,15 @@ pub struct Divisor {
     value: u32,
     /// The exponent of a power of two.
     shift: Option<u8>,
+    /// The bits of a remainder, for a power of two.
+    mask: u32,
 }
 
 impl Divisor {
     /// Prepares to divide by `value`.
     pub const fn new(value: u32) -> Divisor {
         let shift = if value.is_power_of_two() { Some(value.trailing_zeros() as u8) } else { None };
-        Divisor { value, shift }
+        Divisor { value, shift, mask: value.wrapping_sub(1) }
     }
 
     /// The quotient of `number` and the divisor.
@@ -376,7 +378,7 @@ impl Divisor {
     #[inline]
     pub const fn remainder(self, number: u64) -> u64 {
         match self.shift {
-            Some(_) => number & (self.value as u64 - 1),
+            Some(_) => number & self.mask as u64,
             None => number % self.value as u64,
         }
     }

@@ -140,6 +140,9 @@ pub struct CacheArray<M, const W: usize> {
     is_simple: bool,
     /// The bits of a place's number that tell its mark among the marks that are compared at once.
     mark_bits: u32,
+    /// The masks of these bits.
+    way_mask: usize,
+    mark_mask: usize,
     marks: Vec<Marks>,
     places: Vec<Place<M>>,
     /// The ways of each set in the order of recency. Ways without a line are last.
@@ -165,6 +168,8 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             way_bits,
             is_simple: set_index.uneven.is_none() && ways <= WAYS_PER_MARKS,
             mark_bits,
+            way_mask: (1 << way_bits) - 1,
+            mark_mask: (1 << mark_bits) - 1,
             marks: vec![[0; WAYS_PER_MARKS]; places >> mark_bits],
             places: vec![Place { tag: EMPTY, meta: M::default(), blank: true }; places],
             recency: Recency::new(sets, ways),
@@ -280,8 +285,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.absent = EMPTY;
         self.places[slot.index()] = Place { tag: line, meta, blank: true };
         let word = slot.index() >> self.mark_bits;
-        let way_of_word = slot.index() & ((1 << self.mark_bits) - 1);
-        self.marks[word][way_of_word % WAYS_PER_MARKS] = mark_of(line);
+        self.marks[word][slot.index() & self.mark_mask & (WAYS_PER_MARKS - 1)] = mark_of(line);
         let (set, way) = self.set_and_way(slot);
         self.recency.move_first(set, way);
     }
@@ -376,7 +380,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The set of a slot, and its way there.
     #[inline]
     fn set_and_way(&self, slot: Slot) -> (usize, usize) {
-        (slot.index() >> self.way_bits, slot.index() & ((1 << self.way_bits) - 1))
+        (slot.index() >> self.way_bits, slot.index() & self.way_mask)
     }
 }
 

@@ -7,7 +7,6 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::ops::Deref;
 
 use crate::access::{Completion, CoreRequest, LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr, Role};
@@ -62,14 +61,9 @@ pub enum Outcome {
     Evict(LineAddr),
 }
 
-/// A hole in a protocol's table: an input for which the line's state has no transition. It lies apart from the result
-/// of a step, so that results without a hole are small.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Unspecified(Box<Hole>);
-
-/// The place of a hole in a protocol's table.
+/// A hole in a protocol's table: an input for which the line's state has no transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Hole {
+pub struct Unspecified {
     /// The role of the controller.
     pub role: Role,
     /// The state of the line.
@@ -80,17 +74,9 @@ pub struct Hole {
     pub line: LineAddr,
 }
 
-impl Deref for Unspecified {
-    type Target = Hole;
-
-    fn deref(&self) -> &Hole {
-        &self.0
-    }
-}
-
 impl fmt::Display for Unspecified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Hole { role, state, event, line } = **self;
+        let Unspecified { role, state, event, line } = self;
         write!(f, "no transition: {} in state {state} got {event} for line {:#x}", role.name(), line.0)
     }
 }
@@ -197,8 +183,7 @@ impl Vocabulary {
     /// The hole in row `state` and column `event`.
     #[cold]
     pub fn unspecified(&self, state: usize, event: usize, line: LineAddr) -> Unspecified {
-        let (role, state, event) = (self.role, self.states[state].name, self.events[event]);
-        Unspecified(Box::new(Hole { role, state, event, line }))
+        Unspecified { role: self.role, state: self.states[state].name, event: self.events[event], line }
     }
 }
 

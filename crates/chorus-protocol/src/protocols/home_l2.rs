@@ -154,6 +154,8 @@ pub struct HomeL2<const W: usize> {
     memory: AgentId,
     config: BuildConfig,
     policy: L2Policy,
+    /// Everybody who may have a copy of a line that comes back.
+    everybody: Sharers,
     lines: CacheArray<Line, W>,
     /// The write or atomic that an I_M line waits to perform, and the readers of an I_S line.
     mshrs: Mshrs<Option<Message<W>>, Reader>,
@@ -167,6 +169,7 @@ impl<const W: usize> HomeL2<W> {
             memory: config.topology.memory(index),
             config: *config,
             policy,
+            everybody: Sharers::first(config.topology.l1s),
             lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
             mshrs: Mshrs::new(config.l2.mshrs),
         }
@@ -192,6 +195,14 @@ impl<const W: usize> HomeL2<W> {
 
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(message.line);
+        // The inputs of a read miss come first, because they are the most frequent ones.
+        if message.kind == GETS && state == State::I {
+            return Ok(self.miss(message, State::IS, out));
+        }
+        if let (memory::MEM_DATA, State::IS, Some(slot)) = (message.kind, state, slot) {
+            self.fill(slot, message, out);
+            return Ok(Outcome::Done);
+        }
         let event = Event::of(message.kind);
         match (event, state, slot) {
             (Event::GetS, State::I, _) => return Ok(self.miss(message, State::IS, out)),
@@ -255,15 +266,16 @@ impl<const W: usize> HomeL2<W> {
         self.lines.fill(slot, &message.data);
         // Whoever got a copy before the line left this bank may still have it.
         let forgotten = self.faulty(L2Fault::ForgottenSharers);
-        let sharers = if forgotten { Sharers::NONE } else { Sharers::first(self.config.topology.l1s) };
+        let sharers = if forgotten { Sharers::NONE } else { self.everybody };
         *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
         let Some(register) = self.mshrs.find(message.line) else { return };
-        let mut answered = 0;
+        if let Some(reader) = self.mshrs.pop_target(register) {
+            out.send(reader.answer(message));
+        }
         while let Some(reader) = self.mshrs.pop_target(register) {
-            if answered == 0 || !self.faulty(L2Fault::LostReader) {
+            if !self.faulty(L2Fault::LostReader) {
                 out.send(reader.answer(message));
             }
-            answered += 1;
         }
         if let Some(write) = *self.mshrs.payload(register) {
             self.perform(slot, &write, out);
@@ -328,6 +340,10 @@ impl<const W: usize> Controller<W> for HomeL2<W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        // Almost all inputs are messages.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
+        }
         match input {
             Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
             Input::Message(message) => self.step_message(message, out),

@@ -257,6 +257,9 @@ impl<const W: usize> WriteThroughL1<W> {
 
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         let (state, slot) = self.state(request.line);
+        if request.op == CoreOp::Load {
+            return self.load(request, state, slot, out);
+        }
         match request.op {
             CoreOp::Load => self.load(request, state, slot, out),
             CoreOp::Store => self.store(request, state, slot, out),
@@ -364,21 +367,20 @@ impl<const W: usize> WriteThroughL1<W> {
         Outcome::Done
     }
 
+    #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(message.line);
+        if message.kind == self.kinds.named(DATA) && state == State::IV && !self.faulty(L1Fault::OldAnswer) {
+            self.refill(message, slot, &message.data, out);
+            return Ok(Outcome::Done);
+        }
         let event = self.event_of(message.kind);
         match (event, state) {
-            (Event::Data, State::IV) => {
-                let old = slot.filter(|_| self.faulty(L1Fault::OldAnswer)).map(|slot| *self.lines.data(slot));
-                if let Some(slot) = slot {
-                    self.lines.fill(slot, &message.data);
-                    *self.lines.meta_mut(slot) = State::V;
-                }
-                if let Some(register) = self.mshrs.find(message.line) {
-                    self.answer_merged(register, old.as_ref().unwrap_or(&message.data), out);
-                    self.mshrs.release(register);
-                }
+            (Event::Data, State::IV) if self.faulty(L1Fault::OldAnswer) => {
+                let old = slot.map_or(message.data, |slot| *self.lines.data(slot));
+                self.refill(message, slot, &old, out);
             }
+            (Event::Data, State::IV) => self.refill(message, slot, &message.data, out),
             (Event::Data, State::II | State::VM) => {
                 if message.txn == MERGED {
                     if let Some(register) = self.mshrs.find(message.line) {
@@ -425,13 +427,28 @@ impl<const W: usize> WriteThroughL1<W> {
         Ok(Outcome::Done)
     }
 
+    /// Caches a line that has arrived, and answers the loads that wait for it with `answer`.
+    #[inline]
+    fn refill(&mut self, message: &Message<W>, slot: Option<Slot>, answer: &LineData<W>, out: &mut Outbox<W>) {
+        if let Some(slot) = slot {
+            self.lines.fill(slot, &message.data);
+            *self.lines.meta_mut(slot) = State::V;
+        }
+        if let Some(register) = self.mshrs.find(message.line) {
+            self.answer_merged(register, answer, out);
+            self.mshrs.release(register);
+        }
+    }
+
+    #[inline]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
-        let mut answered = 0;
+        if let Some(txn) = self.mshrs.pop_target(register) {
+            out.complete(txn, data);
+        }
         while let Some(txn) = self.mshrs.pop_target(register) {
-            if answered == 0 || !self.faulty(L1Fault::LostMerge) {
+            if !self.faulty(L1Fault::LostMerge) {
                 out.complete(txn, data);
             }
-            answered += 1;
         }
     }
 
@@ -484,6 +501,10 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        // Almost all inputs are messages and loads.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
+        }
         match input {
             Input::Core(request) => Ok(self.step_core(request, out)),
             Input::Message(message) => self.step_message(message, out),

@@ -246,6 +246,9 @@ impl<const W: usize> ScopedL1<W> {
 
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         let (state, slot) = self.state(request.line);
+        if request.op == CoreOp::Load {
+            return self.load(request, state, slot, out);
+        }
         match request.op {
             CoreOp::Load => return self.load(request, state, slot, out),
             CoreOp::Store => self.store(request, state, slot, out),
@@ -395,10 +398,11 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
-    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Unspecified> {
+    #[inline(never)]
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if message.kind == DONE || message.kind == ACQ_DONE {
             self.bank_answered(message.txn, out);
-            return Ok(());
+            return Ok(Outcome::Done);
         }
         let (state, slot) = self.state(message.line);
         let event = Event::of(message.kind);
@@ -428,16 +432,18 @@ impl<const W: usize> ScopedL1<W> {
                 State::I | State::V | State::IV | State::II,
             ) => return Err(unspecified(state, event, message.line)),
         }
-        Ok(())
+        Ok(Outcome::Done)
     }
 
+    #[inline]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
-        let mut answered = 0;
+        if let Some(txn) = self.mshrs.pop_target(register) {
+            out.complete(txn, data);
+        }
         while let Some(txn) = self.mshrs.pop_target(register) {
-            if answered == 0 || !self.faulty(L1Fault::LostMerge) {
+            if !self.faulty(L1Fault::LostMerge) {
                 out.complete(txn, data);
             }
-            answered += 1;
         }
     }
 }
@@ -467,9 +473,13 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        // Almost all inputs are messages and loads.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
+        }
         match input {
             Input::Core(request) => Ok(self.step_core(request, out)),
-            Input::Message(message) => self.step_message(message, out).map(|()| Outcome::Done),
+            Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => match self.state(*line) {
                 (State::V, Some(slot)) => {
                     self.lines.remove(slot);

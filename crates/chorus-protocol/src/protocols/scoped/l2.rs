@@ -138,6 +138,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Whether the bank may keep copies of `line` at all.
+    #[inline]
     pub(super) fn may_keep(&self, line: LineAddr) -> bool {
         match self.policy.cached {
             Cached::Everything => true,
@@ -231,6 +232,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         tracked.then(|| self.route.position(sender))
     }
 
+    #[inline(never)]
     fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let Message { line, scope, origin, txn, .. } = *message;
         let station = self.route.station(line);
@@ -360,6 +362,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes a line that has arrived from memory or from the next station, for this bank or for others.
+    #[inline(never)]
     fn data(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let Message { line, origin, txn, .. } = *message;
         let station = self.route.station(line);
@@ -394,6 +397,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes an invalidation. The copies of the entry's lines are dropped, here and at this bank's own sharers.
+    #[inline(never)]
     fn invalidated(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let (first, lines) = self.directory.entry_of(message.line);
         let lines = if self.faulty(L2Fault::NeighboursKept) { 1 } else { lines };
@@ -513,6 +517,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        if message.kind == LD {
+            return Ok(self.load(message, out));
+        }
         match message.kind {
             LD => return Ok(self.load(message, out)),
             ST => return Ok(self.store(message, out)),
@@ -558,6 +565,10 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        // Almost all inputs are messages.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
+        }
         match input {
             Input::Core(request) if self.command(request, out) => Ok(Outcome::Done),
             Input::Core(request) => {
