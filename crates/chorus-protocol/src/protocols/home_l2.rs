@@ -193,6 +193,7 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
+    #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(message.line);
         // The inputs of a read miss come first, because they are the most frequent ones.
@@ -203,6 +204,18 @@ impl<const W: usize> HomeL2<W> {
             self.fill(slot, message, out);
             return Ok(Outcome::Done);
         }
+        self.step_in_state(state, slot, message, out)
+    }
+
+    /// Takes a message for a line whose state is known.
+    #[inline(never)]
+    fn step_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Result<Outcome, Unspecified> {
         let event = Event::of(message.kind);
         match (event, state, slot) {
             (Event::GetS, State::I, _) => return Ok(self.miss(message, State::IS, out)),
@@ -233,6 +246,7 @@ impl<const W: usize> HomeL2<W> {
         Ok(Outcome::Done)
     }
 
+    #[inline(always)]
     fn miss(&mut self, message: &Message<W>, next: State, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -262,6 +276,7 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
+    #[inline(always)]
     fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         self.lines.fill(slot, &message.data);
         // Whoever got a copy before the line left this bank may still have it.
@@ -287,6 +302,7 @@ impl<const W: usize> HomeL2<W> {
     }
 
     /// Writes a resident line and answers.
+    #[inline(never)]
     fn perform(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let line = self.lines.meta_mut(slot);
         line.dirty = true;

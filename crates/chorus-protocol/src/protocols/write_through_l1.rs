@@ -255,11 +255,24 @@ impl<const W: usize> WriteThroughL1<W> {
         out.send(message);
     }
 
+    #[inline(never)]
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         let (state, slot) = self.state(request.line);
-        if request.op == CoreOp::Load {
-            return self.load(request, state, slot, out);
+        if request.op == CoreOp::Load && state == State::I && self.policy.allocation == Allocation::OnLoadMiss {
+            return self.allocate(request, out);
         }
+        self.step_core_in_state(state, slot, request, out)
+    }
+
+    /// Takes an operation on a line whose state is known.
+    #[inline(never)]
+    fn step_core_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        request: &CoreRequest<W>,
+        out: &mut Outbox<W>,
+    ) -> Outcome {
         match request.op {
             CoreOp::Load => self.load(request, state, slot, out),
             CoreOp::Store => self.store(request, state, slot, out),
@@ -305,6 +318,7 @@ impl<const W: usize> WriteThroughL1<W> {
     }
 
     /// A read miss that will leave a copy behind.
+    #[inline(always)]
     fn allocate(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -374,6 +388,18 @@ impl<const W: usize> WriteThroughL1<W> {
             self.refill(message, slot, &message.data, out);
             return Ok(Outcome::Done);
         }
+        self.step_in_state(state, slot, message, out)
+    }
+
+    /// Takes a message for a line whose state is known.
+    #[inline(never)]
+    fn step_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Result<Outcome, Unspecified> {
         let event = self.event_of(message.kind);
         match (event, state) {
             (Event::Data, State::IV) if self.faulty(L1Fault::OldAnswer) => {
@@ -428,7 +454,7 @@ impl<const W: usize> WriteThroughL1<W> {
     }
 
     /// Caches a line that has arrived, and answers the loads that wait for it with `answer`.
-    #[inline]
+    #[inline(always)]
     fn refill(&mut self, message: &Message<W>, slot: Option<Slot>, answer: &LineData<W>, out: &mut Outbox<W>) {
         if let Some(slot) = slot {
             self.lines.fill(slot, &message.data);
@@ -440,7 +466,7 @@ impl<const W: usize> WriteThroughL1<W> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
         if let Some(txn) = self.mshrs.pop_target(register) {
             out.complete(txn, data);

@@ -232,6 +232,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// The request that carries a core's operation to the L2.
+    #[inline(never)]
     fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let to = self.bank(request.line);
         let scope = match request.op {
@@ -244,6 +245,7 @@ impl<const W: usize> ScopedL1<W> {
         out.send(Message { origin: self.me, scope, ..Message::request(kind, request, self.me, to) });
     }
 
+    #[inline(never)]
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         let (state, slot) = self.state(request.line);
         if request.op == CoreOp::Load {
@@ -309,6 +311,7 @@ impl<const W: usize> ScopedL1<W> {
         Outcome::Done
     }
 
+    #[inline(never)]
     fn store(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) {
         match (state, slot) {
             (State::V, Some(_)) if self.faulty(L1Fault::StaleStoreHit) => {}
@@ -325,6 +328,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Starts a fence, or a kernel's start or end. It releases first and acquires afterwards.
+    #[inline(never)]
     fn fence(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let CoreRequest { order, scope, txn, .. } = *request;
         let acquires = matches!(order, Order::Acquire | Order::AcqRel);
@@ -378,6 +382,7 @@ impl<const W: usize> ScopedL1<W> {
         self.lines.remove_where(|state| *state == State::V || !kept_misses);
     }
 
+    #[inline(never)]
     fn bank_answered(&mut self, txn: Txn, out: &mut Outbox<W>) {
         let Some(index) = self.fences.iter().position(|fence| fence.txn == txn) else { return };
         let fence = &mut self.fences[index];
@@ -435,7 +440,7 @@ impl<const W: usize> ScopedL1<W> {
         Ok(Outcome::Done)
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
         if let Some(txn) = self.mshrs.pop_target(register) {
             out.complete(txn, data);

@@ -264,26 +264,29 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let reader = Reader { origin, txn };
         self.tallies.load(station, hits, self.route.is_local(message.src));
-        match (presence, place) {
-            (Presence::Miss(_) | Presence::ClosedMiss, _) if behind_atomic => self.join_miss(line, reader),
-            (Presence::Copy(slot), None) if hits => {
+        match presence {
+            Presence::Copy(slot) if hits => {
                 self.lines.touch(slot);
                 self.answer(line, reader, self.lines.data(slot), out);
+                return Outcome::Done;
             }
-            (Presence::Copy(_), Some(slot)) => {
-                self.clean(line, slot, out);
-                self.lines.remove(slot);
-                self.open_miss(station, slot, line, reader, scope, out);
+            Presence::Miss(_) if behind_atomic || answers => {
+                self.join_miss(line, reader);
+                return Outcome::Done;
             }
-            (Presence::Absent, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
-            (Presence::Miss(_), _) if answers => self.join_miss(line, reader),
-            (Presence::Copy(slot), None) => {
+            Presence::ClosedMiss if behind_atomic => {
+                self.join_miss(line, reader);
+                return Outcome::Done;
+            }
+            // The copy is of no use, and its place may be where the line will be kept.
+            Presence::Copy(slot) => {
                 self.drop_at(slot, out);
-                self.ask(station, line, reader, scope, out);
             }
-            (Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss, _) => {
-                self.ask(station, line, reader, scope, out)
-            }
+            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => {}
+        }
+        match place {
+            Some(slot) => self.open_miss(station, slot, line, reader, scope, out),
+            None => self.ask(station, line, reader, scope, out),
         }
         Outcome::Done
     }
