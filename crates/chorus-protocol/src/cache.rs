@@ -244,7 +244,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 
     /// The place for `line`, if there is one. `replaceable` says which resident lines may be evicted for it.
-    #[inline]
+    #[inline(always)]
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
         let set = self.set_index.of(line);
         let base = set << self.way_bits;

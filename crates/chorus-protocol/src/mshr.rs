@@ -141,12 +141,12 @@ impl<P, T: Copy> Mshrs<P, T> {
     }
 
     /// Takes a register for a line that has none, as [`Mshrs::insert_with`] does, and merges a first target into it.
-    #[inline]
+    #[inline(always)]
     pub fn insert_for(&mut self, line: LineAddr, target: T, payload: impl FnOnce() -> P) {
         self.take_register(line, Some(target), payload);
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_register(&mut self, line: LineAddr, head: Option<T>, payload: impl FnOnce() -> P) -> Register {
         debug_assert!(!self.is_full() && self.find(line).is_none());
         let fresh = Entry { line, head, first: NONE, last: NONE };

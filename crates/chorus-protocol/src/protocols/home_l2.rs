@@ -339,6 +339,17 @@ impl<const W: usize> HomeL2<W> {
         }
         self.lines.remove(slot);
     }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
 }
 
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
@@ -360,12 +371,7 @@ impl<const W: usize> Controller<W> for HomeL2<W> {
         if let Input::Message(message) = input {
             return self.step_message(message, out);
         }
-        match input {
-            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
-        }
+        self.step_other(input, out)
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

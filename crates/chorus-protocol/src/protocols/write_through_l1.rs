@@ -256,12 +256,12 @@ impl<const W: usize> WriteThroughL1<W> {
     }
 
     #[inline(never)]
-    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);
         if request.op == CoreOp::Load && state == State::I && self.policy.allocation == Allocation::OnLoadMiss {
-            return self.allocate(request, out);
+            return Ok(self.allocate(request, out));
         }
-        self.step_core_in_state(state, slot, request, out)
+        Ok(self.step_core_in_state(state, slot, request, out))
     }
 
     /// Takes an operation on a line whose state is known.
@@ -510,6 +510,17 @@ impl<const W: usize> WriteThroughL1<W> {
             (state @ (State::I | State::V), _) => Err(unspecified(state, Event::Evict, line)),
         }
     }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => self.step_core(request, out),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
 }
 
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
@@ -531,12 +542,10 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
         if let Input::Message(message) = input {
             return self.step_message(message, out);
         }
-        match input {
-            Input::Core(request) => Ok(self.step_core(request, out)),
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.evict(*line),
-            Input::Time(_) => Ok(Outcome::Done),
+        if let Input::Core(request) = input {
+            return self.step_core(request, out);
         }
+        self.step_other(input, out)
     }
 
     fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {

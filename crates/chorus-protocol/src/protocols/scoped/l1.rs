@@ -246,13 +246,13 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     #[inline(never)]
-    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);
         if request.op == CoreOp::Load {
-            return self.load(request, state, slot, out);
+            return Ok(self.load(request, state, slot, out));
         }
         match request.op {
-            CoreOp::Load => return self.load(request, state, slot, out),
+            CoreOp::Load => return Ok(self.load(request, state, slot, out)),
             CoreOp::Store => self.store(request, state, slot, out),
             CoreOp::Atomic(_) => {
                 if let Some(slot) = slot.filter(|_| !self.faulty(L1Fault::StaleAtomic)) {
@@ -262,7 +262,7 @@ impl<const W: usize> ScopedL1<W> {
             }
             CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => self.fence(request, out),
         }
-        Outcome::Done
+        Ok(Outcome::Done)
     }
 
     fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
@@ -451,6 +451,25 @@ impl<const W: usize> ScopedL1<W> {
             }
         }
     }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => self.step_core(request, out),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => match self.state(*line) {
+                (State::V, Some(slot)) => {
+                    self.lines.remove(slot);
+                    Ok(Outcome::Done)
+                }
+                (state @ (State::I | State::V | State::IV | State::II), _) => {
+                    Err(unspecified(state, Event::Evict, *line))
+                }
+            },
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
 }
 
 impl Event {
@@ -482,20 +501,10 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
         if let Input::Message(message) = input {
             return self.step_message(message, out);
         }
-        match input {
-            Input::Core(request) => Ok(self.step_core(request, out)),
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => match self.state(*line) {
-                (State::V, Some(slot)) => {
-                    self.lines.remove(slot);
-                    Ok(Outcome::Done)
-                }
-                (state @ (State::I | State::V | State::IV | State::II), _) => {
-                    Err(unspecified(state, Event::Evict, *line))
-                }
-            },
-            Input::Time(_) => Ok(Outcome::Done),
+        if let Input::Core(request) = input {
+            return self.step_core(request, out);
         }
+        self.step_other(input, out)
     }
 
     fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {

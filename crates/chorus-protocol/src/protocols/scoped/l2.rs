@@ -520,9 +520,20 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        // Reads and their answers are the most frequent messages.
         if message.kind == LD {
             return Ok(self.load(message, out));
         }
+        if message.kind == DATA || message.kind == memory::MEM_DATA {
+            self.data(message, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_other_message(message, out)
+    }
+
+    /// Takes a message of any kind.
+    #[inline(never)]
+    fn step_other_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match message.kind {
             LD => return Ok(self.load(message, out)),
             ST => return Ok(self.store(message, out)),
@@ -555,6 +566,21 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn entry(&self, line: LineAddr) -> Entry {
         if self.directory.covers(line) { Entry::V } else { Entry::I }
     }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) if self.command(request, out) => Ok(Outcome::Done),
+            Input::Core(request) => {
+                let state = self.entry(request.line) as usize;
+                Err(VOCABULARY.unspecified(state, Event::Foreign as usize, request.line))
+            }
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
 }
 
 impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
@@ -572,16 +598,7 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
         if let Input::Message(message) = input {
             return self.step_message(message, out);
         }
-        match input {
-            Input::Core(request) if self.command(request, out) => Ok(Outcome::Done),
-            Input::Core(request) => {
-                let state = self.entry(request.line) as usize;
-                Err(VOCABULARY.unspecified(state, Event::Foreign as usize, request.line))
-            }
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
-        }
+        self.step_other(input, out)
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
