@@ -307,19 +307,62 @@ impl Topology {
     }
 }
 
+/// The agents to which one cache sends its requests, prepared for many lines ([`Topology::upstream`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Upstream {
+    topology: Topology,
+    cache: AgentId,
+    /// Whether requests go straight to the home of their line.
+    is_direct: bool,
+    banks_per_module: u16,
+    modules: Divisor,
+    banks: Divisor,
+    interleave: Divisor,
+}
+
+impl Upstream {
+    /// Prepares the agents to which `cache` sends its requests.
+    pub fn new(topology: Topology, cache: AgentId) -> Upstream {
+        let at_l2 = topology.l3s == 0 || (topology.cpus..topology.l1s).contains(&cache.0);
+        let divisor = |value: u16| Divisor::new(u32::from(value));
+        Upstream {
+            topology,
+            cache,
+            is_direct: at_l2 && topology.tu_of(cache).is_none(),
+            banks_per_module: topology.banks_per_module(),
+            modules: divisor(topology.modules()),
+            banks: divisor(topology.banks_per_module()),
+            interleave: Divisor::new(topology.interleave),
+        }
+    }
+
+    /// The agent to which the cache sends its requests for `line`.
+    #[inline]
+    pub fn of(&self, line: LineAddr) -> AgentId {
+        if !self.is_direct {
+            return self.topology.upstream(self.cache, line);
+        }
+        let module = self.modules.remainder(line.0 >> self.topology.home_shift) as u16;
+        let bank = self.banks.remainder(self.interleave.quotient(line.0)) as u16;
+        AgentId(self.topology.l1s + module * self.banks_per_module + bank)
+    }
+}
+
 /// A divisor that is known long before it is needed. Powers of two divide by shifts and masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Divisor {
     value: u32,
     /// The exponent of a power of two.
     shift: Option<u8>,
+    /// The bits of a remainder, for a power of two.
+    mask: u32,
 }
 
 impl Divisor {
     /// Prepares to divide by `value`.
     pub const fn new(value: u32) -> Divisor {
         let shift = if value.is_power_of_two() { Some(value.trailing_zeros() as u8) } else { None };
-        Divisor { value, shift }
+        Divisor { value, shift, mask: value.wrapping_sub(1) }
     }
 
     /// The quotient of `number` and the divisor.
@@ -335,7 +378,7 @@ impl Divisor {
     #[inline]
     pub const fn remainder(self, number: u64) -> u64 {
         match self.shift {
-            Some(_) => number & (self.value as u64 - 1),
+            Some(_) => number & self.mask as u64,
             None => number % self.value as u64,
         }
     }
@@ -369,6 +412,20 @@ mod tests {
     }
 
     const FOUR_BY_FOUR: Topology = Topology { gpus: 4, gpms: 4, interleave: 4, ..Topology::one_gpu(32, 32) };
+
+    #[test]
+    fn prepared_agents_are_those_of_the_topology() {
+        let one = Topology { cpus: 1, ..Topology::one_gpu(4, 3) };
+        let translated = Topology { l3s: 2, first_translated: AgentId(1), tus: 1, ..one };
+        for topology in [one, translated, FOUR_BY_FOUR] {
+            for cache in (0..4).map(|index| topology.l1(index)) {
+                let upstream = Upstream::new(topology, cache);
+                for line in (0..64).map(|line| LineAddr(line << 32 | line * 7)) {
+                    assert_eq!(upstream.of(line), topology.upstream(cache, line));
+                }
+            }
+        }
+    }
 
     #[test]
     fn ids_are_dense_and_invertible() {

@@ -2,8 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::address::{Divisor, LineAddr};
-use crate::host_line::{HostLine, HostRow};
+use crate::address::LineAddr;
+use crate::host_line::HostLine;
 use crate::line::LineData;
 use crate::recency::Recency;
 
@@ -33,25 +33,52 @@ pub struct Geometry {
 }
 
 /// How the set of a line is found: blocks of lines are numbered among those of the bank, and lines within blocks.
+///
+/// Where the interleaving is a power of two, the number of a line takes a shift and two masks. Where the number of sets
+/// is one too, the masks leave just the set.
 #[derive(Clone, Copy, Debug)]
 struct SetIndex {
-    block_shift: u32,
-    interleave: Divisor,
-    sets: Divisor,
+    shift: u32,
+    high: u64,
+    low: u64,
+    sets: u64,
+    /// The interleaving and the shift of a block, where the interleaving is not a power of two.
+    uneven: Option<(u64, u32)>,
 }
 
 impl SetIndex {
     fn new(geometry: &Geometry) -> SetIndex {
         let &Geometry { sets, interleave, block, .. } = geometry;
+        let sets = u64::from(sets);
         let block_shift = if interleave > 1 { block.trailing_zeros() } else { 0 };
-        SetIndex { block_shift, interleave: Divisor::new(interleave), sets: Divisor::new(sets) }
+        let within = (1 << block_shift) - 1;
+        let mask = if sets.is_power_of_two() { sets - 1 } else { u64::MAX };
+        if interleave.is_power_of_two() {
+            SetIndex {
+                shift: interleave.trailing_zeros(),
+                high: mask & !within,
+                low: mask & within,
+                sets,
+                uneven: None,
+            }
+        } else {
+            let uneven = Some((u64::from(interleave), block_shift));
+            SetIndex { shift: 0, high: u64::MAX, low: within, sets, uneven }
+        }
     }
 
     #[inline]
-    fn of(self, line: LineAddr) -> usize {
-        let block = self.interleave.quotient(line.0 >> self.block_shift);
-        let within = line.0 & ((1 << self.block_shift) - 1);
-        self.sets.remainder(block << self.block_shift | within) as usize
+    fn of(&self, line: LineAddr) -> usize {
+        let Some((interleave, block_shift)) = self.uneven else { return self.even(line) };
+        let block = line.0 / (interleave << block_shift);
+        self.even(LineAddr(block << block_shift | line.0 & self.low))
+    }
+
+    /// The set of a line, where the interleaving is a power of two.
+    #[inline]
+    fn even(&self, line: LineAddr) -> usize {
+        let number = (line.0 >> self.shift) & self.high | line.0 & self.low;
+        (if number < self.sets { number } else { number % self.sets }) as usize
     }
 }
 
@@ -80,8 +107,23 @@ pub enum Room {
 const EMPTY: LineAddr = LineAddr(u64::MAX);
 /// The ways whose marks are compared at once.
 const WAYS_PER_MARKS: usize = 16;
-/// The lowest bit of the mark of every way.
-const MARKS: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
+
+/// The marks of ways: a byte of each tag, so that one comparison tells which ways may hold a line. The marks of ways
+/// without a line are of no account.
+type Marks = [u8; WAYS_PER_MARKS];
+
+/// The highest bit of every byte.
+const HIGHEST: u64 = 0x8080_8080_8080_8080;
+
+/// The record of a place for a line.
+#[derive(Clone, Copy, Debug)]
+struct Place<M> {
+    tag: LineAddr,
+    meta: M,
+    /// Marks lines to which nothing has been written. Such a line is zero, whatever its place in `data` still holds of
+    /// an earlier line. So a line that is only on its way does not touch its data.
+    blank: bool,
+}
 
 /// Lines with a protocol's own metadata `M` and their data.
 ///
@@ -91,16 +133,22 @@ const MARKS: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
 pub struct CacheArray<M, const W: usize> {
     geometry: Geometry,
     set_index: SetIndex,
-    tags: HostRow<LineAddr>,
-    /// A byte of every tag, those of 16 ways together, so that one comparison tells which ways may hold a line. Bytes
-    /// of ways without a line are of no account.
-    marks: Vec<u128>,
+    /// The bits of a place's number that tell its way. The bits above them tell its set. Where the ways are not a power
+    /// of two, the last numbers of each set are not used.
+    way_bits: u32,
+    /// Whether the interleaving is a power of two, and the marks of a set are compared at once.
+    is_simple: bool,
+    /// The bits of a place's number that tell its mark among the marks that are compared at once.
+    mark_bits: u32,
+    /// The masks of these bits.
+    way_mask: usize,
+    mark_mask: usize,
+    marks: Vec<Marks>,
+    places: Vec<Place<M>>,
     /// The ways of each set in the order of recency. Ways without a line are last.
     recency: Recency,
-    meta: Vec<M>,
-    /// Marks lines to which nothing has been written. Such a line is zero, whatever its place in `data` still holds of
-    /// an earlier line. So a line that is only on its way does not touch its data.
-    blank: Vec<bool>,
+    /// A line that a search has not found and that has not been put into the array since.
+    absent: LineAddr,
     data: Vec<HostLine<LineData<W>>>,
 }
 
@@ -110,52 +158,72 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// An empty array of this geometry.
     pub fn new(geometry: Geometry) -> Self {
         let (sets, ways) = (geometry.sets as usize, geometry.ways as usize);
-        let lines = sets * ways;
+        let way_bits = ways.next_power_of_two().trailing_zeros();
+        let mark_bits = way_bits.min(WAYS_PER_MARKS.trailing_zeros());
+        let places = sets << way_bits;
+        let set_index = SetIndex::new(&geometry);
         CacheArray {
             geometry,
-            set_index: SetIndex::new(&geometry),
-            tags: HostRow::new(EMPTY, lines),
-            marks: vec![0; sets * mark_words(&geometry)],
+            set_index,
+            way_bits,
+            is_simple: set_index.uneven.is_none() && ways <= WAYS_PER_MARKS,
+            mark_bits,
+            way_mask: (1 << way_bits) - 1,
+            mark_mask: (1 << mark_bits) - 1,
+            marks: vec![[0; WAYS_PER_MARKS]; places >> mark_bits],
+            places: vec![Place { tag: EMPTY, meta: M::default(), blank: true }; places],
             recency: Recency::new(sets, ways),
-            meta: vec![M::default(); lines],
-            blank: vec![true; lines],
-            data: vec![HostLine::default(); lines],
+            absent: EMPTY,
+            data: vec![HostLine::default(); places],
         }
+    }
+
+    /// The number of places, which is larger than any [`Slot::index`].
+    pub fn places(&self) -> usize {
+        self.places.len()
     }
 
     /// The slot of a resident line.
-    #[inline]
-    pub fn find(&self, line: LineAddr) -> Option<Slot> {
-        let (set, ways) = (self.set_index.of(line), self.geometry.ways as usize);
-        if ways <= WAYS_PER_MARKS {
-            return self.find_from(set * ways, self.marks[set], line);
-        }
-        self.find_among_many(set, line)
-    }
-
-    /// The slot of a line in a set of more ways than are compared at once.
-    #[cold]
     #[inline(never)]
-    fn find_among_many(&self, set: usize, line: LineAddr) -> Option<Slot> {
-        let (ways, words) = (self.geometry.ways as usize, mark_words(&self.geometry));
-        let marks = self.marks[set * words..][..words].iter().enumerate();
-        let mut parts = marks.map(|(index, &marks)| (set * ways + index * WAYS_PER_MARKS, marks));
-        parts.find_map(|(first, marks)| self.find_from(first, marks, line))
+    pub fn find(&self, line: LineAddr) -> Option<Slot> {
+        if !self.is_simple {
+            return self.find_among_many(line);
+        }
+        self.find_marked(self.set_index.even(line), line)
     }
 
-    /// The slot of a line among those from `first` on that have these marks.
+    /// The slot of a resident line. If there is none, [`CacheArray::find_again`] will know.
     #[inline]
-    fn find_from(&self, first: usize, marks: u128, line: LineAddr) -> Option<Slot> {
-        let mark = u64::from(mark_of(line)).wrapping_mul(MARKS as u64);
-        let different = marks ^ (u128::from(mark) << 64 | u128::from(mark));
-        // The highest bit of every byte that is zero, and of some bytes above such a byte, because of the borrow.
-        let equal = different.wrapping_sub(MARKS) & !different & MARKS << 7;
-        // Both halves in one word: in each byte, bit 0 is a way of the lower half, and bit 1 is one of the upper half.
-        let mut candidates = (equal as u64) >> 7 | ((equal >> 64) as u64) >> 6;
+    pub fn find_first(&mut self, line: LineAddr) -> Option<Slot> {
+        let found = self.find(line);
+        if found.is_none() {
+            self.absent = line;
+        }
+        found
+    }
+
+    /// The slot of a resident line, where it was probably searched before.
+    #[inline]
+    pub fn find_again(&self, line: LineAddr) -> Option<Slot> {
+        if line == self.absent { None } else { self.find(line) }
+    }
+
+    /// The slot of a line, for any interleaving and number of ways.
+    #[cold]
+    fn find_among_many(&self, line: LineAddr) -> Option<Slot> {
+        let (set, bits) = (self.set_index.of(line), self.way_bits - self.mark_bits);
+        (set << bits..(set + 1) << bits).find_map(|word| self.find_marked(word, line))
+    }
+
+    /// The slot of a line among the places that have the marks number `word`.
+    #[inline]
+    fn find_marked(&self, word: usize, line: LineAddr) -> Option<Slot> {
+        let mut candidates = ways_marked(&self.marks[word], mark_of(line));
+        let first = word << self.mark_bits;
         while candidates != 0 {
             let bit = candidates.trailing_zeros() as usize;
-            let slot = first + bit / 8 + 8 * (bit % 2);
-            if self.tags.get(slot) == Some(&line) {
+            let slot = first + (bit / 8 | bit % 2 * 8);
+            if self.places.get(slot).is_some_and(|place| place.tag == line) {
                 return Some(Slot(slot as u32));
             }
             candidates &= candidates - 1;
@@ -176,16 +244,17 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 
     /// The place for `line`, if there is one. `replaceable` says which resident lines may be evicted for it.
-    #[inline]
+    #[inline(always)]
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
         let set = self.set_index.of(line);
-        let base = set * self.geometry.ways as usize;
+        let base = set << self.way_bits;
         let place = self.recency.find_oldest(set, |way| {
             let slot = base + way;
-            if self.tags[slot] == EMPTY {
+            let place = &self.places[slot];
+            if place.tag == EMPTY {
                 Some(Room::Free(Slot(slot as u32)))
             } else {
-                replaceable(&self.meta[slot]).then_some(Room::Occupied(Slot(slot as u32)))
+                replaceable(&place.meta).then_some(Room::Occupied(Slot(slot as u32)))
             }
         });
         place.unwrap_or(Room::Busy)
@@ -194,10 +263,11 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The slot of a line in the set of `line` that `matches`. If several do, it is the one used longest ago.
     pub fn find_in_set(&self, line: LineAddr, matches: impl Fn(&M) -> bool) -> Option<Slot> {
         let set = self.set_index.of(line);
-        let base = set * self.geometry.ways as usize;
+        let base = set << self.way_bits;
         self.recency.find_oldest(set, |way| {
             let slot = base + way;
-            (self.tags[slot] != EMPTY && matches(&self.meta[slot])).then_some(Slot(slot as u32))
+            let place = &self.places[slot];
+            (place.tag != EMPTY && matches(&place.meta)).then_some(Slot(slot as u32))
         })
     }
 
@@ -205,35 +275,34 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// comparison does not look at free slots, so nothing that they hold may ever show.
     #[inline]
     pub fn insert(&mut self, slot: Slot, line: LineAddr, meta: M) {
-        debug_assert!(self.tags[slot.index()] == EMPTY);
+        debug_assert!(self.line(slot) == EMPTY);
         self.replace(slot, line, meta);
     }
 
     /// Puts a line into a slot, as [`CacheArray::insert`] does. If another line is there, it is gone afterwards.
     #[inline]
     pub fn replace(&mut self, slot: Slot, line: LineAddr, meta: M) {
-        let index = slot.0 as usize;
-        self.tags[index] = line;
-        self.meta[index] = meta;
-        self.blank[index] = true;
+        self.absent = EMPTY;
+        self.places[slot.index()] = Place { tag: line, meta, blank: true };
+        let word = slot.index() >> self.mark_bits;
+        self.marks[word][slot.index() & self.mark_mask & (WAYS_PER_MARKS - 1)] = mark_of(line);
         let (set, way) = self.set_and_way(slot);
-        let (word, shift) = (set * mark_words(&self.geometry) + way / WAYS_PER_MARKS, 8 * (way % WAYS_PER_MARKS));
-        self.marks[word] = self.marks[word] & !(0xFF << shift) | u128::from(mark_of(line)) << shift;
         self.recency.move_first(set, way);
     }
 
     /// Takes a line out of the array.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
-        self.tags[slot.0 as usize] = EMPTY;
+        self.places[slot.index()].tag = EMPTY;
         let (set, way) = self.set_and_way(slot);
         self.recency.move_last(set, way);
     }
 
     /// Takes out every line that `matches`.
     pub fn remove_where(&mut self, matches: impl Fn(&M) -> bool) {
-        for index in 0..self.tags.len() {
-            if self.tags[index] != EMPTY && matches(&self.meta[index]) {
+        for index in 0..self.places.len() {
+            let place = &self.places[index];
+            if place.tag != EMPTY && matches(&place.meta) {
                 self.remove(Slot(index as u32));
             }
         }
@@ -241,40 +310,39 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// Applies `change` to the metadata of every resident line.
     pub fn change_all(&mut self, mut change: impl FnMut(&mut M)) {
-        let resident = self.tags.iter().zip(&mut self.meta).filter(|(tag, _)| **tag != EMPTY);
-        resident.for_each(|(_, meta)| change(meta));
+        self.places.iter_mut().filter(|place| place.tag != EMPTY).for_each(|place| change(&mut place.meta));
     }
 
     /// The line in a slot that is not free.
     #[inline]
     pub fn line(&self, slot: Slot) -> LineAddr {
-        self.tags[slot.0 as usize]
+        self.places[slot.index()].tag
     }
 
     /// The metadata of a resident line.
     #[inline]
     pub fn meta(&self, slot: Slot) -> &M {
-        &self.meta[slot.0 as usize]
+        &self.places[slot.index()].meta
     }
 
     /// The metadata of a resident line, to be changed.
     #[inline]
     pub fn meta_mut(&mut self, slot: Slot) -> &mut M {
-        &mut self.meta[slot.0 as usize]
+        &mut self.places[slot.index()].meta
     }
 
     /// The data of a resident line.
     #[inline]
     pub fn data(&self, slot: Slot) -> &LineData<W> {
-        let index = slot.0 as usize;
-        if self.blank[index] { &Self::ZERO } else { &self.data[index].0 }
+        let index = slot.index();
+        if self.places[index].blank { &Self::ZERO } else { &self.data[index].0 }
     }
 
     /// The data of a resident line, to be changed.
     #[inline]
     pub fn data_mut(&mut self, slot: Slot) -> &mut LineData<W> {
-        let index = slot.0 as usize;
-        if std::mem::take(&mut self.blank[index]) {
+        let index = slot.index();
+        if std::mem::take(&mut self.places[index].blank) {
             self.data[index].0 = Self::ZERO;
         }
         &mut self.data[index].0
@@ -283,58 +351,55 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// Replaces all of a line's data.
     #[inline]
     pub fn fill(&mut self, slot: Slot, data: &LineData<W>) {
-        let index = slot.0 as usize;
-        self.blank[index] = false;
+        let index = slot.index();
+        self.places[index].blank = false;
         self.data[index].0 = *data;
     }
 
     /// Every resident line, with its metadata and data.
     pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
-        self.tags
-            .iter()
-            .enumerate()
-            .filter(|(_, tag)| **tag != EMPTY)
-            .map(|(index, &tag)| (tag, &self.meta[index], self.data(Slot(index as u32))))
+        let resident = self.places.iter().enumerate().filter(|(_, place)| place.tag != EMPTY);
+        resident.map(|(index, place)| (place.tag, &place.meta, self.data(Slot(index as u32))))
     }
 
     /// The slots of the resident lines, set by set, the most recent line first.
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
-        let ways = self.geometry.ways as usize;
-        (0..self.tags.len()).filter_map(move |index| {
-            let (set, place) = (index / ways, index % ways);
-            let slot = set * ways + self.recency.way(set, place);
-            (self.tags[slot] != EMPTY).then_some(Slot(slot as u32))
+        let Geometry { sets, ways, .. } = self.geometry;
+        let orders = (0..sets as usize).flat_map(move |set| (0..ways as usize).map(move |place| (set, place)));
+        orders.filter_map(|(set, place)| {
+            let slot = set << self.way_bits | self.recency.way(set, place);
+            (self.places[slot].tag != EMPTY).then_some(Slot(slot as u32))
         })
     }
 
     /// The resident lines in the order of [`CacheArray::slots`].
     fn by_recency(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
-        self.slots().map(|slot| (self.tags[slot.index()], self.meta(slot), self.data(slot)))
+        self.slots().map(|slot| (self.line(slot), self.meta(slot), self.data(slot)))
     }
 
     /// The set of a slot, and its way there.
     #[inline]
     fn set_and_way(&self, slot: Slot) -> (usize, usize) {
-        let (index, ways) = (slot.0, self.geometry.ways);
-        let (set, way) = if ways.is_power_of_two() {
-            (index >> ways.trailing_zeros(), index & (ways - 1))
-        } else {
-            (index / ways, index % ways)
-        };
-        (set as usize, way as usize)
+        (slot.index() >> self.way_bits, slot.index() & self.way_mask)
     }
 }
 
-/// The words of marks that a set has.
-#[inline]
-fn mark_words(geometry: &Geometry) -> usize {
-    (geometry.ways as usize).div_ceil(WAYS_PER_MARKS)
-}
-
-/// The byte by which the ways of a set are compared before their tags are.
+/// The mark by which the ways of a set are compared before their tags are. It has seven bits, so that differences of
+/// marks have the highest bit of a byte to themselves.
 #[inline]
 fn mark_of(line: LineAddr) -> u8 {
-    (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+    (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57) as u8
+}
+
+/// The ways whose marks equal `mark`, as bits: bit 0 of each byte is a way of the first half, and bit 7 is one of the
+/// second half.
+#[inline]
+fn ways_marked(marks: &Marks, mark: u8) -> u64 {
+    let marks = u128::from_le_bytes(*marks);
+    let all = u64::from(mark).wrapping_mul(HIGHEST >> 7);
+    // Nothing but a difference of zero leaves the highest bit of its byte.
+    let equal = |half: u64| HIGHEST.wrapping_sub(half ^ all) & HIGHEST;
+    equal(marks as u64) >> 7 | equal((marks >> 64) as u64)
 }
 
 impl<M: Copy + Default + Hash, const W: usize> Hash for CacheArray<M, W> {

@@ -16,11 +16,23 @@ const FREE: LineAddr = LineAddr(u64::MAX);
 pub struct Register(u32);
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Entry<T> {
     line: LineAddr,
+    /// The target that has waited longest. Mostly there is no other.
+    head: Option<T>,
+    /// The other targets, the first and the last of them.
     first: u32,
     last: u32,
 }
+
+/// A position of the index: a line, and its register. Positions that are not in use have the line [`FREE`].
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    line: LineAddr,
+    register: u32,
+}
+
+const NAMELESS: Name = Name { line: FREE, register: NONE };
 
 #[derive(Clone, Debug)]
 struct Waiter<T> {
@@ -30,20 +42,22 @@ struct Waiter<T> {
 
 /// A finite set of registers. Each has a payload `P` and a list of merged targets `T`.
 ///
-/// Waiters live in one pool, so merging allocates nothing once the pool has grown to the largest number that ever
+/// All waiters of a register but the first live in one pool, so merging allocates nothing once the pool has grown to the largest number that ever
 /// waited. Comparison and hashing look at contents in the order of lines, never at where they happen to be stored.
 #[derive(Clone, Debug)]
 pub struct Mshrs<P, T> {
     capacity: u32,
     used: u32,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<T>>,
     /// The payload of each entry. Payloads lie apart from entries because they are large and lookups do not need them.
     payloads: Vec<P>,
     /// The first register that was in use before and is free now. Each free register names the next one in `first`.
     free_entry: u32,
-    /// Open-addressing index of `entries` by line. It grows with the largest number of registers that were ever in use,
-    /// which may be far smaller than `capacity`.
-    index: Vec<u32>,
+    /// Open-addressing index of `entries` by line. Its length is a power of two. It grows with the largest number of
+    /// registers that were ever in use, which may be far smaller than `capacity`.
+    index: Vec<Name>,
+    /// The distance by which a hash is shifted to be a position of the index.
+    index_shift: u32,
     waiters: Vec<Waiter<T>>,
     free_waiter: u32,
 }
@@ -57,7 +71,8 @@ impl<P, T: Copy> Mshrs<P, T> {
             entries: Vec::with_capacity(capacity as usize),
             payloads: Vec::with_capacity(capacity as usize),
             free_entry: NONE,
-            index: vec![NONE; INDEX_MIN],
+            index: vec![NAMELESS; INDEX_MIN],
+            index_shift: u64::BITS - INDEX_MIN.trailing_zeros(),
             waiters: Vec::new(),
             free_waiter: NONE,
         }
@@ -82,7 +97,17 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// The register of a line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Register> {
-        self.position(line).map(|position| Register(self.index[position]))
+        let mut position = self.ideal(line);
+        loop {
+            let name = self.index[position];
+            if name.line == line {
+                return Some(Register(name.register));
+            }
+            if name.line == FREE {
+                return None;
+            }
+            position = self.after(position);
+        }
     }
 
     /// The payload of a line's register.
@@ -112,8 +137,19 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// nothing to write.
     #[inline]
     pub fn insert_with(&mut self, line: LineAddr, payload: impl FnOnce() -> P) -> Register {
+        self.take_register(line, None, payload)
+    }
+
+    /// Takes a register for a line that has none, as [`Mshrs::insert_with`] does, and merges a first target into it.
+    #[inline(always)]
+    pub fn insert_for(&mut self, line: LineAddr, target: T, payload: impl FnOnce() -> P) {
+        self.take_register(line, Some(target), payload);
+    }
+
+    #[inline(always)]
+    fn take_register(&mut self, line: LineAddr, head: Option<T>, payload: impl FnOnce() -> P) -> Register {
         debug_assert!(!self.is_full() && self.find(line).is_none());
-        let fresh = Entry { line, first: NONE, last: NONE };
+        let fresh = Entry { line, head, first: NONE, last: NONE };
         let mut register = self.free_entry;
         if let Some(entry) = self.entries.get_mut(register as usize) {
             self.free_entry = entry.first;
@@ -129,23 +165,49 @@ impl<P, T: Copy> Mshrs<P, T> {
     }
 
     /// Frees a register. Its targets must have been taken before.
+    #[inline]
     pub fn release(&mut self, register: Register) {
         let entry = &mut self.entries[register.0 as usize];
-        debug_assert!(entry.first == NONE, "targets are still waiting");
+        debug_assert!(entry.head.is_none(), "targets are still waiting");
         let line = std::mem::replace(&mut entry.line, FREE);
         entry.first = self.free_entry;
         self.free_entry = register.0;
         self.used -= 1;
         let mut position = self.ideal(line);
-        while self.index[position] != register.0 {
+        while self.index[position].line != line {
             position = self.after(position);
         }
-        self.unindex(position);
+        self.index[position] = NAMELESS;
+        let next = self.after(position);
+        if self.index[next].line != FREE {
+            self.close_gap(position, next);
+        }
     }
 
     /// Merges another target into a register.
     #[inline]
     pub fn push_target(&mut self, register: Register, target: T) {
+        let entry = &mut self.entries[register.0 as usize];
+        if entry.head.is_none() {
+            entry.head = Some(target);
+        } else {
+            self.push_waiter(register, target);
+        }
+    }
+
+    /// Takes the target that has waited longest for a register.
+    #[inline]
+    pub fn pop_target(&mut self, register: Register) -> Option<T> {
+        let entry = &mut self.entries[register.0 as usize];
+        let target = entry.head.take()?;
+        if entry.first != NONE {
+            self.pop_waiter(register);
+        }
+        Some(target)
+    }
+
+    /// Lets a target wait behind others.
+    fn push_waiter(&mut self, register: Register, target: T) {
         let waiter = self.new_waiter(target);
         let entry = &mut self.entries[register.0 as usize];
         if entry.first == NONE {
@@ -156,16 +218,15 @@ impl<P, T: Copy> Mshrs<P, T> {
         entry.last = waiter;
     }
 
-    /// Takes the target that has waited longest for a register.
-    #[inline]
-    pub fn pop_target(&mut self, register: Register) -> Option<T> {
+    /// Makes the first waiter behind the head the head.
+    fn pop_waiter(&mut self, register: Register) {
         let entry = &mut self.entries[register.0 as usize];
         let first = entry.first;
-        let waiter = self.waiters.get_mut(first as usize)?;
+        let waiter = &mut self.waiters[first as usize];
+        entry.head = Some(waiter.target);
         entry.first = waiter.next;
         waiter.next = self.free_waiter;
         self.free_waiter = first;
-        Some(waiter.target)
     }
 
     /// Every register in use, in no particular order.
@@ -182,7 +243,8 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     /// Changes every target of every register in use.
     pub fn change_targets(&mut self, mut change: impl FnMut(&mut T)) {
-        for entry in self.entries.iter().filter(|entry| entry.line != FREE) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.line != FREE) {
+            entry.head.iter_mut().for_each(&mut change);
             let mut next = entry.first;
             while let Some(waiter) = self.waiters.get_mut(next as usize) {
                 change(&mut waiter.target);
@@ -202,18 +264,18 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     /// The target that has waited longest for a register.
     pub fn first_target(&self, register: Register) -> Option<&T> {
-        self.waiters.get(self.entries[register.0 as usize].first as usize).map(|waiter| &waiter.target)
+        self.entries[register.0 as usize].head.as_ref()
     }
 
     /// Changes the target that has waited longest for a register.
     pub fn change_first_target(&mut self, register: Register, change: impl FnOnce(&mut T)) {
-        let first = self.entries[register.0 as usize].first;
-        if let Some(waiter) = self.waiters.get_mut(first as usize) {
-            change(&mut waiter.target);
+        if let Some(target) = &mut self.entries[register.0 as usize].head {
+            change(target);
         }
     }
 
     /// Enters a register into the index.
+    #[inline]
     fn name(&mut self, line: LineAddr, register: u32) {
         self.used += 1;
         if self.used as usize * INDEX_PER_REGISTER > self.index.len() {
@@ -223,18 +285,20 @@ impl<P, T: Copy> Mshrs<P, T> {
         }
     }
 
+    #[inline]
     fn index_register(&mut self, line: LineAddr, register: u32) {
         let mut position = self.ideal(line);
-        while self.index[position] != NONE {
+        while self.index[position].line != FREE {
             position = self.after(position);
         }
-        self.index[position] = register;
+        self.index[position] = Name { line, register };
     }
 
     /// Makes the index twice as long, with every register in use in it.
     #[cold]
     fn grow_index(&mut self) {
-        self.index = vec![NONE; self.index.len() * 2];
+        self.index = vec![NAMELESS; self.index.len() * 2];
+        self.index_shift -= 1;
         for register in 0..self.entries.len() {
             let line = self.entries[register].line;
             if line != FREE {
@@ -243,6 +307,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         }
     }
 
+    #[inline]
     fn new_waiter(&mut self, target: T) -> u32 {
         let waiter = self.free_waiter;
         if waiter == NONE {
@@ -254,52 +319,41 @@ impl<P, T: Copy> Mshrs<P, T> {
         waiter
     }
 
+    #[inline]
     fn ideal(&self, line: LineAddr) -> usize {
-        (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.index.len() - 1)
+        (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.index_shift) as usize
     }
 
+    #[inline]
     fn after(&self, position: usize) -> usize {
         (position + 1) & (self.index.len() - 1)
     }
 
-    /// The position in the index that names a line's register.
-    #[inline]
-    fn position(&self, line: LineAddr) -> Option<usize> {
-        let mut position = self.ideal(line);
-        while let Some(entry) = self.entries.get(self.index[position] as usize) {
-            if entry.line == line {
-                return Some(position);
+    /// Moves names up into a gap of the index, from the position behind it on, so that probing still finds them.
+    #[cold]
+    fn close_gap(&mut self, mut gap: usize, mut position: usize) {
+        let distance = |from: usize, to: usize, length: usize| to.wrapping_sub(from) & (length - 1);
+        while self.index[position].line != FREE {
+            let (ideal, length) = (self.ideal(self.index[position].line), self.index.len());
+            if distance(ideal, position, length) >= distance(gap, position, length) {
+                self.index.swap(gap, position);
+                gap = position;
             }
             position = self.after(position);
         }
-        None
     }
 
-    /// Clears a position of the index. Later positions of its run move up so that probing still finds them.
-    fn unindex(&mut self, mut hole: usize) {
-        let mut position = self.after(hole);
-        while self.index[position] != NONE {
-            let ideal = self.ideal(self.entries[self.index[position] as usize].line);
-            let distance = |from: usize, to: usize| to.wrapping_sub(from) & (self.index.len() - 1);
-            if distance(ideal, position) >= distance(hole, position) {
-                self.index[hole] = self.index[position];
-                hole = position;
-            }
-            position = self.after(position);
-        }
-        self.index[hole] = NONE;
-    }
-
-    fn targets(&self, entry: &Entry) -> impl Iterator<Item = &T> {
+    fn targets<'a>(&'a self, entry: &'a Entry<T>) -> impl Iterator<Item = &'a T> {
         let mut next = entry.first;
-        std::iter::from_fn(move || {
+        let others = std::iter::from_fn(move || {
             let waiter = self.waiters.get(next as usize)?;
             next = waiter.next;
             Some(&waiter.target)
-        })
+        });
+        entry.head.iter().chain(others)
     }
 
-    fn sorted(&self) -> Vec<(&Entry, &P)> {
+    fn sorted(&self) -> Vec<(&Entry<T>, &P)> {
         let used = self.entries.iter().zip(&self.payloads).filter(|(entry, _)| entry.line != FREE);
         let mut entries: Vec<_> = used.collect();
         entries.sort_by_key(|(entry, _)| entry.line);

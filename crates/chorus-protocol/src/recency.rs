@@ -10,80 +10,77 @@ const NIBBLES: u64 = 0x1111_1111_1111_1111;
 #[derive(Clone, Debug)]
 pub(crate) struct Recency {
     ways: usize,
-    order: Order,
-}
-
-#[derive(Clone, Debug)]
-enum Order {
-    /// A word for each set: four bits for each way, the most recent way lowest.
-    Words(Vec<u64>),
+    /// The bit at which the last place begins in a word, and all bits of a word that are used.
+    last: u32,
+    used: u64,
+    /// A word for each set: four bits for each way, the most recent way lowest. Empty for sets of more than 16 ways.
+    words: Vec<u64>,
     /// A byte for each way, set by set, for sets of more than 16 ways.
-    Bytes(Vec<u8>),
+    bytes: Vec<u8>,
 }
 
 impl Recency {
     /// Sets whose ways are in ascending order.
     pub(crate) fn new(sets: usize, ways: usize) -> Recency {
-        let order = if ways <= PACKED_WAYS_MAX {
+        let (mut words, mut bytes) = (Vec::new(), Vec::new());
+        if ways <= PACKED_WAYS_MAX {
             let ascending = (0..ways as u64).fold(0, |word, way| word | way << (4 * way));
-            Order::Words(vec![ascending; sets])
+            words = vec![ascending; sets];
         } else {
-            Order::Bytes((0..sets * ways).map(|slot| (slot % ways) as u8).collect())
-        };
-        Recency { ways, order }
+            bytes = (0..sets * ways).map(|slot| (slot % ways) as u8).collect();
+        }
+        let last = 4 * (ways.clamp(1, PACKED_WAYS_MAX) as u32 - 1);
+        Recency { ways, last, used: u64::MAX >> (60 - last), words, bytes }
     }
 
     /// The way at a place of a set's order. Place 0 is the most recent way.
     #[inline]
     pub(crate) fn way(&self, set: usize, place: usize) -> usize {
-        match &self.order {
-            Order::Words(words) => (words[set] >> (4 * place) & 15) as usize,
-            Order::Bytes(bytes) => usize::from(bytes[set * self.ways + place]),
+        match self.words.get(set) {
+            Some(word) => (word >> (4 * place) & 15) as usize,
+            None => usize::from(self.bytes[set * self.ways + place]),
         }
     }
 
     /// The first answer that `pick` has for a way of a set, the least recent way first.
     #[inline]
     pub(crate) fn find_oldest<T>(&self, set: usize, mut pick: impl FnMut(usize) -> Option<T>) -> Option<T> {
-        match &self.order {
-            Order::Words(words) => {
-                let mut order = words[set] << (64 - 4 * self.ways);
-                (0..self.ways).find_map(|_| {
-                    let way = order >> 60;
-                    order <<= 4;
-                    pick(way as usize)
-                })
+        let Some(&word) = self.words.get(set) else {
+            let order = &self.bytes[set * self.ways..][..self.ways];
+            return order.iter().rev().find_map(|&way| pick(usize::from(way)));
+        };
+        let mut place = self.last;
+        loop {
+            let found = pick((word >> place & 15) as usize);
+            if found.is_some() || place == 0 {
+                return found;
             }
-            Order::Bytes(bytes) => {
-                bytes[set * self.ways..][..self.ways].iter().rev().find_map(|&way| pick(usize::from(way)))
-            }
+            place -= 4;
         }
     }
 
     /// Makes a way the most recent of its set.
     #[inline]
     pub(crate) fn move_first(&mut self, set: usize, way: usize) {
-        match &mut self.order {
-            Order::Words(words) => {
-                let word = words[set];
-                let before = (1 << shift_of(word, way)) - 1;
-                words[set] = word & !(before << 4 | 15) | (word & before) << 4 | way as u64;
-            }
-            Order::Bytes(bytes) => rotate(bytes, self.ways, set, way, true),
+        let Some(word) = self.words.get_mut(set) else { return rotate(&mut self.bytes, self.ways, set, way, true) };
+        let way = way as u64;
+        if *word >> self.last == way {
+            // The least recent way becomes the most recent one when a line is replaced.
+            *word = *word << 4 & self.used | way;
+        } else {
+            let before = (1 << shift_of(*word, way)) - 1;
+            *word = *word & !(before << 4 | 15) | (*word & before) << 4 | way;
         }
     }
 
     /// Makes a way the least recent of its set.
     #[inline]
     pub(crate) fn move_last(&mut self, set: usize, way: usize) {
-        match &mut self.order {
-            Order::Words(words) => {
-                let word = words[set];
-                let before = (1 << shift_of(word, way)) - 1;
-                let last = 4 * (self.ways - 1);
-                words[set] = word & before | (word >> 4) & !before & ((1 << last) - 1) | (way as u64) << last;
-            }
-            Order::Bytes(bytes) => rotate(bytes, self.ways, set, way, false),
+        let Some(word) = self.words.get_mut(set) else { return rotate(&mut self.bytes, self.ways, set, way, false) };
+        let way = way as u64;
+        if *word >> self.last != way {
+            let before = (1 << shift_of(*word, way)) - 1;
+            *word = *word & before | (*word >> 4) & !before & ((1 << self.last) - 1) | way << self.last;
         }
     }
 }
@@ -102,8 +99,8 @@ fn rotate(bytes: &mut [u8], ways: usize, set: usize, way: usize, to_front: bool)
 
 /// The bit at which a way begins in the word of its set.
 #[inline]
-fn shift_of(word: u64, way: usize) -> u32 {
-    let different = word ^ NIBBLES.wrapping_mul(way as u64);
+fn shift_of(word: u64, way: u64) -> u32 {
+    let different = word ^ NIBBLES.wrapping_mul(way);
     // The lowest nibble that is zero keeps its highest bit after the subtraction. Higher nibbles may as well, because
     // of the borrow, and are not looked at.
     (different.wrapping_sub(NIBBLES) & !different & NIBBLES << 3).trailing_zeros() & !3

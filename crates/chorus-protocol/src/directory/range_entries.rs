@@ -28,11 +28,11 @@ struct Vectors {
 }
 
 impl Vectors {
-    fn new(entries: u32, lines_per_entry: u32, sharers: u32) -> Vectors {
+    fn new(entries: usize, lines_per_entry: u32, sharers: u32) -> Vectors {
         let field_bits = 1 + sharers;
         debug_assert!(field_bits <= u64::BITS, "the own position leaves at most 63 sharers");
         let words_per_entry = (lines_per_entry * field_bits).div_ceil(u64::BITS) as usize;
-        Vectors { field_bits, words_per_entry, words: vec![0; entries as usize * words_per_entry] }
+        Vectors { field_bits, words_per_entry, words: vec![0; entries * words_per_entry] }
     }
 
     fn of(&self, slot: Slot) -> &[u64] {
@@ -140,12 +140,9 @@ impl RangeEntries {
 impl Directory for RangeEntries {
     fn new(config: &BuildConfig, positions: Positions) -> Self {
         let BuildConfig { directory, topology, .. } = *config;
-        RangeEntries {
-            lines_per_entry: directory.lines_per_entry,
-            positions,
-            entries: CacheArray::new(geometry(directory, topology)),
-            vectors: Vectors::new(directory.sets * directory.ways, directory.lines_per_entry, positions.sharers()),
-        }
+        let entries = CacheArray::new(geometry(directory, topology));
+        let vectors = Vectors::new(entries.places(), directory.lines_per_entry, positions.sharers());
+        RangeEntries { lines_per_entry: directory.lines_per_entry, positions, entries, vectors }
     }
 
     fn sharers(&self, line: LineAddr) -> Sharers {

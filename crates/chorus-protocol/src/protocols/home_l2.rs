@@ -154,6 +154,8 @@ pub struct HomeL2<const W: usize> {
     memory: AgentId,
     config: BuildConfig,
     policy: L2Policy,
+    /// Everybody who may have a copy of a line that comes back.
+    everybody: Sharers,
     lines: CacheArray<Line, W>,
     /// The write or atomic that an I_M line waits to perform, and the readers of an I_S line.
     mshrs: Mshrs<Option<Message<W>>, Reader>,
@@ -167,11 +169,13 @@ impl<const W: usize> HomeL2<W> {
             memory: config.topology.memory(index),
             config: *config,
             policy,
+            everybody: Sharers::first(config.topology.l1s),
             lines: CacheArray::new(config.l2.geometry(config.topology.l2s)),
             mshrs: Mshrs::new(config.l2.mshrs),
         }
     }
 
+    #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
         let slot = self.lines.find(line);
         (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)
@@ -189,8 +193,29 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
+    #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(message.line);
+        // The inputs of a read miss come first, because they are the most frequent ones.
+        if message.kind == GETS && state == State::I {
+            return Ok(self.miss(message, State::IS, out));
+        }
+        if let (memory::MEM_DATA, State::IS, Some(slot)) = (message.kind, state, slot) {
+            self.fill(slot, message, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_in_state(state, slot, message, out)
+    }
+
+    /// Takes a message for a line whose state is known.
+    #[inline(never)]
+    fn step_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Result<Outcome, Unspecified> {
         let event = Event::of(message.kind);
         match (event, state, slot) {
             (Event::GetS, State::I, _) => return Ok(self.miss(message, State::IS, out)),
@@ -221,6 +246,7 @@ impl<const W: usize> HomeL2<W> {
         Ok(Outcome::Done)
     }
 
+    #[inline(always)]
     fn miss(&mut self, message: &Message<W>, next: State, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -236,10 +262,9 @@ impl<const W: usize> HomeL2<W> {
         };
         self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
         if next == State::IS {
-            let register = self.mshrs.insert_with(message.line, || None);
-            self.mshrs.push_target(register, Reader::of(message));
+            self.mshrs.insert_for(message.line, Reader::of(message), || None);
         } else {
-            self.mshrs.insert_with(message.line, || Some(*message));
+            self.mshrs.insert(message.line, Some(*message));
         }
         out.send(Message::control(memory::FETCH, message.line, self.me, self.memory));
         Outcome::Done
@@ -251,19 +276,21 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
+    #[inline(always)]
     fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         self.lines.fill(slot, &message.data);
         // Whoever got a copy before the line left this bank may still have it.
         let forgotten = self.faulty(L2Fault::ForgottenSharers);
-        let sharers = if forgotten { Sharers::NONE } else { Sharers::first(self.config.topology.l1s) };
+        let sharers = if forgotten { Sharers::NONE } else { self.everybody };
         *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
         let Some(register) = self.mshrs.find(message.line) else { return };
-        let mut answered = 0;
+        if let Some(reader) = self.mshrs.pop_target(register) {
+            out.send(reader.answer(message));
+        }
         while let Some(reader) = self.mshrs.pop_target(register) {
-            if answered == 0 || !self.faulty(L2Fault::LostReader) {
+            if !self.faulty(L2Fault::LostReader) {
                 out.send(reader.answer(message));
             }
-            answered += 1;
         }
         if let Some(write) = *self.mshrs.payload(register) {
             self.perform(slot, &write, out);
@@ -275,6 +302,7 @@ impl<const W: usize> HomeL2<W> {
     }
 
     /// Writes a resident line and answers.
+    #[inline(never)]
     fn perform(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         let line = self.lines.meta_mut(slot);
         line.dirty = true;
@@ -311,6 +339,17 @@ impl<const W: usize> HomeL2<W> {
         }
         self.lines.remove(slot);
     }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
 }
 
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
@@ -328,12 +367,11 @@ impl<const W: usize> Controller<W> for HomeL2<W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        match input {
-            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
+        // Almost all inputs are messages.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
         }
+        self.step_other(input, out)
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

@@ -10,7 +10,7 @@
 //! they are exchanges to the unit.
 
 use crate::access::{AtomicOp, CoreOp, CoreRequest, LoadRequest, Order, Txn};
-use crate::address::{AgentId, LineAddr, Role};
+use crate::address::{AgentId, LineAddr, Role, Upstream};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
     Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
@@ -161,6 +161,7 @@ pub const MERGED: Txn = Txn(u32::MAX);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteThroughL1<const W: usize> {
     me: AgentId,
+    upstream: Upstream,
     config: BuildConfig,
     policy: L1Policy,
     kinds: Kinds,
@@ -175,8 +176,10 @@ impl<const W: usize> WriteThroughL1<W> {
     /// An empty cache, the cache number `index` of its machine.
     pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
         let fence_fault = if let Some(L1Fault::Fence(fault)) = policy.fault { Some(fault) } else { None };
+        let me = config.topology.l1(index);
         WriteThroughL1 {
-            me: config.topology.l1(index),
+            me,
+            upstream: Upstream::new(config.topology, me),
             config: *config,
             policy,
             kinds: Kinds::ALONE,
@@ -193,7 +196,7 @@ impl<const W: usize> WriteThroughL1<W> {
 
     /// The agent that requests for `line` go to: the bank that is its home, or the translation unit before it.
     pub fn upstream(&self, line: LineAddr) -> AgentId {
-        self.config.topology.upstream(self.me, line)
+        self.upstream.of(line)
     }
 
     /// This cache with messages that lie elsewhere in the protocol's message table.
@@ -201,9 +204,9 @@ impl<const W: usize> WriteThroughL1<W> {
         WriteThroughL1 { kinds, ..self }
     }
 
-    #[inline]
+    #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
-        match self.lines.find(line) {
+        match self.lines.find_again(line) {
             Some(slot) => (*self.lines.meta(slot), Some(slot)),
             None if self.mshrs.find(line).is_some() => (State::II, None),
             None => (State::I, None),
@@ -252,8 +255,24 @@ impl<const W: usize> WriteThroughL1<W> {
         out.send(message);
     }
 
-    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+    #[inline(never)]
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);
+        if request.op == CoreOp::Load && state == State::I && self.policy.allocation == Allocation::OnLoadMiss {
+            return Ok(self.allocate(request, out));
+        }
+        Ok(self.step_core_in_state(state, slot, request, out))
+    }
+
+    /// Takes an operation on a line whose state is known.
+    #[inline(never)]
+    fn step_core_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        request: &CoreRequest<W>,
+        out: &mut Outbox<W>,
+    ) -> Outcome {
         match request.op {
             CoreOp::Load => self.load(request, state, slot, out),
             CoreOp::Store => self.store(request, state, slot, out),
@@ -299,6 +318,7 @@ impl<const W: usize> WriteThroughL1<W> {
     }
 
     /// A read miss that will leave a copy behind.
+    #[inline(always)]
     fn allocate(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -309,8 +329,7 @@ impl<const W: usize> WriteThroughL1<W> {
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
         self.lines.replace(slot, request.line, State::IV);
-        let register = self.mshrs.insert(request.line, 1);
-        self.mshrs.push_target(register, request.txn);
+        self.mshrs.insert_for(request.line, request.txn, || 1);
         let (kind, upstream) = (self.kinds.named(GETS), self.upstream(request.line));
         out.send(Message { txn: MERGED, ..Message::control(kind, request.line, self.me, upstream) });
         Outcome::Done
@@ -362,21 +381,32 @@ impl<const W: usize> WriteThroughL1<W> {
         Outcome::Done
     }
 
+    #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(message.line);
+        if message.kind == self.kinds.named(DATA) && state == State::IV && !self.faulty(L1Fault::OldAnswer) {
+            self.refill(message, slot, &message.data, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_in_state(state, slot, message, out)
+    }
+
+    /// Takes a message for a line whose state is known.
+    #[inline(never)]
+    fn step_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Result<Outcome, Unspecified> {
         let event = self.event_of(message.kind);
         match (event, state) {
-            (Event::Data, State::IV) => {
-                let old = slot.filter(|_| self.faulty(L1Fault::OldAnswer)).map(|slot| *self.lines.data(slot));
-                if let Some(slot) = slot {
-                    self.lines.fill(slot, &message.data);
-                    *self.lines.meta_mut(slot) = State::V;
-                }
-                if let Some(register) = self.mshrs.find(message.line) {
-                    self.answer_merged(register, old.as_ref().unwrap_or(&message.data), out);
-                    self.mshrs.release(register);
-                }
+            (Event::Data, State::IV) if self.faulty(L1Fault::OldAnswer) => {
+                let old = slot.map_or(message.data, |slot| *self.lines.data(slot));
+                self.refill(message, slot, &old, out);
             }
+            (Event::Data, State::IV) => self.refill(message, slot, &message.data, out),
             (Event::Data, State::II | State::VM) => {
                 if message.txn == MERGED {
                     if let Some(register) = self.mshrs.find(message.line) {
@@ -423,13 +453,28 @@ impl<const W: usize> WriteThroughL1<W> {
         Ok(Outcome::Done)
     }
 
+    /// Caches a line that has arrived, and answers the loads that wait for it with `answer`.
+    #[inline(always)]
+    fn refill(&mut self, message: &Message<W>, slot: Option<Slot>, answer: &LineData<W>, out: &mut Outbox<W>) {
+        if let Some(slot) = slot {
+            self.lines.fill(slot, &message.data);
+            *self.lines.meta_mut(slot) = State::V;
+        }
+        if let Some(register) = self.mshrs.find(message.line) {
+            self.answer_merged(register, answer, out);
+            self.mshrs.release(register);
+        }
+    }
+
+    #[inline(always)]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
-        let mut answered = 0;
+        if let Some(txn) = self.mshrs.pop_target(register) {
+            out.complete(txn, data);
+        }
         while let Some(txn) = self.mshrs.pop_target(register) {
-            if answered == 0 || !self.faulty(L1Fault::LostMerge) {
+            if !self.faulty(L1Fault::LostMerge) {
                 out.complete(txn, data);
             }
-            answered += 1;
         }
     }
 
@@ -465,6 +510,17 @@ impl<const W: usize> WriteThroughL1<W> {
             (state @ (State::I | State::V), _) => Err(unspecified(state, Event::Evict, line)),
         }
     }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => self.step_core(request, out),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
 }
 
 fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
@@ -482,16 +538,18 @@ impl<const W: usize> Controller<W> for WriteThroughL1<W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        match input {
-            Input::Core(request) => Ok(self.step_core(request, out)),
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.evict(*line),
-            Input::Time(_) => Ok(Outcome::Done),
+        // Almost all inputs are messages and loads.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
         }
+        if let Input::Core(request) = input {
+            return self.step_core(request, out);
+        }
+        self.step_other(input, out)
     }
 
     fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
-        let slot = self.lines.find(load.line)?;
+        let slot = self.lines.find_first(load.line)?;
         match *self.lines.meta(slot) {
             State::V => self.lines.touch(slot),
             State::VM if self.faulty(L1Fault::PendingHit) => {}

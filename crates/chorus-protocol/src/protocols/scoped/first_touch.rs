@@ -17,20 +17,31 @@ pub(super) struct FirstTouch {
 
 impl FirstTouch {
     /// Notes that a line is requested. Returns whether it is the first time.
+    #[inline]
     pub(super) fn note(&mut self, line: LineAddr) -> bool {
         let stretch = (line.0 >> STRETCH_SHIFT) as usize;
         let within = line.0 & ((1 << STRETCH_SHIFT) - 1);
         let (word, bit) = ((within / 64) as usize, 1 << (within % 64));
+        if let Some(words) = self.stretches.get_mut(stretch)
+            && let Some(word) = words.get_mut(word)
+        {
+            let is_first = *word & bit == 0;
+            *word |= bit;
+            return is_first;
+        }
+        self.grow(stretch, word, bit);
+        true
+    }
+
+    /// Makes room for a word that no request has concerned yet, with one bit set.
+    #[cold]
+    fn grow(&mut self, stretch: usize, word: usize, bit: u64) {
         if stretch >= self.stretches.len() {
             self.stretches.resize(stretch + 1, Vec::new());
         }
         let words = &mut self.stretches[stretch];
-        if word >= words.len() {
-            words.resize((word + 1).next_power_of_two(), 0);
-        }
-        let is_first = words[word] & bit == 0;
-        words[word] |= bit;
-        is_first
+        words.resize((word + 1).next_power_of_two(), 0);
+        words[word] = bit;
     }
 }
 

@@ -171,9 +171,9 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
-        match self.lines.find(line) {
+        match self.lines.find_again(line) {
             Some(slot) => (*self.lines.meta(slot), Some(slot)),
             None if self.mshrs.find(line).is_some() => (State::II, None),
             None => (State::I, None),
@@ -232,6 +232,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// The request that carries a core's operation to the L2.
+    #[inline(never)]
     fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let to = self.bank(request.line);
         let scope = match request.op {
@@ -244,10 +245,14 @@ impl<const W: usize> ScopedL1<W> {
         out.send(Message { origin: self.me, scope, ..Message::request(kind, request, self.me, to) });
     }
 
-    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+    #[inline(never)]
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);
+        if request.op == CoreOp::Load {
+            return Ok(self.load(request, state, slot, out));
+        }
         match request.op {
-            CoreOp::Load => return self.load(request, state, slot, out),
+            CoreOp::Load => return Ok(self.load(request, state, slot, out)),
             CoreOp::Store => self.store(request, state, slot, out),
             CoreOp::Atomic(_) => {
                 if let Some(slot) = slot.filter(|_| !self.faulty(L1Fault::StaleAtomic)) {
@@ -257,7 +262,7 @@ impl<const W: usize> ScopedL1<W> {
             }
             CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => self.fence(request, out),
         }
-        Outcome::Done
+        Ok(Outcome::Done)
     }
 
     fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
@@ -300,13 +305,13 @@ impl<const W: usize> ScopedL1<W> {
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
         self.lines.replace(slot, request.line, State::IV);
-        let register = self.mshrs.insert(request.line, ());
-        self.mshrs.push_target(register, request.txn);
+        self.mshrs.insert_for(request.line, request.txn, || ());
         let message = Message::control(LD, request.line, self.me, self.bank(request.line));
         out.send(Message { txn: MERGED, origin: self.me, ..message });
         Outcome::Done
     }
 
+    #[inline(never)]
     fn store(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) {
         match (state, slot) {
             (State::V, Some(_)) if self.faulty(L1Fault::StaleStoreHit) => {}
@@ -323,6 +328,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Starts a fence, or a kernel's start or end. It releases first and acquires afterwards.
+    #[inline(never)]
     fn fence(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let CoreRequest { order, scope, txn, .. } = *request;
         let acquires = matches!(order, Order::Acquire | Order::AcqRel);
@@ -376,6 +382,7 @@ impl<const W: usize> ScopedL1<W> {
         self.lines.remove_where(|state| *state == State::V || !kept_misses);
     }
 
+    #[inline(never)]
     fn bank_answered(&mut self, txn: Txn, out: &mut Outbox<W>) {
         let Some(index) = self.fences.iter().position(|fence| fence.txn == txn) else { return };
         let fence = &mut self.fences[index];
@@ -396,10 +403,11 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
-    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Unspecified> {
+    #[inline(never)]
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if message.kind == DONE || message.kind == ACQ_DONE {
             self.bank_answered(message.txn, out);
-            return Ok(());
+            return Ok(Outcome::Done);
         }
         let (state, slot) = self.state(message.line);
         let event = Event::of(message.kind);
@@ -429,16 +437,37 @@ impl<const W: usize> ScopedL1<W> {
                 State::I | State::V | State::IV | State::II,
             ) => return Err(unspecified(state, event, message.line)),
         }
-        Ok(())
+        Ok(Outcome::Done)
     }
 
+    #[inline(always)]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
-        let mut answered = 0;
+        if let Some(txn) = self.mshrs.pop_target(register) {
+            out.complete(txn, data);
+        }
         while let Some(txn) = self.mshrs.pop_target(register) {
-            if answered == 0 || !self.faulty(L1Fault::LostMerge) {
+            if !self.faulty(L1Fault::LostMerge) {
                 out.complete(txn, data);
             }
-            answered += 1;
+        }
+    }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => self.step_core(request, out),
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => match self.state(*line) {
+                (State::V, Some(slot)) => {
+                    self.lines.remove(slot);
+                    Ok(Outcome::Done)
+                }
+                (state @ (State::I | State::V | State::IV | State::II), _) => {
+                    Err(unspecified(state, Event::Evict, *line))
+                }
+            },
+            Input::Time(_) => Ok(Outcome::Done),
         }
     }
 }
@@ -468,27 +497,21 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        match input {
-            Input::Core(request) => Ok(self.step_core(request, out)),
-            Input::Message(message) => self.step_message(message, out).map(|()| Outcome::Done),
-            Input::Evict(line) => match self.state(*line) {
-                (State::V, Some(slot)) => {
-                    self.lines.remove(slot);
-                    Ok(Outcome::Done)
-                }
-                (state @ (State::I | State::V | State::IV | State::II), _) => {
-                    Err(unspecified(state, Event::Evict, *line))
-                }
-            },
-            Input::Time(_) => Ok(Outcome::Done),
+        // Almost all inputs are messages and loads.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
         }
+        if let Input::Core(request) = input {
+            return self.step_core(request, out);
+        }
+        self.step_other(input, out)
     }
 
     fn load_hit(&mut self, load: &LoadRequest, _: Time) -> Option<&LineData<W>> {
         if self.is_wide(load.order, load.scope) && !self.faulty(L1Fault::WideHit) {
             return None;
         }
-        let slot = self.lines.find(load.line).filter(|&slot| *self.lines.meta(slot) == State::V)?;
+        let slot = self.lines.find_first(load.line).filter(|&slot| *self.lines.meta(slot) == State::V)?;
         self.lines.touch(slot);
         Some(self.lines.data(slot))
     }

@@ -122,7 +122,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.policy.fault == Some(fault)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn presence(&self, line: LineAddr) -> Presence {
         match self.lines.find(line) {
             Some(slot) if self.lines.meta(slot).pending => Presence::Miss(slot),
@@ -138,6 +138,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Whether the bank may keep copies of `line` at all.
+    #[inline]
     pub(super) fn may_keep(&self, line: LineAddr) -> bool {
         match self.policy.cached {
             Cached::Everything => true,
@@ -231,6 +232,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         tracked.then(|| self.route.position(sender))
     }
 
+    #[inline(never)]
     fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let Message { line, scope, origin, txn, .. } = *message;
         let station = self.route.station(line);
@@ -262,26 +264,29 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let reader = Reader { origin, txn };
         self.tallies.load(station, hits, self.route.is_local(message.src));
-        match (presence, place) {
-            (Presence::Miss(_) | Presence::ClosedMiss, _) if behind_atomic => self.join_miss(line, reader),
-            (Presence::Copy(slot), None) if hits => {
+        match presence {
+            Presence::Copy(slot) if hits => {
                 self.lines.touch(slot);
                 self.answer(line, reader, self.lines.data(slot), out);
+                return Outcome::Done;
             }
-            (Presence::Copy(_), Some(slot)) => {
-                self.clean(line, slot, out);
-                self.lines.remove(slot);
-                self.open_miss(station, slot, line, reader, scope, out);
+            Presence::Miss(_) if behind_atomic || answers => {
+                self.join_miss(line, reader);
+                return Outcome::Done;
             }
-            (Presence::Absent, Some(slot)) => self.open_miss(station, slot, line, reader, scope, out),
-            (Presence::Miss(_), _) if answers => self.join_miss(line, reader),
-            (Presence::Copy(slot), None) => {
+            Presence::ClosedMiss if behind_atomic => {
+                self.join_miss(line, reader);
+                return Outcome::Done;
+            }
+            // The copy is of no use, and its place may be where the line will be kept.
+            Presence::Copy(slot) => {
                 self.drop_at(slot, out);
-                self.ask(station, line, reader, scope, out);
             }
-            (Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss, _) => {
-                self.ask(station, line, reader, scope, out)
-            }
+            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => {}
+        }
+        match place {
+            Some(slot) => self.open_miss(station, slot, line, reader, scope, out),
+            None => self.ask(station, line, reader, scope, out),
         }
         Outcome::Done
     }
@@ -348,8 +353,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         out: &mut Outbox<W>,
     ) {
         self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
-        let register = self.mshrs.insert_with(line, || None);
-        self.mshrs.push_target(register, reader);
+        self.mshrs.insert_for(line, reader, || None);
         let own = Reader { txn: Self::own_name(station), ..reader };
         self.ask(station, line, own, scope, out);
     }
@@ -361,6 +365,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes a line that has arrived from memory or from the next station, for this bank or for others.
+    #[inline(never)]
     fn data(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let Message { line, origin, txn, .. } = *message;
         let station = self.route.station(line);
@@ -395,6 +400,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes an invalidation. The copies of the entry's lines are dropped, here and at this bank's own sharers.
+    #[inline(never)]
     fn invalidated(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let (first, lines) = self.directory.entry_of(message.line);
         let lines = if self.faulty(L2Fault::NeighboursKept) { 1 } else { lines };
@@ -514,6 +520,20 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        // Reads and their answers are the most frequent messages.
+        if message.kind == LD {
+            return Ok(self.load(message, out));
+        }
+        if message.kind == DATA || message.kind == memory::MEM_DATA {
+            self.data(message, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_other_message(message, out)
+    }
+
+    /// Takes a message of any kind.
+    #[inline(never)]
+    fn step_other_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match message.kind {
             LD => return Ok(self.load(message, out)),
             ST => return Ok(self.store(message, out)),
@@ -546,6 +566,21 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn entry(&self, line: LineAddr) -> Entry {
         if self.directory.covers(line) { Entry::V } else { Entry::I }
     }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) if self.command(request, out) => Ok(Outcome::Done),
+            Input::Core(request) => {
+                let state = self.entry(request.line) as usize;
+                Err(VOCABULARY.unspecified(state, Event::Foreign as usize, request.line))
+            }
+            Input::Message(message) => self.step_message(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::Time(_) => Ok(Outcome::Done),
+        }
+    }
 }
 
 impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
@@ -559,16 +594,11 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        match input {
-            Input::Core(request) if self.command(request, out) => Ok(Outcome::Done),
-            Input::Core(request) => {
-                let state = self.entry(request.line) as usize;
-                Err(VOCABULARY.unspecified(state, Event::Foreign as usize, request.line))
-            }
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
+        // Almost all inputs are messages.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
         }
+        self.step_other(input, out)
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

@@ -76,24 +76,29 @@ impl Route {
     }
 
     /// The module in whose memory a line lies.
+    #[inline]
     fn home_module(&self, line: LineAddr) -> u16 {
         self.divisors.modules.remainder(line.0 >> self.topology.home_shift) as u16
     }
 
+    #[inline]
     fn gpu_of(&self, module: u16) -> u16 {
         self.divisors.gpms.quotient(u64::from(module)) as u16
     }
 
+    #[inline]
     fn place_in_gpu(&self, module: u16) -> u16 {
         self.divisors.gpms.remainder(u64::from(module)) as u16
     }
 
     /// The bank with the same number in another module. It serves the same lines there.
+    #[inline]
     fn peer(&self, module: u16) -> AgentId {
         self.topology.l2(module * self.banks + self.bank)
     }
 
     /// The module of a private cache or a bank.
+    #[inline]
     fn module_of(&self, agent: AgentId) -> u16 {
         let Divisors { banks, caches, .. } = self.divisors;
         let module = match agent.0.checked_sub(self.topology.l1s) {
@@ -104,6 +109,7 @@ impl Route {
     }
 
     /// The part that this bank plays for `line`.
+    #[inline]
     pub fn station(&self, line: LineAddr) -> Station {
         let home = self.home_module(line);
         if home == self.module {
@@ -121,6 +127,7 @@ impl Route {
     }
 
     /// The bank to which a request for `line` goes from here. The home sends it to memory instead.
+    #[inline]
     pub fn next(&self, line: LineAddr) -> AgentId {
         let home = self.home_module(line);
         let module = match self.hierarchy {
@@ -159,6 +166,7 @@ impl Route {
     }
 
     /// Whether a request came from a private cache of this module.
+    #[inline]
     pub fn is_local(&self, sender: AgentId) -> bool {
         sender.0 < self.topology.l1s
     }

@@ -65,6 +65,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         });
     }
 
+    #[inline(never)]
     pub(super) fn store(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let line = message.line;
         let station = self.route.station(line);
@@ -120,6 +121,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn atomic(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
         let line = message.line;
         let station = self.route.station(line);
@@ -198,6 +200,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Performs an atomic on a line and answers it with the old values. The new values are handed on unless they stay
     /// here.
+    #[inline(never)]
     pub(super) fn perform(
         &mut self,
         station: Station,
