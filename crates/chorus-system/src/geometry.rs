@@ -427,10 +427,10 @@ fn check_tu(tu: &Tu) -> Check {
     between("tu.latency_cycles", tu.latency_cycles, 0, LATENCY_CYCLES_MAX)
 }
 
-/// Checks a coherent L3. Its banks talk to the banks of the L2, and only a mesh connects banks with banks.
+/// Checks a coherent L3. Its banks talk to the banks of the L2, and a crossbar does not connect banks with banks.
 fn check_coherent_l3(config: &SystemConfig) -> Check {
     require_with(
-        !config.has_coherent_l3() || config.network.mesh().is_some(),
+        !config.has_coherent_l3() || !matches!(config.network.kind, NetworkKind::Crossbar(_)),
         "l3.kind",
         "coherent",
         format!("`memory-side` where network.kind is `{}`", config.network.kind.name()),

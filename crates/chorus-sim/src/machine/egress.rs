@@ -107,15 +107,7 @@ impl Egress {
     pub(super) fn new(networks: usize, clock: Clock, window: Option<u32>) -> Egress {
         let whole = window.unwrap_or(UNLIMITED);
         let channel = VirtualChannel { queue: VecDeque::new(), window: whole, credits: Vec::new() };
-        Egress {
-            channels: vec![channel; networks],
-            occupied: 0,
-            queued: 0,
-            clock,
-            whole,
-            free: 0,
-            last: 0,
-        }
+        Egress { channels: vec![channel; networks], occupied: 0, queued: 0, clock, whole, free: 0, last: 0 }
     }
 
     /// Queues a message.

@@ -9,5 +9,6 @@ mod latency;
 mod machine;
 mod mesh;
 mod modules;
+mod networks;
 mod once;
 mod store_buffers;
