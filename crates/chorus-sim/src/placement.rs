@@ -39,12 +39,12 @@ fn of_module(topology: Topology) -> (u16, u16) {
 }
 
 fn tile(topology: Topology, width: u16, agent: AgentId) -> u16 {
-    let tiles = width * width;
+    let (tiles, (caches, _)) = (width * width, of_module(topology));
     let place = match topology.role(agent) {
         (Role::L1, core) if topology.is_cpu(core) && core < width => core,
         (Role::L1, core) if topology.is_cpu(core) => core + tiles - 2 * width,
-        (Role::L1, cache) => cache - topology.cpus,
-        (Role::L2 | Role::L3 | Role::Memory, bank) => bank,
+        (Role::L1, cache) => (cache - topology.cpus) % caches,
+        (Role::L2 | Role::L3 | Role::Memory, bank) => bank % topology.banks_per_module(),
         (Role::Tu, unit) => tile(topology, width, topology.translated(unit)),
     };
     place % tiles
@@ -111,6 +111,8 @@ mod tests {
         let nodes = in_turn(topology);
         assert_eq!(nodes[..4], nodes[12..16]);
         assert_eq!(nodes[16..18], nodes[22..24]);
+        let tiles = on_mesh(topology, 2);
+        assert_eq!((&tiles[12..16], &tiles[22..24]), (&[0, 1, 2, 3][..], &[0, 1][..]));
     }
 
     #[test]

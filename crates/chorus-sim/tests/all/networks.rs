@@ -13,10 +13,11 @@ use crate::once::Once;
 type Set = &'static [&'static str];
 
 /// Networks inside a module.
-const INSIDE: [Set; 4] = [
+const INSIDE: [Set; 5] = [
     &["network.kind=ring", "network.hop_cycles=3"],
     &["network.kind=switch", "network.latency_cycles=9"],
     &["network.kind=fully-connected", "network.latency_cycles=9"],
+    &["network.kind=mesh", "network.width=3", "network.latency_cycles=3", "network.diameter_cycles=9"],
     &["network.kind=dragonfly", "network.group_size=5", "network.local_cycles=2", "network.global_cycles=11"],
 ];
 
