@@ -80,6 +80,38 @@ impl Level {
     }
 }
 
+/// The ports of a machine by level.
+struct Levels {
+    /// Modules of each GPU.
+    gpms: u16,
+    gpus: u16,
+    /// The outgoing and the incoming port of every module.
+    ends: Level,
+    /// The ports between the modules of a GPU, which may be the ends.
+    of_modules: Level,
+    of_gpus: Level,
+}
+
+impl Levels {
+    /// The steps from one module to another.
+    fn steps(&self, from: u16, to: u16) -> Vec<Step> {
+        let Levels { gpms, gpus, .. } = *self;
+        if from / gpms == to / gpms {
+            return self.of_modules.steps(from, to, gpms);
+        }
+        let mut steps = self.ends.steps(from, to, gpms);
+        steps.iter_mut().for_each(|step| (step.latency, step.streams) = (0, false));
+        steps.splice(1..1, self.of_gpus.steps(from / gpms, to / gpms, gpus));
+        steps
+    }
+
+    /// The least latency of any link.
+    fn least_latency(&self) -> Ticks {
+        let used = [(self.gpms > 1).then_some(&self.of_modules), (self.gpus > 1).then_some(&self.of_gpus)];
+        used.into_iter().flatten().map(Level::least_latency).min().unwrap_or(0)
+    }
+}
+
 /// All ports between modules, and the path from each module to each other.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
@@ -97,8 +129,7 @@ pub(super) struct Paths {
 impl Paths {
     /// The ways between the modules of a machine.
     pub(super) fn new(config: &SystemConfig, clocks: &ClockDomains) -> Paths {
-        let (gpms, gpus) = (config.hierarchy.gpms as u16, config.hierarchy.gpus as u16);
-        let modules = gpms * gpus;
+        let modules = config.hierarchy.modules() as u16;
         let mut paths = Paths {
             modules: usize::from(modules),
             ports: Vec::new(),
@@ -107,30 +138,31 @@ impl Paths {
             incoming: Vec::new(),
             least_latency: 0,
         };
-        let (inter_gpm, inter_gpu) = (config.inter_gpm.as_ref(), config.inter_gpu.as_ref());
-        let of_modules = paths.add_ends(inter_gpm, clocks, (0..modules).collect());
-        let between_modules = paths.add_links(inter_gpm, clocks, gpms, &|network, node| network * gpms + node, gpus);
-        let between_modules = between_modules.unwrap_or_else(|| of_modules.clone());
-        let between_gpus = paths.add_links(inter_gpu, clocks, gpus, &|_, gpu| gpu * gpms, 1);
-        let between_gpus = between_gpus
-            .unwrap_or_else(|| paths.add_ends(inter_gpu, clocks, (0..gpus).map(|gpu| gpu * gpms).collect()));
-        let between = |from: u16, to: u16| {
-            if from / gpms == to / gpms {
-                return between_modules.steps(from, to, gpms);
-            }
-            let mut steps = of_modules.steps(from, to, gpms);
-            steps.iter_mut().for_each(|step| (step.latency, step.streams) = (0, false));
-            steps.splice(1..1, between_gpus.steps(from / gpms, to / gpms, gpus));
-            steps
-        };
+        let levels = paths.add_levels(config, clocks);
         let pairs = (0..modules).flat_map(|from| (0..modules).map(move |to| (from, to)));
-        paths.steps = pairs.map(|(from, to)| between(from, to)).collect();
-        let used = [(gpms > 1).then_some(between_modules), (gpus > 1).then_some(between_gpus)];
-        paths.least_latency = used.iter().flatten().map(Level::least_latency).min().unwrap_or(0);
+        paths.steps = pairs.map(|(from, to)| levels.steps(from, to)).collect();
+        paths.least_latency = levels.least_latency();
         paths
     }
 
-    /// Adds an outgoing and an incoming port for every node, each of which begins with a module.
+    /// Adds all ports of a machine, those that messages leave by in the order in which messages pass them.
+    fn add_levels(&mut self, config: &SystemConfig, clocks: &ClockDomains) -> Levels {
+        let (gpms, gpus) = (config.hierarchy.gpms as u16, config.hierarchy.gpus as u16);
+        let (inter_gpm, inter_gpu) = (config.inter_gpm.as_ref(), config.inter_gpu.as_ref());
+        let ends = self.add_ends(inter_gpm, clocks, (0..gpms * gpus).collect());
+        let of_modules = self.add_links(inter_gpm, clocks, gpms, &|gpu, module| gpu * gpms + module, gpus);
+        let of_gpus = self.add_links(inter_gpu, clocks, gpus, &|_, gpu| gpu * gpms, 1);
+        Levels {
+            gpms,
+            gpus,
+            of_modules: of_modules.unwrap_or_else(|| ends.clone()),
+            of_gpus: of_gpus
+                .unwrap_or_else(|| self.add_ends(inter_gpu, clocks, (0..gpus).map(|gpu| gpu * gpms).collect())),
+            ends,
+        }
+    }
+
+    /// Adds an outgoing and an incoming port for every node. Nodes are named by their first module.
     fn add_ends(&mut self, link: Option<&Link>, clocks: &ClockDomains, nodes: Vec<u16>) -> Level {
         let (first, count) = (self.ports.len() as u16, nodes.len() as u16);
         for _ in 0..2 {
@@ -143,7 +175,8 @@ impl Paths {
         Level::Ends { outgoing: first, incoming: first + count, latency }
     }
 
-    /// Adds a port for every link of so many networks of `nodes` each, where messages pass several links.
+    /// Adds a port for every link of so many networks of `nodes` each, where messages pass several links. `module` names
+    /// the module that a node of a network begins with.
     fn add_links(
         &mut self,
         link: Option<&Link>,
