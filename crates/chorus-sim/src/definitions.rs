@@ -19,8 +19,8 @@ const WITH_COHERENT_L3: &str = "; only on machines with a coherent L3";
 /// Ends the meaning of metrics that only protocols with translation units have.
 const WITH_TRANSLATION: &str = "; only under protocols with translation units";
 
-/// Ends the meaning of metrics that only machines with a mesh have.
-const MESH: &str = "; only on machines whose network is a mesh";
+/// Ends the meaning of metrics that only machines with routers have.
+const WITH_ROUTERS: &str = "; only on machines whose network is a mesh, a ring or a dragonfly";
 
 /// Ends the meaning of metrics about the commands that shared banks get between kernels.
 const WITH_COMMANDS: &str =
@@ -74,7 +74,7 @@ pub fn definitions(protocols: &[&'static dyn Protocol]) -> Vec<Definition> {
     let totals = [
         ("flits", "flits", "flits sent through the networks of modules", ""),
         ("bytes", "bytes", "bytes of headers and payloads sent through the networks of modules", ""),
-        ("flit_hops", "flits", "sum over flits of the routers that they pass, one more than hops", MESH),
+        ("flit_hops", "flits", "sum over flits of the routers that they pass, one more than hops", WITH_ROUTERS),
     ];
     for (measure, unit, meaning, machines) in totals {
         definitions.push(Definition::new(&format!("traffic.{measure}"), unit, &format!("{meaning}{machines}")));

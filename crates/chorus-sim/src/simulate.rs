@@ -273,12 +273,12 @@ fn metrics(
         };
         metrics.insert(spec.key.to_string(), value as f64);
     }
-    let (total, is_mesh) = (stats.total_traffic(), config.network.mesh().is_some());
+    let (total, has_routers) = (stats.total_traffic(), config.network.kind.has_routers());
     let classes = traffic_classes(protocol).iter().map(|&class| (format!(".{}", class.key()), stats.traffic(class)));
     for (suffix, traffic) in classes.chain([(String::new(), total)]) {
         metrics.insert(format!("traffic.flits{suffix}"), traffic.flits as f64);
         metrics.insert(format!("traffic.bytes{suffix}"), traffic.bytes as f64);
-        if is_mesh {
+        if has_routers {
             metrics.insert(format!("traffic.flit_hops{suffix}"), traffic.flit_hops as f64);
         }
     }
@@ -286,7 +286,7 @@ fn metrics(
         Distance::ALL.into_iter().for_each(|distance| metrics.extend(of_distance(distance, stats, elapsed_ns, config)));
     }
     metrics.extend(access_energies(stats, config));
-    let passed = if is_mesh { total.flit_hops } else { total.flits };
+    let passed = if has_routers { total.flit_hops } else { total.flits };
     let (dynamic, fixed) = energy_nj(passed, elapsed_ns, config, protocol);
     metrics.insert("energy.dynamic_nj".to_string(), dynamic);
     metrics.insert("energy.static_nj".to_string(), fixed);
@@ -312,21 +312,25 @@ fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &Syst
     let total = stats.total_distant(distance);
     metrics.insert(format!("{key}.messages"), total.messages as f64);
     metrics.insert(format!("{key}.bytes"), total.bytes as f64);
-    // Messages to another GPU leave their module too.
-    let (bytes, link, ports) = match distance {
-        Distance::InterGpm => {
-            let bytes = total.bytes + stats.total_distant(Distance::InterGpu).bytes;
-            (bytes, &config.inter_gpm, config.hierarchy.modules())
-        }
-        Distance::InterGpu => (total.bytes, &config.inter_gpu, config.hierarchy.gpus),
+    let hierarchy = &config.hierarchy;
+    let (link, nodes, networks) = match distance {
+        Distance::InterGpm => (&config.inter_gpm, hierarchy.gpms, hierarchy.gpus),
+        Distance::InterGpu => (&config.inter_gpu, hierarchy.gpus, 1),
     };
+    let is_routed = link.as_ref().is_some_and(|link| link.kind.is_routed());
+    // Messages to another GPU leave their module by its port too, which is none of the links to single neighbours.
+    let others = match distance {
+        Distance::InterGpm if !is_routed => stats.total_distant(Distance::InterGpu).bytes,
+        Distance::InterGpm | Distance::InterGpu => 0,
+    };
+    let (bytes, ports) = (total.link_bytes + others, link.as_ref().map_or(0, |link| link.kind.ports(nodes)) * networks);
     let each = link.as_ref().map_or(0, |link| link.megabytes_per_second);
     let movable = f64::from(each) * f64::from(ports) * elapsed_ns / 1e3;
     metrics.insert(format!("{key}.utilisation"), if movable > 0.0 { bytes as f64 / movable } else { 0.0 });
     metrics
 }
 
-/// Interconnect energy. Dynamic energy is spent per flit, on a mesh at every router. Static energy is spent per
+/// Interconnect energy. Dynamic energy is spent per flit, at every router where there are some. Static energy is spent per
 /// virtual-channel buffer. Every virtual network has its buffers at every port, so a protocol with more virtual
 /// networks costs more (TC paper, section 8.2).
 fn energy_nj(flits: u64, elapsed_ns: f64, config: &SystemConfig, protocol: &dyn Protocol) -> (f64, f64) {

@@ -239,7 +239,7 @@ pub struct Traffic {
     pub flits: u64,
     /// Bytes of headers and payloads.
     pub bytes: u64,
-    /// Flits times the routers that each passes, on a mesh.
+    /// Flits times the routers that each passes, on networks with a router at every node.
     pub flit_hops: u64,
 }
 
@@ -280,6 +280,8 @@ pub struct Sent {
     pub messages: u64,
     /// Bytes of headers and payloads.
     pub bytes: u64,
+    /// The same bytes, once for every link that they pass between modules of a GPU, or between GPUs.
+    pub link_bytes: u64,
 }
 
 /// The values of all counters.
@@ -315,17 +317,18 @@ impl Stats {
         traffic.bytes += bytes;
     }
 
-    /// Counts the routers that the flits of a message pass on a mesh.
+    /// Counts the routers that the flits of a message pass.
     pub fn add_flit_hops(&mut self, class: TrafficClass, flit_hops: u64) {
         self.traffic[class as usize].flit_hops += flit_hops;
     }
 
-    /// Counts a message that leaves its module.
+    /// Counts a message that leaves its module and passes so many links.
     #[inline]
-    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, bytes: u64) {
+    pub fn add_distant(&mut self, distance: Distance, class: TrafficClass, bytes: u64, links: u64) {
         let sent = &mut self.distant[distance as usize][class as usize];
         sent.messages += 1;
         sent.bytes += bytes;
+        sent.link_bytes += bytes * links;
     }
 
     /// The traffic of one class at this distance.
@@ -339,6 +342,7 @@ impl Stats {
         all.fold(Sent::default(), |sum, sent| Sent {
             messages: sum.messages + sent.messages,
             bytes: sum.bytes + sent.bytes,
+            link_bytes: sum.link_bytes + sent.link_bytes,
         })
     }
 
@@ -369,6 +373,7 @@ impl Stats {
         for (value, more) in self.distant.iter_mut().flatten().zip(other.distant.iter().flatten()) {
             value.messages += more.messages;
             value.bytes += more.bytes;
+            value.link_bytes += more.link_bytes;
         }
     }
 
@@ -386,6 +391,7 @@ impl Stats {
         for (value, before) in difference.distant.iter_mut().flatten().zip(earlier.distant.iter().flatten()) {
             value.messages -= before.messages;
             value.bytes -= before.bytes;
+            value.link_bytes -= before.link_bytes;
         }
         difference
     }

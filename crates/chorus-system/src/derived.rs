@@ -126,22 +126,28 @@ fn directory(config: &SystemConfig) -> Vec<Derived> {
 /// Figures of the links between modules and between GPUs, where there are several.
 fn links(config: &SystemConfig) -> Vec<Derived> {
     let (gpus, gpms) = (config.hierarchy.gpus, config.hierarchy.gpms);
-    let all = |link: &Link, ports: u32| gigabytes_per_second([ports, 2, link.megabytes_per_second]);
     let modules = config.inter_gpm.as_ref().filter(|_| gpms > 1).map(|link| {
-        figure(
-            "links between modules, per GPU",
-            all(link, gpms),
-            format!("hierarchy.gpms x 2 directions x inter_gpm.megabytes_per_second, with {gpms} modules"),
-        )
+        let formula = format!("hierarchy.gpms x 2 directions x inter_gpm.megabytes_per_second, with {gpms} modules");
+        links_of("links between modules, per GPU", link, gpms, formula)
     });
     let devices = config.inter_gpu.as_ref().filter(|_| gpus > 1).map(|link| {
-        figure(
-            "links between GPUs, in all",
-            all(link, gpus),
-            format!("hierarchy.gpus x 2 directions x inter_gpu.megabytes_per_second, with {gpus} GPUs"),
-        )
+        let formula = format!("hierarchy.gpus x 2 directions x inter_gpu.megabytes_per_second, with {gpus} GPUs");
+        links_of("links between GPUs, in all", link, gpus, formula)
     });
     modules.into_iter().chain(devices).collect()
+}
+
+/// The bandwidth of all links of a network. `formula` holds where every node has one port in each direction.
+fn links_of(name: &'static str, link: &Link, nodes: u32, formula: String) -> Derived {
+    if !link.kind.is_routed() {
+        return figure(name, gigabytes_per_second([nodes, 2, link.megabytes_per_second]), formula);
+    }
+    let pairs = link.kind.ports(nodes) / 2;
+    figure(
+        name,
+        gigabytes_per_second([pairs, 2, link.megabytes_per_second]),
+        format!("{pairs} links of the {} x 2 directions x megabytes_per_second", link.kind.name()),
+    )
 }
 
 fn network(config: &SystemConfig) -> Vec<Derived> {

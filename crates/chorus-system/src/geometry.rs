@@ -86,7 +86,7 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
         check_directory(directory, &config.l2)?;
         check_range(config, directory)?;
     }
-    check_network(&config.network, modules)?;
+    check_network(&config.network)?;
     check_tu(&config.tu)?;
     check_link("inter_gpm", config.inter_gpm.as_ref(), config.hierarchy.gpms)?;
     check_link("inter_gpu", config.inter_gpu.as_ref(), config.hierarchy.gpus)?;
@@ -385,7 +385,7 @@ fn check_total(
     require_with(size_bytes <= max, key, size_bytes, accepted, depends_on)
 }
 
-fn check_network(network: &Network, modules: u32) -> Check {
+fn check_network(network: &Network) -> Check {
     between("network.flit_bytes", network.flit_bytes, 1, COUNT_MAX)?;
     require_with(
         network.header_bytes <= network.flit_bytes,
@@ -398,22 +398,14 @@ fn check_network(network: &Network, modules: u32) -> Check {
         NetworkKind::Crossbar(direct) | NetworkKind::FullyConnected(direct) | NetworkKind::Switch(direct) => {
             between("network.latency_cycles", direct.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
         }
-        NetworkKind::Mesh(mesh) => check_mesh(mesh, modules)?,
+        NetworkKind::Mesh(mesh) => check_mesh(mesh)?,
         NetworkKind::Ring(ring) => between("network.hop_cycles", ring.hop_cycles, 1, LATENCY_CYCLES_MAX)?,
         NetworkKind::Dragonfly(dragonfly) => check_dragonfly("network", dragonfly)?,
     }
     between("network.vc_buffer_flits", network.vc_buffer_flits, 1, ENTRIES_MAX)
 }
 
-/// Checks a mesh, which connects the caches of one module.
-fn check_mesh(mesh: &Mesh, modules: u32) -> Check {
-    require_with(
-        modules == 1,
-        "network.kind",
-        "mesh",
-        format!("`crossbar` on machines of several modules; this one has {modules}"),
-        &["hierarchy.gpus", "hierarchy.gpms"],
-    )?;
+fn check_mesh(mesh: &Mesh) -> Check {
     between("network.width", mesh.width, 2, MESH_WIDTH_MAX)?;
     between("network.latency_cycles", mesh.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
     between("network.diameter_cycles", mesh.diameter_cycles, 0, LATENCY_CYCLES_MAX)?;
@@ -427,10 +419,19 @@ fn check_tu(tu: &Tu) -> Check {
     between("tu.latency_cycles", tu.latency_cycles, 0, LATENCY_CYCLES_MAX)
 }
 
-/// Checks a coherent L3. Its banks talk to the banks of the L2, and only a mesh connects banks with banks.
+/// Checks a coherent L3, which belongs to one module. Its banks talk to the banks of the L2, and a crossbar does not
+/// connect banks with banks.
 fn check_coherent_l3(config: &SystemConfig) -> Check {
+    let modules = config.hierarchy.modules();
     require_with(
-        !config.has_coherent_l3() || config.network.mesh().is_some(),
+        !config.has_coherent_l3() || modules == 1,
+        "l3.kind",
+        "coherent",
+        format!("`memory-side` on machines of several modules; this one has {modules}"),
+        &["hierarchy.gpus", "hierarchy.gpms"],
+    )?;
+    require_with(
+        !config.has_coherent_l3() || !matches!(config.network.kind, NetworkKind::Crossbar(_)),
         "l3.kind",
         "coherent",
         format!("`memory-side` where network.kind is `{}`", config.network.kind.name()),

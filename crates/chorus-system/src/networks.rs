@@ -12,8 +12,8 @@ pub struct Network {
     pub flit_bytes: u32,
     /// Bytes of a message header, counted as traffic; it travels in a flit of its own.
     pub header_bytes: u32,
-    /// Buffer of one virtual channel, in flits. On a mesh: the number of messages that may wait at a port before the
-    /// controller behind it takes no more inputs.
+    /// Buffer of one virtual channel of a crossbar, in flits. On networks of shared links: the number of messages that
+    /// may wait at a port before the controller behind it takes no more inputs.
     pub vc_buffer_flits: u32,
 }
 
@@ -63,6 +63,14 @@ impl Network {
 }
 
 impl NetworkKind {
+    /// Whether messages pass a router at every node on their way.
+    pub fn has_routers(&self) -> bool {
+        match self {
+            NetworkKind::Mesh(_) | NetworkKind::Ring(_) | NetworkKind::Dragonfly(_) => true,
+            NetworkKind::Crossbar(_) | NetworkKind::FullyConnected(_) | NetworkKind::Switch(_) => false,
+        }
+    }
+
     /// The name of the kind in system files.
     pub fn name(&self) -> &'static str {
         match self {
@@ -82,7 +90,7 @@ impl NetworkKind {
 pub struct Link {
     /// The form of the network that the links make.
     pub kind: LinkKind,
-    /// Bandwidth of one port in one direction, in millions of bytes per second.
+    /// Bandwidth of one port or link in one direction, in millions of bytes per second.
     pub megabytes_per_second: u32,
     /// Limit of the bytes that wait at an outgoing port. Above it, the L2 banks behind the port take no more stores and
     /// atomics of their own compute units.
@@ -106,6 +114,31 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
+    /// Whether messages pass several nodes on their way, and every link is a port of its own.
+    pub fn is_routed(&self) -> bool {
+        match self {
+            LinkKind::Ring(_) | LinkKind::Mesh(_) | LinkKind::Dragonfly(_) => true,
+            LinkKind::FullyConnected(_) | LinkKind::Switch(_) => false,
+        }
+    }
+
+    /// The ports at which messages leave the nodes of one network: one for every node, or one for every link.
+    pub fn ports(&self, nodes: u32) -> u32 {
+        match self {
+            LinkKind::FullyConnected(_) | LinkKind::Switch(_) => nodes,
+            LinkKind::Ring(_) if nodes <= 2 => nodes * (nodes - 1),
+            LinkKind::Ring(_) => 2 * nodes,
+            LinkKind::Mesh(grid) => {
+                let rows = nodes / grid.width;
+                2 * (rows * (grid.width - 1) + grid.width * (rows - 1))
+            }
+            LinkKind::Dragonfly(dragonfly) => {
+                let groups = nodes / dragonfly.group_size;
+                nodes * (dragonfly.group_size - 1) + groups * (groups - 1)
+            }
+        }
+    }
+
     /// The name of the kind in system files.
     pub fn name(&self) -> &'static str {
         match self {
@@ -171,11 +204,11 @@ pub struct Ring {
     pub hop_cycles: u32,
 }
 
-/// Distances on a dragonfly: one hop in a group, or a hop in each of two groups and one between them.
+/// Distances on a dragonfly: one hop in a group, or one between two groups and at most one in each of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dragonfly {
-    /// Nodes of a group. The number of nodes is a multiple of it.
+    /// Nodes of a group. Between modules and between GPUs, the number of nodes is a multiple of it.
     pub group_size: u32,
     /// Network cycles of a hop within a group.
     pub local_cycles: u32,

@@ -10,7 +10,7 @@ use chorus_protocol::controller::Controller;
 use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, DirectoryShape, Protocol, Reach, Structure};
 use chorus_protocol::sharers::Sharers;
-use chorus_system::{DirectoryReplacement, LinkKind, NetworkKind, Placement, SystemConfig};
+use chorus_system::{DirectoryReplacement, NetworkKind, Placement, SystemConfig};
 
 use super::SimError;
 use super::bank::Bank;
@@ -20,15 +20,16 @@ use super::plan::Plan;
 use super::translation::Translation;
 use super::unit::Unit;
 use crate::l3::Slice;
+use crate::network::{NODES_MAX, nodes_of};
 use crate::pages::HOME_SHIFT;
 use crate::simulate::Settings;
 
 /// Refuses machines that a protocol is not for.
 pub(super) fn check(config: &SystemConfig, protocol: &(impl Protocol + ?Sized)) -> Result<(), SimError> {
-    check_networks(config)?;
     check_structure(config, protocol.structure(), protocol.title())?;
     let topology = protocol.structure().complete(topology(config));
-    check_reach(topology, protocol.reach(), protocol.title(), &config.name)
+    check_reach(topology, protocol.reach(), protocol.title(), &config.name)?;
+    check_network(config, topology)
 }
 
 /// Makes an idle partition, number `own` of all `shares`.
@@ -164,29 +165,19 @@ fn directory_shape(config: &SystemConfig) -> DirectoryShape {
     }
 }
 
-/// Refuses networks that are described and not simulated.
-fn check_networks(config: &SystemConfig) -> Result<(), SimError> {
-    let refuse = |key: &str, kind: &str, simulated: &str| {
-        Err(SimError::Unsupported(format!(
-            "the simulator has no network of kind {kind} ({key} of the system {})\nhint: it has {simulated} there",
-            config.name
-        )))
-    };
-    match &config.network.kind {
-        NetworkKind::Crossbar(_) | NetworkKind::Mesh(_) => {}
-        NetworkKind::Ring(_) | NetworkKind::FullyConnected(_) | NetworkKind::Switch(_) | NetworkKind::Dragonfly(_) => {
-            return refuse("network.kind", config.network.kind.name(), "crossbar and mesh");
-        }
+/// Refuses networks of more nodes than routes are kept for. Machines have few modules, so those between them never are.
+fn check_network(config: &SystemConfig, topology: Topology) -> Result<(), SimError> {
+    let (kind, nodes) = (&config.network.kind, nodes_of(&config.network.kind, topology));
+    if matches!(kind, NetworkKind::Crossbar(_)) || nodes <= NODES_MAX {
+        return Ok(());
     }
-    for (key, link) in [("inter_gpm.kind", &config.inter_gpm), ("inter_gpu.kind", &config.inter_gpu)] {
-        match link.as_ref().map(|link| &link.kind) {
-            None | Some(LinkKind::FullyConnected(_) | LinkKind::Switch(_)) => {}
-            Some(kind @ (LinkKind::Ring(_) | LinkKind::Mesh(_) | LinkKind::Dragonfly(_))) => {
-                return refuse(key, kind.name(), "fully-connected and switch");
-            }
-        }
-    }
-    Ok(())
+    Err(SimError::Unsupported(format!(
+        "a network of kind {} has at most {NODES_MAX} nodes in the simulator; a module of the system {} has {nodes} \
+         caches and banks (network.kind)\n\
+         hint: --set network.kind=crossbar joins any number of them, and core.count and l2.banks say how many there are",
+        kind.name(),
+        config.name
+    )))
 }
 
 pub(super) fn build_config(

@@ -105,7 +105,7 @@ impl<const W: usize> Context<W> {
             reports: Vec::new(),
             sharing: Sharing::new(plan.topology.gpus),
             fabric: plan.paths.as_ref().map(|paths| Fabric::new(paths, plan.crossing)),
-            grid: plan.mesh.as_ref().map(Grid::new),
+            grid: plan.network.as_ref().map(|network| Grid::new(network, plan.topology.modules())),
             progress: 0,
             last: 0,
         }
@@ -156,8 +156,11 @@ impl<const W: usize> Context<W> {
         if plan.paths.is_some() && (from.module != to.module || from.role == to.role) {
             packet.is_credited = false;
             packet.origin = if from.gpu == to.gpu { 1 } else { 2 };
-            self.post_between(plan, message, spec, packet, payload > 0);
-            return;
+            // Banks of one module reach each other by its network, where that joins banks.
+            if from.module != to.module || plan.network.is_none() {
+                self.post_between(plan, message, spec, packet, payload > 0);
+                return;
+            }
         }
         self.count_inside(plan, message, spec, &packet, payload > 0);
         let id = self.packets.insert(packet, message, payload > 0);
@@ -170,8 +173,8 @@ impl<const W: usize> Context<W> {
         self.stats.add(Counter::L1L2Flits, short_flits::<W>(data));
         self.stats.add(Counter::NetworkMessages, 1);
         self.stats.add_traffic(spec.class, flits, bytes);
-        if let Some(mesh) = &plan.mesh {
-            let routers = 1 + u64::from(mesh.hops(message.src.0, message.dst.0));
+        if let Some(network) = &plan.network {
+            let routers = 1 + network.hops(message.src.0, message.dst.0).len() as u64;
             self.stats.add_flit_hops(spec.class, flits * routers);
         }
     }
@@ -188,7 +191,8 @@ impl<const W: usize> Context<W> {
             return;
         }
         let distance = if from.gpu == to.gpu { Distance::InterGpm } else { Distance::InterGpu };
-        self.stats.add_distant(distance, spec.class, u64::from(packet.bytes));
+        let links = plan.paths.as_ref().map_or(0, |paths| paths.links(from.module, to.module));
+        self.stats.add_distant(distance, spec.class, u64::from(packet.bytes), links);
         self.stats.add(Counter::RemoteFlits, short_flits::<W>(data));
         let id = self.packets.insert(packet, message, data);
         if let (Some(paths), Some(fabric)) = (&plan.paths, &mut self.fabric) {
@@ -296,12 +300,12 @@ impl<const W: usize> Context<W> {
         if let Some(paths) = &plan.paths {
             self.pass_ports(plan, paths, paths.all_outgoing(), horizon);
         }
-        let (Some(mesh), Some(mut grid)) = (&plan.mesh, self.grid.take()) else { return };
+        let (Some(network), Some(mut grid)) = (&plan.network, self.grid.take()) else { return };
         while let Some(entry) = grid.take(horizon) {
             let &Message { src, dst, .. } = self.packets.message(entry.id);
-            let waited = grid.reserve(src.0, dst.0, &entry);
+            let waited = grid.reserve(plan.place(src).module, network.hops(src.0, dst.0), &entry);
             self.stats.add(Counter::NetworkQueueTicks, waited);
-            let time = entry.time + mesh.leg(src.0, dst.0) + waited;
+            let time = entry.time + network.leg(src.0, dst.0) + waited;
             self.deliver(plan, dst, Entry { time, ..entry });
         }
         self.grid = Some(grid);

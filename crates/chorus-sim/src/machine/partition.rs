@@ -29,13 +29,14 @@ pub(super) struct Share {
 }
 
 /// Divides a machine into at most `wanted` partitions: by GPUs, by modules where there is one GPU, and by compute units
-/// and banks where there is one module. Machines whose components share links, or are at the same time always, are not
-/// divided.
+/// and banks where there is one module. Modules whose components share links are not divided, nor are machines whose
+/// components are at the same time always.
 pub(super) fn shares(plan: &Plan<'_>, wanted: usize) -> Vec<Share> {
     let topology = plan.topology;
     let banks = topology.l2s + topology.l3s;
     let groups = match (topology.gpus, topology.modules()) {
-        _ if plan.mesh.is_some() || plan.is_in_step() || topology.tus > 0 => 1,
+        _ if plan.is_in_step() || topology.tus > 0 => 1,
+        (1, 1) if plan.network.is_some() => 1,
         (1, 1) => topology.l1s.min(banks),
         (1, modules) => modules,
         (gpus, _) => gpus,

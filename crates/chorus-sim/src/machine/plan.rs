@@ -7,7 +7,7 @@ use chorus_system::SystemConfig;
 
 use super::paths::Paths;
 use crate::clock::{ClockDomains, Ticks};
-use crate::mesh::Mesh;
+use crate::network::Network;
 
 /// A time that never comes.
 pub(super) const NEVER: Ticks = Ticks::MAX;
@@ -83,8 +83,8 @@ pub(super) struct Plan<'a> {
     /// Virtual networks of the protocol.
     pub(super) networks: usize,
     pub(super) places: Vec<Place>,
-    /// The positions of controllers, where the network of the module is a mesh.
-    pub(super) mesh: Option<Mesh>,
+    /// The network of a module, where its messages share links.
+    pub(super) network: Option<Network>,
     /// The ways between modules, where there are several.
     pub(super) paths: Option<Paths>,
     /// Whether a message occupies a window of its source until its destination has taken it.
@@ -106,9 +106,9 @@ impl<'a> Plan<'a> {
         let clocks = ClockDomains::of(config);
         let topology = protocol.structure().complete(super::build::topology(config));
         let latencies = Latencies::new(config, &clocks);
-        let mesh = config.network.mesh().map(|mesh| Mesh::new(mesh, topology, clocks.network));
+        let network = Network::new(&config.network.kind, topology, clocks.network);
         let paths = (topology.modules() > 1).then(|| Paths::new(config, &clocks));
-        let inside = mesh.as_ref().map_or(latencies.network, Mesh::least_leg);
+        let inside = network.as_ref().map_or(latencies.network, Network::least_leg);
         let crossing = paths.as_ref().map_or(inside, |paths| inside.min(paths.least_latency())).max(1);
         Plan {
             config,
@@ -123,8 +123,8 @@ impl<'a> Plan<'a> {
             counters: protocol.counters(),
             networks: usize::from(protocol.virtual_networks()),
             places: (0..topology.agents()).map(|agent| place(topology, AgentId(agent))).collect(),
-            has_credits: mesh.is_none() && topology.tus == 0,
-            mesh,
+            has_credits: network.is_none() && topology.tus == 0,
+            network,
             paths,
             crossing,
             window: if runs_in_step(protocol, topology) {

@@ -9,6 +9,7 @@ mod latency;
 mod machine;
 mod mesh;
 mod modules;
+mod networks;
 mod once;
 mod panics;
 mod store_buffers;

@@ -323,21 +323,6 @@ fn a_protocol_of_one_module_is_refused_on_several() {
 }
 
 #[test]
-fn networks_that_are_described_and_not_simulated_are_refused() {
-    let run = |set: &[&str]| {
-        let kernel = Kernel::new("nothing", 1, 1, |_| async {});
-        let mut program = Once { kernels: vec![kernel], check: |_: &HostMemory| Ok(()) };
-        let protocol = registry::find("hmg").unwrap();
-        simulate(&config(Scale::Quick, set), protocol, &mut program, HostMemory::default()).unwrap_err().to_string()
-    };
-    let text = run(&["network.kind=switch"]);
-    assert!(text.starts_with("the simulator has no network of kind switch (network.kind of the system hmg)"), "{text}");
-    let text = run(&["inter_gpu.kind=ring", "inter_gpu.hop_cycles=100"]);
-    assert!(text.starts_with("the simulator has no network of kind ring (inter_gpu.kind of the system hmg)"), "{text}");
-    assert!(text.ends_with("hint: it has fully-connected and switch there"), "{text}");
-}
-
-#[test]
 fn a_protocol_of_one_module_is_refused_on_more_caches_than_it_tells_apart() {
     let machine = chorus_system::resolve("tc", Scale::Quick, &["core.count=65".to_owned()]).unwrap().config;
     let run = |name: &str| {

@@ -134,7 +134,7 @@ impl<const W: usize> Bank<W> {
             next_fetched: NEVER,
             channel: MemoryChannel::new(&plan.config.dram, plan.clocks.dram, plan.config.l1.line_bytes),
             next_decision: NEVER,
-            memory_leg: plan.mesh.as_ref().map_or(0, |mesh| mesh.memory_leg(agent.0)),
+            memory_leg: plan.network.as_ref().map_or(0, |network| network.memory_leg(agent.0)),
             last_level: slice.map(|slice| Box::new(LastLevel::new(slice))),
             wake: NEVER,
             orders: VecDeque::new(),
