@@ -1,9 +1,9 @@
 //! The nodes of a module's network on which its caches and banks lie.
 //!
 //! On a square mesh, compute units, banks of the L2 and banks of the L3 take the tiles row by row, each kind from the
-//! first tile on. CPU cores take the top row and then the bottom row. On other networks every cache and every bank has a
-//! node of its own. Caches and banks are spread evenly among each other, each in the order of their numbers, so that a
-//! ring never has all banks on one side. A bank of a coherent L3 follows the bank of the L2 with its number. A
+//! first tile on. CPU cores take the top row and then the bottom row. On other networks every cache and every bank has
+//! a node of its own. Caches and banks are spread evenly among each other, each in the order of their numbers, so that
+//! a ring never has all banks on one side. A bank of a coherent L3 follows the bank of the L2 with its number. A
 //! translation unit lies with its cache everywhere.
 
 use chorus_protocol::address::{AgentId, Role, Topology};

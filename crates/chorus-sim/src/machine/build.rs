@@ -174,7 +174,7 @@ fn check_network(config: &SystemConfig, topology: Topology) -> Result<(), SimErr
     Err(SimError::Unsupported(format!(
         "a network of kind {} has at most {NODES_MAX} nodes in the simulator; a module of the system {} has {nodes} \
          caches and banks (network.kind)\n\
-         hint: --set network.kind=crossbar joins any number of them, and core.count and l2.banks say how many there are",
+         hint: --set network.kind=crossbar joins any number; core.count and l2.banks say how many there are",
         kind.name(),
         config.name
     )))

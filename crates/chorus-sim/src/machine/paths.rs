@@ -1,10 +1,10 @@
 //! The ways between modules: the ports that a message passes from one module to another.
 //!
-//! Every module has an outgoing port and an incoming port. Where modules or GPUs are fully connected or around a switch,
-//! each of these nodes has such ports, with a latency in between. The two ends of such a link stream: a message occupies
-//! the incoming port while it still leaves the outgoing port. On a ring, a mesh or a dragonfly every directed link is a
-//! port of its own at the node where it begins, with the latency of the link behind it. A message is stored at every
-//! node between two links.
+//! Every module has an outgoing port and an incoming port. Where modules or GPUs are fully connected or around a
+//! switch, each of these nodes has such ports, with a latency in between. The two ends of such a link stream: a message
+//! occupies the incoming port while it still leaves the outgoing port. On a ring, a mesh or a dragonfly every directed
+//! link is a port of its own at the node where it begins, with the latency of the link behind it. A message is stored
+//! at every node between two links.
 //!
 //! A message to another module of its GPU passes the ports of that level only. A message to another GPU passes the
 //! outgoing port of its module, the ports between the GPUs, and the incoming port of the other module (HMG paper,
@@ -175,8 +175,8 @@ impl Paths {
         Level::Ends { outgoing: first, incoming: first + count, latency }
     }
 
-    /// Adds a port for every link of so many networks of `nodes` each, where messages pass several links. `module` names
-    /// the module that a node of a network begins with.
+    /// Adds a port for every link of so many networks of `nodes` each, where messages pass several links. `module`
+    /// names the module that a node of a network begins with.
     fn add_links(
         &mut self,
         link: Option<&Link>,
