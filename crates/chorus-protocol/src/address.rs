@@ -420,7 +420,7 @@ mod tests {
         for topology in [one, translated, FOUR_BY_FOUR] {
             for cache in (0..4).map(|index| topology.l1(index)) {
                 let upstream = Upstream::new(topology, cache);
-                for line in (0..64).map(|line| LineAddr(line << 32 | line * 7)) {
+                for line in (0..64).map(|line| LineAddr((line << 32) | (line * 7))) {
                     assert_eq!(upstream.of(line), topology.upstream(cache, line));
                 }
             }

@@ -222,7 +222,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         let first = word << self.mark_bits;
         while candidates != 0 {
             let bit = candidates.trailing_zeros() as usize;
-            let slot = first + (bit / 8 | bit % 2 * 8);
+            let slot = first + (bit / 8 + bit % 2 * 8);
             if self.places.get(slot).is_some_and(|place| place.tag == line) {
                 return Some(Slot(slot as u32));
             }
