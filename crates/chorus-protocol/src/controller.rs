@@ -53,7 +53,8 @@ pub enum Passage {
 pub enum Outcome {
     /// The input was consumed.
     Done,
-    /// The input was not consumed and nothing changed. It stays at the head of its queue.
+    /// The input was not consumed. It stays at the head of its queue. Nothing changed, except that a controller that
+    /// evicts by itself ([`Outbox::evicts`]) may have made room.
     Stall,
     /// The input was not consumed and nothing changed. It needs a place in a full set, and this line is the one to
     /// replace. The driver gives the controller [`Input::Evict`] and tries again. Controllers that evict by themselves

@@ -42,9 +42,9 @@ struct Waiter<T> {
 
 /// A finite set of registers. Each has a payload `P` and a list of merged targets `T`.
 ///
-/// All waiters of a register but the first live in one pool, so merging allocates nothing once the pool has grown to the
-/// largest number that ever waited. Comparison and hashing look at contents in the order of lines, never at where they
-/// happen to be stored.
+/// All waiters of a register but the first live in one pool, so merging allocates nothing once the pool has grown to
+/// the largest number that ever waited. Comparison and hashing look at contents in the order of lines, never at where
+/// they happen to be stored.
 #[derive(Clone, Debug)]
 pub struct Mshrs<P, T> {
     capacity: u32,

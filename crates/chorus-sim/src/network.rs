@@ -45,9 +45,9 @@ pub struct Network {
     /// The number of nodes that routes begin and end at.
     ends: u16,
     links: usize,
-    /// The latency of every message, beside that of its hops.
+    /// The latency of a message, beside that of its hops.
     latency: Ticks,
-    /// The same between two banks.
+    /// The latency of a message between two banks, beside that of its hops.
     bank_latency: Ticks,
     /// The node of the memory controller, where there is one for all banks.
     memory: Option<u16>,

@@ -330,8 +330,8 @@ fn of_distance(distance: Distance, stats: &Stats, elapsed_ns: f64, config: &Syst
     metrics
 }
 
-/// Interconnect energy. Dynamic energy is spent per flit, at every router where there are some. Static energy is spent per
-/// virtual-channel buffer. Every virtual network has its buffers at every port, so a protocol with more virtual
+/// Interconnect energy. Dynamic energy is spent per flit, at every router where there are some. Static energy is spent
+/// per virtual-channel buffer. Every virtual network has its buffers at every port, so a protocol with more virtual
 /// networks costs more (TC paper, section 8.2).
 fn energy_nj(flits: u64, elapsed_ns: f64, config: &SystemConfig, protocol: &dyn Protocol) -> (f64, f64) {
     let l3_banks = if config.has_coherent_l3() { config.l2.banks } else { 0 };

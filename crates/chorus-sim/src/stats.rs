@@ -280,7 +280,7 @@ pub struct Sent {
     pub messages: u64,
     /// Bytes of headers and payloads.
     pub bytes: u64,
-    /// The same bytes, once for every link that they pass between modules of a GPU, or between GPUs.
+    /// Bytes of headers and payloads, once for every link that they pass between modules of a GPU, or between GPUs.
     pub link_bytes: u64,
 }
 

@@ -479,10 +479,11 @@ impl<const W: usize> MesiL2<W> {
     /// Takes a line in a stable state out. Copies in private caches are recalled, for which a register has to be free.
     fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
         let (line, mut evicted) = (self.lines.line(slot), *self.lines.meta(slot));
-        let leaving = match evicted.state {
-            State::SS if !self.faulty(L2Fault::SkippedRecall) => Some((State::SI, State::II)),
-            State::MT => Some((State::MtI, State::MctI)),
-            _ => None,
+        let is_recalled = evicted.state == State::SS && !self.faulty(L2Fault::SkippedRecall);
+        let leaving = if evicted.state == State::MT {
+            Some((State::MtI, State::MctI))
+        } else {
+            is_recalled.then_some((State::SI, State::II))
         };
         if leaving.is_some() && self.mshrs.is_full() {
             return Outcome::Stall;

@@ -2,8 +2,8 @@
 //!
 //! Private caches are software-coherent ([`l1`]). A shared bank caches local and remote lines and keeps the directory
 //! of its own lines ([`l2`]). Its parts are in modules of their own. `presence` has the bank's records of a line,
-//! [`route`] knows the way to a line's home, and `write` serves stores and atomics. `synchronise` serves releases and
-//! acquires, and `command` serves the requests of a command processor between kernels. [`policy`] says in what the
+//! [`route`] knows the way to a line's home, `read` serves loads, and `write` serves stores and atomics. `synchronise`
+//! serves releases and acquires, and `command` serves the requests of a command processor between kernels. [`policy`] says in what the
 //! protocols differ, [`parameters`] what users may choose, and [`protocol`] makes a protocol of both. [`tallies`] are
 //! the counts of a bank, and [`seeds`] lists the faults that can be built in.
 
@@ -17,6 +17,7 @@ pub mod parameters;
 pub mod policy;
 mod presence;
 pub mod protocol;
+mod read;
 pub mod route;
 pub mod seeds;
 mod synchronise;
