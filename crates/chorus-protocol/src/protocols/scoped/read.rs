@@ -1,0 +1,194 @@
+//! Loads at a shared bank, and the lines that come to answer them.
+
+use crate::access::Scope;
+use crate::address::LineAddr;
+use crate::cache::{Room, Slot};
+use crate::controller::{Outbox, Outcome};
+use crate::directory::{Directory, Recorded};
+use crate::line::{ByteMask, LineData};
+use crate::message::Message;
+use crate::protocols::scoped::l2::ScopedL2;
+use crate::protocols::scoped::messages::DATA;
+use crate::protocols::scoped::policy::{Coherence, L2Fault};
+use crate::protocols::scoped::presence::{Line, Presence, Reader};
+use crate::protocols::scoped::route::Station;
+
+impl<D: Directory, const W: usize> ScopedL2<D, W> {
+    /// Whether an operation of `scope` may see a copy in this bank.
+    fn may_answer(&self, station: Station, scope: Scope) -> bool {
+        let enough = match scope {
+            Scope::WorkGroup | Scope::Gpu | Scope::System if self.policy.coherence == Coherence::None => Station::Local,
+            Scope::System if self.faulty(L2Fault::GpuHomeAnswersAll) => Station::GpuHome,
+            Scope::Gpu | Scope::System if self.faulty(L2Fault::WideHit) => Station::Local,
+            Scope::WorkGroup | Scope::Gpu | Scope::System => self.route.point_of(scope),
+        };
+        station >= enough
+    }
+
+    #[inline(never)]
+    pub(super) fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
+        let Message { line, scope, origin, txn, .. } = *message;
+        let station = self.route.station(line);
+        let (presence, answers) = (self.presence(line), self.may_answer(station, scope));
+        let hits = matches!(presence, Presence::Copy(slot) if answers && self.is_whole(slot));
+        // What an atomic is about to write must not be missed by its own thread.
+        let behind_atomic = self.atomic_waits(line);
+        if behind_atomic && !answers {
+            return Outcome::Stall;
+        }
+        // Requests of other banks never wait for a place or a register. The requests that have these may wait for
+        // another bank, which may wait here. So the request is passed on, and its line is not kept.
+        let waits = self.route.is_local(message.src);
+        let place = match presence {
+            Presence::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
+            Presence::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
+            Presence::Absent if self.may_keep(line) => match self.room_for_miss(station, line, out) {
+                Ok(slot) => Some(slot),
+                Err(outcome) if waits || outcome != Outcome::Stall => return outcome,
+                Err(_) => None,
+            },
+            Presence::Absent | Presence::Copy(_) | Presence::Miss(_) | Presence::ClosedMiss => None,
+        };
+        if let Some(sharer) = self.sharer_of(station, message.src)
+            && !self.faulty(L2Fault::ForgottenReader)
+            && let Err(outcome) = self.record(line, sharer, out)
+        {
+            return outcome;
+        }
+        let reader = Reader { origin, txn };
+        self.tallies.load(station, hits, self.route.is_local(message.src));
+        match presence {
+            Presence::Copy(slot) if hits => {
+                self.lines.touch(slot);
+                self.answer(line, reader, self.lines.data(slot), out);
+                return Outcome::Done;
+            }
+            Presence::Miss(_) if behind_atomic || answers => {
+                self.join_miss(line, reader);
+                return Outcome::Done;
+            }
+            Presence::ClosedMiss if behind_atomic => {
+                self.join_miss(line, reader);
+                return Outcome::Done;
+            }
+            // The copy is of no use, and its place may be where the line will be kept.
+            Presence::Copy(slot) => {
+                self.drop_at(slot, out);
+            }
+            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => {}
+        }
+        match place {
+            Some(slot) => self.open_miss(station, slot, line, reader, scope, out),
+            None => self.ask(station, line, reader, scope, out),
+        }
+        Outcome::Done
+    }
+
+    /// Whether a miss gets no register. Misses that wait for other banks leave one register to misses that wait for
+    /// fewer banks. So no two banks wait for each other's registers.
+    pub(super) fn registers_taken(&self, station: Station) -> bool {
+        let left = match station {
+            Station::Home => 0,
+            Station::GpuHome => 1,
+            Station::Local => 2,
+        };
+        !self.mshrs.has_more_than(left)
+    }
+
+    /// A free place for a line that is to be fetched.
+    pub(super) fn room_for_miss(
+        &mut self,
+        station: Station,
+        line: LineAddr,
+        out: &mut Outbox<W>,
+    ) -> Result<Slot, Outcome> {
+        if self.registers_taken(station) { Err(Outcome::Stall) } else { self.room_for(line, out) }
+    }
+
+    /// A free place for a line.
+    pub(super) fn room_for(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Slot, Outcome> {
+        match self.lines.room_for(line, |other| !other.pending) {
+            Room::Busy => Err(Outcome::Stall),
+            Room::Occupied(slot) if !out.evicts => Err(Outcome::Evict(self.lines.line(slot))),
+            Room::Occupied(slot) => {
+                self.evict_copy(slot, out);
+                Ok(slot)
+            }
+            Room::Free(slot) => Ok(slot),
+        }
+    }
+
+    /// Records that a sharer reads or writes a line.
+    pub(super) fn record(&mut self, line: LineAddr, sharer: u16, out: &mut Outbox<W>) -> Result<(), Outcome> {
+        while let Recorded::Full(victim) = self.directory.record(line, sharer) {
+            if !out.evicts {
+                return Err(Outcome::Evict(victim.entry()));
+            }
+            self.evict_entry(victim, out);
+        }
+        Ok(())
+    }
+
+    /// Lets a reader wait for a line that is on its way.
+    fn join_miss(&mut self, line: LineAddr, reader: Reader) {
+        if let Some(register) = self.mshrs.find(line) {
+            self.mshrs.push_target(register, reader);
+        }
+    }
+
+    fn open_miss(
+        &mut self,
+        station: Station,
+        slot: Slot,
+        line: LineAddr,
+        reader: Reader,
+        scope: Scope,
+        out: &mut Outbox<W>,
+    ) {
+        self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
+        self.mshrs.insert_for(line, reader, || None);
+        let own = Reader { txn: Self::own_name(station), ..reader };
+        self.ask(station, line, own, scope, out);
+    }
+
+    fn answer(&self, line: LineAddr, reader: Reader, data: &LineData<W>, out: &mut Outbox<W>) {
+        let Reader { origin, txn } = reader;
+        let message = Message::control(DATA, line, self.me, self.route.toward(origin, line));
+        out.send(Message { origin, txn, mask: ByteMask::full::<W>(), data: *data, ..message });
+    }
+
+    /// Takes a line that has arrived from memory or from the next station, for this bank or for others.
+    #[inline(never)]
+    pub(super) fn data(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        let Message { line, origin, txn, .. } = *message;
+        let station = self.route.station(line);
+        if txn != Self::own_name(station) {
+            self.answer(line, Reader { origin, txn }, &message.data, out);
+            return;
+        }
+        let Some(register) = self.mshrs.find(line) else { return };
+        let slot = self.lines.find(line);
+        let (mut data, mut dirty) = (&message.data, ByteMask::EMPTY);
+        let mut changed;
+        if self.waiting_atomics > 0
+            && let Some(atomic) = *self.mshrs.payload(register)
+        {
+            self.waiting_atomics -= 1;
+            let stays = slot.is_some() && self.writes_back(station, atomic.scope);
+            changed = message.data;
+            self.perform(station, &atomic, &mut changed, stays, out);
+            data = &changed;
+            if stays {
+                dirty = atomic.mask;
+            }
+        }
+        if let Some(slot) = slot {
+            self.lines.fill(slot, data);
+            *self.lines.meta_mut(slot) = Line { pending: false, valid: ByteMask::full::<W>(), dirty };
+        }
+        while let Some(reader) = self.mshrs.pop_target(register) {
+            self.answer(line, reader, data, out);
+        }
+        self.mshrs.release(register);
+    }
+}
