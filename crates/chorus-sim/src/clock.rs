@@ -11,10 +11,17 @@ pub type Ticks = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     period: Ticks,
+    /// The bits below the period, where the period is a power of two.
+    below: Option<Ticks>,
 }
 
 impl Clock {
+    fn new(period: Ticks) -> Clock {
+        Clock { period, below: period.is_power_of_two().then(|| period - 1) }
+    }
+
     /// The duration of `cycles`.
+    #[inline]
     pub fn cycles(self, cycles: u64) -> Ticks {
         cycles * self.period
     }
@@ -27,10 +34,9 @@ impl Clock {
     /// The first edge at or after `time`.
     #[inline]
     pub fn edge(self, time: Ticks) -> Ticks {
-        if self.period.is_power_of_two() {
-            (time + self.period - 1) & !(self.period - 1)
-        } else {
-            time.next_multiple_of(self.period)
+        match self.below {
+            Some(below) => (time + below) & !below,
+            None => time.next_multiple_of(self.period),
         }
     }
 
@@ -73,7 +79,7 @@ impl ClockDomains {
     fn with_cpu(clocks: &Clocks, cpu_mhz: u32) -> ClockDomains {
         let all = [clocks.core_mhz, cpu_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz].map(u64::from);
         let ticks_mhz = all.into_iter().fold(1, lcm);
-        let clock = |mhz: u32| Clock { period: ticks_mhz / u64::from(mhz) };
+        let clock = |mhz: u32| Clock::new(ticks_mhz / u64::from(mhz));
         ClockDomains {
             core: clock(clocks.core_mhz),
             cpu: clock(cpu_mhz),

@@ -40,8 +40,6 @@ pub struct Passing {
     pub start: Ticks,
     /// The time at which its last byte has passed.
     pub end: Ticks,
-    /// Whether all that came before it was through an instant earlier.
-    pub alone: bool,
 }
 
 impl Port {
@@ -53,7 +51,6 @@ impl Port {
     /// Lets a message of `bytes` pass after all that came before it.
     #[inline]
     pub fn pass(&mut self, bytes: u64, now: Ticks) -> Passing {
-        let alone = now > self.free + 1;
         if now > self.free + self.slack {
             (self.free, self.fraction) = (now, 0);
         }
@@ -61,7 +58,7 @@ impl Port {
         let parts = self.fraction + bytes * self.rate.ticks;
         self.free += parts / self.rate.bytes;
         self.fraction = parts % self.rate.bytes;
-        Passing { start, end: (self.free + u64::from(self.fraction > 0)).max(now), alone }
+        Passing { start, end: (self.free + u64::from(self.fraction > 0)).max(now) }
     }
 
     /// When all that has come is through, rounded down.
@@ -90,13 +87,13 @@ mod tests {
     fn an_idle_port_starts_at_once() {
         let mut port = port(0);
         port.pass(4, 0);
-        assert_eq!(port.pass(3, 10), Passing { start: 10, end: 11, alone: true });
+        assert_eq!(port.pass(3, 10), Passing { start: 10, end: 11 });
     }
 
     #[test]
     fn a_message_within_the_slack_loses_nothing() {
         let mut port = port(1);
         port.pass(4, 0);
-        assert_eq!(port.pass(4, 2), Passing { start: 2, end: 3, alone: false });
+        assert_eq!(port.pass(4, 2), Passing { start: 2, end: 3 });
     }
 }

@@ -17,7 +17,7 @@ use super::fabric::{Fabric, Passed};
 use super::grid::Grid;
 use super::packets::{Packet, Packets};
 use super::paths::Paths;
-use super::plan::{NEVER, Plan, payload_bytes};
+use super::plan::{NEVER, Plan};
 use crate::clock::Ticks;
 use crate::pages::Pages;
 use crate::sharing::Sharing;
@@ -70,6 +70,8 @@ pub(super) struct Context<const W: usize> {
     pub(super) next: Vec<Ticks>,
     /// The partition of every agent.
     pub(super) owners: Arc<Vec<u8>>,
+    /// The partition of every port between modules.
+    port_owners: Vec<u8>,
     /// The number of this partition.
     pub(super) own: u8,
     pub(super) mail: Vec<Vec<Mail<W>>>,
@@ -99,6 +101,7 @@ impl<const W: usize> Context<W> {
             instant: VecDeque::new(),
             endpoints: (0..agents).map(|_| end()).collect(),
             next: vec![NEVER; agents],
+            port_owners: port_owners(plan, &owners),
             owners,
             own,
             mail: (0..partitions).map(|_| Vec::new()).collect(),
@@ -143,31 +146,48 @@ impl<const W: usize> Context<W> {
         }
     }
 
-    /// Sends a message of an agent into the network at `ready`, or to another module.
-    pub(super) fn post(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, ready: Ticks) {
+    /// Sends a message of an agent, with so many bytes of data, into the network at `ready`, or to another module.
+    #[inline]
+    pub(super) fn post(
+        &mut self,
+        plan: &Plan<'_>,
+        message: &Message<W>,
+        spec: &MessageSpec,
+        payload: u32,
+        ready: Ticks,
+    ) {
         let Channel::Virtual(network) = spec.channel else { return };
-        let payload = payload_bytes(message, spec);
+        let end = &mut self.endpoints[usize::from(message.src.0)];
+        let ready = end.in_order(network, ready);
         let flits = plan.flits[payload as usize];
-        let bytes = plan.header_bytes + payload;
-        let (from, to) = (plan.place(message.src), plan.place(message.dst));
-        let ready = self.end(message.src).in_order(network, ready);
-        let mut packet =
-            Packet { enqueued: ready, flits, bytes: bytes as u16, network, origin: 0, is_credited: plan.has_credits };
-        if plan.paths.is_some() && (from.module != to.module || from.role == to.role) {
-            packet.is_credited = false;
-            packet.origin = if from.gpu == to.gpu { 1 } else { 2 };
-            // Banks of one module reach each other by its network, where that joins banks.
-            if from.module != to.module || plan.network.is_none() {
-                self.post_between(plan, message, spec, packet, payload > 0);
-                return;
-            }
+        let packet = Packet {
+            enqueued: ready,
+            to: message.dst.0,
+            flits,
+            bytes: (plan.header_bytes + payload) as u16,
+            network,
+            origin: 0,
+            is_credited: plan.has_credits,
+        };
+        if let Some(paths) = &plan.paths
+            && self.post_between(plan, paths, message, spec, packet)
+        {
+            return;
         }
-        self.count_inside(plan, message, spec, &packet, payload > 0);
-        let id = self.packets.insert(packet, message, payload > 0);
-        let parcel = Parcel { ready, id, to: message.dst.0, flits, network };
-        self.end(message.src).egress.put(parcel);
+        self.post_inside(plan, message, spec, packet);
     }
 
+    /// Sends a message into the network of its module.
+    #[inline]
+    fn post_inside(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: Packet) {
+        let carries_data = u32::from(packet.bytes) > plan.header_bytes;
+        self.count_inside(plan, message, spec, &packet, carries_data);
+        let Packet { enqueued: ready, to, flits, network, .. } = packet;
+        let id = self.packets.insert(packet, message, carries_data);
+        self.end(message.src).egress.put(Parcel { ready, id, to, flits, network });
+    }
+
+    #[inline]
     fn count_inside(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: &Packet, data: bool) {
         let (flits, bytes) = (u64::from(packet.flits), u64::from(packet.bytes));
         self.stats.add(Counter::L1L2Flits, short_flits::<W>(data));
@@ -179,26 +199,51 @@ impl<const W: usize> Context<W> {
         }
     }
 
-    /// Sends a message to a bank of the same module, past no port, or to another module.
-    fn post_between(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: Packet, data: bool) {
+    /// Sends a message to another module, or to another bank of its module. Returns whether it is such a message.
+    #[inline]
+    fn post_between(
+        &mut self,
+        plan: &Plan<'_>,
+        paths: &Paths,
+        message: &Message<W>,
+        spec: &MessageSpec,
+        mut packet: Packet,
+    ) -> bool {
         let (from, to) = (plan.place(message.src), plan.place(message.dst));
-        let source = self.end(message.src).next_key(message.src.0);
+        if from.module == to.module && from.role != to.role {
+            return false;
+        }
+        packet.is_credited = false;
+        packet.origin = if from.gpu == to.gpu { 1 } else { 2 };
+        let carries_data = u32::from(packet.bytes) > plan.header_bytes;
         if from.module == to.module {
-            self.count_inside(plan, message, spec, &packet, data);
-            let time = packet.enqueued + plan.latencies.network;
-            let id = self.packets.insert(packet, message, data);
-            self.deliver(plan, message.dst, Entry { time, source, id, length: 0 });
+            self.post_to_bank(plan, message, spec, packet, carries_data);
+            return true;
+        }
+        let (path, time) = (paths.path(from.module, to.module), packet.enqueued);
+        let distance = if from.gpu == to.gpu { Distance::InterGpm } else { Distance::InterGpu };
+        self.stats.add_distant(distance, spec.class, u64::from(packet.bytes), u64::from(path.links));
+        self.stats.add(Counter::RemoteFlits, short_flits::<W>(carries_data));
+        let source = self.end(message.src).next_key(message.src.0);
+        let id = self.packets.insert(packet, message, carries_data);
+        if let Some(fabric) = &mut self.fabric {
+            fabric.put(paths.step(path.first).port, Entry { time, source, id, length: path.first });
+        }
+        true
+    }
+
+    /// Sends a message to another bank of its module: by the network of the module, where that joins banks, or past no
+    /// port.
+    fn post_to_bank(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: Packet, data: bool) {
+        if plan.network.is_some() {
+            self.post_inside(plan, message, spec, packet);
             return;
         }
-        let distance = if from.gpu == to.gpu { Distance::InterGpm } else { Distance::InterGpu };
-        let links = plan.paths.as_ref().map_or(0, |paths| paths.links(from.module, to.module));
-        self.stats.add_distant(distance, spec.class, u64::from(packet.bytes), links);
-        self.stats.add(Counter::RemoteFlits, short_flits::<W>(data));
+        let source = self.end(message.src).next_key(message.src.0);
+        self.count_inside(plan, message, spec, &packet, data);
+        let time = packet.enqueued + plan.latencies.network;
         let id = self.packets.insert(packet, message, data);
-        if let (Some(paths), Some(fabric)) = (&plan.paths, &mut self.fabric) {
-            let first = paths.steps(from.module, to.module)[0].port;
-            fabric.put(first, Entry { time: packet.enqueued, source, id, length: 0 });
-        }
+        self.deliver(plan, message.dst, Entry { time, source, id, length: 0 });
     }
 
     /// Hands an agent a message of this partition, here or in another partition.
@@ -268,7 +313,7 @@ impl<const W: usize> Context<W> {
     }
 
     /// Lets the messages of an agent leave its port as far as that is known before `horizon`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn send(&mut self, plan: &Plan<'_>, agent: AgentId, horizon: Ticks) {
         while let Some(departure) = self.end(agent).egress.send(horizon) {
             let (parcel, start) = (departure.parcel, departure.start);
@@ -322,32 +367,25 @@ impl<const W: usize> Context<W> {
     }
 
     /// Lets a message that has passed a port go on to the next one, or to its destination.
+    #[inline]
     fn go_on(&mut self, plan: &Plan<'_>, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
         let Passed { entry, start, end } = passed;
-        let &Message { src, dst, .. } = self.packets.message(entry.id);
-        let steps = paths.steps(plan.place(src).module, plan.place(dst).module);
-        let step = steps[entry.length as usize];
+        let step = paths.step(entry.length);
         let time = step.latency + if step.streams { start } else { end };
-        let Some(next) = steps.get(entry.length as usize + 1) else {
-            self.deliver(plan, dst, Entry { time, length: 0, ..entry });
+        if step.is_last {
+            let to = AgentId(self.packets.get(entry.id).to);
+            self.deliver(plan, to, Entry { time, length: 0, ..entry });
             return;
-        };
-        let entry = Entry { time, length: entry.length + 1, ..entry };
-        let owner = self.port_owner(plan, next.port);
+        }
+        let (port, entry) = (paths.step(entry.length + 1).port, Entry { time, length: entry.length + 1, ..entry });
+        let owner = self.port_owners[usize::from(port)];
         if owner == self.own {
-            fabric.put(next.port, entry);
+            fabric.put(port, entry);
             return;
         }
         let (packet, message) = (*self.packets.get(entry.id), Box::new(*self.packets.message(entry.id)));
         self.packets.remove(entry.id);
-        self.mail[usize::from(owner)].push(Mail::Transit { port: next.port, entry, packet, message });
-    }
-
-    /// The partition that a port between modules belongs to: the one of the private caches of its module.
-    fn port_owner(&self, plan: &Plan<'_>, port: u16) -> u8 {
-        let Some(paths) = &plan.paths else { return self.own };
-        let caches = plan.topology.l1s / plan.topology.modules();
-        self.owners[usize::from(paths.ports()[usize::from(port)].module * caches)]
+        self.mail[usize::from(owner)].push(Mail::Transit { port, entry, packet, message });
     }
 
     /// Notes that a message has been taken by its destination at `now`: its source may send more.
@@ -378,11 +416,19 @@ impl<const W: usize> Context<W> {
 
     /// Delivers a message that takes no time to another component, where all components are at the same time.
     pub(super) fn deliver_at_once(&mut self, plan: &Plan<'_>, message: &Message<W>, now: Ticks) {
-        let packet = Packet { enqueued: now, flits: 0, bytes: 0, network: 0, origin: 0, is_credited: false };
+        let to = message.dst.0;
+        let packet = Packet { enqueued: now, to, flits: 0, bytes: 0, network: 0, origin: 0, is_credited: false };
         let source = self.end(message.src).next_key(message.src.0);
         let id = self.packets.insert(packet, message, true);
         self.deliver(plan, message.dst, Entry { time: now, source, id, length: 0 });
     }
+}
+
+/// The partition of every port between modules: the one of the private caches of its module.
+fn port_owners(plan: &Plan<'_>, owners: &[u8]) -> Vec<u8> {
+    let caches = plan.topology.l1s / plan.topology.modules();
+    let ports = plan.paths.iter().flat_map(|paths| paths.ports());
+    ports.map(|port| owners[usize::from(port.module * caches)]).collect()
 }
 
 /// The number of 16-byte flits of a message, as gem5's network counts them: one for the header, and a whole line if the

@@ -33,10 +33,12 @@ pub(super) struct Parcel {
 #[derive(Clone, Debug)]
 struct VirtualChannel {
     queue: VecDeque<Parcel>,
+    /// Messages at the head of the queue that are known to wait: they were ready when that was last asked.
+    waiting: usize,
     /// Flits that may still leave before some are consumed.
     window: u32,
-    /// News of consumed flits: when it comes, and how many they are.
-    credits: Vec<(Ticks, u32)>,
+    /// News of consumed flits in the order of time: when it comes, and how many they are.
+    credits: VecDeque<(Ticks, u32)>,
     /// Whether the head of the queue waits for news.
     is_blocked: bool,
 }
@@ -55,8 +57,7 @@ impl VirtualChannel {
     }
 
     /// The first time from `ready` on at which news makes room for a message.
-    fn time_of_room(&mut self, ready: Ticks, flits: u32, whole: u32) -> Ticks {
-        self.credits.sort_unstable();
+    fn time_of_room(&self, ready: Ticks, flits: u32, whole: u32) -> Ticks {
         let mut window = self.window;
         for &(time, returned) in &self.credits {
             window = (window + returned).min(whole);
@@ -67,16 +68,36 @@ impl VirtualChannel {
         NEVER
     }
 
+    /// Adds news that comes at `time`. It comes almost in the order of time.
+    #[inline]
+    fn add_credit(&mut self, time: Ticks, flits: u32) {
+        if self.credits.back().is_none_or(|&(last, _)| last <= time) {
+            self.credits.push_back((time, flits));
+        } else {
+            let place = self.credits.partition_point(|&(other, _)| other <= time);
+            self.credits.insert(place, (time, flits));
+        }
+    }
+
     /// Takes in the news that has come by `time`.
+    #[inline]
     fn take_credits(&mut self, time: Ticks, whole: u32) {
-        let VirtualChannel { window, credits, .. } = self;
-        credits.retain(|&(comes, flits)| {
-            let is_here = comes <= time;
-            if is_here {
-                *window = (*window + flits).min(whole);
-            }
-            !is_here
-        });
+        while let Some(&(comes, flits)) = self.credits.front()
+            && comes <= time
+        {
+            self.window = (self.window + flits).min(whole);
+            self.credits.pop_front();
+        }
+    }
+
+    /// How many messages wait at `now`, which never goes back.
+    #[inline]
+    fn count_waiting(&mut self, now: Ticks) -> usize {
+        // Messages become ready in the order in which they are queued.
+        while self.queue.get(self.waiting).is_some_and(|parcel| parcel.ready <= now) {
+            self.waiting += 1;
+        }
+        self.waiting
     }
 }
 
@@ -110,14 +131,17 @@ pub(super) struct Egress {
     next: Option<(Ticks, usize)>,
 }
 
-/// News that a queue may collect before the port takes it in.
-const CREDITS_MAX: usize = 64;
-
 impl Egress {
     /// Makes an idle port; `window` is the length of a window in flits, where there are windows.
     pub(super) fn new(networks: usize, clock: Clock, window: Option<u32>) -> Egress {
         let whole = window.unwrap_or(UNLIMITED);
-        let channel = VirtualChannel { queue: VecDeque::new(), window: whole, credits: Vec::new(), is_blocked: false };
+        let channel = VirtualChannel {
+            queue: VecDeque::new(),
+            waiting: 0,
+            window: whole,
+            credits: VecDeque::new(),
+            is_blocked: false,
+        };
         Egress { channels: vec![channel; networks], occupied: 0, queued: 0, clock, whole, free: 0, last: 0, next: None }
     }
 
@@ -143,12 +167,7 @@ impl Egress {
     #[inline]
     pub(super) fn credit(&mut self, network: u8, flits: u16, time: Ticks) -> bool {
         let channel = &mut self.channels[usize::from(network)];
-        if channel.credits.len() == CREDITS_MAX {
-            // Whatever leaves from now on leaves after this news has come.
-            let earliest = channel.queue.front().map_or(self.free, |head| head.ready.max(self.free));
-            channel.take_credits(earliest, self.whole);
-        }
-        channel.credits.push((time, u32::from(flits)));
+        channel.add_credit(time, u32::from(flits));
         if channel.is_blocked {
             self.next = None;
         }
@@ -156,7 +175,7 @@ impl Egress {
     }
 
     /// The next message that leaves before `horizon`. All messages that become ready before that time are queued.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&mut self, horizon: Ticks) -> Option<Departure> {
         if self.occupied == 0 {
             return None;
@@ -168,15 +187,14 @@ impl Egress {
         self.next = None;
         let channel = &mut self.channels[network];
         let parcel = channel.queue.pop_front()?;
+        channel.waiting = channel.waiting.saturating_sub(1);
         self.queued -= 1;
         if channel.queue.is_empty() {
             self.occupied &= !(1 << network);
         }
         let flits = u32::from(parcel.flits);
-        if !has_room(channel.window, flits, self.whole) {
-            channel.take_credits(start, self.whole);
-        }
         if self.whole != UNLIMITED {
+            channel.take_credits(start, self.whole);
             channel.window = channel.window.saturating_sub(flits);
         }
         self.last = network;
@@ -187,10 +205,24 @@ impl Egress {
     /// The time at which the next message leaves, and its virtual network.
     #[inline]
     fn next(&mut self) -> (Ticks, usize) {
-        match self.next {
-            Some(next) => next,
-            None => self.find_next(),
+        if let Some(next) = self.next {
+            return next;
         }
+        let next = if self.occupied.is_power_of_two() {
+            let network = self.occupied.trailing_zeros() as usize;
+            (self.start(network), network)
+        } else {
+            self.find_next()
+        };
+        self.next = Some(next);
+        next
+    }
+
+    /// The time at which the head of a virtual network's queue leaves if no other network sends before.
+    #[inline]
+    fn start(&mut self, network: usize) -> Ticks {
+        let time = self.channels[network].head_time(self.whole);
+        if time == NEVER { NEVER } else { self.clock.edge(time.max(self.free)) }
     }
 
     /// Finds the message that leaves next. Virtual networks take turns.
@@ -204,13 +236,11 @@ impl Egress {
             let turn = first + turns.trailing_zeros() as usize;
             let network = if turn < networks { turn } else { turn - networks };
             turns &= turns - 1;
-            let time = self.channels[network].head_time(self.whole);
-            if time < next.0 {
-                let start = self.clock.edge(time.max(self.free));
-                next = if start < next.0 { (start, network) } else { next };
+            let start = self.start(network);
+            if start < next.0 {
+                next = (start, network);
             }
         }
-        self.next = Some(next);
         next
     }
 
@@ -226,10 +256,9 @@ impl Egress {
     }
 
     /// Whether at least `most` messages wait at `now`. All that leave before have been sent.
-    pub(super) fn is_full(&self, most: usize, now: Ticks) -> bool {
-        // Messages become ready in the order in which they are queued.
-        let waiting = |channel: &VirtualChannel| channel.queue.partition_point(|parcel| parcel.ready <= now);
-        self.channels.iter().map(waiting).sum::<usize>() >= most
+    #[inline]
+    pub(super) fn is_full(&mut self, most: usize, now: Ticks) -> bool {
+        self.channels.iter_mut().map(|channel| channel.count_waiting(now)).sum::<usize>() >= most
     }
 }
 

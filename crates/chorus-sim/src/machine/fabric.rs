@@ -5,6 +5,7 @@
 
 use super::endpoint::{Entry, Inbox};
 use super::paths::Paths;
+use super::plan::NEVER;
 use crate::clock::Ticks;
 use crate::port::Port;
 
@@ -20,27 +21,33 @@ struct BusyPort {
     queue: Ticks,
     /// When the port was free, as of the last multiples of the interval.
     remembered: [Ticks; REMEMBERED],
-    /// The last multiple of the interval whose state is remembered.
-    last: u64,
+    /// The next multiple of the interval, whose state is not remembered yet.
+    next: u64,
+    /// The time of that multiple.
+    next_time: Ticks,
 }
 
 impl BusyPort {
     /// Remembers the state of the port at all multiples of the interval up to `time`.
+    #[inline]
     fn remember(&mut self, time: Ticks, interval: Ticks) {
-        let now = time / interval;
-        if now <= self.last {
-            return;
+        if time >= self.next_time {
+            self.remember_anew(time / interval, interval);
         }
+    }
+
+    /// Remembers the state of the port at all multiples of the interval up to `now`.
+    fn remember_anew(&mut self, now: u64, interval: Ticks) {
         let free = self.port.free();
-        for multiple in (self.last + 1).max((now + 1).saturating_sub(REMEMBERED as u64))..=now {
+        for multiple in self.next.max((now + 1).saturating_sub(REMEMBERED as u64))..=now {
             self.remembered[multiple as usize % REMEMBERED] = free;
         }
-        self.last = now;
+        (self.next, self.next_time) = (now + 1, (now + 1) * interval);
     }
 
     /// When the port was free, as of a multiple of the interval that is not long past.
     fn free_at(&self, multiple: u64) -> Ticks {
-        if multiple > self.last { self.port.free() } else { self.remembered[multiple as usize % REMEMBERED] }
+        if multiple >= self.next { self.port.free() } else { self.remembered[multiple as usize % REMEMBERED] }
     }
 }
 
@@ -58,6 +65,8 @@ pub(super) struct Passed {
 #[derive(Clone, Debug)]
 pub(super) struct Fabric {
     ports: Vec<BusyPort>,
+    /// When the next message comes to each port.
+    next: Vec<Ticks>,
     interval: Ticks,
 }
 
@@ -70,27 +79,34 @@ impl Fabric {
             inbox: Inbox::default(),
             queue: plan.queue,
             remembered: [0; REMEMBERED],
-            last: 0,
+            next: 1,
+            next_time: interval,
         });
-        Fabric { ports: idle.collect(), interval }
+        Fabric { ports: idle.collect(), next: vec![NEVER; paths.ports().len()], interval }
     }
 
-    /// Adds a message that comes to a port. The length of the entry is the number of the step of its path.
+    /// Adds a message that comes to a port. The length of the entry is the number of its step among those of all paths.
     #[inline]
     pub(super) fn put(&mut self, port: u16, entry: Entry) {
+        let next = &mut self.next[usize::from(port)];
+        *next = entry.time.min(*next);
         self.ports[usize::from(port)].inbox.put(entry);
     }
 
     /// The time of the first message that comes to any port.
     pub(super) fn next(&self) -> Ticks {
-        self.ports.iter().map(|port| port.inbox.front_time()).min().unwrap_or(Ticks::MAX)
+        self.next.iter().copied().min().unwrap_or(NEVER)
     }
 
     /// Lets the next message that comes to a port before `horizon` pass it. `bytes` gives the length of a message.
     #[inline]
     pub(super) fn pass(&mut self, number: u16, horizon: Ticks, bytes: impl Fn(u32) -> u64) -> Option<Passed> {
+        if self.next[usize::from(number)] >= horizon {
+            return None;
+        }
         let port = &mut self.ports[usize::from(number)];
         let entry = port.inbox.take(horizon)?;
+        self.next[usize::from(number)] = port.inbox.front_time();
         port.remember(entry.time, self.interval);
         let passing = port.port.pass(bytes(entry.id), entry.time);
         Some(Passed { entry, start: passing.start, end: passing.end })

@@ -12,6 +12,8 @@ use crate::slab::Slab;
 pub(super) struct Packet {
     /// The time since which it waits at its destination.
     pub(super) enqueued: Ticks,
+    /// The agent that it goes to.
+    pub(super) to: u16,
     pub(super) flits: u16,
     /// Its length in bytes.
     pub(super) bytes: u16,

@@ -26,6 +26,18 @@ pub(super) struct Step {
     pub(super) latency: Ticks,
     /// Whether the next port begins while this one still sends.
     pub(super) streams: bool,
+    /// Whether the destination lies behind the port, and no other port.
+    pub(super) is_last: bool,
+}
+
+/// A path from one module to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Path {
+    /// Its first step, by its number among the steps of all paths. The others follow.
+    pub(super) first: u32,
+    steps: u32,
+    /// Links between modules of a GPU, or between GPUs, that it passes.
+    pub(super) links: u32,
 }
 
 /// A port, as the plan of a machine describes it.
@@ -59,13 +71,15 @@ impl Level {
     fn steps(&self, from: u16, to: u16, size: u16) -> Vec<Step> {
         match self {
             &Level::Ends { outgoing, incoming, latency } => vec![
-                Step { port: outgoing + from, latency, streams: true },
-                Step { port: incoming + to, latency: 0, streams: false },
+                Step { port: outgoing + from, latency, streams: true, is_last: false },
+                Step { port: incoming + to, latency: 0, streams: false, is_last: false },
             ],
             Level::Links { first, routes, latencies } => {
                 let first = first + from / size * routes.links().len() as u16;
-                let step =
-                    |&link: &u16| Step { port: first + link, latency: latencies[usize::from(link)], streams: false };
+                let step = |&link: &u16| {
+                    let latency = latencies[usize::from(link)];
+                    Step { port: first + link, latency, streams: false, is_last: false }
+                };
                 routes.route(from % size, to % size).iter().map(step).collect()
             }
         }
@@ -117,7 +131,10 @@ impl Levels {
 pub(super) struct Paths {
     modules: usize,
     ports: Vec<PortPlan>,
-    steps: Vec<Vec<Step>>,
+    /// The steps of all paths, path by path.
+    steps: Vec<Step>,
+    /// The path from each module to each other.
+    paths: Vec<Path>,
     /// The outgoing ports in the order in which messages pass them. Ports of links are outgoing, also where they
     /// forward what has come by another link.
     outgoing: Vec<u16>,
@@ -134,15 +151,27 @@ impl Paths {
             modules: usize::from(modules),
             ports: Vec::new(),
             steps: Vec::new(),
+            paths: Vec::new(),
             outgoing: Vec::new(),
             incoming: Vec::new(),
             least_latency: 0,
         };
         let levels = paths.add_levels(config, clocks);
-        let pairs = (0..modules).flat_map(|from| (0..modules).map(move |to| (from, to)));
-        paths.steps = pairs.map(|(from, to)| levels.steps(from, to)).collect();
+        for (from, to) in (0..modules).flat_map(|from| (0..modules).map(move |to| (from, to))) {
+            paths.add_path(levels.steps(from, to));
+        }
         paths.least_latency = levels.least_latency();
         paths
+    }
+
+    /// Adds the path of the next pair of modules.
+    fn add_path(&mut self, mut steps: Vec<Step>) {
+        if let Some(last) = steps.last_mut() {
+            last.is_last = true;
+        }
+        let links = steps.iter().filter(|step| step.latency > 0).count() as u32;
+        self.paths.push(Path { first: self.steps.len() as u32, steps: steps.len() as u32, links });
+        self.steps.extend(steps);
     }
 
     /// Adds all ports of a machine, those that messages leave by in the order in which messages pass them.
@@ -200,15 +229,22 @@ impl Paths {
         &self.ports
     }
 
-    /// The ports from a module to another.
+    /// The path from a module to another.
     #[inline]
-    pub(super) fn steps(&self, from: u16, to: u16) -> &[Step] {
-        &self.steps[usize::from(from) * self.modules + usize::from(to)]
+    pub(super) fn path(&self, from: u16, to: u16) -> Path {
+        self.paths[usize::from(from) * self.modules + usize::from(to)]
     }
 
-    /// The number of links between a module and another: of the GPU, or between GPUs.
-    pub(super) fn links(&self, from: u16, to: u16) -> u64 {
-        self.steps(from, to).iter().filter(|step| step.latency > 0).count() as u64
+    /// The step of a path with this number among the steps of all paths.
+    #[inline]
+    pub(super) fn step(&self, number: u32) -> &Step {
+        &self.steps[number as usize]
+    }
+
+    /// The steps from a module to another.
+    fn steps(&self, from: u16, to: u16) -> &[Step] {
+        let Path { first, steps, .. } = self.path(from, to);
+        &self.steps[first as usize..][..steps as usize]
     }
 
     /// The outgoing ports in the order in which messages pass them.
@@ -350,8 +386,8 @@ mod tests {
         let config = config(KINDS[0], KINDS[0]);
         let paths = Paths::new(&config, &ClockDomains::of(&config));
         // Two links within a GPU, and to the GPU opposite.
-        assert_eq!((paths.steps(4, 6).len(), paths.links(4, 6)), (2, 2));
-        assert_eq!((paths.steps(1, 9).len(), paths.links(1, 9)), (4, 2));
+        assert_eq!((paths.steps(4, 6).len(), paths.path(4, 6).links), (2, 2));
+        assert_eq!((paths.steps(1, 9).len(), paths.path(1, 9).links), (4, 2));
         // The rings of two GPUs share no port.
         assert_ne!(paths.steps(0, 1)[0].port, paths.steps(4, 5)[0].port);
     }

@@ -87,8 +87,9 @@ impl<const W: usize> Translation<W> {
             match spec.channel {
                 Channel::Instant => ctx.instant.push_back(*message),
                 Channel::Virtual(_) | Channel::Memory => {
-                    let cache = delay[usize::from(payload_bytes(message, spec) == 0)];
-                    ctx.post(plan, message, spec, now + cache + plan.latencies.tu);
+                    let payload = payload_bytes(message, spec);
+                    let cache = delay[usize::from(payload == 0)];
+                    ctx.post(plan, message, spec, payload, now + cache + plan.latencies.tu);
                 }
             }
         }

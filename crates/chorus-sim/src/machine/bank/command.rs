@@ -11,7 +11,7 @@ use chorus_protocol::line::ByteMask;
 use chorus_protocol::message::{Channel, Message};
 
 use super::super::context::{Context, Env, Handled, News};
-use super::super::plan::Plan;
+use super::super::plan::{Plan, payload_bytes};
 use super::super::unit::lineless_request;
 use super::super::{SimError, boundary_name};
 use super::Bank;
@@ -77,7 +77,8 @@ impl<const W: usize> Bank<W> {
             let is_line = to_memory(message);
             sent += u64::from(is_line);
             let time = free + (duration * sent).checked_div(lines).unwrap_or(0);
-            self.post(message, if is_line { time } else { time.max(earliest) }, ctx, env);
+            let (spec, ready) = (env.plan.spec(message), if is_line { time } else { time.max(earliest) });
+            self.post(message, spec, payload_bytes(message, spec), ready, ctx, env);
         }
         messages.clear();
         ctx.outbox.messages = messages;

@@ -5,7 +5,7 @@ use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env, Handled};
 use super::super::packets::Packet;
-use super::super::plan::{NEVER, payload_bytes};
+use super::super::plan::NEVER;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
@@ -27,8 +27,14 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Sends a request to the memory channel. Requests get there in the order sent.
-    pub(super) fn post_to_memory(&mut self, message: &Message<W>, ready: Ticks, ctx: &mut Context<W>, env: &Env<'_>) {
-        let payload = payload_bytes(message, env.plan.spec(message));
+    pub(super) fn post_to_memory(
+        &mut self,
+        message: &Message<W>,
+        payload: u32,
+        ready: Ticks,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) {
         // Later fetches are behind a write-back on the same channel, so memory may have its data from now on.
         if message.kind == memory::WB && env.plan.values == Values::Carried {
             env.memory.write_line(env.pages.virtual_line(message.line), message.mask, &message.data);
@@ -36,7 +42,7 @@ impl<const W: usize> Bank<W> {
         let last = self.to_memory.back().map_or(0, |&(time, _)| time);
         let time = (ready + self.memory_leg).max(last);
         let bytes = (env.plan.header_bytes + payload) as u16;
-        let packet = Packet { enqueued: time, flits: 0, bytes, network: 0, origin: 0, is_credited: false };
+        let packet = Packet { enqueued: time, to: 0, flits: 0, bytes, network: 0, origin: 0, is_credited: false };
         // The data of a write-back is in memory. Only its header is needed from here on.
         let id = ctx.packets.insert(packet, message, false);
         if self.to_memory.is_empty() {

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use chorus_protocol::address::AgentId;
 use chorus_protocol::controller::{Controller, Input, Outcome, Passage};
-use chorus_protocol::message::{Channel, Message};
+use chorus_protocol::message::{Channel, Message, MessageSpec};
 
 pub(super) use command::{BankOrder, Part};
 use last_level::LastLevel;
@@ -282,6 +282,7 @@ impl<const W: usize> Bank<W> {
         if ctx.outbox.messages.is_empty() { Ok(()) } else { self.route_all(lookup, ctx, env) }
     }
 
+    #[inline]
     fn route_all(&mut self, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let latencies = &env.plan.latencies;
         let tag = if lookup { latencies.l2_tag } else { 0 };
@@ -290,22 +291,39 @@ impl<const W: usize> Bank<W> {
         let mut messages = std::mem::take(&mut ctx.outbox.messages);
         for message in &messages {
             let spec = env.plan.spec(message);
-            let delay = tag + if payload_bytes(message, spec) > 0 { data } else { 0 };
-            self.post(message, self.now + delay, ctx, env);
+            let payload = payload_bytes(message, spec);
+            let ready = self.now + tag + if payload > 0 { data } else { 0 };
+            self.post(message, spec, payload, ready, ctx, env);
         }
         messages.clear();
         ctx.outbox.messages = messages;
         if ctx.instant.is_empty() { Ok(()) } else { self.deliver_instant(ctx, env) }
     }
 
-    /// Sends a message at `ready`.
-    fn post(&mut self, message: &Message<W>, ready: Ticks, ctx: &mut Context<W>, env: &Env<'_>) {
-        let spec = env.plan.spec(message);
+    /// Sends a message with so many bytes of data at `ready`.
+    #[inline]
+    fn post(
+        &mut self,
+        message: &Message<W>,
+        spec: &MessageSpec,
+        payload: u32,
+        ready: Ticks,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) {
         match spec.channel {
-            Channel::Virtual(_) => ctx.post(env.plan, message, spec, ready),
-            Channel::Memory => self.post_to_memory(message, ready, ctx, env),
-            Channel::Instant if env.plan.place(message.dst).component == self.agent => ctx.instant.push_back(*message),
-            Channel::Instant => ctx.deliver_at_once(env.plan, message, self.now),
+            Channel::Virtual(_) => ctx.post(env.plan, message, spec, payload, ready),
+            Channel::Memory => self.post_to_memory(message, payload, ready, ctx, env),
+            Channel::Instant => self.send_instant(message, ctx, env),
+        }
+    }
+
+    /// Sends a message that takes no time, within the bank or to another component.
+    fn send_instant(&mut self, message: &Message<W>, ctx: &mut Context<W>, env: &Env<'_>) {
+        if env.plan.place(message.dst).component == self.agent {
+            ctx.instant.push_back(*message);
+        } else {
+            ctx.deliver_at_once(env.plan, message, self.now);
         }
     }
 

@@ -83,6 +83,7 @@ impl<const W: usize> Bank<W> {
 
     /// Lets a bank without waiting inputs serve a message that has just come from `origin`, without the detour of a
     /// queue. Returns whether it could.
+    #[inline]
     fn serve_at_once(
         &mut self,
         id: u32,
@@ -99,6 +100,7 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Whether the bank may serve no message, because there is no room for what it might send.
+    #[inline]
     fn is_stalled(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
         if self.memory_room() < MEMORY_REQUESTS_PER_STEP {
             self.stall_for(BankStall::Memory);
@@ -197,6 +199,7 @@ impl<const W: usize> Bank<W> {
 
     /// Gives the bank a message. `own` says whether it comes from its own module. Returns whether it is consumed. A
     /// message that stalls may hold up others.
+    #[inline]
     fn serve_message(
         &mut self,
         id: u32,
@@ -236,6 +239,7 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Counts a message that has been served and that is in no queue any more.
+    #[inline]
     fn message_served(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::L2Lookups, 1);
         ctx.stats.add(Counter::L2LookupTicks, env.plan.latencies.l2_tag);
@@ -257,6 +261,7 @@ impl<const W: usize> Bank<W> {
         Ok(outcome == Outcome::Done)
     }
 
+    #[inline]
     fn served(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(if self.is_of_l2 { Counter::L2Inputs } else { Counter::L3Inputs }, 1);
         self.stall_for(BankStall::None);

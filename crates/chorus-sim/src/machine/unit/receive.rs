@@ -6,7 +6,7 @@ use chorus_protocol::message::{Channel, Message};
 use chorus_protocol::registry::Delivery;
 
 use super::super::context::{Context, Env, Handled, News};
-use super::super::plan::NEVER;
+use super::super::plan::{NEVER, payload_bytes};
 use super::super::translation::{Client, selectable};
 use super::super::{SimError, boundary_name, boundary_stream};
 use super::{Unit, UnitOrder, lineless_request};
@@ -189,7 +189,9 @@ impl<const W: usize> Unit<W> {
         for message in &messages {
             let spec = plan.spec(message);
             match spec.channel {
-                Channel::Virtual(_) | Channel::Memory => ctx.post(plan, message, spec, ready),
+                Channel::Virtual(_) | Channel::Memory => {
+                    ctx.post(plan, message, spec, payload_bytes(message, spec), ready);
+                }
                 Channel::Instant => self.send_instant(message, ctx, env),
             }
         }
