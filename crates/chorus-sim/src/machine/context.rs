@@ -47,14 +47,55 @@ pub(super) enum News {
 /// A report of an agent for the host: when, from whom, what.
 pub(super) type Report = (Ticks, AgentId, News);
 
-/// Something that goes to another partition.
-pub(super) enum Mail<const W: usize> {
-    /// A message that comes to an agent.
-    Message { entry: Entry, packet: Packet, message: Box<Message<W>> },
-    /// A message that comes to a port between modules.
-    Transit { port: u16, entry: Entry, packet: Packet, message: Box<Message<W>> },
-    /// News for a source that flits of its have been consumed.
-    Credit { source: AgentId, network: u8, flits: u16, time: Ticks },
+/// A message that goes to another partition: to an agent there, or to a port between modules.
+pub(super) struct Posted<const W: usize> {
+    port: Option<u16>,
+    entry: Entry,
+    packet: Packet,
+    message: Message<W>,
+}
+
+/// News for a source in another partition that flits of its have been consumed.
+pub(super) struct Credit {
+    source: AgentId,
+    network: u8,
+    flits: u16,
+    time: Ticks,
+}
+
+/// Everything that one partition sends to another in a window.
+pub(super) struct Mail<const W: usize> {
+    messages: Vec<Posted<W>>,
+    credits: Vec<Credit>,
+}
+
+impl<const W: usize> Default for Mail<W> {
+    fn default() -> Self {
+        Mail { messages: Vec::new(), credits: Vec::new() }
+    }
+}
+
+impl<const W: usize> Mail<W> {
+    /// Whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.credits.is_empty()
+    }
+
+    /// Moves everything to a tray, in which mail of an earlier window may still lie.
+    pub(super) fn hand_to(&mut self, tray: &mut Mail<W>) {
+        if tray.is_empty() {
+            std::mem::swap(tray, self);
+        } else {
+            tray.messages.append(&mut self.messages);
+            tray.credits.append(&mut self.credits);
+        }
+    }
+
+    /// The time at which the first of it comes.
+    pub(super) fn next(&self) -> Ticks {
+        let messages = self.messages.iter().map(|posted| posted.entry.time);
+        messages.chain(self.credits.iter().map(|credit| credit.time)).min().unwrap_or(NEVER)
+    }
 }
 
 /// The part of a partition that its components share.
@@ -74,7 +115,8 @@ pub(super) struct Context<const W: usize> {
     port_owners: Vec<u8>,
     /// The number of this partition.
     pub(super) own: u8,
-    pub(super) mail: Vec<Vec<Mail<W>>>,
+    /// The mail for every partition.
+    pub(super) mail: Vec<Mail<W>>,
     pub(super) reports: Vec<Report>,
     pub(super) sharing: Sharing,
     pub(super) fabric: Option<Fabric>,
@@ -104,7 +146,7 @@ impl<const W: usize> Context<W> {
             port_owners: port_owners(plan, &owners),
             owners,
             own,
-            mail: (0..partitions).map(|_| Vec::new()).collect(),
+            mail: (0..partitions).map(|_| Mail::default()).collect(),
             reports: Vec::new(),
             sharing: Sharing::new(plan.topology.gpus),
             fabric: plan.paths.as_ref().map(|paths| Fabric::new(paths, plan.crossing)),
@@ -251,9 +293,7 @@ impl<const W: usize> Context<W> {
     pub(super) fn deliver(&mut self, plan: &Plan<'_>, to: AgentId, entry: Entry) {
         let owner = self.owners[usize::from(to.0)];
         if owner != self.own {
-            let (packet, message) = (*self.packets.get(entry.id), Box::new(*self.packets.message(entry.id)));
-            self.packets.remove(entry.id);
-            self.mail[usize::from(owner)].push(Mail::Message { entry, packet, message });
+            self.post_away(owner, None, entry);
             return;
         }
         let next = &mut self.next[usize::from(plan.place(to).component.0)];
@@ -261,20 +301,17 @@ impl<const W: usize> Context<W> {
         self.end(to).inbox.put(entry);
     }
 
-    /// Takes something that comes from another partition.
-    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: Mail<W>) {
-        match mail {
-            Mail::Message { mut entry, packet, message } => {
-                entry.id = self.packets.insert(packet, &message, true);
-                self.deliver(plan, message.dst, entry);
+    /// Takes the mail of another partition.
+    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: &mut Mail<W>) {
+        for Posted { port, mut entry, packet, message } in mail.messages.drain(..) {
+            entry.id = self.packets.insert(packet, &message, true);
+            match (port, &mut self.fabric) {
+                (Some(port), Some(fabric)) => fabric.put(port, entry),
+                (Some(_) | None, _) => self.deliver(plan, message.dst, entry),
             }
-            Mail::Transit { port, mut entry, packet, message } => {
-                entry.id = self.packets.insert(packet, &message, true);
-                if let Some(fabric) = &mut self.fabric {
-                    fabric.put(port, entry);
-                }
-            }
-            Mail::Credit { source, network, flits, time } => self.credit(plan, source, network, flits, time),
+        }
+        for Credit { source, network, flits, time } in mail.credits.drain(..) {
+            self.credit(plan, source, network, flits, time);
         }
     }
 
@@ -383,9 +420,14 @@ impl<const W: usize> Context<W> {
             fabric.put(port, entry);
             return;
         }
-        let (packet, message) = (*self.packets.get(entry.id), Box::new(*self.packets.message(entry.id)));
+        self.post_away(owner, Some(port), entry);
+    }
+
+    /// Hands a message of this partition to another one.
+    fn post_away(&mut self, owner: u8, port: Option<u16>, entry: Entry) {
+        let (packet, message) = (*self.packets.get(entry.id), *self.packets.message(entry.id));
         self.packets.remove(entry.id);
-        self.mail[usize::from(owner)].push(Mail::Transit { port, entry, packet, message });
+        self.mail[usize::from(owner)].messages.push(Posted { port, entry, packet, message });
     }
 
     /// Notes that a message has been taken by its destination at `now`: its source may send more.
@@ -404,7 +446,7 @@ impl<const W: usize> Context<W> {
     fn credit(&mut self, plan: &Plan<'_>, source: AgentId, network: u8, flits: u16, time: Ticks) {
         let owner = self.owners[usize::from(source.0)];
         if owner != self.own {
-            self.mail[usize::from(owner)].push(Mail::Credit { source, network, flits, time });
+            self.mail[usize::from(owner)].credits.push(Credit { source, network, flits, time });
             return;
         }
         let egress = &mut self.endpoints[usize::from(source.0)].egress;

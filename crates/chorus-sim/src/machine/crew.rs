@@ -62,10 +62,16 @@ struct Answer {
     waves: Vec<StuckWave>,
 }
 
-/// The things that wait for a partition: mail of others and orders of the host.
+/// The things that wait for a partition: the mail of every partition, and orders of the host.
 struct Tray<const W: usize> {
     mail: Vec<Mail<W>>,
     orders: Vec<(Ticks, AgentId, Order)>,
+}
+
+impl<const W: usize> Tray<W> {
+    fn new(partitions: usize) -> Tray<W> {
+        Tray { mail: (0..partitions).map(|_| Mail::default()).collect(), orders: Vec::new() }
+    }
 }
 
 /// Everything that threads share.
@@ -118,14 +124,19 @@ impl<const W: usize> Shared<'_, W> {
     fn carry_out(&self, task: Task, partition: &mut Partition<W>, number: usize) {
         let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
         let env = Env { plan: self.plan, memory: self.memory, pages: &pages };
-        let Tray { mail, orders } = &mut *lock(&self.trays[number]);
-        partition.receive(self.plan, mail.drain(..));
-        partition.obey(orders.drain(..));
+        self.empty_tray(partition, number);
         match task {
             Task::Run(until) => partition.run(until, &env),
             Task::WriteBack(newer) => partition.write_back(newer, &env),
             Task::Count | Task::ListWaves | Task::Stop => {}
         }
+    }
+
+    /// Gives a partition what waits for it. Others may put more there as soon as this is done.
+    fn empty_tray(&self, partition: &mut Partition<W>, number: usize) {
+        let mut tray = lock(&self.trays[number]);
+        partition.receive(self.plan, &mut tray.mail);
+        partition.obey(tray.orders.drain(..));
     }
 
     /// Hands over what a partition has produced.
@@ -138,7 +149,7 @@ impl<const W: usize> Shared<'_, W> {
                 answer.reports.append(&mut partition.take_reports());
                 answer.failure = partition.take_failure();
                 for (to, mail) in partition.ctx.mail.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
-                    lock(&self.trays[to]).mail.append(mail);
+                    mail.hand_to(&mut lock(&self.trays[to]).mail[number]);
                 }
             }
             Task::Count => {
@@ -247,7 +258,7 @@ where
         plan: &plan,
         memory,
         pages: RwLock::new(pages),
-        trays: shares.iter().map(|_| Mutex::new(Tray { mail: Vec::new(), orders: Vec::new() })).collect(),
+        trays: shares.iter().map(|_| Mutex::new(Tray::new(shares.len()))).collect(),
         answers: shares.iter().map(|_| Mutex::default()).collect(),
         task: Mutex::new(Task::Stop),
         tasks: AtomicU64::new(0),

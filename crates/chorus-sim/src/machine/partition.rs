@@ -129,8 +129,8 @@ impl<const W: usize> Partition<W> {
     }
 
     /// Takes what other partitions have sent.
-    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: impl Iterator<Item = Mail<W>>) {
-        mail.for_each(|mail| self.ctx.receive(plan, mail));
+    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: &mut [Mail<W>]) {
+        mail.iter_mut().for_each(|mail| self.ctx.receive(plan, mail));
     }
 
     /// Takes orders of the host.
@@ -178,12 +178,7 @@ impl<const W: usize> Partition<W> {
         let components = of(self.first_unit, self.units.len()).min(of(self.first_bank, self.banks.len()));
         let grid = self.ctx.grid.as_ref().map_or(NEVER, |grid| grid.next());
         let fabric = self.ctx.fabric.as_ref().map_or(NEVER, |fabric| fabric.next());
-        let sent = self.ctx.mail.iter().flatten().map(|mail| match mail {
-            Mail::Message { entry, .. } => entry.time,
-            Mail::Transit { entry, .. } => entry.time,
-            Mail::Credit { time, .. } => *time,
-        });
-        let sent = sent.min().unwrap_or(NEVER);
+        let sent = self.ctx.mail.iter().map(Mail::next).min().unwrap_or(NEVER);
         components.min(grid).min(fabric).min(sent)
     }
 
