@@ -149,6 +149,9 @@ pub struct CacheArray<M, const W: usize> {
     recency: Recency,
     /// A line that a search has not found and that has not been put into the array since.
     absent: LineAddr,
+    /// The number of resident lines.
+    resident: usize,
+    notes: Notes,
     data: Vec<HostLine<LineData<W>>>,
 }
 
@@ -174,6 +177,8 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             places: vec![Place { tag: EMPTY, meta: M::default(), blank: true }; places],
             recency: Recency::new(sets, ways),
             absent: EMPTY,
+            resident: 0,
+            notes: Notes::default(),
             data: vec![HostLine::default(); places],
         }
     }
@@ -283,7 +288,10 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline]
     pub fn replace(&mut self, slot: Slot, line: LineAddr, meta: M) {
         self.absent = EMPTY;
-        self.places[slot.index()] = Place { tag: line, meta, blank: true };
+        let place = &mut self.places[slot.index()];
+        self.resident += usize::from(place.tag == EMPTY);
+        *place = Place { tag: line, meta, blank: true };
+        self.notes.remove(slot);
         let word = slot.index() >> self.mark_bits;
         self.marks[word][slot.index() & self.mark_mask & (WAYS_PER_MARKS - 1)] = mark_of(line);
         let (set, way) = self.set_and_way(slot);
@@ -293,7 +301,9 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// Takes a line out of the array.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
-        self.places[slot.index()].tag = EMPTY;
+        let tag = std::mem::replace(&mut self.places[slot.index()].tag, EMPTY);
+        self.resident -= usize::from(tag != EMPTY);
+        self.notes.remove(slot);
         let (set, way) = self.set_and_way(slot);
         self.recency.move_last(set, way);
     }
@@ -301,6 +311,9 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// Takes out every line that `matches`.
     pub fn remove_where(&mut self, matches: impl Fn(&M) -> bool) {
         for index in 0..self.places.len() {
+            if self.resident == 0 {
+                return;
+            }
             let place = &self.places[index];
             if place.tag != EMPTY && matches(&place.meta) {
                 self.remove(Slot(index as u32));
@@ -364,12 +377,34 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// The slots of the resident lines, set by set, the most recent line first.
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
-        let Geometry { sets, ways, .. } = self.geometry;
-        let orders = (0..sets as usize).flat_map(move |set| (0..ways as usize).map(move |place| (set, place)));
-        orders.filter_map(|(set, place)| {
-            let slot = set << self.way_bits | self.recency.way(set, place);
-            (self.places[slot].tag != EMPTY).then_some(Slot(slot as u32))
-        })
+        (0..self.geometry.sets as usize).flat_map(|set| self.slots_of(set))
+    }
+
+    /// The slots of the resident lines of a set, the most recent line first.
+    fn slots_of(&self, set: usize) -> impl Iterator<Item = Slot> {
+        let slots =
+            (0..self.geometry.ways as usize).map(move |place| set << self.way_bits | self.recency.way(set, place));
+        slots.filter(|&slot| self.places[slot].tag != EMPTY).map(|slot| Slot(slot as u32))
+    }
+
+    /// Notes a resident line, so that it can be found again without a walk through the array. The note is gone when the
+    /// line is.
+    #[inline]
+    pub fn note(&mut self, slot: Slot) {
+        self.notes.add(slot, self.places.len());
+    }
+
+    /// Removes the note of a line, if there is one.
+    #[inline]
+    pub fn forget_note(&mut self, slot: Slot) {
+        self.notes.remove(slot);
+    }
+
+    /// The slots of the lines with a note, in the order of [`CacheArray::slots`].
+    pub fn noted(&self) -> impl Iterator<Item = Slot> {
+        let sets = (0..self.geometry.sets as usize).take_while(|_| !self.notes.0.is_empty());
+        let noted = sets.filter(|&set| self.notes.any(set << self.way_bits, 1 << self.way_bits));
+        noted.flat_map(|set| self.slots_of(set)).filter(|&slot| self.notes.has(slot))
     }
 
     /// The resident lines in the order of [`CacheArray::slots`].
@@ -381,6 +416,40 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline]
     fn set_and_way(&self, slot: Slot) -> (usize, usize) {
         (slot.index() >> self.way_bits, slot.index() & self.way_mask)
+    }
+}
+
+/// A bit for each place of an array. There are no bits before the first note.
+#[derive(Clone, Debug, Default)]
+struct Notes(Vec<u64>);
+
+impl Notes {
+    #[inline]
+    fn add(&mut self, slot: Slot, places: usize) {
+        if self.0.is_empty() {
+            self.0.resize(places.div_ceil(64), 0);
+        }
+        self.0[slot.index() / 64] |= 1 << (slot.index() % 64);
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: Slot) {
+        if let Some(word) = self.0.get_mut(slot.index() / 64) {
+            *word &= !(1 << (slot.index() % 64));
+        }
+    }
+
+    fn has(&self, slot: Slot) -> bool {
+        self.0[slot.index() / 64] >> (slot.index() % 64) & 1 == 1
+    }
+
+    /// Whether there is a note among `count` places from `first` on. Both are powers of two, or multiples of one.
+    fn any(&self, first: usize, count: usize) -> bool {
+        let words = &self.0[first / 64..][..count.div_ceil(64)];
+        match words {
+            [word] => word >> (first % 64) & (u64::MAX >> (64 - count)) != 0,
+            words => words.iter().any(|&word| word != 0),
+        }
     }
 }
 
@@ -436,6 +505,27 @@ mod tests {
         match array.room_for(LineAddr(line), |_| true) {
             Room::Occupied(slot) => array.line(slot),
             room => panic!("no line has to leave for {line}: {room:?}"),
+        }
+    }
+
+    #[test]
+    fn notes_are_found_in_order_and_are_gone_with_their_line() {
+        for ways in [1, 2, 3, 8, 64, 100] {
+            let mut array = array(5, ways, Replacement::Lru);
+            (0..u64::from(5 * ways)).for_each(|line| fill(&mut array, line));
+            let expected = |array: &CacheArray<u8, 2>, noted: &dyn Fn(u64) -> bool| {
+                array.slots().filter(|&slot| noted(array.line(slot).0)).collect::<Vec<_>>()
+            };
+            assert_eq!(array.noted().count(), 0);
+            let third: Vec<Slot> = array.slots().filter(|&slot| array.line(slot).0 % 3 == 0).collect();
+            third.iter().for_each(|&slot| array.note(slot));
+            assert_eq!(array.noted().collect::<Vec<_>>(), expected(&array, &|line| line % 3 == 0));
+            array.forget_note(third[0]);
+            let forgotten = array.line(third[0]).0;
+            let gone: Vec<Slot> = array.slots().filter(|&slot| array.line(slot).0 % 2 == 0).collect();
+            gone.iter().for_each(|&slot| array.remove(slot));
+            let kept = expected(&array, &|line| line % 3 == 0 && line != forgotten);
+            assert_eq!(array.noted().collect::<Vec<_>>(), kept, "{ways} ways");
         }
     }
 

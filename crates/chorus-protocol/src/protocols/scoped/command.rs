@@ -26,7 +26,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             CoreOp::KernelBegin => true,
             CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) | CoreOp::Fence => return false,
         };
-        let concerned = self.concerned(request);
+        let concerned = self.concerned(request, empties);
         for &slot in &concerned {
             self.write_back(slot, empties, out);
         }
@@ -45,10 +45,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         true
     }
 
-    /// The places of all lines that a command concerns, whether they hold a copy or one is on its way.
-    fn concerned(&self, request: &CoreRequest<W>) -> Vec<Slot> {
+    /// The places of all lines that a command concerns. If it empties the bank, these are all that hold a copy or that
+    /// wait for one. Otherwise they are those of dirty lines.
+    fn concerned(&self, request: &CoreRequest<W>, empties: bool) -> Vec<Slot> {
         if request.mask.is_empty() {
-            return self.lines.slots().collect();
+            return if empties { self.lines.slots().collect() } else { self.lines.noted().collect() };
         }
         let first = request.line.0;
         let lines = if self.faulty(L2Fault::CommandFirstOfPage) { 1 } else { self.page_lines };
@@ -63,7 +64,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.tallies.add(WRITTEN_BACK_BY_COMMAND, 1);
         let forgets = if empties { L2Fault::CommandLosesDirty } else { L2Fault::CommandForgetsDirty };
         if self.faulty(forgets) {
-            self.lines.meta_mut(slot).dirty = ByteMask::EMPTY;
+            self.set_dirty(slot, ByteMask::EMPTY);
         }
         self.clean(self.lines.line(slot), slot, out);
     }

@@ -79,6 +79,7 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) policy: L2Policy,
     pub(super) page_lines: u32,
     pub(super) route: Route,
+    /// The lines that it has. Those with dirty bytes have a note.
     pub(super) lines: CacheArray<Line, W>,
     /// The readers of a line that is on its way, and the atomic, if any, that waits to be performed on it.
     pub(super) mshrs: Mshrs<Option<Message<W>>, Reader>,
@@ -178,11 +179,23 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         out.send(Message { kind, src: self.me, dst, atomic: None, ..message });
     }
 
+    /// Sets which bytes of a copy the next station does not have.
+    #[inline]
+    pub(super) fn set_dirty(&mut self, slot: Slot, dirty: ByteMask) {
+        self.lines.meta_mut(slot).dirty = dirty;
+        if dirty.is_empty() {
+            self.lines.forget_note(slot);
+        } else {
+            self.lines.note(slot);
+        }
+    }
+
     /// Hands on the bytes of a copy that the next station does not have. They do not count as the store of a particular
     /// thread.
     pub(super) fn clean(&mut self, line: LineAddr, slot: Slot, out: &mut Outbox<W>) {
-        let mask = std::mem::take(&mut self.lines.meta_mut(slot).dirty);
+        let mask = self.lines.meta(slot).dirty;
         if !mask.is_empty() {
+            self.set_dirty(slot, ByteMask::EMPTY);
             let message = Message::control(ST, line, self.me, self.me);
             let message = Message { mask, data: *self.lines.data(slot), ..message };
             self.write_through(self.route.station(line), message, out);
@@ -462,8 +475,8 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     }
 
     fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>)) {
-        for (line, state, data) in self.lines.iter().filter(|(_, state, _)| !state.dirty.is_empty()) {
-            visit(line, state.dirty, data);
+        for slot in self.lines.noted() {
+            visit(self.lines.line(slot), self.lines.meta(slot).dirty, self.lines.data(slot));
         }
     }
 }

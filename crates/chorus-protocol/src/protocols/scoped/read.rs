@@ -185,6 +185,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if let Some(slot) = slot {
             self.lines.fill(slot, data);
             *self.lines.meta_mut(slot) = Line { pending: false, valid: ByteMask::full::<W>(), dirty };
+            if !dirty.is_empty() {
+                self.lines.note(slot);
+            }
         }
         while let Some(reader) = self.mshrs.pop_target(register) {
             self.answer(line, reader, data, out);

@@ -3,6 +3,7 @@
 
 use crate::access::{Scope, Txn};
 use crate::address::{AgentId, LineAddr};
+use crate::cache::Slot;
 use crate::controller::Outbox;
 use crate::directory::Directory;
 use crate::message::{Message, MsgKind};
@@ -10,7 +11,6 @@ use crate::protocols::scoped::collect::{Asker, Collection, Purpose, WHOLE};
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_HOME};
 use crate::protocols::scoped::policy::{L2Fault, WriteBack};
-use crate::protocols::scoped::presence::Line;
 use crate::protocols::scoped::route::{Hierarchy, Station};
 use crate::protocols::scoped::tallies::RELEASES;
 
@@ -68,14 +68,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn clean_all(&mut self, concerned: impl Fn(Station) -> bool, out: &mut Outbox<W>) {
-        let route = self.route;
-        let leaves = |line: LineAddr, state: &Line| !state.dirty.is_empty() && concerned(route.station(line));
-        let dirty: Vec<LineAddr> =
-            self.lines.iter().filter(|(line, state, _)| leaves(*line, state)).map(|(line, ..)| line).collect();
-        for line in dirty {
-            if let Some(slot) = self.lines.find(line) {
-                self.clean(line, slot, out);
-            }
+        let leaves = |slot: &Slot| concerned(self.route.station(self.lines.line(*slot)));
+        let mut dirty: Vec<Slot> = self.lines.noted().filter(leaves).collect();
+        dirty.sort_unstable_by_key(|slot| slot.index());
+        for slot in dirty {
+            self.clean(self.lines.line(slot), slot, out);
         }
     }
 

@@ -114,11 +114,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.lines.data_mut(slot).merge(message.mask, &message.data);
         let copy = self.lines.meta_mut(slot);
         copy.valid.0 |= message.mask.0;
-        if stays {
-            copy.dirty.0 |= message.mask.0;
-        } else {
-            copy.dirty.0 &= !message.mask.0;
-        }
+        self.note_written(slot, message.mask, stays);
+    }
+
+    /// Notes that bytes of a copy were written: they are dirty if they stay here.
+    fn note_written(&mut self, slot: Slot, mask: ByteMask, stays: bool) {
+        let ByteMask(dirty) = self.lines.meta(slot).dirty;
+        self.set_dirty(slot, ByteMask(if stays { dirty | mask.0 } else { dirty & !mask.0 }));
     }
 
     #[inline(never)]
@@ -182,8 +184,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let stays = self.writes_back(station, message.scope);
         self.perform(station, message, &mut data, stays, out);
         self.lines.fill(slot, &data);
-        let copy = self.lines.meta_mut(slot);
-        copy.dirty.0 = if stays { copy.dirty.0 | message.mask.0 } else { copy.dirty.0 & !message.mask.0 };
+        self.note_written(slot, message.mask, stays);
     }
 
     /// Fetches the line on which an atomic is to be performed, into `place` if there is one.
