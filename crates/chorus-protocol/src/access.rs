@@ -120,9 +120,57 @@ pub enum CoreOp {
     KernelEnd,
 }
 
-/// A driver's name for one outstanding operation. It comes back with the operation's completion.
+/// The name of the operation that a request or a message serves. It comes back with the operation's completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Txn(pub u32);
+pub enum Txn {
+    /// No operation: the message serves nobody in particular.
+    #[default]
+    None,
+    /// An operation of a core, by the number that the driver gave it.
+    Operation(u32),
+    /// The beginning or the end of a kernel of this stream.
+    Boundary(u8),
+    /// A read that serves all loads of a private cache that wait for its line.
+    Merged,
+    /// A write-through that was made of a load, because the device cannot wait for the owner of the line.
+    Converted,
+    /// A line that a bank requests for itself. The number tells the part that the bank plays for the line.
+    Bank(u8),
+    /// An access by which a driver warms the caches up before it begins.
+    Warming,
+}
+
+impl From<u32> for Txn {
+    fn from(number: u32) -> Txn {
+        Txn::Operation(number)
+    }
+}
+
+impl Txn {
+    /// A number for tables of names. No two names have the same.
+    #[inline]
+    pub fn key(self) -> u64 {
+        let of_kind = |kind: u64, number: u32| kind << 32 | u64::from(number);
+        match self {
+            Txn::Operation(number) => of_kind(0, number),
+            Txn::None => of_kind(1, 0),
+            Txn::Boundary(stream) => of_kind(2, u32::from(stream)),
+            Txn::Merged => of_kind(3, 0),
+            Txn::Converted => of_kind(4, 0),
+            Txn::Bank(part) => of_kind(5, u32::from(part)),
+            Txn::Warming => of_kind(6, 0),
+        }
+    }
+
+    /// The number of an operation of a core.
+    #[inline]
+    pub fn operation(self) -> Option<u32> {
+        match self {
+            Txn::Operation(number) => Some(number),
+            Txn::None | Txn::Boundary(_) | Txn::Merged | Txn::Converted | Txn::Bank(_) | Txn::Warming => None,
+        }
+    }
+}
 
 impl Scope {
     /// The scope of an operation of this order: those who must see it in its order. A weak operation need only be seen

@@ -4,21 +4,6 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineAddr(pub u64);
 
-/// Marks a line number that stands for the directory entry that covers the line.
-const ENTRY: u64 = 1 << 63;
-
-impl LineAddr {
-    /// The name of the directory entry that covers the line. Evictions use it.
-    pub fn entry(self) -> LineAddr {
-        LineAddr(self.0 | ENTRY)
-    }
-
-    /// The line whose directory entry this names, if it names an entry.
-    pub fn of_entry(self) -> Option<LineAddr> {
-        (self.0 & ENTRY != 0).then_some(LineAddr(self.0 & !ENTRY))
-    }
-}
-
 /// One controller, or the memory channel beside a bank of the last shared cache.
 ///
 /// Ids are dense. The L1s come first: those of CPU cores, then those of compute units. L2 banks, L3 banks, translation

@@ -22,9 +22,11 @@ pub enum Input<'a, const W: usize> {
     Core(&'a CoreRequest<W>),
     /// A message from another agent.
     Message(&'a Message<W>),
-    /// The driver takes a line out, because another line needs its place or because an exploration tries it. It may
-    /// also take out an entry of a directory, which [`LineAddr::entry`] names.
+    /// The driver takes a line out, because another line needs its place or because an exploration tries it.
     Evict(LineAddr),
+    /// The driver takes the entry of a directory out that covers this line. Only controllers that replace entries of a
+    /// directory get this.
+    EvictEntry(LineAddr),
     /// Time has passed. Only protocols with synchronised counters get this.
     Time(Passage),
 }
@@ -60,6 +62,20 @@ pub enum Outcome {
     /// replace. The driver gives the controller [`Input::Evict`] and tries again. Controllers that evict by themselves
     /// ([`Outbox::evicts`]) never answer this.
     Evict(LineAddr),
+    /// The input was not consumed and nothing changed. It needs an entry of a full directory, and the one that covers
+    /// this line is to be replaced. The driver gives the controller [`Input::EvictEntry`] and tries again.
+    EvictEntry(LineAddr),
+}
+
+impl Outcome {
+    /// The eviction that has to come before an input that was not consumed.
+    pub fn eviction<const W: usize>(self) -> Option<Input<'static, W>> {
+        match self {
+            Outcome::Evict(line) => Some(Input::Evict(line)),
+            Outcome::EvictEntry(line) => Some(Input::EvictEntry(line)),
+            Outcome::Done | Outcome::Stall => None,
+        }
+    }
 }
 
 /// A hole in a protocol's table: an input for which the line's state has no transition.
@@ -239,6 +255,11 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
 
     /// Whether `line` is resident and [`Input::Evict`] could be given for it.
     fn evictable(&self, line: LineAddr, now: Time) -> bool;
+
+    /// Whether an entry of the controller's directory covers `line` and [`Input::EvictEntry`] could be given for it.
+    fn entry_evictable(&self, _line: LineAddr) -> bool {
+        false
+    }
 
     /// Whether no miss, write or message is outstanding.
     fn quiescent(&self) -> bool;

@@ -106,7 +106,9 @@ impl<B, C> Derived<B, C> {
                 }
                 Ok(outcome)
             }
-            Input::Core(_) | Input::Message(_) | Input::Time(_) => self.changes.step(&mut self.base, input, out),
+            Input::Core(_) | Input::Message(_) | Input::EvictEntry(_) | Input::Time(_) => {
+                self.changes.step(&mut self.base, input, out)
+            }
         }
     }
 
@@ -118,8 +120,8 @@ impl<B, C> Derived<B, C> {
     {
         loop {
             let outcome = self.step_once(input, out)?;
-            let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
-            if self.step_once(&Input::Evict(victim), out)? != Outcome::Done {
+            let Some(eviction) = outcome.eviction() else { return Ok(outcome) };
+            if self.step_once(&eviction, out)? != Outcome::Done {
                 return Ok(Outcome::Stall);
             }
         }
@@ -163,6 +165,10 @@ where
 
     fn evictable(&self, line: LineAddr, now: Time) -> bool {
         self.base.evictable(line, now)
+    }
+
+    fn entry_evictable(&self, line: LineAddr) -> bool {
+        self.base.entry_evictable(line)
     }
 
     fn quiescent(&self) -> bool {

@@ -48,7 +48,7 @@
 //!     mask: ByteMask::word(0),
 //!     data: LineData::default(),
 //!     wave: 0,
-//!     txn: Txn(1),
+//!     txn: Txn::Operation(1),
 //! };
 //! let mut out = Outbox::default();
 //! assert_eq!(l1.step(&Input::Core(&load), &mut out), Ok(Outcome::Done));

@@ -80,19 +80,19 @@ mod tests {
         tracker.sent(0);
         tracker.sent(0);
         tracker.sent(1);
-        tracker.fence(0, Txn(7), &mut out);
+        tracker.fence(0, Txn::Operation(7), &mut out);
         tracker.acknowledged(1, &mut out);
         tracker.acknowledged(0, &mut out);
         assert!(out.completions.is_empty());
         tracker.acknowledged(0, &mut out);
-        assert_eq!(out.completions.iter().map(|c| c.txn).collect::<Vec<_>>(), [Txn(7)]);
+        assert_eq!(out.completions.iter().map(|c| c.txn).collect::<Vec<_>>(), [Txn::Operation(7)]);
         assert!(tracker.is_idle());
     }
 
     #[test]
     fn a_fence_without_outstanding_writes_is_passed_at_once() {
         let mut out = Outbox::<2>::default();
-        WriteTracker::new(1, None).fence(0, Txn(1), &mut out);
+        WriteTracker::new(1, None).fence(0, Txn::Operation(1), &mut out);
         assert_eq!(out.completions.len(), 1);
     }
 }

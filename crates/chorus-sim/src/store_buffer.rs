@@ -120,7 +120,7 @@ mod tests {
 
     fn request(op: CoreOp, order: Order, words: u32) -> CoreRequest<2> {
         let (mask, data) = (ByteMask::of_words(words), LineData([7, 8]));
-        CoreRequest { op, order, scope: Scope::System, line: LineAddr(0), mask, data, wave: 0, txn: Txn(0) }
+        CoreRequest { op, order, scope: Scope::System, line: LineAddr(0), mask, data, wave: 0, txn: Txn::Operation(0) }
     }
 
     /// A buffer for two lines: word 0 of line 5, then both words of line 3.

@@ -177,7 +177,8 @@ fn row(machine: &ExploredMachine, state: &[u32], happening: Happening) -> Option
         }
         Happening::Step(number) => {
             let step = machine.nodes().result(number);
-            let refused = matches!(step.outcome, Ok(StepOutcome::Stall | StepOutcome::Evict(_)));
+            let refused =
+                matches!(step.outcome, Ok(StepOutcome::Stall | StepOutcome::Evict(_) | StepOutcome::EvictEntry(_)));
             if refused || (matches!(step.input, StepInput::Time(_)) && step.before == step.after) {
                 return None;
             }

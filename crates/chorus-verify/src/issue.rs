@@ -154,14 +154,13 @@ impl ExploredMachine {
     }
 }
 
-/// The transaction name of an operation, by its place among those of all threads. Zero is reserved for messages that
-/// serve no operation.
+/// The transaction name of an operation, by its place among those of all threads.
 pub(crate) fn txn_of(index: usize) -> Txn {
-    Txn(index as u32 + 1)
+    Txn::Operation(index as u32)
 }
 
 pub(crate) fn index_of(txn: Txn) -> Option<usize> {
-    (txn.0 as usize).checked_sub(1)
+    txn.operation().map(|number| number as usize)
 }
 
 /// The request that a private cache receives for an operation.

@@ -124,9 +124,6 @@ fn kernel_edges(thread: &ThreadSpec) -> Option<KernelEdges> {
     Some(KernelEdges { end: place(Edge::End)?, begin: place(Edge::Begin)? })
 }
 
-/// The transaction name of loads that warm the caches.
-const WARMING: Txn = Txn(u32::MAX - 1);
-
 /// A machine with every state and step that was ever seen of its controllers.
 pub struct ExploredMachine {
     pub(crate) protocol: &'static dyn Protocol,
@@ -174,7 +171,7 @@ impl ExploredMachine {
         let first_warming = requests.len() as u32;
         for index in 0..usize::from(config.lines) * WORDS {
             let op = Op::Load { at: Location::from_index(index), order: Order::Weak, scope: Scope::WorkGroup };
-            requests.push(request(&op, 0, WARMING));
+            requests.push(request(&op, 0, Txn::Warming));
         }
         let mut nodes = Nodes::new(config.lines, requests);
         let build = config.build_config(protocol, fault);

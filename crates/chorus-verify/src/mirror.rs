@@ -175,9 +175,9 @@ impl Mirrors {
             StepInput::Request(number) => StepInput::Request(self.requests[element][number as usize]),
             StepInput::Message(number) => StepInput::Message(self.message(element, number)),
             StepInput::Evict(victim) => {
-                let address = victim.address();
-                let image = self.group.as_ref().map_or(address, |group| group.element(element).line(address));
-                StepInput::Evict(Victim::of(image))
+                let line = victim.line();
+                let image = self.group.as_ref().map_or(line, |group| group.element(element).line(line));
+                StepInput::Evict(victim.with_line(image))
             }
             StepInput::Time(passage) => StepInput::Time(passage),
         }
@@ -203,7 +203,8 @@ impl Mirrors {
     fn same(&mut self, permutation: &Permutation, element: usize, nodes: &Nodes, steps: [u32; 2]) -> bool {
         let [step, image] = steps.map(|step| nodes.result(step));
         let outcome = match (step.outcome, image.outcome) {
-            (Ok(Outcome::Evict(from)), Ok(Outcome::Evict(to))) => permutation.line(from) == to,
+            (Ok(Outcome::Evict(from)), Ok(Outcome::Evict(to)))
+            | (Ok(Outcome::EvictEntry(from)), Ok(Outcome::EvictEntry(to))) => permutation.line(from) == to,
             (Ok(from), Ok(to)) => from == to,
             (Err(from), Err(to)) => {
                 (from.state, from.event, permutation.line(from.line)) == (to.state, to.event, to.line)
@@ -252,7 +253,7 @@ impl Mirrors {
     fn note_instants(&mut self, nodes: &Nodes, step: &StepResult) {
         let StepInput::Message(number) = step.input else { return };
         let spec = &self.specs[usize::from(nodes.message(number).kind.0)];
-        let replaces = matches!(step.outcome, Ok(Outcome::Evict(_)));
+        let replaces = matches!(step.outcome, Ok(Outcome::Evict(_) | Outcome::EvictEntry(_)));
         self.chained |= spec.channel == Channel::Instant && (replaces || !step.sent.is_empty());
     }
 }

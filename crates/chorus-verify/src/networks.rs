@@ -18,7 +18,6 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use chorus_protocol::address::AgentId;
-use chorus_protocol::controller::Outcome as StepOutcome;
 use chorus_protocol::message::Channel;
 use chorus_protocol::registry::Protocol;
 
@@ -366,12 +365,12 @@ fn largest_step(machine: &ExploredMachine) -> u16 {
         };
         pools.map(places).max().unwrap_or(0)
     };
-    let needs = results.iter().map(|step| match step.outcome {
-        Ok(StepOutcome::Evict(victim)) => {
-            let eviction = by_input.get(&(step.before, StepInput::Evict(Victim::of(victim))));
+    let needs = results.iter().map(|step| match step.outcome.ok().and_then(Victim::of) {
+        Some(victim) => {
+            let eviction = by_input.get(&(step.before, StepInput::Evict(victim)));
             eviction.map_or(0, |eviction| places(step.input, &eviction.sent))
         }
-        Ok(StepOutcome::Done | StepOutcome::Stall) | Err(_) => places(step.input, &step.sent),
+        None => places(step.input, &step.sent),
     });
     needs.max().map_or(1, |places| places.max(1) as u16)
 }

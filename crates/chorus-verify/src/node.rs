@@ -34,19 +34,43 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// The victim at an address that a controller wants to be evicted.
-    pub fn of(address: LineAddr) -> Victim {
-        match address.of_entry() {
-            Some(line) => Victim::Entry(line.0 as u8),
-            None => Victim::Line(address.0 as u8),
+    /// The victim that a controller wants to be evicted before it takes an input.
+    pub fn of(outcome: Outcome) -> Option<Victim> {
+        match outcome {
+            Outcome::Evict(line) => Some(Victim::Line(line.0 as u8)),
+            Outcome::EvictEntry(line) => Some(Victim::Entry(line.0 as u8)),
+            Outcome::Done | Outcome::Stall => None,
         }
     }
 
-    /// The address by which controllers are told of the victim.
-    pub fn address(self) -> LineAddr {
+    /// The line, or the line that the entry covers.
+    pub fn line(self) -> LineAddr {
         match self {
-            Victim::Line(line) => LineAddr(u64::from(line)),
-            Victim::Entry(line) => LineAddr(u64::from(line)).entry(),
+            Victim::Line(line) | Victim::Entry(line) => LineAddr(u64::from(line)),
+        }
+    }
+
+    /// The victim with its line replaced by another.
+    pub fn with_line(self, line: LineAddr) -> Victim {
+        match self {
+            Victim::Line(_) => Victim::Line(line.0 as u8),
+            Victim::Entry(_) => Victim::Entry(line.0 as u8),
+        }
+    }
+
+    /// The input by which controllers are told to evict it.
+    pub fn input(self) -> Input<'static, WORDS> {
+        match self {
+            Victim::Line(_) => Input::Evict(self.line()),
+            Victim::Entry(_) => Input::EvictEntry(self.line()),
+        }
+    }
+
+    /// Whether a controller can evict it.
+    pub fn can_leave(self, controller: &dyn Controller<WORDS>) -> bool {
+        match self {
+            Victim::Line(_) => controller.evictable(self.line(), NOW),
+            Victim::Entry(_) => controller.entry_evictable(self.line()),
         }
     }
 
@@ -243,7 +267,7 @@ impl Nodes {
         let lines = || (0..self.lines).map(|line| LineAddr(u64::from(line)));
         let views = lines().map(|line| controller.view(line, NOW)).collect();
         let victims = (0..self.lines).flat_map(|line| [Victim::Line(line), Victim::Entry(line)]);
-        let evictable = victims.filter(|victim| controller.evictable(victim.address(), NOW));
+        let evictable = victims.filter(|victim| victim.can_leave(&*controller));
         let evictable = evictable.fold(0, |bits, victim| bits | 1 << victim.bit());
         let quiescent = controller.quiescent();
         let number = self.nodes.len() as u32;
@@ -331,7 +355,7 @@ impl Nodes {
         match input {
             StepInput::Request(number) => Input::Core(&self.requests[number as usize]),
             StepInput::Message(number) => Input::Message(&self.messages[number as usize]),
-            StepInput::Evict(victim) => Input::Evict(victim.address()),
+            StepInput::Evict(victim) => victim.input(),
             StepInput::Time(passage) => Input::Time(passage),
         }
     }

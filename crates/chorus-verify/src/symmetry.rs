@@ -14,7 +14,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
 
 use crate::config::MachineConfig;
-use crate::issue::txn_of;
+use crate::issue::{index_of, txn_of};
 use crate::program::{Location, Op, WORDS};
 
 /// One permutation of a machine's parts.
@@ -53,11 +53,8 @@ impl Permutation {
         AgentId(self.agents.get(usize::from(agent.0)).copied().unwrap_or(agent.0))
     }
 
-    /// The image of a line, or of the entry that covers it. Lines that do not exist stay.
+    /// The image of a line. Lines that do not exist stay.
     pub fn line(&self, line: LineAddr) -> LineAddr {
-        if let Some(line) = line.of_entry() {
-            return self.line(line).entry();
-        }
         LineAddr(self.lines.get(line.0 as usize).map_or(line.0, |&line| u64::from(line)))
     }
 
@@ -83,7 +80,7 @@ impl Permutation {
 
     /// The image of an operation's transaction name and wavefront slot. Names of no operation stay.
     fn operation(&self, txn: Txn, wave: u16) -> (Txn, u16) {
-        let index = (txn.0 as usize).wrapping_sub(1);
+        let Some(index) = index_of(txn) else { return (txn, wave) };
         let thread = index / self.slots.max(1);
         match self.threads.get(thread) {
             None => (txn, wave),

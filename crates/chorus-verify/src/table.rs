@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_protocol::address::{AgentId, Role};
-use chorus_protocol::controller::{Input, Outbox, Outcome as StepOutcome, Passage, StateClass, Vocabulary};
+use chorus_protocol::controller::{Outbox, Outcome as StepOutcome, Passage, StateClass, Vocabulary};
 use chorus_protocol::registry::{Protocol, Structure};
 
 use crate::check::{CheckConfig, table_configurations};
@@ -232,7 +232,7 @@ impl TransitionTable {
             let Some(class) = before.controller.classify(&nodes.input(step.input), NOW) else { continue };
             let reaction = match step.outcome {
                 Ok(StepOutcome::Stall) => Reaction::Stall,
-                Ok(StepOutcome::Evict(_)) => Reaction::MakeRoom,
+                Ok(StepOutcome::Evict(_) | StepOutcome::EvictEntry(_)) => Reaction::MakeRoom,
                 Ok(StepOutcome::Done) => {
                     let kinds = step.sent.iter().map(|&number| nodes.message(number).kind);
                     let mut sends = Vec::new();
@@ -279,7 +279,7 @@ impl TransitionTable {
 fn absorb_refused_evictions(table: &mut RoleTable, node: &Node) {
     let lines = (0..node.views.len() as u8).map(Victim::Line);
     for victim in lines.filter(|&victim| !node.evictable(victim)) {
-        let eviction = Input::Evict(victim.address());
+        let eviction = victim.input();
         let Some(class) = node.controller.classify(&eviction, NOW) else { continue };
         let cell = (class.state, class.event);
         if table.cells.contains_key(&cell) {

@@ -7,6 +7,7 @@ use chorus_protocol::controller::{Controller, Input, Outbox, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, MsgKind, memory};
 use chorus_protocol::parameter::Parameters;
+use chorus_protocol::protocols::scoped::route::Station;
 use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Protocol, find};
 
@@ -83,7 +84,7 @@ impl Bank {
     fn memory_answers(&mut self, line: u64) -> Step {
         let fetch = Message::control(memory::FETCH, LineAddr(line), TOPOLOGY.l2(0), TOPOLOGY.memory(0));
         // The name under which a bank asks for a line of its own memory.
-        let fetch = Message { txn: Txn(u32::MAX - 4), origin: TOPOLOGY.l1(0), ..fetch };
+        let fetch = Message { txn: Txn::Bank(Station::Home as u8), origin: TOPOLOGY.l1(0), ..fetch };
         self.give(&Input::Message(&fetch.reply_line(memory::MEM_DATA, &LineData([7, 7]))))
     }
 
@@ -92,7 +93,8 @@ impl Bank {
         let mask = if page.is_some() { ByteMask::full::<2>() } else { ByteMask::EMPTY };
         let line = LineAddr(page.unwrap_or(0));
         let data = LineData::default();
-        let request = CoreRequest { op, order, scope: Scope::System, line, mask, data, wave: 0, txn: Txn(9) };
+        let request =
+            CoreRequest { op, order, scope: Scope::System, line, mask, data, wave: 0, txn: Txn::Operation(9) };
         self.give(&Input::Core(&request))
     }
 

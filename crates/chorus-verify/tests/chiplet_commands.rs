@@ -186,10 +186,11 @@ impl World {
         loop {
             match controller.step(input, &mut out).unwrap() {
                 Outcome::Done => break,
-                Outcome::Evict(victim) => {
-                    assert_eq!(controller.step(&Input::Evict(victim), &mut out).unwrap(), Outcome::Done);
-                }
                 Outcome::Stall => panic!("nothing is under way that could be waited for"),
+                outcome @ (Outcome::Evict(_) | Outcome::EvictEntry(_)) => {
+                    let eviction = outcome.eviction().unwrap();
+                    assert_eq!(controller.step(&eviction, &mut out).unwrap(), Outcome::Done);
+                }
             }
         }
         waiting.extend(out.messages);
@@ -287,7 +288,7 @@ fn request(op: CoreOp, line: usize) -> CoreRequest<2> {
     let mask = if matches!(op, CoreOp::Load | CoreOp::Store) { ByteMask::word(0) } else { ByteMask::EMPTY };
     let (order, scope) = if op == CoreOp::Fence { (Order::AcqRel, Scope::System) } else { (Order::Weak, Scope::Gpu) };
     let line = LineAddr(line as u64);
-    CoreRequest { op, order, scope, line, mask, data: LineData::default(), wave: 0, txn: Txn(1) }
+    CoreRequest { op, order, scope, line, mask, data: LineData::default(), wave: 0, txn: Txn::Operation(1) }
 }
 
 /// Runs every sequence of kernels, and returns how many kernels ran in all.

@@ -58,9 +58,9 @@ impl<const W: usize> Compared<W> {
         let told = self.tried(now, |controller, out| {
             loop {
                 let outcome = controller.step(input, out)?;
-                let Outcome::Evict(victim) = outcome else { return Ok(outcome) };
+                let Some(eviction) = outcome.eviction() else { return Ok(outcome) };
                 EVICTIONS.fetch_add(1, Relaxed);
-                if controller.step(&Input::Evict(victim), out)? != Outcome::Done {
+                if controller.step(&eviction, out)? != Outcome::Done {
                     return Ok(Outcome::Stall);
                 }
             }
@@ -123,6 +123,10 @@ impl<const W: usize> Controller<W> for Compared<W> {
 
     fn evictable(&self, line: LineAddr, now: Time) -> bool {
         self.0.evictable(line, now)
+    }
+
+    fn entry_evictable(&self, line: LineAddr) -> bool {
+        self.0.entry_evictable(line)
     }
 
     fn quiescent(&self) -> bool {

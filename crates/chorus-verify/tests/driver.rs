@@ -84,7 +84,7 @@ impl Controller<2> for ToyCache {
                 out.complete(request.txn, &LineData::default());
                 Outcome::Done
             }
-            Input::Message(_) | Input::Evict(_) | Input::Time(_) => Outcome::Stall,
+            Input::Message(_) | Input::Evict(_) | Input::EvictEntry(_) | Input::Time(_) => Outcome::Stall,
         })
     }
 

@@ -421,7 +421,7 @@ fn an_acquire_empties_the_private_cache_alone() {
             mask: ByteMask::full::<2>(),
             data: LineData::default(),
             wave: 0,
-            txn: Txn(txn),
+            txn: Txn::Operation(txn),
         };
         let mut out = Outbox::default();
         cache.step(&Input::Core(&request(CoreOp::Load, Order::Weak, 1)), &mut out).unwrap();

@@ -154,9 +154,6 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-/// The request that merged reads wait for carries this name instead of a reader's.
-pub const MERGED: Txn = Txn(u32::MAX);
-
 /// A write-through private cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteThroughL1<const W: usize> {
@@ -226,7 +223,7 @@ impl<const W: usize> WriteThroughL1<W> {
             }
             Input::Message(message) => Some((message.line, self.event_of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
-            Input::Time(_) => None,
+            Input::EvictEntry(_) | Input::Time(_) => None,
         }
     }
 
@@ -331,7 +328,7 @@ impl<const W: usize> WriteThroughL1<W> {
         self.lines.replace(slot, request.line, State::IV);
         self.mshrs.insert_for(request.line, request.txn, || 1);
         let (kind, upstream) = (self.kinds.named(GETS), self.upstream(request.line));
-        out.send(Message { txn: MERGED, ..Message::control(kind, request.line, self.me, upstream) });
+        out.send(Message { txn: Txn::Merged, ..Message::control(kind, request.line, self.me, upstream) });
         Outcome::Done
     }
 
@@ -408,7 +405,7 @@ impl<const W: usize> WriteThroughL1<W> {
             }
             (Event::Data, State::IV) => self.refill(message, slot, &message.data, out),
             (Event::Data, State::II | State::VM) => {
-                if message.txn == MERGED {
+                if message.txn == Txn::Merged {
                     if let Some(register) = self.mshrs.find(message.line) {
                         self.answer_merged(register, &message.data, out);
                     }
@@ -518,7 +515,7 @@ impl<const W: usize> WriteThroughL1<W> {
             Input::Core(request) => self.step_core(request, out),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line),
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 }

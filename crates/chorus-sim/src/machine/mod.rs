@@ -28,7 +28,6 @@ mod translation;
 mod unit;
 
 use chorus_kernel::{ReadOnlyWritten, Undeclared};
-use chorus_protocol::access::Txn;
 use chorus_protocol::controller::Unspecified;
 
 pub(crate) use crew::{Machine, with_machine};
@@ -36,17 +35,6 @@ pub use stuck::{StuckCause, StuckReport, StuckWave};
 
 /// Streams whose kernels can run at the same time.
 pub(crate) const STREAMS_MAX: usize = 64;
-
-/// The transaction number of a kernel boundary of a stream. Accesses are numbered from zero.
-fn boundary_name(stream: u8) -> Txn {
-    Txn(u32::MAX - u32::from(stream))
-}
-
-/// The stream whose kernel boundary has this transaction number.
-fn boundary_stream(txn: Txn) -> Option<u8> {
-    let stream = u32::MAX - txn.0;
-    ((stream as usize) < STREAMS_MAX).then_some(stream as u8)
-}
 
 /// Reasons why a simulation ends without a result.
 #[derive(Debug, thiserror::Error)]

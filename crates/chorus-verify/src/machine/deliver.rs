@@ -8,7 +8,7 @@ use chorus_protocol::controller::Outcome as StepOutcome;
 use chorus_protocol::line::LineData;
 use chorus_protocol::message::{Message, memory};
 
-use super::{ExploredMachine, Halt, Happening, Route, Unknown, WARMING};
+use super::{ExploredMachine, Halt, Happening, Route, Unknown};
 use crate::issue::index_of;
 use crate::networks::Networks;
 use crate::node::{StepInput, Victim};
@@ -103,13 +103,10 @@ impl ExploredMachine {
             if self.commit_if_done(state, agent, result, instants)? {
                 return Ok(Offer::Consumed);
             }
-            let victim = match self.nodes.result(result).outcome {
-                Ok(StepOutcome::Evict(victim)) => victim,
-                Ok(StepOutcome::Done | StepOutcome::Stall) | Err(_) => {
-                    return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
-                }
+            let Some(victim) = self.nodes.result(result).outcome.ok().and_then(Victim::of) else {
+                return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
             };
-            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(Victim::of(victim)))?;
+            let eviction = self.step(state[usize::from(agent)], StepInput::Evict(victim))?;
             if !self.commit_if_done(state, agent, eviction, instants)? {
                 return Ok(if evicted { Offer::EvictedOnly } else { Offer::Refused });
             }
@@ -169,7 +166,7 @@ impl ExploredMachine {
     }
 
     fn answer(&self, state: &mut State, txn: Txn, data: &LineData<WORDS>) -> Result<(), Violation> {
-        if txn == WARMING {
+        if txn == Txn::Warming {
             return Ok(());
         }
         let index = index_of(txn).unwrap_or(usize::MAX / 2);

@@ -232,8 +232,10 @@ impl Driver {
             match self.step(agent, input)? {
                 Outcome::Done => return Ok(true),
                 Outcome::Stall => return Ok(false),
-                Outcome::Evict(victim) => {
-                    if self.step(agent, &Input::Evict(victim))? != Outcome::Done {
+                outcome @ (Outcome::Evict(_) | Outcome::EvictEntry(_)) => {
+                    if let Some(eviction) = outcome.eviction()
+                        && self.step(agent, &eviction)? != Outcome::Done
+                    {
                         return Ok(false);
                     }
                 }
@@ -260,7 +262,7 @@ impl Driver {
             let slot = |wave: u16| self.waves.get(usize::from(wave)).map(|wave| wave.slot);
             let op = match input {
                 Input::Core(request) => self.operations.get(request.txn).map(|op| (slot(op.wave), op.micro)),
-                Input::Message(_) | Input::Evict(_) | Input::Time(_) => None,
+                Input::Message(_) | Input::Evict(_) | Input::EvictEntry(_) | Input::Time(_) => None,
             };
             trace.step(&self.setup, self.protocol, &**controller, agent, input, class, &result, &self.out, op);
         }
@@ -396,12 +398,13 @@ impl Driver {
         let next = self.now + 1 + Time::from(self.random.below(2 * self.setup.evict_every));
         self.network.schedule(next, Event::Evict, &mut self.random);
         // Only protocols that reach several modules may have directories with entries to evict.
-        let victim = match self.protocol.reach() {
-            Reach::AnyMachine if self.random.once_in(2) => line.entry(),
-            Reach::AnyMachine | Reach::OneModule => line,
+        let controller = &self.controllers[usize::from(agent)];
+        let (eviction, can_leave) = match self.protocol.reach() {
+            Reach::AnyMachine if self.random.once_in(2) => (Input::EvictEntry(line), controller.entry_evictable(line)),
+            Reach::AnyMachine | Reach::OneModule => (Input::Evict(line), controller.evictable(line, self.now)),
         };
-        if self.controllers[usize::from(agent)].evictable(victim, self.now) {
-            self.offer(agent, &Input::Evict(victim))?;
+        if can_leave {
+            self.offer(agent, &eviction)?;
         }
         Ok(())
     }

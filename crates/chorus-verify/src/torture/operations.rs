@@ -64,7 +64,7 @@ impl Operations {
         let (uses, held) = &mut self.slots[index as usize];
         *uses = (*uses + 1) & USES_MASK;
         *held = slot;
-        Txn(*uses << SLOT_BITS | index)
+        Txn::Operation(*uses << SLOT_BITS | index)
     }
 
     /// Adds an operation of a wavefront.
@@ -79,17 +79,19 @@ impl Operations {
 
     /// The operation of a wavefront with this name, if it is in flight.
     pub(super) fn get(&self, txn: Txn) -> Option<&Operation> {
-        match self.slots.get((txn.0 & ((1 << SLOT_BITS) - 1)) as usize) {
-            Some((uses, Slot::Wave(operation))) if *uses == txn.0 >> SLOT_BITS => Some(operation),
+        let number = txn.operation()?;
+        match self.slots.get((number & ((1 << SLOT_BITS) - 1)) as usize) {
+            Some((uses, Slot::Wave(operation))) if *uses == number >> SLOT_BITS => Some(operation),
             Some(_) | None => None,
         }
     }
 
     /// Ends the operation with this name, if it is in flight.
     pub(super) fn remove(&mut self, txn: Txn) -> Option<Ended> {
-        let index = txn.0 & ((1 << SLOT_BITS) - 1);
+        let number = txn.operation()?;
+        let index = number & ((1 << SLOT_BITS) - 1);
         let (uses, slot) = self.slots.get_mut(index as usize)?;
-        if *uses != txn.0 >> SLOT_BITS {
+        if *uses != number >> SLOT_BITS {
             return None;
         }
         let ended = match *slot {

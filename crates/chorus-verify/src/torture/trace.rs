@@ -75,6 +75,7 @@ impl Trace {
             (Input::Core(_), None) => "a kernel begins".to_owned(),
             (Input::Message(message), _) => format!("{} from {}", message_text(protocol, message), name(message.src)),
             (Input::Evict(line), _) => format!("evict {}", line_name(line.0)),
+            (Input::EvictEntry(line), _) => format!("evict the entry of {}", line_name(line.0)),
             (Input::Time(Passage::Wake), _) => "woken".to_owned(),
             (Input::Time(Passage::Tick | Passage::RollOver), _) => "time passes".to_owned(),
         };
@@ -86,12 +87,15 @@ impl Trace {
             Ok(Outcome::Done) => format!("{before} → {after}"),
             Ok(Outcome::Stall) => format!("{before}: stalls"),
             Ok(Outcome::Evict(victim)) => format!("{before}: needs the place of {}", line_name(victim.0)),
+            Ok(Outcome::EvictEntry(line)) => format!("{before}: needs the entry of {}", line_name(line.0)),
             Err(_) => format!("{before}: no transition"),
         };
         let answers = out.completions.iter().map(|completion| {
             let word = match input {
                 Input::Core(request) => request.mask,
-                Input::Message(_) | Input::Evict(_) | Input::Time(_) => ByteMask::full::<WORDS>(),
+                Input::Message(_) | Input::Evict(_) | Input::EvictEntry(_) | Input::Time(_) => {
+                    ByteMask::full::<WORDS>()
+                }
             };
             format!("answers{}", contents(word, &completion.data))
         });

@@ -103,7 +103,7 @@ impl Bank {
 
     fn message(&self, kind: &str, gpu: u16, line: u64) -> Message<2> {
         let message = Message::control(self.kind(kind), LineAddr(line), Self::sender(gpu), TOPOLOGY.l2(0));
-        Message { txn: Txn(self.steps), origin: TOPOLOGY.l1(gpu), ..message }
+        Message { txn: Txn::Operation(self.steps), origin: TOPOLOGY.l1(gpu), ..message }
     }
 
     fn with_data(&self, message: Message<2>) -> Message<2> {
@@ -146,14 +146,15 @@ impl Bank {
                 Some(question) => self.answer(&question).unwrap(),
                 None => return (Outcome::Done, Vec::new()),
             },
-            Request::Evict { line } => return self.evict(LineAddr(line)),
-            Request::EvictEntry { line } => return self.evict(LineAddr(line).entry()),
+            Request::Evict { line } if self.controller.evictable(LineAddr(line), 0) => {
+                return self.take(&Input::Evict(LineAddr(line)));
+            }
+            Request::EvictEntry { line } if self.controller.entry_evictable(LineAddr(line)) => {
+                return self.take(&Input::EvictEntry(LineAddr(line)));
+            }
+            Request::Evict { .. } | Request::EvictEntry { .. } => return (Outcome::Done, Vec::new()),
         };
         self.take(&Input::Message(&message))
-    }
-
-    fn evict(&mut self, line: LineAddr) -> (Outcome, Vec<Message<2>>) {
-        if self.controller.evictable(line, 0) { self.take(&Input::Evict(line)) } else { (Outcome::Done, Vec::new()) }
     }
 
     fn take(&mut self, input: &Input<'_, 2>) -> (Outcome, Vec<Message<2>>) {

@@ -137,7 +137,7 @@ impl<const W: usize> DeNovoL1<W> {
             Input::Core(request) => Some((request.line, Event::of_operation(request)?)),
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
-            Input::Time(_) => None,
+            Input::EvictEntry(_) | Input::Time(_) => None,
         }
     }
 
@@ -372,7 +372,7 @@ impl<const W: usize> DeNovoL1<W> {
             self.acknowledged(request.wave, out);
         } else {
             let store = Store { missing, wave: request.wave };
-            self.stores.insert(LineAddr(u64::from(request.txn.0)), store);
+            self.stores.insert(LineAddr(request.txn.key()), store);
         }
         true
     }
@@ -490,7 +490,7 @@ impl<const W: usize> Controller<W> for DeNovoL1<W> {
             Input::Core(request) => Ok(self.step_core(request, out)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 

@@ -95,7 +95,7 @@ impl<const W: usize> DeNovoL1<W> {
         pending.lost &= !come;
         pending.through &= !come;
         self.lines.meta_mut(slot).owned |= owned;
-        if let Some(store) = self.stores.find(LineAddr(u64::from(message.txn.0))) {
+        if let Some(store) = self.stores.find(LineAddr(message.txn.key())) {
             let outstanding = self.stores.payload_mut(store);
             outstanding.missing &= !come;
             if outstanding.missing == 0 {

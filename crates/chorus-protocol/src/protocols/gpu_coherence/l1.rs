@@ -116,7 +116,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
             Input::Core(request) => Some((request.line, Event::of_operation(request)?)),
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
-            Input::Time(_) => None,
+            Input::EvictEntry(_) | Input::Time(_) => None,
         }
     }
 
@@ -425,7 +425,7 @@ impl<const W: usize> Controller<W> for GpuCoherenceL1<W> {
                 self.drop_line(*line);
                 Ok(Outcome::Done)
             }
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 

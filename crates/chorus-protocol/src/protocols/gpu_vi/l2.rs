@@ -182,7 +182,7 @@ impl<const W: usize> GpuViL2<W> {
 
     fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
-            Input::Core(_) | Input::Time(_) => None,
+            Input::Core(_) | Input::EvictEntry(_) | Input::Time(_) => None,
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
         }
@@ -419,7 +419,7 @@ impl<const W: usize> Controller<W> for GpuViL2<W> {
             Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 

@@ -107,7 +107,7 @@ impl<const W: usize> MesiL1<W> {
             }
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
-            Input::Time(_) => None,
+            Input::EvictEntry(_) | Input::Time(_) => None,
         }
     }
 
@@ -506,7 +506,7 @@ impl<const W: usize> Controller<W> for MesiL1<W> {
             Input::Core(request) => Ok(self.step_core(request, out)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 

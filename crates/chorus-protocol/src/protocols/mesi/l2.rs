@@ -118,7 +118,7 @@ impl<const W: usize> MesiL2<W> {
 
     fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
-            Input::Core(_) | Input::Time(_) => None,
+            Input::Core(_) | Input::EvictEntry(_) | Input::Time(_) => None,
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
         }
@@ -516,7 +516,7 @@ impl<const W: usize> Controller<W> for MesiL2<W> {
             Input::Core(request) => Err(self.unspecified(self.state(request.line).0, Event::Foreign, request.line)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 

@@ -89,8 +89,8 @@ impl Collections {
 
     /// The smallest name that is free.
     pub fn free_name(&self) -> Txn {
-        let used = |name: u32| self.running.iter().any(|collection| collection.name == Txn(name));
-        Txn((0..).find(|&name| !used(name)).unwrap_or(0))
+        let used = |name: u32| self.running.iter().any(|collection| collection.name == Txn::Operation(name));
+        Txn::Operation((0..).find(|&name| !used(name)).unwrap_or(0))
     }
 
     /// Starts a collection and waits for its credit.

@@ -111,9 +111,6 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-/// The name that the request of merged reads carries instead of a reader's name.
-pub const MERGED: Txn = Txn(u32::MAX);
-
 /// A fence, or a kernel's start or end, that waits for the L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Fence {
@@ -212,7 +209,7 @@ impl<const W: usize> ScopedL1<W> {
             Input::Message(message) if message.kind == DONE || message.kind == ACQ_DONE => None,
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
-            Input::Time(_) => None,
+            Input::EvictEntry(_) | Input::Time(_) => None,
         }
     }
 
@@ -307,7 +304,7 @@ impl<const W: usize> ScopedL1<W> {
         self.lines.replace(slot, request.line, State::IV);
         self.mshrs.insert_for(request.line, request.txn, || ());
         let message = Message::control(LD, request.line, self.me, self.bank(request.line));
-        out.send(Message { txn: MERGED, origin: self.me, ..message });
+        out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
         Outcome::Done
     }
 
@@ -412,7 +409,7 @@ impl<const W: usize> ScopedL1<W> {
         let (state, slot) = self.state(message.line);
         let event = Event::of(message.kind);
         match (event, state) {
-            (Event::Data, State::IV | State::II) if message.txn == MERGED => {
+            (Event::Data, State::IV | State::II) if message.txn == Txn::Merged => {
                 if let Some(slot) = slot {
                     self.lines.fill(slot, &message.data);
                     *self.lines.meta_mut(slot) = State::V;
@@ -422,7 +419,9 @@ impl<const W: usize> ScopedL1<W> {
                     self.mshrs.release(register);
                 }
             }
-            (Event::Data | Event::AtomData, State::I | State::V | State::IV | State::II) if message.txn != MERGED => {
+            (Event::Data | Event::AtomData, State::I | State::V | State::IV | State::II)
+                if message.txn != Txn::Merged =>
+            {
                 out.complete(message.txn, &message.data);
             }
             (
@@ -467,7 +466,7 @@ impl<const W: usize> ScopedL1<W> {
                     Err(unspecified(state, Event::Evict, *line))
                 }
             },
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 }

@@ -151,11 +151,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// The name under which this bank requests a line that it will keep. The stations of a line use different names. So
     /// a GPU home can tell the requests that it made for itself from those that it made for others.
     pub(super) fn own_name(station: Station) -> Txn {
-        match station {
-            Station::Local => Txn(u32::MAX - 2),
-            Station::GpuHome => Txn(u32::MAX - 3),
-            Station::Home => Txn(u32::MAX - 4),
-        }
+        Txn::Bank(station as u8)
     }
 
     /// Sends a read one station further: to the next station, or to memory.
@@ -255,20 +251,15 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        if let Some(covered) = line.of_entry() {
-            self.evict_entry(covered, out);
-            return Ok(Outcome::Done);
-        }
         match self.presence(line) {
-            Presence::Copy(slot) => self.evict_copy(slot, out),
-            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss if self.directory.covers(line) => {
-                self.evict_entry(line, out);
+            Presence::Copy(slot) => {
+                self.evict_copy(slot, out);
+                Ok(Outcome::Done)
             }
             Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => {
-                return Err(VOCABULARY.unspecified(Entry::I as usize, Event::ReplaceDirEntry as usize, line));
+                Err(VOCABULARY.unspecified(self.entry(line) as usize, Event::Foreign as usize, line))
             }
         }
-        Ok(Outcome::Done)
     }
 
     /// Hands on what is dirty of a copy, and drops it.
@@ -287,15 +278,6 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.tallies.add(REPLACEMENTS, 1);
             self.replace_entry(covered, INV_REPL, out);
         }
-    }
-
-    /// The line whose directory entry an eviction means, if it means one. It does if it names the entry, or if the bank
-    /// has nothing else of the line.
-    fn evicted_entry(&self, line: LineAddr) -> Option<LineAddr> {
-        let named = line.of_entry();
-        let only =
-            || (!matches!(self.presence(line), Presence::Copy(_)) && self.directory.covers(line)).then_some(line);
-        named.or_else(only)
     }
 
     /// Tells the next station that neither this bank nor its sharers hold any of an entry's lines.
@@ -349,8 +331,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                 };
                 Some((message.line, event))
             }
-            Input::Evict(line) => self.evicted_entry(*line).map(|covered| (covered, Event::ReplaceDirEntry)),
-            Input::Core(_) | Input::Time(_) => None,
+            Input::EvictEntry(covered) => Some((*covered, Event::ReplaceDirEntry)),
+            Input::Core(_) | Input::Evict(_) | Input::Time(_) => None,
         }
     }
 
@@ -413,6 +395,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             }
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
+            Input::EvictEntry(covered) => {
+                self.evict_entry(*covered, out);
+                Ok(Outcome::Done)
+            }
             Input::Time(_) => Ok(Outcome::Done),
         }
     }
@@ -446,10 +432,11 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
     }
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
-        match line.of_entry() {
-            Some(covered) => D::REPLACES_ENTRIES && self.directory.covers(covered),
-            None => matches!(self.presence(line), Presence::Copy(_)),
-        }
+        matches!(self.presence(line), Presence::Copy(_))
+    }
+
+    fn entry_evictable(&self, line: LineAddr) -> bool {
+        D::REPLACES_ENTRIES && self.directory.covers(line)
     }
 
     fn quiescent(&self) -> bool {

@@ -122,7 +122,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     pub(super) fn record(&mut self, line: LineAddr, sharer: u16, out: &mut Outbox<W>) -> Result<(), Outcome> {
         while let Recorded::Full(victim) = self.directory.record(line, sharer) {
             if !out.evicts {
-                return Err(Outcome::Evict(victim.entry()));
+                return Err(Outcome::EvictEntry(victim));
             }
             self.evict_entry(victim, out);
         }

@@ -83,7 +83,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             Presence::Copy(slot) => Some(slot),
             Presence::Absent if keeps => match self.room_for(line, out) {
                 Ok(slot) => Some(slot),
-                Err(outcome @ Outcome::Evict(_)) => return outcome,
+                Err(outcome @ (Outcome::Evict(_) | Outcome::EvictEntry(_))) => return outcome,
                 Err(Outcome::Stall | Outcome::Done) => None,
             },
             Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
@@ -139,7 +139,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             Presence::Copy(slot) => Some(slot),
             Presence::Absent if performs => match self.room_for(line, out) {
                 Ok(slot) => Some(slot),
-                Err(outcome @ Outcome::Evict(_)) => return outcome,
+                Err(outcome @ (Outcome::Evict(_) | Outcome::EvictEntry(_))) => return outcome,
                 Err(Outcome::Stall | Outcome::Done) => None,
             },
             Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,

@@ -51,7 +51,7 @@ pub fn load(txn: u32, line: LineAddr, words: u32) -> CoreRequest<WORDS> {
         mask: ByteMask::of_words(words),
         data: LineData::default(),
         wave: 0,
-        txn: Txn(txn),
+        txn: Txn::Operation(txn),
     }
 }
 
@@ -137,7 +137,8 @@ impl Pair {
 
     /// Forwards a request of the other device.
     pub fn forward(&mut self, kind: MsgKind, line: LineAddr, words: u32) -> Outcome {
-        let request = Message { txn: Txn(77), ..Message::control(kind, line, topology().tu(1), topology().l2(0)) };
+        let request =
+            Message { txn: Txn::Operation(77), ..Message::control(kind, line, topology().tu(1), topology().l2(0)) };
         self.deliver(kind, words, 0, &request)
     }
 
@@ -155,14 +156,14 @@ impl Pair {
 
     /// The operations that have ended since the last call.
     pub fn ended(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.completions).iter().map(|completion| completion.txn.0).collect()
+        std::mem::take(&mut self.completions).iter().filter_map(|completion| completion.txn.operation()).collect()
     }
 
     /// The value of a word that operation `txn` returned. It must be the only operation that has ended since the last
     /// call.
     pub fn value(&mut self, txn: u32, word: usize) -> u32 {
         let completions = std::mem::take(&mut self.completions);
-        assert_eq!(completions.iter().map(|completion| completion.txn.0).collect::<Vec<_>>(), [txn]);
+        assert_eq!(completions.iter().filter_map(|completion| completion.txn.operation()).collect::<Vec<_>>(), [txn]);
         completions[0].data.0[word]
     }
 

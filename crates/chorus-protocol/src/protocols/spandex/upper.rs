@@ -27,7 +27,7 @@ impl<const W: usize, C: Controller<W> + Clone + std::hash::Hash + 'static> Contr
     fn classify(&self, input: &Input<'_, W>, now: Time) -> Option<Classified> {
         match input {
             Input::Message(message) => self.0.classify(&Input::Message(&plain(message)), now),
-            Input::Core(_) | Input::Evict(_) | Input::Time(_) => self.0.classify(input, now),
+            Input::Core(_) | Input::Evict(_) | Input::EvictEntry(_) | Input::Time(_) => self.0.classify(input, now),
         }
     }
 
@@ -35,7 +35,7 @@ impl<const W: usize, C: Controller<W> + Clone + std::hash::Hash + 'static> Contr
         let before = out.messages.len();
         let outcome = match input {
             Input::Message(message) => self.0.step(&Input::Message(&plain(message)), out),
-            Input::Core(_) | Input::Evict(_) | Input::Time(_) => self.0.step(input, out),
+            Input::Core(_) | Input::Evict(_) | Input::EvictEntry(_) | Input::Time(_) => self.0.step(input, out),
         };
         for message in &mut out.messages[before..] {
             message.kind = raised(message.kind);
@@ -49,6 +49,10 @@ impl<const W: usize, C: Controller<W> + Clone + std::hash::Hash + 'static> Contr
 
     fn evictable(&self, line: LineAddr, now: Time) -> bool {
         self.0.evictable(line, now)
+    }
+
+    fn entry_evictable(&self, line: LineAddr) -> bool {
+        self.0.entry_evictable(line)
     }
 
     fn quiescent(&self) -> bool {

@@ -37,9 +37,6 @@ use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
 use crate::tally::Tally;
 
-/// The request that merged reads wait for carries this name instead of a reader's.
-const MERGED: Txn = Txn(u32::MAX);
-
 /// The timestamp of a read whose private copy has expired.
 const EXPIRED: Time = 1;
 
@@ -110,7 +107,7 @@ impl<const W: usize> TcL1<W> {
             }
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Eviction)),
-            Input::Time(_) => None,
+            Input::EvictEntry(_) | Input::Time(_) => None,
         }
     }
 
@@ -199,7 +196,7 @@ impl<const W: usize> TcL1<W> {
     fn ask_for_merged(&self, line: LineAddr, expired: bool, out: &mut Outbox<W>) {
         let stamp = if expired { EXPIRED } else { 0 };
         let home = self.config.topology.home(line);
-        out.send(Message { txn: MERGED, stamp, ..Message::control(GETS, line, self.me, home) });
+        out.send(Message { txn: Txn::Merged, stamp, ..Message::control(GETS, line, self.me, home) });
     }
 
     /// A request whose answer leaves no copy behind.
@@ -300,7 +297,7 @@ impl<const W: usize> TcL1<W> {
                     self.fill(slot, message);
                 }
             }
-            (DATA, State::II) if message.txn == MERGED => {
+            (DATA, State::II) if message.txn == Txn::Merged => {
                 if self.answer_merged(message, out) {
                     self.answered(message, state, slot);
                 }
@@ -469,6 +466,7 @@ impl<const W: usize> Controller<W> for TcL1<W> {
             Input::Core(request) => Ok(self.step_core(request, out)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, self.counter.stamp(out.now)),
+            Input::EvictEntry(_) => Ok(Outcome::Done),
             Input::Time(passage) => {
                 self.pass_time(*passage, out);
                 Ok(Outcome::Done)

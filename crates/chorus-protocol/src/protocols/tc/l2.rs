@@ -187,7 +187,7 @@ impl<L: Leases, const W: usize> TcL2<L, W> {
 
     fn event(input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
         match input {
-            Input::Core(_) | Input::Time(_) => None,
+            Input::Core(_) | Input::EvictEntry(_) | Input::Time(_) => None,
             Input::Message(message) => Some((message.line, Event::of(message.kind))),
             Input::Evict(line) => Some((*line, Event::Evict)),
         }
@@ -516,6 +516,7 @@ impl<L: Leases, const W: usize> Controller<W> for TcL2<L, W> {
             Input::Core(request) => Err(unspecified(self.state(request.line, now).0, Event::Foreign, request.line)),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
+            Input::EvictEntry(_) => Ok(Outcome::Done),
             Input::Time(passage) => {
                 self.pass_time(*passage, now);
                 Ok(Outcome::Done)

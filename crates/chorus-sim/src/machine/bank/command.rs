@@ -3,17 +3,17 @@
 //! For a release, a bank walks its tags, a set in each cycle, and writes dirty lines back as fast as its port to the
 //! next level takes them. For an acquire, a bank drops everything at once, after the same walk if any line is dirty.
 
-use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope};
+use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::chiplet_table::state::Operation;
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
 use chorus_protocol::message::{Channel, Message};
 
+use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
 use super::super::plan::{Plan, payload_bytes};
 use super::super::unit::lineless_request;
-use super::super::{SimError, boundary_name};
 use super::Bank;
 use crate::clock::Ticks;
 use crate::stats::Counter;
@@ -43,7 +43,7 @@ impl<const W: usize> Bank<W> {
             Operation::Acquire => (CoreOp::KernelBegin, Order::Acquire),
             Operation::Release => (CoreOp::KernelEnd, Order::Release),
         };
-        let request = lineless_request(op, memory_order, Scope::System, 0, boundary_name(order.stream));
+        let request = lineless_request(op, memory_order, Scope::System, 0, Txn::Boundary(order.stream));
         let request = match order.part {
             Part::Whole => request,
             Part::Page(line) => CoreRequest { line, mask: ByteMask::full::<W>(), ..request },

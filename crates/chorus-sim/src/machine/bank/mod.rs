@@ -12,6 +12,7 @@ mod serve;
 
 use std::collections::VecDeque;
 
+use chorus_protocol::access::Txn;
 use chorus_protocol::address::AgentId;
 use chorus_protocol::controller::{Controller, Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message, MessageSpec};
@@ -19,10 +20,10 @@ use chorus_protocol::message::{Channel, Message, MessageSpec};
 pub(super) use command::{BankOrder, Part};
 use last_level::LastLevel;
 
+use super::SimError;
 use super::context::{Context, Env, Handled, News};
 use super::plan::{NEVER, Plan, payload_bytes};
 use super::translation::{Client, Translation};
-use super::{SimError, boundary_stream};
 use crate::clock::Ticks;
 use crate::dram::MemoryChannel;
 use crate::l3::Slice;
@@ -331,7 +332,7 @@ impl<const W: usize> Bank<W> {
     #[inline]
     fn finish_commands(&mut self, ctx: &mut Context<W>) {
         while let Some(completion) = ctx.outbox.completions.pop() {
-            if let Some(stream) = boundary_stream(completion.txn) {
+            if let Txn::Boundary(stream) = completion.txn {
                 ctx.reports.push((self.now, self.agent, News::Commanded { stream }));
             }
         }

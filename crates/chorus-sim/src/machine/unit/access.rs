@@ -154,8 +154,10 @@ impl<const W: usize> Unit<W> {
             let done = self.now + env.plan.latencies.of_l1(self.is_cpu);
             let mut completions = std::mem::take(&mut ctx.outbox.completions);
             for completion in &completions {
-                self.record_values(completion, ctx, env);
-                self.answer_at(done, completion.txn.0);
+                if let Txn::Operation(id) = completion.txn {
+                    self.record_values(id, completion, ctx, env);
+                    self.answer_at(done, id);
+                }
             }
             completions.clear();
             ctx.outbox.completions = completions;
@@ -245,7 +247,7 @@ impl<const W: usize> Unit<W> {
             | AccessKind::Follow { .. } => None,
         };
         if let Some((order, scope)) = fence {
-            self.head = lineless_request(CoreOp::Fence, order, scope, access.wave, Txn(id));
+            self.head = lineless_request(CoreOp::Fence, order, scope, access.wave, Txn::Operation(id));
             return true;
         }
         let Some(line) = env.pages.physical(access.line, self.now) else {
@@ -261,7 +263,8 @@ impl<const W: usize> Unit<W> {
             MemoryOpKind::Store => CoreOp::Store,
             MemoryOpKind::Atomic(atomic) => CoreOp::Atomic(atomic),
         };
-        (head.wave, head.txn, head.order, head.scope, head.line) = (access.wave, Txn(id), op.order, op.scope, line);
+        (head.wave, head.txn, head.order, head.scope, head.line) =
+            (access.wave, Txn::Operation(id), op.order, op.scope, line);
         // Loads carry no data, so the data of an earlier access may stay in the request.
         let carries_data = op.kind != MemoryOpKind::Load;
         if access.whole_line {

@@ -13,8 +13,8 @@ use crate::stats::Counter;
 
 impl<const W: usize> Unit<W> {
     /// Puts the values of a completed load or atomic where its instruction expects them.
-    pub(super) fn record_values(&mut self, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
-        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = self.accesses.get(completion.txn.0);
+    pub(super) fn record_values(&mut self, id: u32, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
+        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = self.accesses.get(id);
         if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             return;
         }

@@ -130,7 +130,7 @@ impl<const W: usize> Unit<W> {
             translation,
             queues: vec![VecDeque::new(); plan.networks],
             waiting: 0,
-            head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn(0)),
+            head: lineless_request(CoreOp::Fence, Order::AcqRel, Scope::Gpu, 0, Txn::Operation(0)),
             head_is_current: false,
             store_buffer: StoreBuffer::new(stores),
             boundaries_waiting: 0,

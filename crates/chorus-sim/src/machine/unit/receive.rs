@@ -1,14 +1,14 @@
 //! Messages that a private cache gets, its wishes to be woken, and orders of the host.
 
-use chorus_protocol::access::{CoreOp, Order, Scope};
+use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
 use chorus_protocol::controller::{Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message};
 use chorus_protocol::registry::Delivery;
 
+use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
 use super::super::plan::{NEVER, payload_bytes};
 use super::super::translation::{Client, selectable};
-use super::super::{SimError, boundary_name, boundary_stream};
 use super::{Unit, UnitOrder, lineless_request};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
@@ -73,7 +73,7 @@ impl<const W: usize> Unit<W> {
             false => (CoreOp::KernelEnd, Order::Release),
         };
         ctx.tell_time(env.plan, self.now);
-        let request = lineless_request(op, order, Scope::System, 0, boundary_name(stream));
+        let request = lineless_request(op, order, Scope::System, 0, Txn::Boundary(stream));
         let outcome = self.controller.step(&Input::Core(&request), &mut ctx.outbox)?;
         let waits = outcome != Outcome::Done;
         self.boundaries_waiting = if waits { self.boundaries_waiting | bit } else { self.boundaries_waiting & !bit };
@@ -164,13 +164,17 @@ impl<const W: usize> Unit<W> {
         }
         let mut completions = std::mem::take(&mut ctx.outbox.completions);
         for completion in &completions {
-            if let Some(stream) = boundary_stream(completion.txn) {
-                ctx.progress = ctx.progress.max(self.now);
-                ctx.reports.push((self.now, self.agent, News::Answered { stream }));
-                continue;
+            match completion.txn {
+                Txn::Operation(id) => {
+                    self.record_values(id, completion, ctx, env);
+                    self.access_done(id, ctx);
+                }
+                Txn::Boundary(stream) => {
+                    ctx.progress = ctx.progress.max(self.now);
+                    ctx.reports.push((self.now, self.agent, News::Answered { stream }));
+                }
+                Txn::None | Txn::Merged | Txn::Converted | Txn::Bank(_) | Txn::Warming => {}
             }
-            self.record_values(completion, ctx, env);
-            self.access_done(completion.txn.0, ctx);
         }
         completions.clear();
         ctx.outbox.completions = completions;

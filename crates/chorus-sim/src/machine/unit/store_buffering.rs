@@ -73,7 +73,7 @@ impl<const W: usize> Unit<W> {
             && let Some(entry) = buffer.entry(line)
         {
             let (mask, data) = (entry.mask, entry.data);
-            let (order, scope, txn) = (Order::Weak, Scope::Gpu, Txn(id));
+            let (order, scope, txn) = (Order::Weak, Scope::Gpu, Txn::Operation(id));
             self.head = CoreRequest { op: CoreOp::Store, order, scope, line: physical, mask, data, wave, txn };
             buffer.leaving = Some(id);
         }
@@ -85,7 +85,8 @@ impl<const W: usize> Unit<W> {
     fn follow(&mut self, fence: u32, env: &Env<'_>) -> u32 {
         let id = self.add_access(AccessKind::Follow { fence }, 0, env);
         self.accesses.get_mut(fence).answers = 2;
-        self.head = lineless_request(CoreOp::Fence, Order::Release, self.head.scope, buffer_wave(env), Txn(id));
+        self.head =
+            lineless_request(CoreOp::Fence, Order::Release, self.head.scope, buffer_wave(env), Txn::Operation(id));
         if let Some(buffer) = &mut self.store_buffer {
             buffer.leaving = Some(id);
         }

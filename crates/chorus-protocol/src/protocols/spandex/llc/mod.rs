@@ -384,7 +384,7 @@ impl<const W: usize> Controller<W> for SpandexLlc<W> {
 
     fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
         let (line, words, event) = match input {
-            Input::Core(_) | Input::Time(_) => return None,
+            Input::Core(_) | Input::EvictEntry(_) | Input::Time(_) => return None,
             Input::Message(message) => {
                 (message.line, words_of(message.mask), self.event(message, self.lines.find(message.line)))
             }
@@ -395,7 +395,7 @@ impl<const W: usize> Controller<W> for SpandexLlc<W> {
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match input {
-            Input::Core(_) | Input::Time(_) => Ok(Outcome::Done),
+            Input::Core(_) | Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
             Input::Message(message) => self.step_message(message, out),
             Input::Evict(line) => self.evict(*line, out),
         }

@@ -66,7 +66,7 @@ impl<L1: Controller<2>, Tu: Controller<2>> Bench<L1, Tu> {
             mask: ByteMask::word(word),
             data: LineData([value; 2]),
             wave: (txn / 10) as u16,
-            txn: Txn(txn),
+            txn: Txn::Operation(txn),
         };
         let mut out = Outbox::default();
         assert_eq!(self.l1.step(&Input::Core(&request), &mut out), Ok(Outcome::Done));
@@ -90,20 +90,20 @@ impl<L1: Controller<2>, Tu: Controller<2>> Bench<L1, Tu> {
     /// Offers the unit a message from the network. Returns its outcome, and the messages that the unit sends.
     pub fn offer(
         &mut self,
-        txn: u32,
+        txn: impl Into<Txn>,
         kind: MsgKind,
         words: ByteMask,
         data: [u32; 2],
     ) -> (Result<Outcome, Unspecified>, Vec<Sent>) {
         let message = Message::control(kind, LINE, LLC, config().topology.tu(0));
-        let message = Message { mask: words, data: LineData(data), origin: OTHER, txn: Txn(txn), ..message };
+        let message = Message { mask: words, data: LineData(data), origin: OTHER, txn: txn.into(), ..message };
         let mut out = Outbox::default();
         let outcome = self.tu.step(&Input::Message(&message), &mut out);
         (outcome, self.deliver(out))
     }
 
     /// Gives the unit a message from the network, which it has to take.
-    pub fn llc(&mut self, txn: u32, kind: MsgKind, words: ByteMask, data: [u32; 2]) -> Vec<Sent> {
+    pub fn llc(&mut self, txn: impl Into<Txn>, kind: MsgKind, words: ByteMask, data: [u32; 2]) -> Vec<Sent> {
         let (outcome, sent) = self.offer(txn, kind, words, data);
         assert_eq!(outcome, Ok(Outcome::Done));
         sent

@@ -24,8 +24,6 @@ use crate::registry::BuildConfig;
 use faults::TuFault;
 use states::{Event, State, VOCABULARY};
 
-/// The name under which Nacked words are requested.
-const CONVERTED: Txn = Txn(u32::MAX);
 /// The largest number of writes that may be outstanding.
 const WRITES: u32 = 1 << 12;
 
@@ -107,13 +105,13 @@ impl<const W: usize> GpuTu<W> {
     fn write(&mut self, kind: MsgKind, answer: MsgKind, message: &Message<W>, out: &mut Outbox<W>) {
         let (words, data) = (words_of(message.mask), LineData::default());
         let write = Write { line: message.line, wave: message.wave, words, missing: words, answer, data };
-        self.writes.insert(LineAddr(u64::from(message.txn.0)), write);
+        self.writes.insert(LineAddr(message.txn.key()), write);
         out.send(self.to_llc(kind, message));
     }
 
     /// Notes that words of a write are done.
     fn written(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
-        let register = self.writes.find(LineAddr(u64::from(message.txn.0)))?;
+        let register = self.writes.find(LineAddr(message.txn.key()))?;
         let write = self.writes.payload_mut(register);
         write.missing &= !words_of(message.mask);
         if write.answer == RSP_WT_DATA {
@@ -176,7 +174,7 @@ impl<const W: usize> GpuTu<W> {
         read.retried = std::mem::take(&mut read.nacked);
         read.failures = read.failures.saturating_add(1).min(retries);
         let converts = retries > 0 && read.failures == retries;
-        let (kind, txn) = if converts { (REQ_WT_DATA, CONVERTED) } else { (REQ_V, Txn::default()) };
+        let (kind, txn) = if converts { (REQ_WT_DATA, Txn::Converted) } else { (REQ_V, Txn::default()) };
         let mask = ByteMask::of_words(read.retried);
         let llc = self.topology.beyond(self.cache, line);
         out.send(Message { txn, mask, ..Message::control(kind, line, self.me, llc) });
@@ -202,7 +200,7 @@ impl<const W: usize> GpuTu<W> {
                 Some(())
             }
             Event::RspV => self.read(message, out),
-            Event::RspWtData if message.txn == CONVERTED => self.read(message, out),
+            Event::RspWtData if message.txn == Txn::Converted => self.read(message, out),
             Event::RspO if self.faulty(TuFault::UncountedOwner) => Some(()),
             Event::RspWt | Event::RspO | Event::RspWtData => self.written(message, out),
             Event::Nack => self.nacked(message, out),

@@ -25,7 +25,6 @@ use crate::message::{Message, MsgKind};
 use crate::protocols::spandex::messages::{ACK, REQ_S, REQ_WT, REQ_WT_DATA};
 use crate::protocols::spandex::tu::unit::Unit;
 use crate::protocols::write_through as vi;
-use crate::protocols::write_through_l1::MERGED;
 use crate::registry::BuildConfig;
 use faults::TuFault;
 use messages::KINDS;
@@ -60,7 +59,7 @@ struct Request<const W: usize> {
 impl<const W: usize> Request<W> {
     /// Whether this request must be answered before a later one is sent.
     fn precedes(&self, later: &Request<W>) -> bool {
-        let ordered = self.wave == later.wave || self.txn == MERGED || later.txn == MERGED;
+        let ordered = self.wave == later.wave || self.txn == Txn::Merged || later.txn == Txn::Merged;
         ordered && !(self.words & later.words).is_empty()
     }
 }

@@ -20,7 +20,7 @@ impl Device {
     fn sharing(values: [u32; 2]) -> Device {
         let mut device = Device::new();
         device.load();
-        assert_eq!(device.llc(MERGED.0, RSP_S, ALL, values), []);
+        assert_eq!(device.llc(Txn::Merged, RSP_S, ALL, values), []);
         device
     }
 }
@@ -29,9 +29,9 @@ impl Device {
 fn reads_ask_for_the_shared_line_and_wait_for_all_its_parts() {
     let mut device = Device::new();
     assert_eq!(device.load(), [(REQ_S, LLC, ALL, [0, 0])]);
-    assert_eq!(device.llc(MERGED.0, RSP_S, SECOND, [9, 5]), []);
+    assert_eq!(device.llc(Txn::Merged, RSP_S, SECOND, [9, 5]), []);
     assert_eq!(device.states(), ("I_V", "Sent"));
-    device.llc(MERGED.0, RSP_S, FIRST, [4, 9]);
+    device.llc(Txn::Merged, RSP_S, FIRST, [4, 9]);
     assert_eq!((device.completed.as_slice(), device.states()), ([[4, 5]].as_slice(), ("V", "Idle")));
 }
 
@@ -74,7 +74,7 @@ fn a_read_that_is_invalidated_on_its_way_is_used_once() {
     let mut device = Device::new();
     device.load();
     device.llc(0, INV, ALL, [0, 0]);
-    device.llc(MERGED.0, RSP_S, ALL, [1, 2]);
+    device.llc(Txn::Merged, RSP_S, ALL, [1, 2]);
     assert_eq!((device.completed.as_slice(), device.states()), ([[1, 2]].as_slice(), ("I", "Idle")));
 }
 
@@ -119,7 +119,7 @@ fn what_meets_a_read_of_several_wavefronts_waits_for_it() {
     let mut device = Device::new();
     device.load();
     assert_eq!(device.core(12, CoreOp::Store, Order::Weak, 0, 9), []);
-    assert_eq!(device.llc(MERGED.0, RSP_S, ALL, [1, 2]), [(REQ_WT, LLC, FIRST, [9, 9])]);
+    assert_eq!(device.llc(Txn::Merged, RSP_S, ALL, [1, 2]), [(REQ_WT, LLC, FIRST, [9, 9])]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn lines_are_kept_apart() {
     let mut out = Outbox::default();
     for line in [LINE, LineAddr(2), LineAddr(9)] {
         let message = Message::control(KINDS.named(vi::GETS), line, AgentId(0), tu.me);
-        tu.step(&Input::Message(&Message { txn: MERGED, ..message }), &mut out).unwrap();
+        tu.step(&Input::Message(&Message { txn: Txn::Merged, ..message }), &mut out).unwrap();
     }
     let lines: Vec<u64> = tu.requests.iter().map(|request| request.line.0).collect();
     assert_eq!((lines, tu.line_state(LINE), out.messages.len()), (vec![2, 6, 9], State::Sent, 3));

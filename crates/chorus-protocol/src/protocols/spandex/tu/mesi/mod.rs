@@ -485,7 +485,7 @@ impl<const W: usize> Controller<W> for MesiTu<W> {
             Input::Message(message) => self.step_message(message, out),
             Input::Core(request) => Err(self.unspecified(Event::Foreign, request.line)),
             Input::Evict(line) => Err(self.unspecified(Event::Foreign, *line)),
-            Input::Time(_) => Ok(Outcome::Done),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 

@@ -159,7 +159,7 @@ fn a_line_of_which_a_word_is_given_away_is_not_shared_but_given_up() {
 fn answers_carry_the_names_of_the_request_that_they_serve() {
     let mut device = Device::owning([1, 2]);
     let message = Message::<2>::control(FWD_REQ_O, LINE, LLC, device.tu.me);
-    let message = Message { mask: ALL, origin: OTHER, txn: Txn(9), wave: 3, ..message };
+    let message = Message { mask: ALL, origin: OTHER, txn: Txn::Operation(9), wave: 3, ..message };
     let mut out = Outbox::default();
     device.tu.step(&Input::Message(&message), &mut out).unwrap();
     let inv = out.messages.pop().unwrap();
@@ -167,7 +167,7 @@ fn answers_carry_the_names_of_the_request_that_they_serve() {
     let given_up = out.messages.pop().unwrap();
     device.tu.step(&Input::Message(&given_up), &mut out).unwrap();
     let answer = out.messages[0];
-    assert_eq!((answer.kind, answer.txn, answer.wave, answer.src), (RSP_O, Txn(9), 3, device.tu.me));
+    assert_eq!((answer.kind, answer.txn, answer.wave, answer.src), (RSP_O, Txn::Operation(9), 3, device.tu.me));
 }
 
 #[test]
