@@ -23,7 +23,7 @@ use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::stats::{Counter, Distance, Stats};
 
-/// The state that components read and that changes only between windows.
+/// The state that components read and that changes only between turns.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'a> {
     pub(super) plan: &'a Plan<'a>,
@@ -63,7 +63,7 @@ pub(super) struct Credit {
     time: Ticks,
 }
 
-/// Everything that one partition sends to another in a window.
+/// Everything that one partition sends to another in a turn.
 pub(super) struct Mail<const W: usize> {
     messages: Vec<Posted<W>>,
     credits: Vec<Credit>,
@@ -81,7 +81,7 @@ impl<const W: usize> Mail<W> {
         self.messages.is_empty() && self.credits.is_empty()
     }
 
-    /// Moves everything to a tray, in which mail of an earlier window may still lie.
+    /// Moves everything to a tray, in which mail of an earlier turn may still lie.
     pub(super) fn hand_to(&mut self, tray: &mut Mail<W>) {
         if tray.is_empty() {
             std::mem::swap(tray, self);

@@ -1,9 +1,9 @@
-//! A machine and the threads that run it: one partition for each thread, which meet at the end of every window.
+//! A machine and the threads that run it: some partitions for each thread. The threads meet at the end of every turn.
 //!
-//! The main thread runs a partition too. At the end of a window all partitions have come to the same time. Then the
-//! main thread handles the reports of components, decides how long the next window is, and lets everybody go on.
-//! Partitions read the page table and the program's memory during a window. Only the main thread changes the page
-//! table, between windows.
+//! The main thread runs partitions too. At the end of a turn all partitions have come to the same time. Then the main
+//! thread handles the reports of components, decides how long the next turn is, and lets everybody go on. Partitions
+//! read the page table and the program's memory during a turn. Only the main thread changes the page table, between
+//! turns.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -19,6 +19,7 @@ use chorus_protocol::tally::TallySpec;
 use chorus_system::SystemConfig;
 
 use super::context::{Env, Mail, Report};
+use super::dispatcher::Dispatcher;
 use super::host::{Host, Order};
 use super::launch::{Launch, Phase};
 use super::partition::{Failure, Fault, Newer, Partition, shared_owners, shares};
@@ -59,6 +60,7 @@ struct Answer {
     stats: Stats,
     tallies: Vec<u64>,
     unfinished: usize,
+    not_started: u32,
     waves: Vec<StuckWave>,
 }
 
@@ -156,20 +158,32 @@ impl<const W: usize> Shared<'_, W> {
                 answer.stats = partition.stats().clone();
                 answer.tallies = partition.tallies(self.tally_count);
             }
-            Task::ListWaves => (answer.unfinished, answer.waves) = partition.stuck_waves(self.plan, LISTED),
+            Task::ListWaves => {
+                (answer.unfinished, answer.waves) = partition.stuck_waves(self.plan, LISTED);
+                answer.not_started = partition.not_started();
+            }
             Task::WriteBack(_) | Task::Stop => {}
         }
     }
 
+    /// Carries out a task for the partitions of a thread. The first of them has number `first`.
+    fn perform(&self, task: Task, partitions: &mut [Partition<W>], first: usize) {
+        for (number, partition) in (first..).zip(&mut *partitions) {
+            self.carry_out(task, partition, number);
+        }
+        for (number, partition) in (first..).zip(partitions) {
+            self.hand_over(task, partition, number);
+        }
+    }
+
     /// The work of a thread: one task after the other, until the run is over.
-    fn work(&self, mut partition: Partition<W>, number: usize) {
+    fn work(&self, mut partitions: Vec<Partition<W>>, first: usize) {
         let mut done = 0;
         loop {
             wait_until(|| self.tasks.load(Ordering::Acquire) > done);
             done += 1;
             let task = *lock(&self.task);
-            self.carry_out(task, &mut partition, number);
-            self.hand_over(task, &mut partition, number);
+            self.perform(task, &mut partitions, first);
             self.busy.fetch_sub(1, Ordering::Release);
             if task == Task::Stop {
                 return;
@@ -224,7 +238,7 @@ pub(crate) struct Machine<'m, const W: usize> {
     crew: Crew<'m, W>,
     host: Host<'m>,
     owners: Arc<Vec<u8>>,
-    own: Partition<W>,
+    own: Vec<Partition<W>>,
     /// The time that all components have come to.
     reached: Ticks,
     /// The time at which the last kernel ended.
@@ -268,23 +282,26 @@ where
     };
     let partition =
         |number: usize| build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners));
-    // Every partition has the same kinds of controllers. If this one can be built, the others can.
-    let own = partition(0)?;
+    let threads = shares.len().min(settings.threads as usize).max(1);
+    let first_of = |thread: usize| thread * shares.len() / threads;
+    // Every partition has the same kinds of controllers. If these can be built, the others can.
+    let own = (0..first_of(1)).map(&partition).collect::<Result<Vec<_>, SimError>>()?;
     let quiet = is_quiet();
     thread::scope(|scope| {
-        for number in 1..shares.len() {
-            let (shared, partition) = (&shared, &partition);
+        for thread in 1..threads {
+            let (shared, partition, first_of) = (&shared, &partition, &first_of);
             scope.spawn(move || {
                 let _leaving = Leaving(&shared.failed);
                 set_quiet(quiet);
-                if let Ok(partition) = partition(number) {
-                    shared.work(partition, number);
+                let numbers = first_of(thread)..first_of(thread + 1);
+                if let Ok(partitions) = numbers.map(partition).collect::<Result<Vec<_>, SimError>>() {
+                    shared.work(partitions, first_of(thread));
                 }
             });
         }
         let processor = CommandProcessor::new(config, &plan.clocks, protocol, &settings.parameters);
         let mut machine = Machine {
-            crew: Crew { shared: &shared, workers: shares.len() - 1 },
+            crew: Crew { shared: &shared, workers: threads - 1 },
             host: Host::new(&plan, &shared.pages, processor, settings.check_annotations),
             owners: Arc::clone(&owners),
             own,
@@ -356,12 +373,12 @@ impl<const W: usize> Machine<'_, W> {
                 Some(told) => told,
                 None => self.watch(next)?,
             };
-            self.run_window(next.max(self.reached).saturating_add(self.plan().window).min(end))?;
+            self.run_turn(next.max(self.reached).saturating_add(self.plan().turn).min(end))?;
         }
     }
 
     /// Lets all partitions run until everything before `until` has happened, and hears their reports.
-    fn run_window(&mut self, until: Ticks) -> Result<(), SimError> {
+    fn run_turn(&mut self, until: Ticks) -> Result<(), SimError> {
         self.perform(Task::Run(until));
         let mut failure: Option<Failure> = None;
         self.next = NEVER;
@@ -393,13 +410,12 @@ impl<const W: usize> Machine<'_, W> {
             lock(&shared.trays[usize::from(owner)]).orders.push((time, agent, order));
         }
         self.crew.begin(task);
-        shared.carry_out(task, &mut self.own, 0);
-        shared.hand_over(task, &mut self.own, 0);
+        shared.perform(task, &mut self.own, 0);
         self.crew.wait();
     }
 
     /// Ends a run in which nothing changes any more or that is too long. Its next event is at `next`. Returns the time
-    /// until which it may go on. No window goes beyond that, so the report of a run that hangs does not depend on them.
+    /// until which it may go on. No turn goes beyond that, so the report of a run that hangs does not depend on them.
     fn watch(&mut self, next: Ticks) -> Result<Ticks, SimError> {
         if next == NEVER {
             return Err(self.stuck(StuckCause::Deadlock, self.last));
@@ -449,9 +465,11 @@ impl<const W: usize> Machine<'_, W> {
     fn stuck(&mut self, cause: StuckCause, time: Ticks) -> SimError {
         self.perform(Task::ListWaves);
         let (mut unfinished, mut waves) = (0, Vec::new());
+        let mut not_started = self.host.dispatcher.as_ref().map_or(0, Dispatcher::not_started);
         for answer in &self.crew.shared.answers {
             let mut answer = lock(answer);
             unfinished += answer.unfinished;
+            not_started += answer.not_started;
             waves.append(&mut answer.waves);
         }
         waves.truncate(LISTED);
@@ -464,7 +482,7 @@ impl<const W: usize> Machine<'_, W> {
             cycle: core.count(time),
             idle_cycles: core.count(time.saturating_sub(self.progress.max(self.host.progress))),
             unfinished,
-            not_started: unfinished_launches().map(Launch::not_started).sum(),
+            not_started: not_started + unfinished_launches().map(Launch::not_dispatched).sum::<u32>(),
             unanswered: unfinished_launches().map(|launch| launch.unanswered).sum(),
             waves,
             line_bytes: W as u64 * 4,

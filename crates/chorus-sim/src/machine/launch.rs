@@ -38,7 +38,23 @@ pub(super) struct Block {
     /// The first CPU thread of the next module.
     pub(super) end_thread: u32,
     /// The compute unit of the module that is tried next.
-    pub(super) next_unit: usize,
+    pub(super) next_unit: u16,
+}
+
+impl Block {
+    /// Notes that the next CPU thread starts, or the next work-group where all threads have started.
+    pub(super) fn begin_next(&mut self) {
+        if self.next_thread < self.end_thread {
+            self.next_thread += 1;
+        } else {
+            self.next_group += 1;
+        }
+    }
+
+    /// Work-groups and CPU threads that have not started.
+    pub(super) fn not_started(&self) -> u32 {
+        self.end_group - self.next_group + self.end_thread - self.next_thread
+    }
 }
 
 /// The kernel that a stream runs, or the last one that it ran.
@@ -47,7 +63,7 @@ pub(super) struct Launch {
     pub(super) phase: Phase,
     /// The modules that share it.
     pub(super) modules: Range<u16>,
-    /// Contiguous blocks of work-groups, one for each of them.
+    /// Contiguous blocks of work-groups, one for each of them, until they are given to dispatchers.
     pub(super) blocks: Vec<Block>,
     /// Work-groups and CPU threads that have finished.
     pub(super) finished: u32,
@@ -90,18 +106,13 @@ impl Launch {
         }
     }
 
-    /// The work-groups of a module that shares it.
-    pub(super) fn block(&mut self, module: u16) -> &mut Block {
-        &mut self.blocks[usize::from(module - self.modules.start)]
-    }
-
     /// Whether every work-group and CPU thread has finished.
     pub(super) fn is_finished(&self) -> bool {
         self.finished == self.job.kernel.work_groups + self.job.kernel.cpu_threads()
     }
 
-    /// The number of work-groups and CPU threads that have not found room on a compute unit.
-    pub(super) fn not_started(&self) -> u32 {
-        self.blocks.iter().map(|block| block.end_group - block.next_group + block.end_thread - block.next_thread).sum()
+    /// The number of work-groups and CPU threads that no dispatcher has been given.
+    pub(super) fn not_dispatched(&self) -> u32 {
+        self.blocks.iter().map(Block::not_started).sum()
     }
 }

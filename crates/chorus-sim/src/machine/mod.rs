@@ -6,13 +6,15 @@
 //! threads shows in any result.
 //!
 //! [`unit`] and [`bank`] are the components. [`endpoint`] and [`egress`] are their ends at the network, [`grid`] and
-//! [`fabric`] the links that they share. A [`partition`] has the components that one thread runs, [`host`] launches
-//! kernels, and [`crew`] brings both together. [`plan`] is what never changes, and [`stuck`] explains runs that hang.
+//! [`fabric`] the links that they share. A [`partition`] has components that run on one thread, such as those of a GPU.
+//! [`host`] launches kernels, a [`dispatcher`] starts their work-groups, and [`crew`] brings everything together.
+//! [`plan`] is what never changes, and [`stuck`] explains runs that hang.
 
 mod bank;
 mod build;
 mod context;
 mod crew;
+mod dispatcher;
 mod egress;
 mod endpoint;
 mod fabric;

@@ -1,5 +1,5 @@
-//! A partition: the part of a machine that one thread runs. It has compute units, banks and the ports between its
-//! modules, and runs alone for a window.
+//! A partition: a part of a machine that runs alone for a turn, on one thread. It has compute units, banks and the ports
+//! between its modules, which run window by window.
 
 use std::any::Any;
 use std::ops::Range;
@@ -13,7 +13,8 @@ use chorus_protocol::message::{Message, Size};
 
 use super::SimError;
 use super::bank::Bank;
-use super::context::{Context, Env, Handled, Mail, Report};
+use super::context::{Context, Env, Handled, Mail, News, Report};
+use super::dispatcher::Dispatcher;
 use super::host::Order;
 use super::plan::{NEVER, Plan};
 use super::stuck::{StuckWave, stuck_waves};
@@ -28,19 +29,20 @@ pub(super) struct Share {
     pub(super) banks: Range<u16>,
 }
 
-/// Divides a machine into at most `wanted` partitions: by GPUs, by modules where there is one GPU, and by compute units
-/// and banks where there is one module. Modules whose components share links are not divided, nor are machines whose
-/// components are at the same time always.
+/// Divides a machine into partitions. Every GPU is one where there are several. Otherwise there are at most `wanted`: by
+/// modules, or by compute units and banks where there is one module. Modules whose components share links are not
+/// divided, nor are machines whose components are at the same time always.
 pub(super) fn shares(plan: &Plan<'_>, wanted: usize) -> Vec<Share> {
     let topology = plan.topology;
     let banks = topology.l2s + topology.l3s;
     let groups = match (topology.gpus, topology.modules()) {
-        _ if plan.is_in_step() || topology.tus > 0 => 1,
+        _ if plan.is_in_step || topology.tus > 0 => 1,
         (1, 1) if plan.network.is_some() => 1,
         (1, 1) => topology.l1s.min(banks),
         (1, modules) => modules,
         (gpus, _) => gpus,
     };
+    let wanted = if plan.dispatches_by_gpu() { usize::from(topology.gpus) } else { wanted };
     let count = wanted.clamp(1, usize::from(groups)) as u16;
     let part = |agents: u16, number: u16| {
         let group = |number: u16| (u32::from(number) * u32::from(groups)).div_ceil(u32::from(count));
@@ -112,6 +114,12 @@ pub(super) struct Partition<const W: usize> {
     first_unit: u16,
     first_bank: u16,
     pub(super) ctx: Context<W>,
+    /// The dispatcher of its modules, where the host has none for all.
+    dispatcher: Option<Dispatcher>,
+    /// Orders of the dispatcher that units have not got.
+    orders: Vec<(Ticks, AgentId, Order)>,
+    /// Reports for the host that the dispatcher has heard.
+    heard: usize,
     failure: Option<Failure>,
 }
 
@@ -125,7 +133,8 @@ impl<const W: usize> Partition<W> {
         ctx: Context<W>,
     ) -> Self {
         let (first_unit, first_bank) = (plan.topology.l1(share.units.start).0, plan.topology.l2(share.banks.start).0);
-        Partition { units, banks, first_unit, first_bank, ctx, failure: None }
+        let dispatcher = plan.dispatches_by_gpu().then(|| Dispatcher::new(plan));
+        Partition { units, banks, first_unit, first_bank, ctx, dispatcher, orders: Vec::new(), heard: 0, failure: None }
     }
 
     /// Takes what other partitions have sent.
@@ -137,16 +146,55 @@ impl<const W: usize> Partition<W> {
     pub(super) fn obey(&mut self, orders: impl Iterator<Item = (Ticks, AgentId, Order)>) {
         for (time, agent, order) in orders {
             let next = &mut self.ctx.next[usize::from(agent.0)];
-            *next = time.min(*next);
             match order {
-                Order::Unit(order) => self.units[usize::from(agent.0 - self.first_unit)].order(time, order),
-                Order::Bank(order) => self.banks[usize::from(agent.0 - self.first_bank)].order(time, order),
+                Order::Unit(order) => {
+                    *next = time.min(*next);
+                    self.units[usize::from(agent.0 - self.first_unit)].order(time, order);
+                }
+                Order::Bank(order) => {
+                    *next = time.min(*next);
+                    self.banks[usize::from(agent.0 - self.first_bank)].order(time, order);
+                }
+                Order::Start(share) => {
+                    if let Some(dispatcher) = &mut self.dispatcher {
+                        dispatcher.start(time, share);
+                    }
+                }
             }
         }
     }
 
-    /// Runs alone until everything before `until` has happened.
+    /// Runs alone until everything before `until` has happened, or until the end of a window in which a component fails.
+    /// Its components run window by window.
     pub(super) fn run(&mut self, until: Ticks, env: &Env<'_>) {
+        while self.failure.is_none() {
+            let next = self.next_here();
+            if next >= until {
+                return;
+            }
+            let end = next.saturating_add(env.plan.window).min(until);
+            self.run_window(end, env);
+            self.dispatch(end, env);
+        }
+    }
+
+    /// Lets the dispatcher hear of work-groups that have finished before `until`, and start others.
+    fn dispatch(&mut self, until: Ticks, env: &Env<'_>) {
+        let Some(dispatcher) = &mut self.dispatcher else { return };
+        for &(time, agent, news) in &self.ctx.reports[self.heard..] {
+            if let News::Finished { stream, is_cpu } = news {
+                dispatcher.finished(time, agent, stream, is_cpu);
+            }
+        }
+        self.heard = self.ctx.reports.len();
+        dispatcher.run(env.plan, until, &mut self.orders);
+        let mut orders = std::mem::take(&mut self.orders);
+        self.obey(orders.drain(..));
+        self.orders = orders;
+    }
+
+    /// Lets every component run alone until everything before `until` has happened.
+    fn run_window(&mut self, until: Ticks, env: &Env<'_>) {
         self.ctx.let_in(env.plan, until);
         // Where components are at the same time always, messages that take no time go from banks to private caches.
         for (index, bank) in self.banks.iter_mut().enumerate() {
@@ -171,6 +219,12 @@ impl<const W: usize> Partition<W> {
 
     /// The time at which it has something to do, other partitions with what it has sent them included.
     pub(super) fn next(&self) -> Ticks {
+        let sent = self.ctx.mail.iter().map(Mail::next).min().unwrap_or(NEVER);
+        self.next_here().min(sent)
+    }
+
+    /// The time at which it has something to do.
+    fn next_here(&self) -> Ticks {
         let of = |first: u16, count: usize| {
             let first = usize::from(first);
             self.ctx.next[first..first + count].iter().copied().min().unwrap_or(NEVER)
@@ -178,12 +232,13 @@ impl<const W: usize> Partition<W> {
         let components = of(self.first_unit, self.units.len()).min(of(self.first_bank, self.banks.len()));
         let grid = self.ctx.grid.as_ref().map_or(NEVER, |grid| grid.next());
         let fabric = self.ctx.fabric.as_ref().map_or(NEVER, |fabric| fabric.next());
-        let sent = self.ctx.mail.iter().map(Mail::next).min().unwrap_or(NEVER);
-        components.min(grid).min(fabric).min(sent)
+        let dispatcher = self.dispatcher.as_ref().map_or(NEVER, Dispatcher::next);
+        components.min(grid).min(fabric).min(dispatcher)
     }
 
     /// Takes the reports for the host.
     pub(super) fn take_reports(&mut self) -> Vec<Report> {
+        self.heard = 0;
         std::mem::take(&mut self.ctx.reports)
     }
 
@@ -205,6 +260,11 @@ impl<const W: usize> Partition<W> {
             controllers.iter().filter_map(|controller| controller.tallies().get(index)).map(|tally| tally.get()).sum()
         };
         (0..count).map(total).collect()
+    }
+
+    /// Work-groups and CPU threads that its dispatcher has not started.
+    pub(super) fn not_started(&self) -> u32 {
+        self.dispatcher.as_ref().map_or(0, Dispatcher::not_started)
     }
 
     /// The wavefronts that have not finished, at most `most` of them, and how many there are.

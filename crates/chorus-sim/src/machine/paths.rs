@@ -141,6 +141,7 @@ pub(super) struct Paths {
     /// The incoming ports in the order in which messages pass them.
     incoming: Vec<u16>,
     least_latency: Ticks,
+    least_latency_of_gpus: Option<Ticks>,
 }
 
 impl Paths {
@@ -155,12 +156,14 @@ impl Paths {
             outgoing: Vec::new(),
             incoming: Vec::new(),
             least_latency: 0,
+            least_latency_of_gpus: None,
         };
         let levels = paths.add_levels(config, clocks);
         for (from, to) in (0..modules).flat_map(|from| (0..modules).map(move |to| (from, to))) {
             paths.add_path(levels.steps(from, to));
         }
         paths.least_latency = levels.least_latency();
+        paths.least_latency_of_gpus = (levels.gpus > 1).then(|| levels.of_gpus.least_latency());
         paths
     }
 
@@ -260,6 +263,11 @@ impl Paths {
     /// The least latency of any link.
     pub(super) fn least_latency(&self) -> Ticks {
         self.least_latency
+    }
+
+    /// The least latency of a link between GPUs, where there are several.
+    pub(super) fn least_latency_of_gpus(&self) -> Option<Ticks> {
+        self.least_latency_of_gpus
     }
 
     /// The outgoing ports of a module and its GPU on the way to another module, nearest first.

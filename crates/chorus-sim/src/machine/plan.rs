@@ -93,6 +93,12 @@ pub(super) struct Plan<'a> {
     pub(super) crossing: Ticks,
     /// How long components run alone: at most `crossing`.
     pub(super) window: Ticks,
+    /// The least time between an event in a component and what it causes in another GPU or at the host.
+    pub(super) span: Ticks,
+    /// How long partitions run alone: at most `span`.
+    pub(super) turn: Ticks,
+    /// Whether components must not run ahead of each other at all.
+    pub(super) is_in_step: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -110,6 +116,9 @@ impl<'a> Plan<'a> {
         let paths = (topology.modules() > 1).then(|| Paths::new(config, &clocks));
         let inside = network.as_ref().map_or(latencies.network, Network::least_leg);
         let crossing = paths.as_ref().map_or(inside, |paths| inside.min(paths.least_latency())).max(1);
+        let between_gpus = paths.as_ref().and_then(Paths::least_latency_of_gpus);
+        let span = between_gpus.map_or(crossing, |latency| latency.max(crossing));
+        let in_step = runs_in_step(protocol, topology);
         Plan {
             config,
             clocks,
@@ -125,13 +134,12 @@ impl<'a> Plan<'a> {
             places: (0..topology.agents()).map(|agent| place(topology, AgentId(agent))).collect(),
             has_credits: network.is_none() && topology.tus == 0,
             network,
+            span,
+            is_in_step: in_step,
+            turn: if in_step { 1 } else { window_max.unwrap_or(span).clamp(1, span) },
             paths,
             crossing,
-            window: if runs_in_step(protocol, topology) {
-                1
-            } else {
-                window_max.unwrap_or(crossing).clamp(1, crossing)
-            },
+            window: if in_step { 1 } else { window_max.unwrap_or(crossing).clamp(1, crossing) },
         }
     }
 
@@ -147,9 +155,9 @@ impl<'a> Plan<'a> {
         &self.specs[usize::from(message.kind.0)]
     }
 
-    /// Whether components must not run ahead of each other at all.
-    pub(super) fn is_in_step(&self) -> bool {
-        self.window == 1 && self.crossing > 1
+    /// Whether every GPU has a dispatcher of its own.
+    pub(super) fn dispatches_by_gpu(&self) -> bool {
+        self.topology.gpus > 1 && !self.is_in_step
     }
 }
 

@@ -41,8 +41,8 @@ impl Host<'_> {
         let launch = &mut self.launches[stream];
         launch.rounds = if orders.modules() == 0 { 0 } else { self.plan.config.command_processor.sets };
         launch.orders = orders;
-        // A bank gets a command one crossing after it is given.
-        let given = time.saturating_sub(self.plan.crossing).max(self.now);
+        // A bank gets a command one span after it is given.
+        let given = time.saturating_sub(self.plan.span).max(self.now);
         self.schedule(given, Event::Command(stream as u8));
     }
 
@@ -124,7 +124,7 @@ impl Host<'_> {
     fn round_done(&mut self, stream: usize) {
         if self.launches[stream].rounds > 0 {
             let messages = self.acknowledgement() + self.processor_crossing(self.launches[stream].orders.modules());
-            let given = (self.now + messages).saturating_sub(self.plan.crossing).max(self.now);
+            let given = (self.now + messages).saturating_sub(self.plan.span).max(self.now);
             self.schedule(given, Event::Command(stream as u8));
             return;
         }

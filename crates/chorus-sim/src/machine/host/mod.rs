@@ -1,10 +1,10 @@
-//! The host side of a machine: kernels are launched, begun, dispatched and ended here, pages are placed, and the
-//! command processor gives its commands.
+//! The host side of a machine: kernels are launched, begun and ended here, pages are placed, and the command processor
+//! gives its commands.
 //!
 //! The host learns of events in components by reports and answers with orders. It handles reports at the end of a
-//! window, in the order of their times. An order reaches its component one crossing after the event that caused it. So
-//! it makes no difference how long windows are. [`dispatch`] places work-groups, and [`commands`] gives shared banks
-//! the commands between kernels.
+//! turn, in the order of their times. An order reaches its component one span after the event that caused it. So it
+//! makes no difference how long turns are. [`dispatch`] gives work-groups to dispatchers, and [`commands`] gives shared
+//! banks the commands between kernels.
 
 mod commands;
 mod dispatch;
@@ -21,12 +21,13 @@ use chorus_protocol::registry::Commands;
 use super::SimError;
 use super::bank::BankOrder;
 use super::context::{News, Report};
+use super::dispatcher::{Dispatcher, ModuleShare};
 use super::launch::{Launch, Phase};
 use super::plan::{NEVER, Plan};
 use super::unit::UnitOrder;
 use crate::clock::Ticks;
 use crate::command_processor::CommandProcessor;
-use crate::compute_unit::{Job, Occupancy};
+use crate::compute_unit::Job;
 use crate::pages::Pages;
 use crate::stats::{Counter, Stats};
 
@@ -37,6 +38,8 @@ pub(super) enum Order {
     Unit(UnitOrder),
     /// An order for a bank.
     Bank(BankOrder),
+    /// The dispatcher of a module gets a share of a kernel.
+    Start(ModuleShare),
 }
 
 /// An event on the host side.
@@ -44,8 +47,6 @@ pub(super) enum Order {
 enum Event {
     /// A component has reported something.
     Report(News),
-    /// The work-groups of a stream's kernel start.
-    Dispatch(u8),
     /// The commands for a stream's kernel are given.
     Command(u8),
 }
@@ -60,7 +61,8 @@ pub(crate) struct Host<'a> {
     events: BinaryHeap<Reverse<(Ticks, AgentId, u64, Event)>>,
     event_number: u64,
     pub(super) launches: Vec<Launch>,
-    occupancies: Vec<Occupancy>,
+    /// The dispatcher of all modules, where they have none of their own.
+    pub(super) dispatcher: Option<Dispatcher>,
     /// Orders that have not been handed to components.
     pub(super) orders: Vec<(Ticks, AgentId, Order)>,
     /// Streams whose kernels are over, with the time.
@@ -90,7 +92,7 @@ impl<'a> Host<'a> {
             events: BinaryHeap::new(),
             event_number: 0,
             launches: Vec::new(),
-            occupancies: vec![Occupancy::default(); usize::from(plan.topology.l1s)],
+            dispatcher: (!plan.dispatches_by_gpu()).then(|| Dispatcher::new(plan)),
             orders: Vec::new(),
             over: VecDeque::new(),
             now: 0,
@@ -118,7 +120,8 @@ impl<'a> Host<'a> {
 
     /// The time of the next event.
     pub(super) fn next(&self) -> Ticks {
-        self.events.peek().map_or(NEVER, |Reverse((time, ..))| *time)
+        let dispatcher = self.dispatcher.as_ref().map_or(NEVER, Dispatcher::next);
+        self.events.peek().map_or(NEVER, |Reverse((time, ..))| *time).min(dispatcher)
     }
 
     /// Handles every event before `until`, a time that all components have come to.
@@ -128,22 +131,24 @@ impl<'a> Host<'a> {
         {
             self.events.pop();
             self.now = time;
-            self.earliest = time + self.plan.crossing;
+            self.earliest = time + self.plan.span;
             match event {
                 Event::Report(News::Finished { stream, is_cpu }) => self.group_finished(stream, is_cpu, agent),
                 Event::Report(News::Answered { stream }) => self.boundary_answered(usize::from(stream)),
                 Event::Report(News::Commanded { stream }) => self.command_done(usize::from(stream)),
                 Event::Report(News::Touched { page }) => self.place(page, agent),
-                Event::Dispatch(stream) => self.dispatch(usize::from(stream)),
                 Event::Command(stream) => self.command_all(usize::from(stream)),
             }
+        }
+        if let Some(dispatcher) = &mut self.dispatcher {
+            dispatcher.run(self.plan, until, &mut self.orders);
         }
         self.pages_mut().settle(until);
     }
 
     /// The time at which the host program hears that a kernel is over, if one is.
     pub(super) fn told(&self) -> Option<Ticks> {
-        self.over.front().map(|&(time, _)| time + self.plan.crossing)
+        self.over.front().map(|&(time, _)| time + self.plan.span)
     }
 
     /// Takes the stream whose kernel is over, with the time at which it ended.
@@ -165,7 +170,7 @@ impl<'a> Host<'a> {
 
     /// A page is placed where the compute unit is that touched it first.
     fn place(&mut self, page: u32, agent: AgentId) {
-        let (module, known) = (self.plan.place(agent).module, self.now + self.plan.crossing);
+        let (module, known) = (self.plan.place(agent).module, self.now + self.plan.span);
         self.pages_mut().touch(page, module, known);
         self.order(self.now, agent, Order::Unit(UnitOrder::Placed));
     }
@@ -228,10 +233,8 @@ impl<'a> Host<'a> {
         }
         if launch.phase == Phase::Beginning {
             launch.phase = Phase::Running;
-            // Work-groups start one crossing after they are dispatched.
-            let starts = launch.starts.saturating_sub(self.plan.crossing);
-            let time = self.plan.clocks.core.edge(self.now).max(starts);
-            self.schedule(time, Event::Dispatch(stream as u8));
+            let starts = launch.starts;
+            self.dispatch(stream, starts);
             self.end_if_finished(stream);
         } else {
             self.release_after(stream);
