@@ -517,12 +517,12 @@ mod tests {
                 array.slots().filter(|&slot| noted(array.line(slot).0)).collect::<Vec<_>>()
             };
             assert_eq!(array.noted().count(), 0);
-            let third: Vec<Slot> = array.slots().filter(|&slot| array.line(slot).0 % 3 == 0).collect();
+            let third: Vec<Slot> = array.slots().filter(|&slot| array.line(slot).0.is_multiple_of(3)).collect();
             third.iter().for_each(|&slot| array.note(slot));
             assert_eq!(array.noted().collect::<Vec<_>>(), expected(&array, &|line| line % 3 == 0));
             array.forget_note(third[0]);
             let forgotten = array.line(third[0]).0;
-            let gone: Vec<Slot> = array.slots().filter(|&slot| array.line(slot).0 % 2 == 0).collect();
+            let gone: Vec<Slot> = array.slots().filter(|&slot| array.line(slot).0.is_multiple_of(2)).collect();
             gone.iter().for_each(|&slot| array.remove(slot));
             let kept = expected(&array, &|line| line % 3 == 0 && line != forgotten);
             assert_eq!(array.noted().collect::<Vec<_>>(), kept, "{ways} ways");

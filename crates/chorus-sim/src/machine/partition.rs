@@ -1,5 +1,5 @@
-//! A partition: a part of a machine that runs alone for a turn, on one thread. It has compute units, banks and the ports
-//! between its modules, which run window by window.
+//! A partition: a part of a machine that runs alone for a turn, on one thread. It has compute units, banks and the
+//! ports between its modules, which run window by window.
 
 use std::any::Any;
 use std::ops::Range;
@@ -29,8 +29,8 @@ pub(super) struct Share {
     pub(super) banks: Range<u16>,
 }
 
-/// Divides a machine into partitions. Every GPU is one where there are several. Otherwise there are at most `wanted`: by
-/// modules, or by compute units and banks where there is one module. Modules whose components share links are not
+/// Divides a machine into partitions. Every GPU is one where there are several. Otherwise there are at most `wanted`:
+/// by modules, or by compute units and banks where there is one module. Modules whose components share links are not
 /// divided, nor are machines whose components are at the same time always.
 pub(super) fn shares(plan: &Plan<'_>, wanted: usize) -> Vec<Share> {
     let topology = plan.topology;
@@ -164,8 +164,8 @@ impl<const W: usize> Partition<W> {
         }
     }
 
-    /// Runs alone until everything before `until` has happened, or until the end of a window in which a component fails.
-    /// Its components run window by window.
+    /// Runs alone until everything before `until` has happened, or until the end of a window in which a component
+    /// fails. Its components run window by window.
     pub(super) fn run(&mut self, until: Ticks, env: &Env<'_>) {
         while self.failure.is_none() {
             let next = self.next_here();

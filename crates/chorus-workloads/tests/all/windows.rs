@@ -7,8 +7,8 @@ use chorus_sim::{Settings, Simulated, simulate_with};
 use chorus_system::{Scale, resolve};
 use chorus_workloads::workloads;
 
-/// Numbers of threads and longest windows and turns, in ticks, that are compared with one thread and windows and turns as
-/// long as possible. Some are longer than windows and shorter than turns.
+/// Numbers of threads and longest windows and turns, in ticks, that are compared with one thread and windows and turns
+/// as long as possible. Some are longer than windows and shorter than turns.
 const WAYS: [(u32, Option<u64>); 3] = [(1, Some(7)), (2, None), (4, Some(150))];
 
 fn settings(protocol: &str, (threads, window): (u32, Option<u64>)) -> Settings {
