@@ -72,7 +72,10 @@ where
     let share = &shares[usize::from(own)];
     let units = share.units.clone().map(unit).collect::<Result<_, SimError>>()?;
     let banks = share.banks.clone().map(bank).collect::<Result<_, SimError>>()?;
-    Ok(Partition::new(plan, share, units, banks, Context::new(plan, owners, own, shares.len())))
+    let gpu_of = |unit: u16| plan.place(topology.l1(unit)).gpu;
+    let gpus = gpu_of(share.units.start)..gpu_of(share.units.end - 1) + 1;
+    let context = Context::new(plan, owners, own, shares.len(), gpus);
+    Ok(Partition::new(plan, share, units, banks, context))
 }
 
 /// The slice of a memory-side L3 beside a bank, on a machine that has such an L3.

@@ -2,6 +2,7 @@
 //! and to the host.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use chorus_kernel::HostMemory;
@@ -118,7 +119,8 @@ pub(super) struct Context<const W: usize> {
     /// The mail for every partition.
     pub(super) mail: Vec<Mail<W>>,
     pub(super) reports: Vec<Report>,
-    pub(super) sharing: Sharing,
+    /// Accesses to lines of other GPUs, where GPUs have several modules that could share them.
+    pub(super) sharing: Option<Sharing>,
     pub(super) fabric: Option<Fabric>,
     pub(super) grid: Option<Grid>,
     /// The last time at which something happened that shows progress.
@@ -128,27 +130,35 @@ pub(super) struct Context<const W: usize> {
 }
 
 impl<const W: usize> Context<W> {
-    /// An idle partition, number `own` of `partitions`.
-    pub(super) fn new(plan: &Plan<'_>, owners: Arc<Vec<u8>>, own: u8, partitions: usize) -> Context<W> {
+    /// An idle partition, number `own` of `partitions`, with compute units of these GPUs.
+    pub(super) fn new(
+        plan: &Plan<'_>,
+        owners: Arc<Vec<u8>>,
+        own: u8,
+        partitions: usize,
+        gpus: Range<u16>,
+    ) -> Context<W> {
         let network = &plan.config.network;
         // The stages of the pipeline hold one flit per cycle of latency, and so does the way back of the news.
         let news = plan.clocks.network.count(plan.crossing) as u32;
         let window = plan.has_credits.then(|| network.vc_buffer_flits + network.latency_cycles() + news);
-        let end = || Endpoint::new(plan.networks, Egress::new(plan.networks, plan.clocks.network, window));
-        let agents = usize::from(plan.topology.controllers());
+        let end = |&owner: &u8| {
+            let networks = if owner == own { plan.networks } else { 0 };
+            Endpoint::new(networks, Egress::new(networks, plan.clocks.network, window))
+        };
         Context {
             stats: Stats::default(),
             packets: Packets::default(),
             outbox: Outbox { evicts: true, ..Outbox::default() },
             instant: VecDeque::new(),
-            endpoints: (0..agents).map(|_| end()).collect(),
-            next: vec![NEVER; agents],
+            endpoints: owners.iter().map(end).collect(),
+            next: vec![NEVER; owners.len()],
             port_owners: port_owners(plan, &owners),
             owners,
             own,
             mail: (0..partitions).map(|_| Mail::default()).collect(),
             reports: Vec::new(),
-            sharing: Sharing::new(plan.topology.gpus),
+            sharing: (plan.topology.gpms > 1).then(|| Sharing::new(gpus)),
             fabric: plan.paths.as_ref().map(|paths| Fabric::new(paths, plan.crossing)),
             grid: plan.network.as_ref().map(|network| Grid::new(network, plan.topology.modules())),
             progress: 0,

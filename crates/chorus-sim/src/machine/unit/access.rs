@@ -12,6 +12,7 @@ use super::super::plan::NEVER;
 use super::{Unit, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::Stalled;
+use crate::sharing::Sharing;
 use crate::stats::Counter;
 
 impl<const W: usize> Unit<W> {
@@ -180,7 +181,9 @@ impl<const W: usize> Unit<W> {
         if topology.gpu_of(topology.home_module(line)) == self.gpu {
             return;
         }
-        let shared = ctx.sharing.access(virtual_line, self.gpu, self.module % topology.gpms, u32::from(load));
+        let module = self.module % topology.gpms;
+        let access = |sharing: &mut Sharing| sharing.access(virtual_line, self.gpu, module, u32::from(load));
+        let shared = ctx.sharing.as_mut().map_or(0, access);
         ctx.stats.add(Counter::InterGpuLoads, u64::from(load));
         ctx.stats.add(Counter::InterGpuLoadsShared, u64::from(shared));
     }
