@@ -114,6 +114,10 @@ pub(super) struct Context<const W: usize> {
     pub(super) owners: Arc<Vec<u8>>,
     /// The partition of every port between modules.
     port_owners: Vec<u8>,
+    /// The ports by which messages come into modules and GPUs of this partition, in the order in which they pass them.
+    incoming: Vec<u16>,
+    /// The ports by which messages leave modules and GPUs of this partition, in the order in which they pass them.
+    outgoing: Vec<u16>,
     /// The number of this partition.
     pub(super) own: u8,
     /// The mail for every partition.
@@ -146,6 +150,9 @@ impl<const W: usize> Context<W> {
             let networks = if owner == own { plan.networks } else { 0 };
             Endpoint::new(networks, Egress::new(networks, plan.clocks.network, window))
         };
+        let port_owners = port_owners(plan, &owners);
+        let is_own = |port: &u16| port_owners[usize::from(*port)] == own;
+        let own_ports = |ports: &mut dyn Iterator<Item = u16>| ports.filter(is_own).collect();
         Context {
             stats: Stats::default(),
             packets: Packets::default(),
@@ -153,7 +160,9 @@ impl<const W: usize> Context<W> {
             instant: VecDeque::new(),
             endpoints: owners.iter().map(end).collect(),
             next: vec![NEVER; owners.len()],
-            port_owners: port_owners(plan, &owners),
+            incoming: own_ports(&mut plan.paths.iter().flat_map(Paths::all_incoming)),
+            outgoing: own_ports(&mut plan.paths.iter().flat_map(Paths::all_outgoing)),
+            port_owners,
             owners,
             own,
             mail: (0..partitions).map(|_| Mail::default()).collect(),
@@ -382,7 +391,9 @@ impl<const W: usize> Context<W> {
     /// are known before the components of the module run.
     pub(super) fn let_in(&mut self, plan: &Plan<'_>, horizon: Ticks) {
         if let Some(paths) = &plan.paths {
-            self.pass_ports(plan, paths, paths.all_incoming(), horizon);
+            let ports = std::mem::take(&mut self.incoming);
+            self.pass_ports(plan, paths, &ports, horizon);
+            self.incoming = ports;
         }
     }
 
@@ -390,7 +401,9 @@ impl<const W: usize> Context<W> {
     /// shared links. All of them are known after the components have run.
     pub(super) fn let_out(&mut self, plan: &Plan<'_>, horizon: Ticks) {
         if let Some(paths) = &plan.paths {
-            self.pass_ports(plan, paths, paths.all_outgoing(), horizon);
+            let ports = std::mem::take(&mut self.outgoing);
+            self.pass_ports(plan, paths, &ports, horizon);
+            self.outgoing = ports;
         }
         let (Some(network), Some(mut grid)) = (&plan.network, self.grid.take()) else { return };
         while let Some(entry) = grid.take(horizon) {
@@ -403,9 +416,9 @@ impl<const W: usize> Context<W> {
         self.grid = Some(grid);
     }
 
-    fn pass_ports(&mut self, plan: &Plan<'_>, paths: &Paths, ports: impl Iterator<Item = u16>, horizon: Ticks) {
+    fn pass_ports(&mut self, plan: &Plan<'_>, paths: &Paths, ports: &[u16], horizon: Ticks) {
         let Some(mut fabric) = self.fabric.take() else { return };
-        for port in ports {
+        for &port in ports {
             while let Some(passed) = fabric.pass(port, horizon, |id| u64::from(self.packets.get(id).bytes)) {
                 self.go_on(plan, paths, &mut fabric, passed);
             }

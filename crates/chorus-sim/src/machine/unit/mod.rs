@@ -45,6 +45,17 @@ pub(super) enum UnitOrder {
     Placed,
 }
 
+impl UnitOrder {
+    /// The place of the order among those of one tick.
+    fn rank(&self) -> u8 {
+        match self {
+            UnitOrder::Boundary { .. } => 0,
+            UnitOrder::Placed => 1,
+            UnitOrder::Thread { .. } | UnitOrder::Group { .. } => 2,
+        }
+    }
+}
+
 /// A compute unit or a CPU core with its private cache.
 pub(super) struct Unit<const W: usize> {
     agent: AgentId,
@@ -170,9 +181,11 @@ impl<const W: usize> Unit<W> {
         self.now
     }
 
-    /// Gives the unit an order, which comes at `time`.
+    /// Gives the unit an order, which comes at `time`. Orders of one tick come in a fixed order of kinds, since those of
+    /// the host and those of a dispatcher are given at different times.
     pub(super) fn order(&mut self, time: Ticks, order: UnitOrder) {
-        let later = self.orders.iter().rev().take_while(|&&(other, _)| other > time).count();
+        let key = (time, order.rank());
+        let later = self.orders.iter().rev().take_while(|(time, other)| (*time, other.rank()) > key).count();
         self.orders.insert(self.orders.len() - later, (time, order));
         self.next_order = self.next_order.min(time);
     }
