@@ -47,10 +47,10 @@ pub struct MemoryOp {
     /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. This is the usual
     /// case, and this form of it is short.
     row: Option<u32>,
-    /// Word number per lane where they are no row. Most instructions never need them.
-    words: Option<Box<[u32; LANES]>>,
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
+    /// Word number per lane where they are no row.
+    words: [u32; LANES],
 }
 
 /// The parts of a memory instruction that are the same for all lanes.
@@ -80,8 +80,7 @@ impl MemoryOp {
         }
         assert_inside(self.mask, index, len);
         self.row = None;
-        let words = self.words.get_or_insert_default();
-        words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
+        self.words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
     }
 
     /// The first word of a row that lanes touch in order, if that is what they do.
@@ -93,21 +92,13 @@ impl MemoryOp {
     /// The word that a lane touches.
     #[inline]
     pub fn word(&self, lane: usize) -> u32 {
-        match (self.row, &self.words) {
-            (Some(first), _) => first + lane as u32,
-            (None, Some(words)) => words[lane],
-            (None, None) => 0,
-        }
+        self.row.map_or(self.words[lane], |first| first + lane as u32)
     }
 
     /// The words that all lanes touch.
     #[inline]
     pub fn words(&self) -> [u32; LANES] {
-        match (self.row, &self.words) {
-            (Some(first), _) => std::array::from_fn(|lane| first + lane as u32),
-            (None, Some(words)) => **words,
-            (None, None) => [0; LANES],
-        }
+        std::array::from_fn(|lane| self.word(lane))
     }
 }
 
