@@ -181,8 +181,8 @@ impl<const W: usize> Unit<W> {
         self.now
     }
 
-    /// Gives the unit an order, which comes at `time`. Orders of one tick come in a fixed order of kinds, since those of
-    /// the host and those of a dispatcher are given at different times.
+    /// Gives the unit an order, which comes at `time`. Orders of one tick come in a fixed order of kinds, since those
+    /// of the host and those of a dispatcher are given at different times.
     pub(super) fn order(&mut self, time: Ticks, order: UnitOrder) {
         let key = (time, order.rank());
         let later = self.orders.iter().rev().take_while(|(time, other)| (*time, other.rank()) > key).count();
