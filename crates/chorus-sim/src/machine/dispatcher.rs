@@ -5,15 +5,14 @@
 //! need not wait for news from other GPUs. On other machines there is one for all. A compute unit gets a work-group one
 //! crossing after the event that made room for it.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use chorus_protocol::address::AgentId;
 
+use super::agenda::Agenda;
 use super::host::Order;
 use super::launch::Block;
-use super::plan::{NEVER, Plan};
+use super::plan::Plan;
 use super::unit::UnitOrder;
 use crate::clock::Ticks;
 use crate::compute_unit::{Job, Needs, Occupancy};
@@ -44,9 +43,7 @@ struct Running {
 
 /// Places work-groups on the compute units of some modules.
 pub(super) struct Dispatcher {
-    /// Events by time, by the agent that they come from, and by number.
-    events: BinaryHeap<Reverse<(Ticks, AgentId, u64, Event)>>,
-    event_number: u64,
+    events: Agenda<Event>,
     /// The shares of all streams, stream by stream.
     shares: Vec<Vec<Running>>,
     /// The resources of every unit of the machine that are in use.
@@ -57,8 +54,7 @@ impl Dispatcher {
     /// A dispatcher of idle units.
     pub(super) fn new(plan: &Plan<'_>) -> Dispatcher {
         Dispatcher {
-            events: BinaryHeap::new(),
-            event_number: 0,
+            events: Agenda::default(),
             shares: Vec::new(),
             occupancies: vec![Occupancy::default(); usize::from(plan.topology.l1s)],
         }
@@ -72,22 +68,17 @@ impl Dispatcher {
         let shares = &mut self.shares[usize::from(stream)];
         shares.retain(|running| running.share.module != module);
         shares.push(Running { share, may_start: false });
-        self.schedule(time, AgentId::NOBODY, Event::Start { stream, module });
+        self.events.put(time, AgentId::NOBODY, Event::Start { stream, module });
     }
 
     /// Hears that a unit has finished a work-group or a CPU thread.
     pub(super) fn finished(&mut self, time: Ticks, unit: AgentId, stream: u8, is_cpu: bool) {
-        self.schedule(time, unit, Event::Finished { stream, is_cpu });
-    }
-
-    fn schedule(&mut self, time: Ticks, agent: AgentId, event: Event) {
-        self.event_number += 1;
-        self.events.push(Reverse((time, agent, self.event_number, event)));
+        self.events.put(time, unit, Event::Finished { stream, is_cpu });
     }
 
     /// The time of the next event.
     pub(super) fn next(&self) -> Ticks {
-        self.events.peek().map_or(NEVER, |Reverse((time, ..))| *time)
+        self.events.next()
     }
 
     /// Work-groups and CPU threads that have not started.
@@ -97,10 +88,7 @@ impl Dispatcher {
 
     /// Handles every event before `until`, a time that all units have come to. Adds the orders for units.
     pub(super) fn run(&mut self, plan: &Plan<'_>, until: Ticks, orders: &mut Vec<(Ticks, AgentId, Order)>) {
-        while let Some(&Reverse((time, agent, _, event))) = self.events.peek()
-            && time < until
-        {
-            self.events.pop();
+        while let Some((time, agent, event)) = self.events.take(until) {
             let mut place = Placing { plan, time: time + plan.crossing, orders };
             match event {
                 Event::Start { stream, module } => {

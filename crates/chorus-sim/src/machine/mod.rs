@@ -10,6 +10,7 @@
 //! [`host`] launches kernels, a [`dispatcher`] starts their work-groups, and [`crew`] brings everything together.
 //! [`plan`] is what never changes, and [`stuck`] explains runs that hang.
 
+mod agenda;
 mod bank;
 mod build;
 mod context;

@@ -127,6 +127,15 @@ pub(super) trait Client<const W: usize> {
     /// Tries inputs of the cache again that it could not accept.
     fn retry(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled;
 
+    /// Sends a message that takes no time, within the component of the cache or to another one.
+    fn send_instant(&self, message: &Message<W>, ctx: &mut Context<W>, env: &Env<'_>) {
+        if env.plan.place(message.dst).component == self.agent() {
+            ctx.instant.push_back(*message);
+        } else {
+            ctx.deliver_at_once(env.plan, message, self.now());
+        }
+    }
+
     /// Handles the next event of the translation unit.
     fn translate(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let now = self.now();

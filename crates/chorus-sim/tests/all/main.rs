@@ -4,6 +4,7 @@ mod annotations;
 mod atomic_order;
 mod chiplets;
 mod cpu_threads;
+mod histogram;
 mod last_level;
 mod latency;
 mod machine;

@@ -1,13 +1,14 @@
 //! Does a machine of several modules place pages and work-groups as configured, and are its links as far and as wide as
 //! configured?
 
-use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Mismatch, Verdict};
-use chorus_protocol::access::{AtomicOp, Scope};
+use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mismatch, Verdict};
+use chorus_protocol::access::Scope;
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Reach};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{SimError, Simulated, simulate};
 use chorus_system::{Scale, SystemConfig, resolve};
 
+use crate::histogram::histogram;
 use crate::once::Once;
 
 /// Size of a page at quick scale, in words.
@@ -214,36 +215,12 @@ fn loads_that_modules_of_a_gpu_could_share_are_counted() {
     assert_eq!(result.metrics["core.kernels"], 2.0);
 }
 
-/// All lanes of all wavefronts add to one counter and to a shared histogram, and the kernel after that reads both.
-fn histogram(protocol: &'static dyn Protocol, set: &[&str]) -> Simulated {
-    let mut memory = HostMemory::default();
-    let (total, bins, copy) = (memory.alloc::<u32>(1), memory.alloc::<u32>(40), memory.alloc::<u32>(41));
-    let count = Kernel::new("histogram", 64, 2, move |w| async move {
-        let bin = w.global_ids() % 40;
-        w.atomic_in(Scope::System, AtomicOp::Add, Mask::ALL, bins, bin, Lanes::splat(1)).await;
-        w.atomic_in(Scope::System, AtomicOp::Add, Mask::ALL, total, Lanes::splat(0), Lanes::splat(1)).await;
-    });
-    let read = Kernel::new("copy", 41, 1, move |w| async move {
-        let group = w.work_group();
-        let value = if group == 40 { w.load_one(total, 0).await } else { w.load_one(bins, group).await };
-        w.store_one(copy, group, value);
-    });
-    let check = move |memory: &HostMemory| {
-        let items = 64 * 2 * 32;
-        let copy = memory.read(copy);
-        let sum: u32 = copy[..40].iter().sum();
-        if (copy[40], sum) == (items, items) { Ok(()) } else { Err(Mismatch(format!("{sum} and {}", copy[40]))) }
-    };
-    let mut program = Once { kernels: vec![read, count], check };
-    simulate(&config(Scale::Quick, set), protocol, &mut program, memory).unwrap()
-}
-
 #[test]
 fn atomics_lose_no_update_on_any_number_of_gpus_and_modules() {
     for protocol in far_reaching() {
         for (gpus, gpms) in [(1, 1), (1, 4), (2, 1), (2, 2), (4, 4), (8, 4)] {
             let set = [&format!("hierarchy.gpus={gpus}")[..], &format!("hierarchy.gpms={gpms}")];
-            let check = histogram(protocol, &set).check;
+            let check = histogram(&config(Scale::Quick, &set), protocol).check;
             assert_eq!(check, Verdict::Checked, "{} on {gpus} x {gpms}", protocol.name());
         }
     }
@@ -259,7 +236,12 @@ fn atomics_lose_no_update_where_everything_is_scarce() {
     ];
     for protocol in far_reaching() {
         for set in variants {
-            assert_eq!(histogram(protocol, set).check, Verdict::Checked, "{} {set:?}", protocol.name());
+            assert_eq!(
+                histogram(&config(Scale::Quick, set), protocol).check,
+                Verdict::Checked,
+                "{} {set:?}",
+                protocol.name()
+            );
         }
     }
 }
@@ -306,7 +288,8 @@ fn a_value_handed_to_all_gpus_behind_a_release_arrives() {
 #[test]
 fn the_same_run_gives_the_same_statistics_bit_for_bit() {
     for protocol in far_reaching() {
-        assert_eq!(histogram(protocol, &[]), histogram(protocol, &[]), "{}", protocol.name());
+        let run = || histogram(&config(Scale::Quick, &[]), protocol);
+        assert_eq!(run(), run(), "{}", protocol.name());
     }
 }
 

@@ -1,13 +1,13 @@
 //! Are programs right on every kind of network inside modules and between them, is each as far as configured, and do
 //! results depend on nothing but the machine?
 
-use chorus_kernel::{HostMemory, Kernel, Lanes, Mask, Mismatch, Verdict};
-use chorus_protocol::access::{AtomicOp, Scope};
+use chorus_kernel::{HostMemory, Kernel, Verdict};
 use chorus_protocol::registry;
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Settings, SimError, Simulated, simulate, simulate_with};
 use chorus_system::{Scale, SystemConfig, resolve};
 
+use crate::histogram::histogram;
 use crate::once::Once;
 
 type Set = &'static [&'static str];
@@ -40,44 +40,24 @@ fn config(system: &str, scale: Scale, set: &[&str]) -> SystemConfig {
     resolve(system, scale, &set).unwrap().config
 }
 
-/// All lanes of all wavefronts add to one counter and to a shared histogram, and the kernel after that reads both.
-fn histogram(system: &str, protocol: &str, set: &[&str]) -> Verdict {
-    let mut memory = HostMemory::default();
-    let (total, bins, copy) = (memory.alloc::<u32>(1), memory.alloc::<u32>(40), memory.alloc::<u32>(41));
-    let count = Kernel::new("histogram", 64, 2, move |w| async move {
-        let bin = w.global_ids() % 40;
-        w.atomic_in(Scope::System, AtomicOp::Add, Mask::ALL, bins, bin, Lanes::splat(1)).await;
-        w.atomic_in(Scope::System, AtomicOp::Add, Mask::ALL, total, Lanes::splat(0), Lanes::splat(1)).await;
-    });
-    let read = Kernel::new("copy", 41, 1, move |w| async move {
-        let group = w.work_group();
-        let value = if group == 40 { w.load_one(total, 0).await } else { w.load_one(bins, group).await };
-        w.store_one(copy, group, value);
-    });
-    let check = move |memory: &HostMemory| {
-        let items = 64 * 2 * 32;
-        let copy = memory.read(copy);
-        let sum: u32 = copy[..40].iter().sum();
-        if (copy[40], sum) == (items, items) { Ok(()) } else { Err(Mismatch(format!("{sum} and {}", copy[40]))) }
-    };
-    let mut program = Once { kernels: vec![read, count], check };
-    let protocol = registry::find(protocol).unwrap();
-    simulate(&config(system, Scale::Quick, set), protocol, &mut program, memory).unwrap().check
+/// The verdict on a program of atomics that all modules share.
+fn verdict(system: &str, protocol: &str, set: &[&str]) -> Verdict {
+    histogram(&config(system, Scale::Quick, set), registry::find(protocol).unwrap()).check
 }
 
 #[test]
 fn programs_are_right_on_every_network_inside_a_module() {
     for set in INSIDE {
         for protocol in ["gpu-vi", "mesi", "tc-weak", "no-coh", "ideal-coh"] {
-            assert_eq!(histogram("tc", protocol, set), Verdict::Checked, "{protocol} {set:?}");
+            assert_eq!(verdict("tc", protocol, set), Verdict::Checked, "{protocol} {set:?}");
         }
         for (system, protocol) in
             [("spandex", "smd"), ("spandex-hier", "spandex-hier-md"), ("spandex-hier", "hmesi-gpu")]
         {
-            assert_eq!(histogram(system, protocol, set), Verdict::Checked, "{protocol} {set:?}");
+            assert_eq!(verdict(system, protocol, set), Verdict::Checked, "{protocol} {set:?}");
         }
         for (system, protocol) in [("hmg", "hmg"), ("hmg", "nhcc"), ("rec", "rec")] {
-            assert_eq!(histogram(system, protocol, set), Verdict::Checked, "{protocol} {set:?}");
+            assert_eq!(verdict(system, protocol, set), Verdict::Checked, "{protocol} {set:?}");
         }
     }
 }
@@ -87,11 +67,11 @@ fn programs_are_right_on_every_network_between_modules_and_gpus() {
     for (gpus, modules) in BETWEEN_GPUS.into_iter().zip(BETWEEN_MODULES) {
         for set in [gpus.to_vec(), modules.to_vec(), [gpus, modules].concat(), [gpus, modules, INSIDE[0]].concat()] {
             for protocol in ["hmg", "nhcc", "sw-hier", "ideal"] {
-                assert_eq!(histogram("hmg", protocol, &set), Verdict::Checked, "{protocol} {set:?}");
+                assert_eq!(verdict("hmg", protocol, &set), Verdict::Checked, "{protocol} {set:?}");
             }
         }
-        assert_eq!(histogram("rec", "rec", gpus), Verdict::Checked, "{gpus:?}");
-        assert_eq!(histogram("cpelide", "cpelide", modules), Verdict::Checked, "{modules:?}");
+        assert_eq!(verdict("rec", "rec", gpus), Verdict::Checked, "{gpus:?}");
+        assert_eq!(verdict("cpelide", "cpelide", modules), Verdict::Checked, "{modules:?}");
     }
 }
 
@@ -99,11 +79,11 @@ fn programs_are_right_on_every_network_between_modules_and_gpus() {
 fn programs_are_right_where_ports_hold_next_to_nothing() {
     for set in INSIDE {
         let scarce = [set, &["network.vc_buffer_flits=1", "l1.mshrs=1", "l2.mshrs=3", "dram.queue=2"]].concat();
-        assert_eq!(histogram("tc", "mesi", &scarce), Verdict::Checked, "{set:?}");
+        assert_eq!(verdict("tc", "mesi", &scarce), Verdict::Checked, "{set:?}");
     }
     for set in BETWEEN_GPUS {
         let scarce = [set, &["inter_gpm.queue_bytes=1", "inter_gpu.queue_bytes=1", "l2.mshrs=3"]].concat();
-        assert_eq!(histogram("hmg", "hmg", &scarce), Verdict::Checked, "{set:?}");
+        assert_eq!(verdict("hmg", "hmg", &scarce), Verdict::Checked, "{set:?}");
     }
 }
 

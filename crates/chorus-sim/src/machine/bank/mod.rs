@@ -319,15 +319,6 @@ impl<const W: usize> Bank<W> {
         }
     }
 
-    /// Sends a message that takes no time, within the bank or to another component.
-    fn send_instant(&mut self, message: &Message<W>, ctx: &mut Context<W>, env: &Env<'_>) {
-        if env.plan.place(message.dst).component == self.agent {
-            ctx.instant.push_back(*message);
-        } else {
-            ctx.deliver_at_once(env.plan, message, self.now);
-        }
-    }
-
     /// Reports commands that the bank has completed.
     #[inline]
     fn finish_commands(&mut self, ctx: &mut Context<W>) {

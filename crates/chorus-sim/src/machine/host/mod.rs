@@ -9,8 +9,7 @@
 mod commands;
 mod dispatch;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -19,6 +18,7 @@ use chorus_protocol::address::AgentId;
 use chorus_protocol::registry::Commands;
 
 use super::SimError;
+use super::agenda::Agenda;
 use super::bank::BankOrder;
 use super::context::{News, Report};
 use super::dispatcher::{Dispatcher, ModuleShare};
@@ -57,9 +57,7 @@ pub(crate) struct Host<'a> {
     pages: &'a RwLock<Pages>,
     pub(super) processor: CommandProcessor,
     pub(super) stats: Stats,
-    /// Events by time, by the agent that they come from, and by number.
-    events: BinaryHeap<Reverse<(Ticks, AgentId, u64, Event)>>,
-    event_number: u64,
+    events: Agenda<Event>,
     pub(super) launches: Vec<Launch>,
     /// The dispatcher of all modules, where they have none of their own.
     pub(super) dispatcher: Option<Dispatcher>,
@@ -89,8 +87,7 @@ impl<'a> Host<'a> {
             pages,
             processor,
             stats: Stats::default(),
-            events: BinaryHeap::new(),
-            event_number: 0,
+            events: Agenda::default(),
             launches: Vec::new(),
             dispatcher: (!plan.dispatches_by_gpu()).then(|| Dispatcher::new(plan)),
             orders: Vec::new(),
@@ -105,31 +102,23 @@ impl<'a> Host<'a> {
     /// Adds the reports of components.
     pub(super) fn hear(&mut self, reports: impl Iterator<Item = Report>) {
         for (time, agent, news) in reports {
-            self.schedule_from(time, agent, Event::Report(news));
+            self.events.put(time, agent, Event::Report(news));
         }
     }
 
-    fn schedule_from(&mut self, time: Ticks, agent: AgentId, event: Event) {
-        self.event_number += 1;
-        self.events.push(Reverse((time, agent, self.event_number, event)));
-    }
-
     fn schedule(&mut self, time: Ticks, event: Event) {
-        self.schedule_from(time, AgentId::NOBODY, event);
+        self.events.put(time, AgentId::NOBODY, event);
     }
 
     /// The time of the next event.
     pub(super) fn next(&self) -> Ticks {
         let dispatcher = self.dispatcher.as_ref().map_or(NEVER, Dispatcher::next);
-        self.events.peek().map_or(NEVER, |Reverse((time, ..))| *time).min(dispatcher)
+        self.events.next().min(dispatcher)
     }
 
     /// Handles every event before `until`, a time that all components have come to.
     pub(super) fn run(&mut self, until: Ticks) {
-        while let Some(&Reverse((time, agent, _, event))) = self.events.peek()
-            && time < until
-        {
-            self.events.pop();
+        while let Some((time, agent, event)) = self.events.take(until) {
             self.now = time;
             self.earliest = time + self.plan.span;
             match event {

@@ -2,7 +2,7 @@
 
 use chorus_protocol::access::{CoreOp, Order, Scope, Txn};
 use chorus_protocol::controller::{Input, Outcome, Passage};
-use chorus_protocol::message::{Channel, Message};
+use chorus_protocol::message::Channel;
 use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
@@ -202,14 +202,5 @@ impl<const W: usize> Unit<W> {
         messages.clear();
         ctx.outbox.messages = messages;
         if ctx.instant.is_empty() { Ok(()) } else { self.deliver_instant(ctx, env) }
-    }
-
-    /// Sends a message that takes no time, within the unit or to another component.
-    pub(super) fn send_instant(&mut self, message: &Message<W>, ctx: &mut Context<W>, env: &Env<'_>) {
-        if env.plan.place(message.dst).component == self.agent {
-            ctx.instant.push_back(*message);
-        } else {
-            ctx.deliver_at_once(env.plan, message, self.now);
-        }
     }
 }
