@@ -7,9 +7,11 @@ use chorus_system::{Dram, DramModel, DramTiming, Gddr5};
 use crate::clock::{Clock, Ticks};
 use crate::port::{Port, Rate};
 
-/// A request that waits at a channel.
+/// A request to a channel.
 #[derive(Clone, Copy, Debug)]
 pub struct DramRequest {
+    /// The time at which it is at the channel. Requests get there in the order in which they are given.
+    pub arrives: Ticks,
     /// The number that the driver gives the request.
     pub id: u32,
     /// Line number within the channel.
@@ -36,10 +38,11 @@ pub struct Decision {
 /// A request in the queue, with the bank and row that its line falls on.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
-    id: u32,
-    write: bool,
-    bank: usize,
+    arrives: Ticks,
     row: u64,
+    id: u32,
+    bank: u16,
+    write: bool,
 }
 
 /// One memory channel with its queue.
@@ -84,14 +87,22 @@ impl MemoryChannel {
         }
     }
 
-    /// How many more requests may wait.
+    /// How many more requests may wait or be on their way.
+    #[inline]
     pub fn room(&self) -> usize {
         self.capacity.saturating_sub(self.queue.len())
     }
 
-    /// Whether no request waits in the queue.
+    /// Whether no request waits or is on its way.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// The time at which the first request is there. It may be long past.
+    #[inline]
+    pub fn first_arrival(&self) -> Option<Ticks> {
+        self.queue.first().map(|request| request.arrives)
     }
 
     /// When its bus is free.
@@ -104,23 +115,24 @@ impl MemoryChannel {
 
     /// Adds a request. The caller has checked that there is room.
     pub fn push(&mut self, request: DramRequest) {
-        let DramRequest { id, line, write } = request;
+        let DramRequest { arrives, id, line, write } = request;
         let (bank, row) = match &self.bus {
             Bus::Fixed(_) => (0, 0),
             Bus::Gddr5 { banks, .. } => banks.place(line),
         };
-        self.queue.push(Queued { id, write, bank, row });
+        self.queue.push(Queued { arrives, row, id, bank, write });
     }
 
-    /// Serves the request that is best served now.
+    /// Serves the request that is best served now, among those that are there.
     pub fn decide(&mut self, now: Ticks) -> Option<Decision> {
+        self.first_arrival().filter(|&arrives| arrives <= now)?;
         let index = match &self.bus {
             Bus::Fixed(_) => 0,
-            Bus::Gddr5 { banks, .. } => self.queue.iter().position(|request| banks.is_open(request)).unwrap_or(0),
+            Bus::Gddr5 { banks, .. } => {
+                let mut there = self.queue.iter().take_while(|request| request.arrives <= now);
+                there.position(|request| banks.is_open(request)).unwrap_or(0)
+            }
         };
-        if index >= self.queue.len() {
-            return None;
-        }
         let request = self.queue.remove(index);
         let (moved, row_hit, next) = match &mut self.bus {
             Bus::Fixed(port) => (port.pass(self.burst_bytes, now).end, false, port.free()),
@@ -162,6 +174,8 @@ struct Timing {
 #[derive(Clone, Debug)]
 struct Banks {
     banks: Vec<Bank>,
+    /// The bits of a line's number within its row, where a row has a power of two of lines in a power of two of banks.
+    row_bits: Option<u32>,
     lines_per_row: u64,
     timing: Timing,
     last_activate: Option<Ticks>,
@@ -175,9 +189,12 @@ impl Banks {
         let DramTiming { t_cl, t_rp, t_rc, t_ras, t_ccd, t_wl, t_rcd, t_rrd, t_cdlr, t_wr, t_ccdl, t_rtpl } =
             config.timing.clone();
         let ticks = |cycles: u32| clock.cycles(u64::from(cycles));
+        let lines_per_row = u64::from((config.row_bytes / line_bytes).max(1));
+        let is_even = lines_per_row.is_power_of_two() && config.banks.is_power_of_two();
         Banks {
             banks: vec![Bank::default(); config.banks as usize],
-            lines_per_row: u64::from((config.row_bytes / line_bytes).max(1)),
+            row_bits: is_even.then(|| lines_per_row.trailing_zeros()),
+            lines_per_row,
             timing: Timing {
                 cl: ticks(t_cl),
                 rp: ticks(t_rp),
@@ -198,26 +215,31 @@ impl Banks {
         }
     }
 
-    fn place(&self, line: u64) -> (usize, u64) {
-        let row = line / self.lines_per_row;
+    /// The bank that a line lies in, and the row. A row is named by its number among those of all banks.
+    fn place(&self, line: u64) -> (u16, u64) {
         let banks = self.banks.len() as u64;
-        ((row % banks) as usize, row / banks)
+        match self.row_bits {
+            Some(bits) => (((line >> bits) & (banks - 1)) as u16, line >> bits),
+            None => ((line / self.lines_per_row % banks) as u16, line / self.lines_per_row),
+        }
     }
 
+    #[inline]
     fn is_open(&self, request: &Queued) -> bool {
-        self.banks[request.bank].open_row == Some(request.row)
+        self.banks[usize::from(request.bank)].open_row == Some(request.row)
     }
 
     /// Issues the commands of one access as early as the timing allows. Returns three values: when its data starts,
     /// whether its row was open, and how long before the bus is free the next access should be decided so that its own
     /// commands are hidden.
     fn access(&mut self, request: &Queued, now: Ticks, bus_free: Ticks, burst: Ticks) -> (Ticks, bool, Ticks) {
-        let Queued { write, bank: index, row, .. } = *request;
-        let timing = self.timing;
+        let Queued { write, bank, row, .. } = *request;
+        let index = usize::from(bank);
         let row_hit = self.is_open(request);
         if !row_hit {
             self.open(index, row, now);
         }
+        let timing = &self.timing;
         let bank = &mut self.banks[index];
         let activated = bank.activated.unwrap_or(now);
         let to_data = if write { timing.wl } else { timing.cl };
@@ -240,7 +262,7 @@ impl Banks {
 
     /// Closes the open row of the bank, if there is one, and opens another.
     fn open(&mut self, index: usize, row: u64, now: Ticks) {
-        let timing = self.timing;
+        let timing = &self.timing;
         let bank = &mut self.banks[index];
         let mut activate = match bank.open_row {
             Some(_) => now.max(bank.precharge_ready) + timing.rp,
@@ -271,7 +293,7 @@ mod tests {
     }
 
     fn read(id: u32, line: u64) -> DramRequest {
-        DramRequest { id, line, write: false }
+        DramRequest { arrives: 0, id, line, write: false }
     }
 
     #[test]

@@ -41,14 +41,6 @@ impl<T> Slab<T> {
         &self.values[id as usize]
     }
 
-    /// Every value that has not been freed, with its number.
-    pub fn live(&self) -> impl Iterator<Item = (u32, &T)> {
-        let mut freed = vec![false; self.values.len()];
-        self.free.iter().for_each(|&id| freed[id as usize] = true);
-        let all = (0..).zip(&self.values).zip(freed);
-        all.filter(|(_, freed)| !freed).map(|(value, _)| value)
-    }
-
     /// Every stored value, including freed ones whose numbers have not been used again.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.values.iter()

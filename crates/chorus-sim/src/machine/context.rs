@@ -6,14 +6,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chorus_kernel::HostMemory;
-use chorus_protocol::address::AgentId;
+use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::Outbox;
 use chorus_protocol::message::{Channel, Message, MessageSpec};
 use chorus_protocol::registry::Counters;
 
 use super::SimError;
-use super::egress::{Egress, Parcel};
-use super::endpoint::{Endpoint, Entry};
+use super::egress::{Departure, Egress, Parcel};
+use super::endpoint::{Arrival, Endpoint, Entry};
 use super::fabric::{Fabric, Passed};
 use super::grid::Grid;
 use super::packets::{Packet, Packets};
@@ -110,8 +110,6 @@ pub(super) struct Context<const W: usize> {
     pub(super) endpoints: Vec<Endpoint>,
     /// The time at which each component has something to do, by the agent that names it.
     pub(super) next: Vec<Ticks>,
-    /// The partition of every agent.
-    pub(super) owners: Arc<Vec<u8>>,
     /// The partition of every port between modules.
     port_owners: Vec<u8>,
     /// The ports by which messages come into modules and GPUs of this partition, in the order in which they pass them.
@@ -146,9 +144,12 @@ impl<const W: usize> Context<W> {
         // The stages of the pipeline hold one flit per cycle of latency, and so does the way back of the news.
         let news = plan.clocks.network.count(plan.crossing) as u32;
         let window = plan.has_credits.then(|| network.vc_buffer_flits + network.latency_cycles() + news);
-        let end = |&owner: &u8| {
+        let end = |(agent, &owner): (u16, &u8)| {
             let networks = if owner == own { plan.networks } else { 0 };
-            Endpoint::new(networks, Egress::new(networks, plan.clocks.network, window))
+            let place = plan.place(AgentId(agent));
+            // A private cache has one latency for all messages. Those of a bank with data take longer.
+            let is_in_order = place.role == Role::L1 && plan.topology.tus == 0;
+            Endpoint::new(place.component.0, owner, Egress::new(networks, plan.clocks.network, window, is_in_order))
         };
         let port_owners = port_owners(plan, &owners);
         let is_own = |port: &u16| port_owners[usize::from(*port)] == own;
@@ -158,12 +159,11 @@ impl<const W: usize> Context<W> {
             packets: Packets::default(),
             outbox: Outbox { evicts: true, ..Outbox::default() },
             instant: VecDeque::new(),
-            endpoints: owners.iter().map(end).collect(),
+            endpoints: (0..).zip(owners.iter()).map(end).collect(),
             next: vec![NEVER; owners.len()],
             incoming: own_ports(&mut plan.paths.iter().flat_map(Paths::all_incoming)),
             outgoing: own_ports(&mut plan.paths.iter().flat_map(Paths::all_outgoing)),
             port_owners,
-            owners,
             own,
             mail: (0..partitions).map(|_| Mail::default()).collect(),
             reports: Vec::new(),
@@ -198,17 +198,17 @@ impl<const W: usize> Context<W> {
         }
     }
 
-    /// Takes the wish of the controller that has just made a step to be woken. Returns the earlier of it and `planned`.
-    #[inline]
-    pub(super) fn wake_time(&mut self, plan: &Plan<'_>, planned: Ticks) -> Ticks {
-        match self.outbox.wake.take() {
-            Some(cycle) => plan.clocks.core.cycles(cycle - 1).min(planned),
-            None => planned,
+    /// Takes the wish of the controller that has just made a step to be woken: the time, if there is such a wish.
+    #[inline(always)]
+    pub(super) fn wake_time(&mut self, plan: &Plan<'_>) -> Option<Ticks> {
+        if plan.counters == Counters::None {
+            return None;
         }
+        self.outbox.wake.take().map(|cycle| plan.clocks.core.cycles(cycle - 1))
     }
 
     /// Sends a message of an agent, with so many bytes of data, into the network at `ready`, or to another module.
-    #[inline]
+    #[inline(never)]
     pub(super) fn post(
         &mut self,
         plan: &Plan<'_>,
@@ -218,37 +218,35 @@ impl<const W: usize> Context<W> {
         ready: Ticks,
     ) {
         let Channel::Virtual(network) = spec.channel else { return };
-        let end = &mut self.endpoints[usize::from(message.src.0)];
-        let ready = end.in_order(network, ready);
-        let flits = plan.flits[payload as usize];
         let packet = Packet {
-            enqueued: ready,
+            enqueued: self.end(message.src).egress.in_order(network, ready),
+            from: message.src.0,
             to: message.dst.0,
-            flits,
+            flits: plan.flits[payload as usize],
             bytes: (plan.header_bytes + payload) as u16,
             network,
-            origin: 0,
             is_credited: plan.has_credits,
+            ..Packet::default()
         };
-        if let Some(paths) = &plan.paths
-            && self.post_between(plan, paths, message, spec, packet)
-        {
-            return;
+        match &plan.paths {
+            Some(paths) => self.post_between(plan, paths, message, spec, packet, payload > 0),
+            None => self.post_inside(plan, message, spec, packet, payload > 0),
         }
-        self.post_inside(plan, message, spec, packet);
     }
 
-    /// Sends a message into the network of its module.
-    #[inline]
-    fn post_inside(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: Packet) {
-        let carries_data = u32::from(packet.bytes) > plan.header_bytes;
-        self.count_inside(plan, message, spec, &packet, carries_data);
+    /// Sends a message into the network of its module. `data` says whether it carries any.
+    #[inline(always)]
+    fn post_inside(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: Packet, data: bool) {
+        self.count_inside(plan, message, spec, &packet, data);
+        let id = self.packets.insert(packet, message);
         let Packet { enqueued: ready, to, flits, network, .. } = packet;
-        let id = self.packets.insert(packet, message, carries_data);
-        self.end(message.src).egress.put(Parcel { ready, id, to, flits, network });
+        let parcel = Parcel { ready, id, to, flits, network };
+        if let Some(start) = self.end(message.src).egress.put(parcel) {
+            self.depart(plan, message.src, Departure { parcel, start });
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_inside(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: &Packet, data: bool) {
         let (flits, bytes) = (u64::from(packet.flits), u64::from(packet.bytes));
         self.stats.add(Counter::L1L2Flits, short_flits::<W>(data));
@@ -260,88 +258,86 @@ impl<const W: usize> Context<W> {
         }
     }
 
-    /// Sends a message to another module, or to another bank of its module. Returns whether it is such a message.
-    #[inline]
+    /// Sends a message on a machine of several modules. `data` says whether it carries any.
+    #[inline(always)]
     fn post_between(
         &mut self,
         plan: &Plan<'_>,
         paths: &Paths,
         message: &Message<W>,
         spec: &MessageSpec,
-        mut packet: Packet,
-    ) -> bool {
+        packet: Packet,
+        data: bool,
+    ) {
         let (from, to) = (plan.place(message.src), plan.place(message.dst));
-        if from.module == to.module && from.role != to.role {
-            return false;
-        }
-        packet.is_credited = false;
-        packet.origin = if from.gpu == to.gpu { 1 } else { 2 };
-        let carries_data = u32::from(packet.bytes) > plan.header_bytes;
         if from.module == to.module {
-            self.post_to_bank(plan, message, spec, packet, carries_data);
-            return true;
+            if from.role == to.role {
+                self.post_to_bank(plan, message, spec, Packet { is_credited: false, origin: 1, ..packet }, data);
+            } else {
+                self.post_inside(plan, message, spec, packet, data);
+            }
+            return;
         }
+        let (distance, origin) = if from.gpu == to.gpu { (Distance::InterGpm, 1) } else { (Distance::InterGpu, 2) };
         let (path, time) = (paths.path(from.module, to.module), packet.enqueued);
-        let distance = if from.gpu == to.gpu { Distance::InterGpm } else { Distance::InterGpu };
         self.stats.add_distant(distance, spec.class, u64::from(packet.bytes), u64::from(path.links));
-        self.stats.add(Counter::RemoteFlits, short_flits::<W>(carries_data));
+        self.stats.add(Counter::RemoteFlits, short_flits::<W>(data));
         let source = self.end(message.src).next_key(message.src.0);
-        let id = self.packets.insert(packet, message, carries_data);
+        let id = self.packets.insert(Packet { is_credited: false, origin, ..packet }, message);
         if let Some(fabric) = &mut self.fabric {
             fabric.put(paths.step(path.first).port, Entry { time, source, id, length: path.first });
         }
-        true
     }
 
     /// Sends a message to another bank of its module: by the network of the module, where that joins banks, or past no
     /// port.
+    #[inline(never)]
     fn post_to_bank(&mut self, plan: &Plan<'_>, message: &Message<W>, spec: &MessageSpec, packet: Packet, data: bool) {
         if plan.network.is_some() {
-            self.post_inside(plan, message, spec, packet);
+            self.post_inside(plan, message, spec, packet, data);
             return;
         }
         let source = self.end(message.src).next_key(message.src.0);
         self.count_inside(plan, message, spec, &packet, data);
         let time = packet.enqueued + plan.latencies.network;
-        let id = self.packets.insert(packet, message, data);
-        self.deliver(plan, message.dst, Entry { time, source, id, length: 0 });
+        let id = self.packets.insert(packet, message);
+        self.deliver(message.dst, Entry { time, source, id, length: 0 });
     }
 
     /// Hands an agent a message of this partition, here or in another partition.
-    #[inline]
-    pub(super) fn deliver(&mut self, plan: &Plan<'_>, to: AgentId, entry: Entry) {
-        let owner = self.owners[usize::from(to.0)];
-        if owner != self.own {
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, to: AgentId, entry: Entry) {
+        let end = &mut self.endpoints[usize::from(to.0)];
+        if end.owner != self.own {
+            let owner = end.owner;
             self.post_away(owner, None, entry);
             return;
         }
-        let next = &mut self.next[usize::from(plan.place(to).component.0)];
-        *next = entry.time.min(*next);
-        self.end(to).inbox.put(entry);
+        let arrival = end.put(entry);
+        let next = &mut self.next[usize::from(end.component)];
+        *next = arrival.min(*next);
     }
 
     /// Takes the mail of another partition.
-    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: &mut Mail<W>) {
+    pub(super) fn receive(&mut self, mail: &mut Mail<W>) {
         for Posted { port, mut entry, packet, message } in mail.messages.drain(..) {
-            entry.id = self.packets.insert(packet, &message, true);
+            entry.id = self.packets.insert(packet, &message);
             match (port, &mut self.fabric) {
                 (Some(port), Some(fabric)) => fabric.put(port, entry),
-                (Some(_) | None, _) => self.deliver(plan, message.dst, entry),
+                (Some(_) | None, _) => self.deliver(message.dst, entry),
             }
         }
         for Credit { source, network, flits, time } in mail.credits.drain(..) {
-            self.credit(plan, source, network, flits, time);
+            self.credit(source, network, flits, time);
         }
     }
 
-    /// Lets the messages that come to an agent before `until` pass its incoming port.
-    #[inline]
-    pub(super) fn admit(&mut self, agent: AgentId, until: Ticks) {
-        let end = &mut self.endpoints[usize::from(agent.0)];
-        if end.inbox.front_time() < until {
-            let waited = end.admit(until);
-            self.stats.add(Counter::NetworkQueueTicks, waited);
-        }
+    /// Takes the message that arrives at an agent now.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, agent: AgentId, now: Ticks) -> Option<u32> {
+        let Arrival { id, waited } = self.end(agent).arrive(now)?;
+        self.stats.add(Counter::NetworkQueueTicks, waited);
+        Some(id)
     }
 
     /// Lets the messages of an agent leave its port before `until`. Returns the time at which the agent's component has
@@ -349,11 +345,11 @@ impl<const W: usize> Context<W> {
     #[inline]
     pub(super) fn finish(&mut self, plan: &Plan<'_>, agent: AgentId, until: Ticks) -> Ticks {
         if self.end(agent).egress.is_idle() {
-            return self.end(agent).next_incoming();
+            return self.end(agent).next_arrival;
         }
         self.send(plan, agent, until);
         let end = self.end(agent);
-        end.next_incoming().min(end.egress.next_start())
+        end.next_arrival.min(end.egress.next_start())
     }
 
     /// Whether so many messages wait at the port of an agent that its controller takes no more inputs that could add to
@@ -361,7 +357,7 @@ impl<const W: usize> Context<W> {
     #[inline]
     pub(super) fn port_is_full(&mut self, plan: &Plan<'_>, agent: AgentId, now: Ticks) -> bool {
         let most = plan.config.network.vc_buffer_flits as usize;
-        if !self.end(agent).egress.may_be_full(most) {
+        if !self.end(agent).egress.is_full(most, now) {
             return false;
         }
         self.send(plan, agent, now);
@@ -372,17 +368,22 @@ impl<const W: usize> Context<W> {
     #[inline(never)]
     pub(super) fn send(&mut self, plan: &Plan<'_>, agent: AgentId, horizon: Ticks) {
         while let Some(departure) = self.end(agent).egress.send(horizon) {
-            let (parcel, start) = (departure.parcel, departure.start);
-            let waited = start - plan.clocks.network.edge(parcel.ready);
-            self.stats.add(Counter::NetworkQueueTicks, waited);
-            let length = plan.clocks.network.cycles(u64::from(parcel.flits)) as u32;
-            let source = self.end(agent).next_key(agent.0);
-            match &mut self.grid {
-                Some(grid) => grid.put(Entry { time: start, source, id: parcel.id, length }),
-                None => {
-                    let time = start + plan.latencies.network;
-                    self.deliver(plan, AgentId(parcel.to), Entry { time, source, id: parcel.id, length });
-                }
+            self.depart(plan, agent, departure);
+        }
+    }
+
+    /// Lets a message that leaves the port of an agent go on to its destination, or to the links that it shares.
+    #[inline(always)]
+    fn depart(&mut self, plan: &Plan<'_>, agent: AgentId, Departure { parcel, start }: Departure) {
+        let waited = start - plan.clocks.network.edge(parcel.ready);
+        self.stats.add(Counter::NetworkQueueTicks, waited);
+        let length = plan.clocks.network.cycles(u64::from(parcel.flits)) as u32;
+        let source = self.end(agent).next_key(agent.0);
+        match &mut self.grid {
+            Some(grid) => grid.put(Entry { time: start, source, id: parcel.id, length }),
+            None => {
+                let time = start + plan.latencies.network;
+                self.deliver(AgentId(parcel.to), Entry { time, source, id: parcel.id, length });
             }
         }
     }
@@ -392,7 +393,7 @@ impl<const W: usize> Context<W> {
     pub(super) fn let_in(&mut self, plan: &Plan<'_>, horizon: Ticks) {
         if let Some(paths) = &plan.paths {
             let ports = std::mem::take(&mut self.incoming);
-            self.pass_ports(plan, paths, &ports, horizon);
+            self.pass_ports(paths, &ports, horizon);
             self.incoming = ports;
         }
     }
@@ -402,7 +403,7 @@ impl<const W: usize> Context<W> {
     pub(super) fn let_out(&mut self, plan: &Plan<'_>, horizon: Ticks) {
         if let Some(paths) = &plan.paths {
             let ports = std::mem::take(&mut self.outgoing);
-            self.pass_ports(plan, paths, &ports, horizon);
+            self.pass_ports(paths, &ports, horizon);
             self.outgoing = ports;
         }
         let (Some(network), Some(mut grid)) = (&plan.network, self.grid.take()) else { return };
@@ -411,16 +412,16 @@ impl<const W: usize> Context<W> {
             let waited = grid.reserve(plan.place(src).module, network.hops(src.0, dst.0), &entry);
             self.stats.add(Counter::NetworkQueueTicks, waited);
             let time = entry.time + network.leg(src.0, dst.0) + waited;
-            self.deliver(plan, dst, Entry { time, ..entry });
+            self.deliver(dst, Entry { time, ..entry });
         }
         self.grid = Some(grid);
     }
 
-    fn pass_ports(&mut self, plan: &Plan<'_>, paths: &Paths, ports: &[u16], horizon: Ticks) {
+    fn pass_ports(&mut self, paths: &Paths, ports: &[u16], horizon: Ticks) {
         let Some(mut fabric) = self.fabric.take() else { return };
         for &port in ports {
             while let Some(passed) = fabric.pass(port, horizon, |id| u64::from(self.packets.get(id).bytes)) {
-                self.go_on(plan, paths, &mut fabric, passed);
+                self.go_on(paths, &mut fabric, passed);
             }
         }
         self.fabric = Some(fabric);
@@ -428,13 +429,13 @@ impl<const W: usize> Context<W> {
 
     /// Lets a message that has passed a port go on to the next one, or to its destination.
     #[inline]
-    fn go_on(&mut self, plan: &Plan<'_>, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
+    fn go_on(&mut self, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
         let Passed { entry, start, end } = passed;
         let step = paths.step(entry.length);
         let time = step.latency + if step.streams { start } else { end };
         if step.is_last {
             let to = AgentId(self.packets.get(entry.id).to);
-            self.deliver(plan, to, Entry { time, length: 0, ..entry });
+            self.deliver(to, Entry { time, length: 0, ..entry });
             return;
         }
         let (port, entry) = (paths.step(entry.length + 1).port, Entry { time, length: entry.length + 1, ..entry });
@@ -447,45 +448,43 @@ impl<const W: usize> Context<W> {
     }
 
     /// Hands a message of this partition to another one.
+    #[inline(never)]
     fn post_away(&mut self, owner: u8, port: Option<u16>, entry: Entry) {
-        let (packet, message) = (*self.packets.get(entry.id), *self.packets.message(entry.id));
-        self.packets.remove(entry.id);
+        let packet = self.packets.remove(entry.id);
+        let message = *self.packets.message(entry.id);
         self.mail[usize::from(owner)].messages.push(Posted { port, entry, packet, message });
     }
 
     /// Notes that a message has been taken by its destination at `now`: its source may send more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn consume(&mut self, plan: &Plan<'_>, id: u32, now: Ticks) {
-        let &Packet { flits, network, is_credited, .. } = self.packets.get(id);
-        self.packets.remove(id);
+        let Packet { from, flits, network, is_credited, .. } = self.packets.remove(id);
         if is_credited {
-            let source = self.packets.message(id).src;
-            self.credit(plan, source, network, flits, now + plan.crossing);
+            self.credit(AgentId(from), network, flits, now + plan.crossing);
         }
     }
 
     /// Tells a source that flits of its have been consumed.
-    #[inline]
-    fn credit(&mut self, plan: &Plan<'_>, source: AgentId, network: u8, flits: u16, time: Ticks) {
-        let owner = self.owners[usize::from(source.0)];
-        if owner != self.own {
-            self.mail[usize::from(owner)].credits.push(Credit { source, network, flits, time });
+    #[inline(always)]
+    fn credit(&mut self, source: AgentId, network: u8, flits: u16, time: Ticks) {
+        let end = &mut self.endpoints[usize::from(source.0)];
+        if end.owner != self.own {
+            self.mail[usize::from(end.owner)].credits.push(Credit { source, network, flits, time });
             return;
         }
-        let egress = &mut self.endpoints[usize::from(source.0)].egress;
-        if egress.credit(network, flits, time) {
-            let next = &mut self.next[usize::from(plan.place(source).component.0)];
+        if end.egress.credit(network, flits, time) {
+            let next = &mut self.next[usize::from(end.component)];
             *next = time.min(*next);
         }
     }
 
     /// Delivers a message that takes no time to another component, where all components are at the same time.
-    pub(super) fn deliver_at_once(&mut self, plan: &Plan<'_>, message: &Message<W>, now: Ticks) {
+    pub(super) fn deliver_at_once(&mut self, message: &Message<W>, now: Ticks) {
         let to = message.dst.0;
-        let packet = Packet { enqueued: now, to, flits: 0, bytes: 0, network: 0, origin: 0, is_credited: false };
+        let packet = Packet { enqueued: now, from: message.src.0, to, ..Packet::default() };
         let source = self.end(message.src).next_key(message.src.0);
-        let id = self.packets.insert(packet, message, true);
-        self.deliver(plan, message.dst, Entry { time: now, source, id, length: 0 });
+        let id = self.packets.insert(packet, message);
+        self.deliver(message.dst, Entry { time: now, source, id, length: 0 });
     }
 }
 

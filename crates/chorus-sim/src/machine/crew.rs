@@ -137,7 +137,7 @@ impl<const W: usize> Shared<'_, W> {
     /// Gives a partition what waits for it. Others may put more there as soon as this is done.
     fn empty_tray(&self, partition: &mut Partition<W>, number: usize) {
         let mut tray = lock(&self.trays[number]);
-        partition.receive(self.plan, &mut tray.mail);
+        partition.receive(&mut tray.mail);
         partition.obey(tray.orders.drain(..));
     }
 

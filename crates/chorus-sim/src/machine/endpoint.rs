@@ -1,7 +1,6 @@
 //! The end of an agent at the network: messages that come in, in the order of time, and the port for those that leave.
 
-use std::collections::VecDeque;
-
+use super::by_time::{ByTime, Timed};
 use super::egress::Egress;
 use super::plan::NEVER;
 use crate::clock::Ticks;
@@ -19,114 +18,66 @@ pub(super) struct Entry {
     pub(super) length: u32,
 }
 
+impl Timed for Entry {
+    #[inline]
+    fn time(&self) -> Ticks {
+        self.time
+    }
+
+    #[inline]
+    fn is_before(&self, other: &Entry) -> bool {
+        self.time < other.time || (self.time == other.time && self.source < other.source)
+    }
+}
+
+/// Messages in the order of time and source.
+pub(super) type Inbox = ByTime<Entry>;
+
 /// Names a message by its source and its number there.
 #[inline]
 pub(super) fn source_key(agent: u16, sequence: u32) -> u64 {
     u64::from(agent) << 32 | u64::from(sequence)
 }
 
-/// Entries in the order of time and source. They come almost in this order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Inbox {
-    entries: Vec<Entry>,
-    head: usize,
-}
-
-/// Taken entries that an inbox keeps before it closes the gap.
-const GAP_MAX: usize = 256;
-
-impl Inbox {
-    /// The time of the first entry.
-    #[inline]
-    pub(super) fn front_time(&self) -> Ticks {
-        self.entries.get(self.head).map_or(NEVER, |entry| entry.time)
-    }
-
-    /// Adds an entry at its place.
-    #[inline]
-    pub(super) fn put(&mut self, entry: Entry) {
-        if self.head == self.entries.len() {
-            self.entries.clear();
-            self.head = 0;
-        } else if self.head >= GAP_MAX {
-            self.entries.drain(..self.head);
-            self.head = 0;
-        }
-        let key = (entry.time, entry.source);
-        if self.entries.last().is_none_or(|last| (last.time, last.source) < key) {
-            self.entries.push(entry);
-            return;
-        }
-        self.insert(entry, key);
-    }
-
-    /// Adds an entry that comes before some that are there already.
-    fn insert(&mut self, entry: Entry, key: (Ticks, u64)) {
-        let mut place = self.entries.len();
-        self.entries.push(entry);
-        while place > self.head {
-            let before = self.entries[place - 1];
-            if (before.time, before.source) < key {
-                break;
-            }
-            self.entries[place] = before;
-            place -= 1;
-        }
-        self.entries[place] = entry;
-    }
-
-    /// Takes the first entry if it comes before `until`.
-    #[inline]
-    pub(super) fn take(&mut self, until: Ticks) -> Option<Entry> {
-        let entry = *self.entries.get(self.head)?;
-        if entry.time >= until {
-            return None;
-        }
-        self.head += 1;
-        Some(entry)
-    }
-}
-
-/// A message that has arrived or is about to: when, and its number.
-pub(super) type Arrival = (Ticks, u32);
-
-/// The time of the first arrival of a queue.
-#[inline]
-fn first_time(queue: &VecDeque<Arrival>) -> Ticks {
-    queue.front().map_or(NEVER, |&(time, _)| time)
+/// A message that arrives: its number, and how long it waited before the incoming port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) id: u32,
+    pub(super) waited: Ticks,
 }
 
 /// The end of an agent at the network.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
-    pub(super) inbox: Inbox,
-    /// Messages that pass the incoming port, by the time at which they have passed it.
-    passing: VecDeque<Arrival>,
-    /// Messages that have passed their last port, by the time at which they arrive.
-    passed: VecDeque<Arrival>,
-    /// The time of the next arrival among the messages that have been admitted.
+    /// The time of the next arrival among the messages that are known.
     pub(super) next_arrival: Ticks,
     /// The time at which the incoming port is free.
     free: Ticks,
+    /// Messages that pass the incoming port, one after the other.
+    passing: Inbox,
+    /// Messages that have passed their last port.
+    passed: Inbox,
     pub(super) egress: Egress,
     /// Messages that the agent has sent.
     sequence: u32,
-    /// When the last message on each virtual network was ready.
-    ready: Vec<Ticks>,
+    /// The agent that names its component.
+    pub(super) component: u16,
+    /// Its partition.
+    pub(super) owner: u8,
 }
 
 impl Endpoint {
     /// Makes the idle end of an agent.
-    pub(super) fn new(networks: usize, egress: Egress) -> Endpoint {
+    pub(super) fn new(component: u16, owner: u8, egress: Egress) -> Endpoint {
         Endpoint {
-            ready: vec![0; networks],
-            inbox: Inbox::default(),
-            passing: VecDeque::new(),
-            passed: VecDeque::new(),
             next_arrival: NEVER,
             free: 0,
+            passing: Inbox::default(),
+            passed: Inbox::default(),
             egress,
             sequence: 0,
+            component,
+            owner,
         }
     }
 
@@ -137,65 +88,79 @@ impl Endpoint {
         source_key(agent, self.sequence)
     }
 
-    /// The first time from `ready` on at which the agent's messages on one virtual network stay in order.
+    /// Adds a message that comes to the agent. Returns the first time at which it may arrive.
     #[inline]
-    pub(super) fn in_order(&mut self, network: u8, ready: Ticks) -> Ticks {
-        let last = &mut self.ready[usize::from(network)];
-        *last = ready.max(*last);
-        *last
+    pub(super) fn put(&mut self, entry: Entry) -> Ticks {
+        let inbox = if entry.length > 0 { &mut self.passing } else { &mut self.passed };
+        inbox.put(entry);
+        let earliest = entry.time + Ticks::from(entry.length);
+        self.next_arrival = earliest.min(self.next_arrival);
+        earliest
     }
 
-    /// Lets everything that comes before `until` pass the incoming port. Returns how long it waited there, all
-    /// together.
+    /// The time at which the next message has passed the incoming port.
     #[inline]
-    pub(super) fn admit(&mut self, until: Ticks) -> Ticks {
-        let mut waited = 0;
-        while let Some(Entry { time, id, length, .. }) = self.inbox.take(until) {
-            if length == 0 {
-                self.passed.push_back((time, id));
-                continue;
+    fn next_passing(&self) -> Ticks {
+        self.passing.front().map_or(NEVER, |entry| entry.time.max(self.free) + Ticks::from(entry.length))
+    }
+
+    /// Looks for the next arrival. Everything that comes before the end of the window is known.
+    #[inline]
+    pub(super) fn find_next_arrival(&mut self) {
+        self.next_arrival = self.next_passing().min(self.passed.front_time());
+    }
+
+    /// Takes the next arrival, which is at `now`.
+    #[inline]
+    pub(super) fn arrive(&mut self, now: Ticks) -> Option<Arrival> {
+        let arrival = match self.passing.front() {
+            Some(entry) if self.next_passing() == now => {
+                let arrival = Arrival { id: entry.id, waited: now - Ticks::from(entry.length) - entry.time };
+                self.free = now;
+                self.passing.remove_front();
+                Some(arrival)
             }
-            let start = time.max(self.free);
-            waited += start - time;
-            self.free = start + Ticks::from(length);
-            self.passing.push_back((self.free, id));
-        }
+            Some(_) | None => self.passed.take(now + 1).map(|entry| Arrival { id: entry.id, waited: 0 }),
+        };
         self.find_next_arrival();
-        waited
-    }
-
-    /// Takes the next arrival.
-    #[inline]
-    pub(super) fn arrive(&mut self) -> Option<u32> {
-        let passing = first_time(&self.passing) <= first_time(&self.passed);
-        let arrival = if passing { self.passing.pop_front() } else { self.passed.pop_front() };
-        self.find_next_arrival();
-        arrival.map(|(_, id)| id)
-    }
-
-    #[inline]
-    fn find_next_arrival(&mut self) {
-        self.next_arrival = first_time(&self.passing).min(first_time(&self.passed));
-    }
-
-    /// The time of the next message that comes to the agent.
-    #[inline]
-    pub(super) fn next_incoming(&self) -> Ticks {
-        self.inbox.front_time().min(self.next_arrival)
+        arrival
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use chorus_system::Clocks;
+
     use super::*;
+    use crate::clock::ClockDomains;
+
+    fn entry(time: Ticks, agent: u16, id: u32, length: u32) -> Entry {
+        Entry { time, source: source_key(agent, id), id, length }
+    }
 
     #[test]
     fn entries_come_out_by_time_and_then_by_source() {
         let mut inbox = Inbox::default();
         for (time, agent, id) in [(5, 1, 0), (3, 9, 1), (5, 0, 2), (4, 2, 3), (9, 0, 4)] {
-            inbox.put(Entry { time, source: source_key(agent, id), id, length: 0 });
+            inbox.put(entry(time, agent, id, 0));
         }
         let order: Vec<u32> = std::iter::from_fn(|| inbox.take(9).map(|entry| entry.id)).collect();
         assert_eq!((order, inbox.front_time()), (vec![1, 3, 2, 0], 9));
+    }
+
+    #[test]
+    fn messages_pass_the_incoming_port_one_after_the_other_and_others_come_in_between() {
+        let clocks = Clocks { core_mhz: 700, network_mhz: 700, l2_mhz: 700, dram_mhz: 700 };
+        let mut end = Endpoint::new(0, 0, Egress::new(1, ClockDomains::new(&clocks).network, None, false));
+        for entry in [entry(11, 1, 0, 4), entry(10, 2, 1, 4), entry(15, 3, 2, 0), entry(30, 1, 3, 1)] {
+            end.put(entry);
+        }
+        end.find_next_arrival();
+        let mut arrivals = Vec::new();
+        while end.next_arrival != NEVER {
+            let now = end.next_arrival;
+            arrivals.extend(end.arrive(now).map(|Arrival { id, waited }| (now, id, waited)));
+        }
+        assert_eq!(arrivals, [(14, 1, 0), (15, 2, 0), (18, 0, 3), (31, 3, 0)]);
     }
 }

@@ -13,6 +13,7 @@
 mod agenda;
 mod bank;
 mod build;
+mod by_time;
 mod context;
 mod crew;
 mod dispatcher;

@@ -1,18 +1,17 @@
-//! Messages in transit within a partition. The data that moving a message needs is stored apart from the message
-//! itself, because it is short and is read several times before the message is read.
+//! Messages in transit within a partition.
 
 use chorus_protocol::host_line::HostLine;
 use chorus_protocol::message::Message;
 
 use crate::clock::Ticks;
-use crate::slab::Slab;
 
-/// The route and length of a message in transit.
-#[derive(Clone, Copy, Debug)]
+/// The route and length of a message in transit. Moving a message needs nothing else.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
     /// The time since which it waits at its destination.
     pub(super) enqueued: Ticks,
-    /// The agent that it goes to.
+    /// The agent that sent it, and the agent that it goes to.
+    pub(super) from: u16,
     pub(super) to: u16,
     pub(super) flits: u16,
     /// Its length in bytes.
@@ -24,63 +23,76 @@ pub(super) struct Packet {
     pub(super) is_credited: bool,
 }
 
+/// A place for a message. A packet and the header of its message lie in one line of the host's caches or in two.
+#[derive(Clone, Copy)]
+struct Place<const W: usize> {
+    packet: Packet,
+    message: Message<W>,
+}
+
 /// All messages in transit within a partition.
 pub(super) struct Packets<const W: usize> {
-    packets: Slab<Packet>,
-    /// The message of each packet, under the same number.
-    messages: Vec<HostLine<Message<W>>>,
+    places: Vec<HostLine<Place<W>>>,
+    free: Vec<u32>,
 }
 
 impl<const W: usize> Default for Packets<W> {
     fn default() -> Self {
-        Packets { packets: Slab::default(), messages: Vec::new() }
+        Packets { places: Vec::new(), free: Vec::new() }
     }
 }
 
 impl<const W: usize> Packets<W> {
-    /// Adds a message, with its data or without. Returns its number.
-    #[inline]
-    pub(super) fn insert(&mut self, packet: Packet, message: &Message<W>, with_data: bool) -> u32 {
-        let id = self.packets.insert(packet);
-        match self.messages.get_mut(id as usize) {
-            Some(HostLine(place)) => place.copy_from(message, with_data),
-            None => self.messages.push(HostLine(*message)),
-        }
+    /// Adds a message. Returns its number.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, packet: Packet, message: &Message<W>) -> u32 {
+        let id = self.free.pop().unwrap_or_else(|| self.add_place(message));
+        let HostLine(place) = &mut self.places[id as usize];
+        (place.packet, place.message) = (packet, *message);
         id
+    }
+
+    #[cold]
+    fn add_place(&mut self, message: &Message<W>) -> u32 {
+        self.places.push(HostLine(Place { packet: Packet::default(), message: *message }));
+        self.places.len() as u32 - 1
     }
 
     /// The packet with this number.
     #[inline]
     pub(super) fn get(&self, id: u32) -> &Packet {
-        self.packets.get(id)
+        &self.places[id as usize].0.packet
     }
 
     /// The packet with this number, mutably.
     #[inline]
     pub(super) fn get_mut(&mut self, id: u32) -> &mut Packet {
-        self.packets.get_mut(id)
+        &mut self.places[id as usize].0.packet
     }
 
     /// The message of the packet with this number.
     #[inline]
     pub(super) fn message(&self, id: u32) -> &Message<W> {
-        &self.messages[id as usize].0
+        &self.places[id as usize].0.message
     }
 
     /// The message of the packet with this number, mutably.
     #[inline]
     pub(super) fn message_mut(&mut self, id: u32) -> &mut Message<W> {
-        &mut self.messages[id as usize].0
+        &mut self.places[id as usize].0.message
     }
 
-    /// Removes a message that is no longer needed.
+    /// Removes a message that is no longer needed. Returns its packet.
     #[inline]
-    pub(super) fn remove(&mut self, id: u32) {
-        self.packets.remove(id);
+    pub(super) fn remove(&mut self, id: u32) -> Packet {
+        self.free.push(id);
+        *self.get(id)
     }
 
     /// Every message in transit.
     pub(super) fn live(&self) -> impl Iterator<Item = &Message<W>> {
-        self.packets.live().map(|(id, _)| self.message(id))
+        let mut is_free = vec![false; self.places.len()];
+        self.free.iter().for_each(|&id| is_free[id as usize] = true);
+        self.places.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(place, _)| &place.0.message)
     }
 }

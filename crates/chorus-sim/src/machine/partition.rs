@@ -138,8 +138,8 @@ impl<const W: usize> Partition<W> {
     }
 
     /// Takes what other partitions have sent.
-    pub(super) fn receive(&mut self, plan: &Plan<'_>, mail: &mut [Mail<W>]) {
-        mail.iter_mut().for_each(|mail| self.ctx.receive(plan, mail));
+    pub(super) fn receive(&mut self, mail: &mut [Mail<W>]) {
+        mail.iter_mut().for_each(|mail| self.ctx.receive(mail));
     }
 
     /// Takes orders of the host.

@@ -51,7 +51,7 @@ impl<const W: usize> Translation<W> {
 
     /// Takes a message that has arrived and looks it up. Returns the message if that takes no time.
     fn look_up(&mut self, now: Ticks, ctx: &mut Context<W>, plan: &Plan<'_>) -> Option<u32> {
-        let id = ctx.end(self.agent).arrive()?;
+        let id = ctx.arrive(self.agent, now)?;
         ctx.stats.add(Counter::TuInputs, 1);
         let network = plan.clocks.network;
         let time = (network.edge(now) + plan.latencies.tu).max(self.free);
@@ -132,7 +132,7 @@ pub(super) trait Client<const W: usize> {
         if env.plan.place(message.dst).component == self.agent() {
             ctx.instant.push_back(*message);
         } else {
-            ctx.deliver_at_once(env.plan, message, self.now());
+            ctx.deliver_at_once(message, self.now());
         }
     }
 
@@ -194,7 +194,7 @@ pub(super) trait Client<const W: usize> {
         ctx.tell_time(env.plan, now);
         let translation = self.translation();
         let outcome = translation.controller.step(input, &mut ctx.outbox)?;
-        translation.wake = ctx.wake_time(env.plan, translation.wake);
+        translation.wake = ctx.wake_time(env.plan).map_or(translation.wake, |time| time.min(translation.wake));
         translation.route(now, delay, ctx, env.plan);
         self.deliver_instant(ctx, env)?;
         Ok(outcome)

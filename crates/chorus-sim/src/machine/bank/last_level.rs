@@ -5,22 +5,23 @@
 
 use std::collections::VecDeque;
 
-use chorus_protocol::message::memory;
+use chorus_protocol::message::{Message, memory};
 
 use super::super::context::{Context, Env, short_flits};
+use super::super::packets::Packet;
 use super::super::plan::NEVER;
 use super::Bank;
+use super::memory::WRITE;
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
 use crate::l3::{ForMemory, Slice};
 use crate::stats::Counter;
 
-/// The number of writes to memory that no message of a bank asked for.
-const VICTIM: u32 = u32::MAX;
-
 /// A slice of the L3 with the requests that are on their way in it.
 pub(super) struct LastLevel {
     slice: Slice,
+    /// Requests of the bank on their way to the slice, and when they get there.
+    coming: VecDeque<(Ticks, u32)>,
     /// Fetches that are looked up, and when the slice knows whether it holds their line.
     lookups: VecDeque<(Ticks, u32)>,
     /// Lines that come from memory, and when.
@@ -32,19 +33,20 @@ pub(super) struct LastLevel {
 impl LastLevel {
     /// Makes an idle slice.
     pub(super) fn new(slice: Slice) -> LastLevel {
-        LastLevel { slice, lookups: VecDeque::new(), fills: VecDeque::new(), next_write_back: NEVER }
+        let queue = VecDeque::new();
+        LastLevel { slice, coming: queue.clone(), lookups: queue.clone(), fills: queue, next_write_back: NEVER }
     }
 
     /// The time of the next event of the slice.
     #[inline]
     pub(super) fn next(&self) -> Ticks {
         let first = |queue: &VecDeque<(Ticks, u32)>| queue.front().map_or(NEVER, |&(time, _)| time);
-        first(&self.lookups).min(first(&self.fills)).min(self.next_write_back)
+        first(&self.coming).min(first(&self.lookups)).min(first(&self.fills)).min(self.next_write_back)
     }
 
     /// How many more write-backs the bank may send without having to wait.
     pub(super) fn room(&self) -> usize {
-        self.slice.room()
+        self.slice.room().saturating_sub(self.coming.len())
     }
 
     /// Notes that a line comes from memory at `time`.
@@ -66,7 +68,11 @@ impl<const W: usize> Bank<W> {
     pub(super) fn last_level_event(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         let now = self.now;
         let Some(last_level) = &mut self.last_level else { return };
-        if last_level.lookups.front().is_some_and(|&(time, _)| time <= now) {
+        if last_level.coming.front().is_some_and(|&(time, _)| time <= now) {
+            if let Some((_, id)) = last_level.coming.pop_front() {
+                self.enqueue_last_level(id, ctx, env);
+            }
+        } else if last_level.lookups.front().is_some_and(|&(time, _)| time <= now) {
             if let Some((_, id)) = last_level.lookups.pop_front() {
                 self.look_up(id, ctx, env);
             }
@@ -79,8 +85,23 @@ impl<const W: usize> Bank<W> {
         }
     }
 
+    /// Sends a request of the bank to the slice.
+    pub(super) fn post_to_last_level(
+        &mut self,
+        message: &Message<W>,
+        payload: u32,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) {
+        let bytes = (env.plan.header_bytes + payload) as u16;
+        let id = ctx.packets.insert(Packet { bytes, ..Packet::default() }, message);
+        if let Some(last_level) = &mut self.last_level {
+            last_level.coming.push_back((self.last_to_memory, id));
+        }
+    }
+
     /// A request of the bank arrives at the slice.
-    pub(super) fn enqueue_last_level(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
+    fn enqueue_last_level(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let carries_data = u32::from(ctx.packets.get(id).bytes) > env.plan.header_bytes;
         ctx.stats.add(Counter::L2L3Flits, short_flits::<W>(carries_data));
         let Some(last_level) = &mut self.last_level else { return };
@@ -141,15 +162,15 @@ impl<const W: usize> Bank<W> {
 
     /// Gives the memory channel what waits for it at the slice, as far as it has room.
     pub(super) fn feed_channel(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
-        let Some(last_level) = &mut self.last_level else { return };
+        let (Some(last_level), arrives) = (&mut self.last_level, self.now) else { return };
         while self.channel.room() > 0 {
             let Some(next) = last_level.slice.next_for_memory(self.channel.is_empty()) else { break };
             let request = match next {
                 ForMemory::Fetch(id) => {
                     let line = env.plan.topology.line_in_bank(ctx.packets.message(id).line);
-                    DramRequest { id, line, write: false }
+                    DramRequest { arrives, id, line, write: false }
                 }
-                ForMemory::Victim(line) => DramRequest { id: VICTIM, line, write: true },
+                ForMemory::Victim(line) => DramRequest { arrives, id: WRITE, line, write: true },
             };
             ctx.stats.add(if request.write { Counter::DramWrites } else { Counter::DramReads }, 1);
             self.channel.push(request);
@@ -157,6 +178,8 @@ impl<const W: usize> Bank<W> {
         last_level.schedule_write_back(self.now, env);
         // The next request is given when the bus is free. Requests that the bus has not begun to move wait in the queue
         // of the channel, and others in the queue of the slice.
-        self.schedule_decision(self.now.max(self.channel.free()), env);
+        if !self.channel.is_empty() {
+            self.schedule_decision(self.now.max(self.channel.free()), env);
+        }
     }
 }

@@ -12,6 +12,9 @@ use crate::dram::DramRequest;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
+/// The number of writes to memory, of which no message is kept.
+pub(super) const WRITE: u32 = u32::MAX;
+
 /// Requests to memory that one step of a bank can send: a write-back and a fetch.
 pub(super) const MEMORY_REQUESTS_PER_STEP: usize = 2;
 
@@ -19,14 +22,14 @@ impl<const W: usize> Bank<W> {
     /// Requests that the bank may still send to its memory channel, or to the slice of the L3 before it.
     #[inline]
     pub(super) fn memory_room(&self) -> usize {
-        let room = match &self.last_level {
+        match &self.last_level {
             None => self.channel.room(),
             Some(last_level) => last_level.room(),
-        };
-        room.saturating_sub(self.to_memory.len())
+        }
     }
 
-    /// Sends a request to the memory channel. Requests get there in the order sent.
+    /// Sends a request to the memory channel, or to the slice of the L3 before it. Requests get there in the order sent.
+    #[inline]
     pub(super) fn post_to_memory(
         &mut self,
         message: &Message<W>,
@@ -35,44 +38,38 @@ impl<const W: usize> Bank<W> {
         ctx: &mut Context<W>,
         env: &Env<'_>,
     ) {
+        let (is_write, line) = (message.kind == memory::WB, env.pages.virtual_line(message.line));
         // Later fetches are behind a write-back on the same channel, so memory may have its data from now on.
-        if message.kind == memory::WB && env.plan.values == Values::Carried {
-            env.memory.write_line(env.pages.virtual_line(message.line), message.mask, &message.data);
+        if is_write && env.plan.values == Values::Carried {
+            env.memory.write_line(line, message.mask, &message.data);
         }
-        let last = self.to_memory.back().map_or(0, |&(time, _)| time);
-        let time = (ready + self.memory_leg).max(last);
-        let bytes = (env.plan.header_bytes + payload) as u16;
-        let packet = Packet { enqueued: time, to: 0, flits: 0, bytes, network: 0, origin: 0, is_credited: false };
-        // The data of a write-back is in memory. Only its header is needed from here on.
-        let id = ctx.packets.insert(packet, message, false);
-        if self.to_memory.is_empty() {
-            self.next_to_memory = time;
+        self.last_to_memory = (ready + self.memory_leg).max(self.last_to_memory);
+        if self.last_level.is_some() {
+            self.post_to_last_level(message, payload, ctx, env);
+        } else {
+            self.post_to_channel(message, is_write, ctx, env);
+            if !is_write {
+                prefetch(env.memory.line_places::<W>(line));
+            }
         }
-        self.to_memory.push_back((time, id));
     }
 
-    /// A request gets to the memory channel, or to the slice of the L3 before it.
-    pub(super) fn enqueue_memory(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
-        let Some((_, id)) = self.to_memory.pop_front() else { return };
-        self.next_to_memory = self.to_memory.front().map_or(NEVER, |&(time, _)| time);
-        if self.last_level.is_some() {
-            self.enqueue_last_level(id, ctx, env);
-            return;
-        }
-        let message = ctx.packets.message(id);
-        let write = message.kind == memory::WB;
-        ctx.stats.add(if write { Counter::DramWrites } else { Counter::DramReads }, 1);
-        if !write {
-            prefetch(env.memory.line_places::<W>(env.pages.virtual_line(message.line)));
-        }
+    /// Sends a request to the memory channel.
+    #[inline]
+    fn post_to_channel(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) {
+        ctx.stats.add(if is_write { Counter::DramWrites } else { Counter::DramReads }, 1);
+        let arrives = self.last_to_memory;
+        // The data of a write-back is in memory, so nothing of its message is needed from here on.
+        let id = if is_write { WRITE } else { ctx.packets.insert(Packet::default(), message) };
         let line = env.plan.topology.line_in_bank(message.line);
-        self.channel.push(DramRequest { id, line, write });
-        self.schedule_decision(self.now, env);
+        self.channel.push(DramRequest { arrives, id, line, write: is_write });
+        self.schedule_decision(arrives, env);
     }
 
     /// Lets the memory channel decide its next request, at `time` at the earliest.
+    #[inline]
     pub(super) fn schedule_decision(&mut self, time: Ticks, env: &Env<'_>) {
-        if self.next_decision == NEVER && !self.channel.is_empty() {
+        if self.next_decision == NEVER {
             self.next_decision = env.plan.clocks.dram.edge(time);
         }
     }
@@ -89,12 +86,13 @@ impl<const W: usize> Bank<W> {
             self.feed_channel(ctx, env);
             return;
         }
-        if decision.write {
-            ctx.packets.remove(decision.id);
-        } else {
+        if !decision.write {
             self.fetch_at(decision.done + self.memory_leg, decision.id);
         }
-        self.schedule_decision(decision.next, env);
+        // The next request may be there, or still on its way.
+        if let Some(arrives) = self.channel.first_arrival() {
+            self.schedule_decision(if arrives <= self.now { decision.next } else { arrives }, env);
+        }
         self.retry_with_room(env);
     }
 
@@ -108,6 +106,7 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Lets a line be at the bank at `time`. These times never go back.
+    #[inline]
     pub(super) fn fetch_at(&mut self, time: Ticks, id: u32) {
         if self.fetched.is_empty() {
             self.next_fetched = time;

@@ -72,6 +72,8 @@ pub(super) struct Bank<const W: usize> {
     free: Ticks,
     /// When the bank serves its next input, if it is about to.
     next_serve: Ticks,
+    /// The time of the next event that few machines have often.
+    next_rare: Ticks,
     /// When a bank tries again whose port was full. This is known as early as windows let it be, so nothing else may
     /// depend on it.
     next_at_port: Ticks,
@@ -79,9 +81,8 @@ pub(super) struct Bank<const W: usize> {
     next_uncrowded: Ticks,
     stall: BankStall,
     stalled_since: Option<Ticks>,
-    /// Requests on their way to the memory channel, and when they get there.
-    to_memory: VecDeque<(Ticks, u32)>,
-    next_to_memory: Ticks,
+    /// When the last request to memory gets there.
+    last_to_memory: Ticks,
     /// Lines that have been read, and when they are at the bank.
     fetched: VecDeque<(Ticks, u32)>,
     next_fetched: Ticks,
@@ -125,12 +126,12 @@ impl<const W: usize> Bank<W> {
             from_memory: VecDeque::with_capacity(16),
             free: 0,
             next_serve: NEVER,
+            next_rare: NEVER,
             next_at_port: NEVER,
             next_uncrowded: NEVER,
             stall: BankStall::None,
             stalled_since: None,
-            to_memory: VecDeque::with_capacity(16),
-            next_to_memory: NEVER,
+            last_to_memory: 0,
             fetched: VecDeque::with_capacity(16),
             next_fetched: NEVER,
             channel: MemoryChannel::new(&plan.config.dram, plan.clocks.dram, plan.config.l1.line_bytes),
@@ -164,16 +165,20 @@ impl<const W: usize> Bank<W> {
         let later = self.orders.iter().rev().take_while(|&&(other, _)| other > time).count();
         self.orders.insert(self.orders.len() - later, (time, order));
         self.next_order = self.next_order.min(time);
+        self.next_rare = self.next_rare.min(time);
     }
 
     /// Runs until everything before `until` has happened.
     pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        ctx.admit(self.agent, until);
+        ctx.end(self.agent).find_next_arrival();
         if let Some(translation) = &self.translation {
-            ctx.admit(translation.agent, until);
+            ctx.end(translation.agent).find_next_arrival();
         }
         if self.stall == BankStall::Port {
             self.retry_at_port(ctx, env);
+        }
+        if self.has_more {
+            self.find_next_rare(ctx);
         }
         let result = self.run_events(until, ctx, env);
         ctx.last = ctx.last.max(self.now);
@@ -194,39 +199,38 @@ impl<const W: usize> Bank<W> {
             debug_assert!(time >= self.now, "an event in the past");
             self.now = time;
             // Of two events at one time, the one named first here comes first.
-            if ctx.endpoints[usize::from(self.agent.0)].next_arrival == time {
+            if ctx.end(self.agent).next_arrival == time {
                 self.arrive(ctx, env)?;
             } else if self.next_fetched == time {
                 self.fetched(ctx, env)?;
-            } else if self.next_to_memory == time {
-                self.enqueue_memory(ctx, env);
             } else if self.next_decision == time {
                 self.decide_memory(ctx, env);
             } else if self.next_serve == time {
                 self.next_serve = NEVER;
                 self.serve(ctx, env)?;
-            } else if self.next_at_port == time {
-                self.next_at_port = NEVER;
-                self.serve_or_schedule(ctx, env)?;
             } else {
                 self.rare_event(ctx, env)?;
+                self.find_next_rare(ctx);
+            }
+            if self.has_more {
+                self.find_next_rare(ctx);
             }
         }
     }
 
     /// The time of the next event.
-    #[inline]
+    #[inline(always)]
     fn next_event(&self, ctx: &Context<W>) -> Ticks {
         let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;
-        let memory = self.next_fetched.min(self.next_to_memory).min(self.next_decision);
-        arrival.min(memory).min(self.next_serve).min(self.next_at_port).min(self.next_rare(ctx))
+        let memory = self.next_fetched.min(self.next_decision);
+        arrival.min(memory).min(self.next_serve).min(self.next_rare)
     }
 
-    /// The time of the next event that few machines have often.
-    #[inline]
-    fn next_rare(&self, ctx: &Context<W>) -> Ticks {
-        let next = self.next_order.min(self.wake).min(self.next_uncrowded);
-        if self.has_more { self.next_of_more(ctx).min(next) } else { next }
+    /// Looks for the next event that few machines have often.
+    #[inline(never)]
+    fn find_next_rare(&mut self, ctx: &Context<W>) {
+        let next = self.next_at_port.min(self.next_order).min(self.wake).min(self.next_uncrowded);
+        self.next_rare = if self.has_more { self.next_of_more(ctx).min(next) } else { next };
     }
 
     /// The time of the next event of the slice of the L3 or of the translation unit.
@@ -235,8 +239,13 @@ impl<const W: usize> Bank<W> {
         self.translation.as_ref().map_or(slice, |translation| translation.next(ctx).min(slice))
     }
 
+    #[inline(never)]
     fn rare_event(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let now = self.now;
+        if self.next_at_port <= now {
+            self.next_at_port = NEVER;
+            return self.serve_or_schedule(ctx, env);
+        }
         if self.next_order <= now {
             let order = self.orders.pop_front();
             self.next_order = self.orders.front().map_or(NEVER, |&(time, _)| time);
@@ -262,10 +271,19 @@ impl<const W: usize> Bank<W> {
         self.wake = NEVER;
         ctx.tell_time(env.plan, self.now);
         self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
-        self.wake = ctx.wake_time(env.plan, self.wake);
+        self.note_wake(ctx, env);
         self.route(false, ctx, env)?;
         self.retry(BankStall::Lines, env);
         Ok(())
+    }
+
+    /// Notes the wish of the controller to be woken, if it has one.
+    #[inline(always)]
+    fn note_wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+        if let Some(time) = ctx.wake_time(env.plan) {
+            self.wake = self.wake.min(time);
+            self.next_rare = self.next_rare.min(time);
+        }
     }
 
     /// Serves the bank again if the reason of its stall may have changed.
@@ -283,7 +301,7 @@ impl<const W: usize> Bank<W> {
         if ctx.outbox.messages.is_empty() { Ok(()) } else { self.route_all(lookup, ctx, env) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn route_all(&mut self, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let latencies = &env.plan.latencies;
         let tag = if lookup { latencies.l2_tag } else { 0 };
@@ -302,7 +320,7 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Sends a message with so many bytes of data at `ready`.
-    #[inline]
+    #[inline(always)]
     fn post(
         &mut self,
         message: &Message<W>,

@@ -16,7 +16,7 @@ use crate::stats::Counter;
 impl<const W: usize> Bank<W> {
     /// A message is at the bank.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some(id) = ctx.end(self.agent).arrive() else { return Ok(()) };
+        let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         let packet = ctx.packets.get_mut(id);
         packet.enqueued = self.now;
         let (network, origin) = (usize::from(packet.network), usize::from(packet.origin));
@@ -67,6 +67,7 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Serves the bank at once if it is free.
+    #[inline]
     pub(super) fn serve_or_schedule(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         if self.is_free(env) {
             return self.serve(ctx, env);
@@ -100,14 +101,14 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Whether the bank may serve no message, because there is no room for what it might send.
-    #[inline]
+    #[inline(always)]
     fn is_stalled(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
         if self.memory_room() < MEMORY_REQUESTS_PER_STEP {
-            self.stall_for(BankStall::Memory);
+            self.stall_for(BankStall::Memory, ctx);
             return true;
         }
         if ctx.port_is_full(env.plan, self.agent, self.now) {
-            self.stall_for(BankStall::Port);
+            self.stall_for(BankStall::Port, ctx);
             self.retry_at_port(ctx, env);
             return true;
         }
@@ -117,16 +118,21 @@ impl<const W: usize> Bank<W> {
     /// Notes why the bank does not serve what waits. Only a bank that waits for its port tries again when that has sent
     /// something.
     #[inline]
-    fn stall_for(&mut self, why: BankStall) {
+    fn stall_for(&mut self, why: BankStall, ctx: &Context<W>) {
         self.stall = why;
-        self.next_at_port = NEVER;
+        if self.next_at_port != NEVER {
+            self.next_at_port = NEVER;
+            self.find_next_rare(ctx);
+        }
     }
 
     /// Plans to serve the bank again when its port has sent something.
+    #[inline(never)]
     pub(super) fn retry_at_port(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         let departure = ctx.end(self.agent).egress.next_start();
         if departure != NEVER {
             self.next_at_port = self.next_at_port.min(env.plan.clocks.l2.edge(departure.max(self.now) + 1));
+            self.next_rare = self.next_rare.min(self.next_at_port);
         }
     }
 
@@ -141,7 +147,7 @@ impl<const W: usize> Bank<W> {
         if let Some(&id) = self.from_memory.front() {
             // A line that comes may push another one out, which needs room on its way to memory.
             if self.memory_room() == 0 {
-                self.stall_for(BankStall::Memory);
+                self.stall_for(BankStall::Memory, ctx);
                 return Ok(());
             }
             if self.step(id, false, ctx, env)? {
@@ -199,7 +205,7 @@ impl<const W: usize> Bank<W> {
 
     /// Gives the bank a message. `own` says whether it comes from its own module. Returns whether it is consumed. A
     /// message that stalls may hold up others.
-    #[inline]
+    #[inline(always)]
     fn serve_message(
         &mut self,
         id: u32,
@@ -212,7 +218,7 @@ impl<const W: usize> Bank<W> {
             return Ok(true);
         }
         self.stalled_since.get_or_insert(self.now);
-        self.stall_for(BankStall::Lines);
+        self.stall_for(BankStall::Lines, ctx);
         Ok(false)
     }
 
@@ -234,6 +240,7 @@ impl<const W: usize> Bank<W> {
         if self.next_uncrowded == NEVER {
             ctx.stats.add(Counter::PortStallTicks, until - self.now);
             self.next_uncrowded = until;
+            self.next_rare = self.next_rare.min(until);
         }
         true
     }
@@ -248,11 +255,12 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Steps the bank with a message. Returns whether the message is consumed.
+    #[inline(never)]
     fn step(&mut self, id: u32, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
-        self.wake = ctx.wake_time(env.plan, self.wake);
+        self.note_wake(ctx, env);
         self.finish_commands(ctx);
         if !ctx.outbox.messages.is_empty() {
             let lookup = lookup && !self.passes_on(ctx.packets.message(id), env);
@@ -264,7 +272,7 @@ impl<const W: usize> Bank<W> {
     #[inline]
     fn served(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(if self.is_of_l2 { Counter::L2Inputs } else { Counter::L3Inputs }, 1);
-        self.stall_for(BankStall::None);
+        self.stall_for(BankStall::None, ctx);
         self.free = self.now + env.plan.clocks.l2.cycles(1);
         if let Some(since) = self.stalled_since.take() {
             let counter = if self.is_of_l2 { Counter::L2StallTicks } else { Counter::L3StallTicks };

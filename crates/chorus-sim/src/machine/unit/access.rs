@@ -48,7 +48,7 @@ impl<const W: usize> Unit<W> {
         ctx.tell_time(env.plan, self.now);
         let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
-        self.wake = ctx.wake_time(env.plan, self.wake);
+        self.note_wake(ctx, env);
         if accepted {
             self.accepted(id, ctx, env);
         } else {
@@ -66,7 +66,7 @@ impl<const W: usize> Unit<W> {
 
     /// Serves the access at the head of the queue if it is a load that the private cache can answer at once. This is
     /// the usual case, and it needs neither a request nor an outbox.
-    #[inline]
+    #[inline(always)]
     fn load_hit(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
         let access = *self.accesses.get(id);
         if access.kind != AccessKind::Load || env.plan.values == Values::Functional {
@@ -113,7 +113,7 @@ impl<const W: usize> Unit<W> {
 
     /// Tries the head of the access queue again at once, after a message has changed the private cache that had not
     /// accepted it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn retry_access_now(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         if !matches!(self.stalled, Some((_, Stalled::Cache))) || self.next_access != NEVER {
             return Ok(());
@@ -168,7 +168,7 @@ impl<const W: usize> Unit<W> {
 
     /// Counts an access to a line that may lie in another GPU's memory. `load` says whether it is a load that misses in
     /// the private cache.
-    #[inline]
+    #[inline(never)]
     fn count_remote_access(
         &mut self,
         line: LineAddr,
@@ -189,7 +189,7 @@ impl<const W: usize> Unit<W> {
     }
 
     /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave_queue(&mut self, access: &LineAccess, ctx: &mut Context<W>) {
         let bank = self.bank_of(access.line);
         self.bank_free[bank] = self.now + self.clock.cycles(1);

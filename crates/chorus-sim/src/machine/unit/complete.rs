@@ -13,6 +13,7 @@ use crate::stats::Counter;
 
 impl<const W: usize> Unit<W> {
     /// Puts the values of a completed load or atomic where its instruction expects them.
+    #[inline]
     pub(super) fn record_values(&mut self, id: u32, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
         let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = self.accesses.get(id);
         if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
@@ -67,6 +68,7 @@ impl<const W: usize> Unit<W> {
     }
 
     /// The end of an access, as its wavefront sees it.
+    #[inline]
     pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>) {
         let access = *self.accesses.get(id);
         if access.answers > 1 {

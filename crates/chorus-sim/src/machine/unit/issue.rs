@@ -145,6 +145,7 @@ impl<const W: usize> Unit<W> {
         let done = self.now + latency;
         self.local_data.push((done, wave as u16));
         self.next_local_data = self.next_local_data.min(done);
+        self.next_rare = self.next_rare.min(done);
     }
 
     /// The accesses of local data shares that end now let their wavefronts go on.

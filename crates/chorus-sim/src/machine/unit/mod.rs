@@ -108,6 +108,8 @@ pub(super) struct Unit<const W: usize> {
     /// Accesses of local data shares: when they end, and of which wavefront.
     local_data: Vec<(Ticks, u16)>,
     next_local_data: Ticks,
+    /// The time of the next event that few programs or machines have often.
+    next_rare: Ticks,
     /// When the private cache is woken.
     wake: Ticks,
     orders: VecDeque<(Ticks, UnitOrder)>,
@@ -164,6 +166,7 @@ impl<const W: usize> Unit<W> {
             answered_by_buffer: VecDeque::new(),
             local_data: Vec::new(),
             next_local_data: NEVER,
+            next_rare: NEVER,
             wake: NEVER,
             orders: VecDeque::new(),
             next_order: NEVER,
@@ -188,16 +191,20 @@ impl<const W: usize> Unit<W> {
         let later = self.orders.iter().rev().take_while(|(time, other)| (*time, other.rank()) > key).count();
         self.orders.insert(self.orders.len() - later, (time, order));
         self.next_order = self.next_order.min(time);
+        self.next_rare = self.next_rare.min(time);
     }
 
     /// Runs until everything before `until` has happened.
     pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        ctx.admit(self.agent, until);
+        ctx.end(self.agent).find_next_arrival();
         if let Some(translation) = &self.translation {
-            ctx.admit(translation.agent, until);
+            ctx.end(translation.agent).find_next_arrival();
         }
         if matches!(self.stalled, Some((_, Stalled::Port))) {
             self.retry_at_port(ctx);
+        }
+        if self.has_more {
+            self.find_next_rare(ctx);
         }
         let result = self.run_events(until, ctx, env);
         ctx.last = ctx.last.max(self.now);
@@ -218,7 +225,7 @@ impl<const W: usize> Unit<W> {
             debug_assert!(time >= self.now, "an event in the past");
             self.now = time;
             // Of two events at one time, the one named first here comes first.
-            if ctx.endpoints[usize::from(self.agent.0)].next_arrival == time {
+            if ctx.end(self.agent).next_arrival == time {
                 self.arrive(ctx, env)?;
             } else if self.next_answer == time {
                 self.answer_next(ctx);
@@ -228,15 +235,19 @@ impl<const W: usize> Unit<W> {
                 self.issue(ctx, env)?;
             } else {
                 self.rare_event(ctx, env)?;
+                self.find_next_rare(ctx);
+            }
+            if self.has_more {
+                self.find_next_rare(ctx);
             }
         }
     }
 
     /// The time of the next event.
-    #[inline]
+    #[inline(always)]
     fn next_event(&self, ctx: &Context<W>) -> Ticks {
         let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;
-        arrival.min(self.next_answer).min(self.next_access).min(self.next_issue).min(self.next_rare(ctx))
+        arrival.min(self.next_answer).min(self.next_access).min(self.next_issue).min(self.next_rare)
     }
 
     /// The agent whose port the messages of the unit leave by.

@@ -14,11 +14,20 @@ use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 
 impl<const W: usize> Unit<W> {
-    /// The time of the next event that few programs or machines have often.
-    #[inline]
-    pub(super) fn next_rare(&self, ctx: &Context<W>) -> Ticks {
+    /// Looks for the next event that few programs or machines have often.
+    #[inline(never)]
+    pub(super) fn find_next_rare(&mut self, ctx: &Context<W>) {
         let next = self.next_order.min(self.next_local_data).min(self.wake);
-        if self.has_more { self.next_of_more(ctx).min(next) } else { next }
+        self.next_rare = if self.has_more { self.next_of_more(ctx).min(next) } else { next };
+    }
+
+    /// Notes the wish of the private cache to be woken, if it has one.
+    #[inline(always)]
+    pub(super) fn note_wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+        if let Some(time) = ctx.wake_time(env.plan) {
+            self.wake = self.wake.min(time);
+            self.next_rare = self.next_rare.min(time);
+        }
     }
 
     /// The time of the next event of the store buffer or of the translation unit.
@@ -28,6 +37,7 @@ impl<const W: usize> Unit<W> {
     }
 
     /// Handles the next event that few programs or machines have often.
+    #[inline(never)]
     pub(super) fn rare_event(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let now = self.now;
         if self.next_order <= now {
@@ -77,7 +87,7 @@ impl<const W: usize> Unit<W> {
         let outcome = self.controller.step(&Input::Core(&request), &mut ctx.outbox)?;
         let waits = outcome != Outcome::Done;
         self.boundaries_waiting = if waits { self.boundaries_waiting | bit } else { self.boundaries_waiting & !bit };
-        self.wake = ctx.wake_time(env.plan, self.wake);
+        self.note_wake(ctx, env);
         self.finish_completions(ctx, env);
         self.route(ctx, env)
     }
@@ -99,7 +109,7 @@ impl<const W: usize> Unit<W> {
         self.wake = NEVER;
         ctx.tell_time(env.plan, self.now);
         self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
-        self.wake = ctx.wake_time(env.plan, self.wake);
+        self.note_wake(ctx, env);
         self.finish_completions(ctx, env);
         self.route(ctx, env)?;
         self.retry_boundary(ctx, env)?;
@@ -108,7 +118,7 @@ impl<const W: usize> Unit<W> {
 
     /// A message is at the private cache.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some(id) = ctx.end(self.agent).arrive() else { return Ok(()) };
+        let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         if self.waiting > 0 || !self.step_cache(id, ctx, env)? {
             let network = ctx.packets.get(id).network;
             self.queues[usize::from(network)].push_back(id);
@@ -120,6 +130,7 @@ impl<const W: usize> Unit<W> {
     }
 
     /// Gives the private cache the messages that have arrived, until it accepts no more of them.
+    #[inline(never)]
     pub(super) fn serve_cache(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let any_order = env.plan.delivery == Delivery::AnyOrder;
         let (mut network, mut place) = (0, 0);
@@ -142,11 +153,12 @@ impl<const W: usize> Unit<W> {
     }
 
     /// Steps the private cache with a message. Returns whether the message is consumed.
+    #[inline(always)]
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
-        self.wake = ctx.wake_time(env.plan, self.wake);
+        self.note_wake(ctx, env);
         self.finish_completions(ctx, env);
         self.route(ctx, env)?;
         let consumed = outcome == Outcome::Done;
