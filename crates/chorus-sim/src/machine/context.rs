@@ -110,6 +110,8 @@ pub(super) struct Context<const W: usize> {
     pub(super) endpoints: Vec<Endpoint>,
     /// The time at which each component has something to do, by the agent that names it.
     pub(super) next: Vec<Ticks>,
+    /// The least of these times.
+    pub(super) soonest: Ticks,
     /// The partition of every port between modules.
     port_owners: Vec<u8>,
     /// The ports by which messages come into modules and GPUs of this partition, in the order in which they pass them.
@@ -153,7 +155,10 @@ impl<const W: usize> Context<W> {
         };
         let port_owners = port_owners(plan, &owners);
         let is_own = |port: &u16| port_owners[usize::from(*port)] == own;
-        let own_ports = |ports: &mut dyn Iterator<Item = u16>| ports.filter(is_own).collect();
+        let own_ports = |ports: &mut dyn Iterator<Item = u16>| ports.filter(is_own).collect::<Vec<_>>();
+        let incoming = own_ports(&mut plan.paths.iter().flat_map(Paths::all_incoming));
+        let outgoing = own_ports(&mut plan.paths.iter().flat_map(Paths::all_outgoing));
+        let own_fabric = |paths| Fabric::new(paths, [&incoming[..], &outgoing[..]].concat(), plan.crossing);
         Context {
             stats: Stats::default(),
             packets: Packets::default(),
@@ -161,14 +166,15 @@ impl<const W: usize> Context<W> {
             instant: VecDeque::new(),
             endpoints: (0..).zip(owners.iter()).map(end).collect(),
             next: vec![NEVER; owners.len()],
-            incoming: own_ports(&mut plan.paths.iter().flat_map(Paths::all_incoming)),
-            outgoing: own_ports(&mut plan.paths.iter().flat_map(Paths::all_outgoing)),
+            soonest: NEVER,
+            fabric: plan.paths.as_ref().map(own_fabric),
+            incoming,
+            outgoing,
             port_owners,
             own,
             mail: (0..partitions).map(|_| Mail::default()).collect(),
             reports: Vec::new(),
             sharing: (plan.topology.gpms > 1).then(|| Sharing::new(gpus)),
-            fabric: plan.paths.as_ref().map(|paths| Fabric::new(paths, plan.crossing)),
             grid: plan.network.as_ref().map(|network| Grid::new(network, plan.topology.modules())),
             progress: 0,
             last: 0,
@@ -313,9 +319,16 @@ impl<const W: usize> Context<W> {
             self.post_away(owner, None, entry);
             return;
         }
-        let arrival = end.put(entry);
-        let next = &mut self.next[usize::from(end.component)];
-        *next = arrival.min(*next);
+        let (arrival, component) = (end.put(entry), end.component);
+        self.call(component, arrival);
+    }
+
+    /// Lets a component run at `time`, or earlier.
+    #[inline]
+    pub(super) fn call(&mut self, component: u16, time: Ticks) {
+        let next = &mut self.next[usize::from(component)];
+        *next = time.min(*next);
+        self.soonest = time.min(self.soonest);
     }
 
     /// Takes the mail of another partition.
@@ -345,11 +358,11 @@ impl<const W: usize> Context<W> {
     #[inline]
     pub(super) fn finish(&mut self, plan: &Plan<'_>, agent: AgentId, until: Ticks) -> Ticks {
         if self.end(agent).egress.is_idle() {
-            return self.end(agent).next_arrival;
+            return self.end(agent).next_arrival();
         }
         self.send(plan, agent, until);
         let end = self.end(agent);
-        end.next_arrival.min(end.egress.next_start())
+        end.next_arrival().min(end.egress.next_start())
     }
 
     /// Whether so many messages wait at the port of an agent that its controller takes no more inputs that could add to
@@ -473,8 +486,8 @@ impl<const W: usize> Context<W> {
             return;
         }
         if end.egress.credit(network, flits, time) {
-            let next = &mut self.next[usize::from(end.component)];
-            *next = time.min(*next);
+            let component = end.component;
+            self.call(component, time);
         }
     }
 

@@ -49,8 +49,6 @@ pub(super) struct Arrival {
 /// The end of an agent at the network.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
-    /// The time of the next arrival among the messages that are known.
-    pub(super) next_arrival: Ticks,
     /// The time at which the incoming port is free.
     free: Ticks,
     /// Messages that pass the incoming port, one after the other.
@@ -69,16 +67,7 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// Makes the idle end of an agent.
     pub(super) fn new(component: u16, owner: u8, egress: Egress) -> Endpoint {
-        Endpoint {
-            next_arrival: NEVER,
-            free: 0,
-            passing: Inbox::default(),
-            passed: Inbox::default(),
-            egress,
-            sequence: 0,
-            component,
-            owner,
-        }
+        Endpoint { free: 0, passing: Inbox::default(), passed: Inbox::default(), egress, sequence: 0, component, owner }
     }
 
     /// The name of the next message that `agent`, whose end this is, sends.
@@ -93,9 +82,7 @@ impl Endpoint {
     pub(super) fn put(&mut self, entry: Entry) -> Ticks {
         let inbox = if entry.length > 0 { &mut self.passing } else { &mut self.passed };
         inbox.put(entry);
-        let earliest = entry.time + Ticks::from(entry.length);
-        self.next_arrival = earliest.min(self.next_arrival);
-        earliest
+        entry.time + Ticks::from(entry.length)
     }
 
     /// The time at which the next message has passed the incoming port.
@@ -104,16 +91,16 @@ impl Endpoint {
         self.passing.front().map_or(NEVER, |entry| entry.time.max(self.free) + Ticks::from(entry.length))
     }
 
-    /// Looks for the next arrival. Everything that comes before the end of the window is known.
+    /// The time of the next arrival. Everything that comes before the end of the window is known.
     #[inline]
-    pub(super) fn find_next_arrival(&mut self) {
-        self.next_arrival = self.next_passing().min(self.passed.front_time());
+    pub(super) fn next_arrival(&self) -> Ticks {
+        self.next_passing().min(self.passed.front_time())
     }
 
     /// Takes the next arrival, which is at `now`.
     #[inline]
     pub(super) fn arrive(&mut self, now: Ticks) -> Option<Arrival> {
-        let arrival = match self.passing.front() {
+        match self.passing.front() {
             Some(entry) if self.next_passing() == now => {
                 let arrival = Arrival { id: entry.id, waited: now - Ticks::from(entry.length) - entry.time };
                 self.free = now;
@@ -121,9 +108,7 @@ impl Endpoint {
                 Some(arrival)
             }
             Some(_) | None => self.passed.take(now + 1).map(|entry| Arrival { id: entry.id, waited: 0 }),
-        };
-        self.find_next_arrival();
-        arrival
+        }
     }
 }
 
@@ -155,10 +140,9 @@ mod tests {
         for entry in [entry(11, 1, 0, 4), entry(10, 2, 1, 4), entry(15, 3, 2, 0), entry(30, 1, 3, 1)] {
             end.put(entry);
         }
-        end.find_next_arrival();
         let mut arrivals = Vec::new();
-        while end.next_arrival != NEVER {
-            let now = end.next_arrival;
+        while end.next_arrival() != NEVER {
+            let now = end.next_arrival();
             arrivals.extend(end.arrive(now).map(|Arrival { id, waited }| (now, id, waited)));
         }
         assert_eq!(arrivals, [(14, 1, 0), (15, 2, 0), (18, 0, 3), (31, 3, 0)]);

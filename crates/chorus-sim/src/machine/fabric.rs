@@ -68,12 +68,14 @@ pub(super) struct Fabric {
     /// When the next message comes to each port.
     next: Vec<Ticks>,
     interval: Ticks,
+    /// The ports that belong to the partition.
+    own: Vec<u16>,
 }
 
 impl Fabric {
-    /// The idle ports of a machine. Banks learn of the state of a port as of multiples of `interval`, one interval
-    /// later.
-    pub(super) fn new(paths: &Paths, interval: Ticks) -> Fabric {
+    /// The idle ports of a machine, of which those of `own` are used. Banks learn of the state of a port as of
+    /// multiples of `interval`, one interval later.
+    pub(super) fn new(paths: &Paths, own: Vec<u16>, interval: Ticks) -> Fabric {
         let idle = paths.ports().iter().map(|plan| BusyPort {
             port: plan.port(),
             inbox: Inbox::default(),
@@ -82,7 +84,7 @@ impl Fabric {
             next: 1,
             next_time: interval,
         });
-        Fabric { ports: idle.collect(), next: vec![NEVER; paths.ports().len()], interval }
+        Fabric { ports: idle.collect(), next: vec![NEVER; paths.ports().len()], interval, own }
     }
 
     /// Adds a message that comes to a port. The length of the entry is the number of its step among those of all paths.
@@ -95,7 +97,7 @@ impl Fabric {
 
     /// The time of the first message that comes to any port.
     pub(super) fn next(&self) -> Ticks {
-        self.next.iter().copied().min().unwrap_or(NEVER)
+        self.own.iter().map(|&port| self.next[usize::from(port)]).min().unwrap_or(NEVER)
     }
 
     /// Lets the next message that comes to a port before `horizon` pass it. `bytes` gives the length of a message.

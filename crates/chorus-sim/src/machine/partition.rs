@@ -145,14 +145,13 @@ impl<const W: usize> Partition<W> {
     /// Takes orders of the host.
     pub(super) fn obey(&mut self, orders: impl Iterator<Item = (Ticks, AgentId, Order)>) {
         for (time, agent, order) in orders {
-            let next = &mut self.ctx.next[usize::from(agent.0)];
             match order {
                 Order::Unit(order) => {
-                    *next = time.min(*next);
+                    self.ctx.call(agent.0, time);
                     self.units[usize::from(agent.0 - self.first_unit)].order(time, order);
                 }
                 Order::Bank(order) => {
-                    *next = time.min(*next);
+                    self.ctx.call(agent.0, time);
                     self.banks[usize::from(agent.0 - self.first_bank)].order(time, order);
                 }
                 Order::Start(share) => {
@@ -196,19 +195,10 @@ impl<const W: usize> Partition<W> {
     /// Lets every component run alone until everything before `until` has happened.
     fn run_window(&mut self, until: Ticks, env: &Env<'_>) {
         self.ctx.let_in(env.plan, until);
+        self.ctx.soonest = NEVER;
         // Where components are at the same time always, messages that take no time go from banks to private caches.
-        for (index, bank) in self.banks.iter_mut().enumerate() {
-            if self.ctx.next[usize::from(self.first_bank) + index] < until {
-                let ended = catch(&mut self.ctx, |ctx| bank.run(until, ctx, env));
-                note(&mut self.failure, ended, bank.time(), bank.agent());
-            }
-        }
-        for (index, unit) in self.units.iter_mut().enumerate() {
-            if self.ctx.next[usize::from(self.first_unit) + index] < until {
-                let ended = catch(&mut self.ctx, |ctx| unit.run(until, ctx, env));
-                note(&mut self.failure, ended, unit.time(), unit.agent());
-            }
-        }
+        run_all(&mut self.banks, until, &mut self.ctx, env, &mut self.failure);
+        run_all(&mut self.units, until, &mut self.ctx, env, &mut self.failure);
         self.ctx.let_out(env.plan, until);
     }
 
@@ -225,15 +215,10 @@ impl<const W: usize> Partition<W> {
 
     /// The time at which it has something to do.
     fn next_here(&self) -> Ticks {
-        let of = |first: u16, count: usize| {
-            let first = usize::from(first);
-            self.ctx.next[first..first + count].iter().copied().min().unwrap_or(NEVER)
-        };
-        let components = of(self.first_unit, self.units.len()).min(of(self.first_bank, self.banks.len()));
         let grid = self.ctx.grid.as_ref().map_or(NEVER, |grid| grid.next());
         let fabric = self.ctx.fabric.as_ref().map_or(NEVER, |fabric| fabric.next());
         let dispatcher = self.dispatcher.as_ref().map_or(NEVER, Dispatcher::next);
-        components.min(grid).min(fabric).min(dispatcher)
+        self.ctx.soonest.min(grid).min(fabric).min(dispatcher)
     }
 
     /// Takes the reports for the host.
@@ -320,28 +305,60 @@ impl<const W: usize> Partition<W> {
     }
 }
 
-/// Runs a component. If it cannot go on, the others do until the end of the window, so that the earliest failure can be
-/// told.
-#[inline]
-fn catch<const W: usize>(ctx: &mut Context<W>, run: impl FnOnce(&mut Context<W>) -> Handled) -> Result<(), Fault> {
-    // Unwinding is safe: the component does not run again, and the others get none of what it leaves half done.
-    let fault = match catch_unwind(AssertUnwindSafe(|| run(ctx))) {
-        Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => Fault::Error(error),
-        Err(panic) => Fault::Panic(panic),
-    };
-    ctx.abandon_step();
-    Err(fault)
+/// A part of a machine that runs alone for a window.
+pub(super) trait Component<const W: usize> {
+    /// The agent that names it.
+    fn agent(&self) -> AgentId;
+    /// The time of its last event.
+    fn time(&self) -> Ticks;
+    /// Runs until everything before `until` has happened. Returns the time at which it has to run next.
+    fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Result<Ticks, Box<SimError>>;
 }
 
-/// Keeps the earliest failure.
-#[inline]
-fn note(kept: &mut Option<Failure>, ended: Result<(), Fault>, time: Ticks, agent: AgentId) {
-    if let Err(fault) = ended
-        && kept.as_ref().is_none_or(|(first, of, _)| (time, agent) < (*first, *of))
-    {
-        *kept = Some((time, agent, fault));
+/// Lets components run that have something to do before `until`. If one of them cannot go on, the others do until then,
+/// so that the earliest failure can be told.
+fn run_all<const W: usize, C: Component<W>>(
+    components: &mut [C],
+    until: Ticks,
+    ctx: &mut Context<W>,
+    env: &Env<'_>,
+    failure: &mut Option<Failure>,
+) {
+    let mut place = 0;
+    while place < components.len() {
+        // Unwinding is safe: the component does not run again, and the others get none of what it leaves half done.
+        let ended = catch_unwind(AssertUnwindSafe(|| run_from(components, &mut place, until, ctx, env)));
+        let fault = match ended {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => Fault::Error(error),
+            Err(panic) => Fault::Panic(panic),
+        };
+        ctx.abandon_step();
+        let failed = (components[place].time(), components[place].agent());
+        if failure.as_ref().is_none_or(|(time, agent, _)| failed < (*time, *agent)) {
+            *failure = Some((failed.0, failed.1, fault));
+        }
+        place += 1;
     }
+}
+
+/// Lets components run from a place on. The place is that of the component which runs.
+fn run_from<const W: usize, C: Component<W>>(
+    components: &mut [C],
+    place: &mut usize,
+    until: Ticks,
+    ctx: &mut Context<W>,
+    env: &Env<'_>,
+) -> Handled {
+    while let Some(component) = components.get_mut(*place) {
+        let agent = usize::from(component.agent().0);
+        if ctx.next[agent] < until {
+            ctx.next[agent] = component.run(until, ctx, env)?;
+        }
+        ctx.soonest = ctx.soonest.min(ctx.next[agent]);
+        *place += 1;
+    }
+    Ok(())
 }
 
 /// Makes an owner table that threads share.

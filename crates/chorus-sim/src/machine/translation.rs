@@ -44,7 +44,7 @@ impl<const W: usize> Translation<W> {
 
     /// The time of its next event.
     pub(super) fn next(&self, ctx: &Context<W>) -> Ticks {
-        let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;
+        let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival();
         let looked_up = self.looked_up.front().map_or(NEVER, |&(time, _)| time);
         arrival.min(looked_up).min(self.retry).min(self.wake)
     }
@@ -146,7 +146,7 @@ pub(super) trait Client<const W: usize> {
                 None => Ok(()),
             };
         }
-        if ctx.end(translation.agent).next_arrival <= now {
+        if ctx.end(translation.agent).next_arrival() <= now {
             return match translation.look_up(now, ctx, env.plan) {
                 Some(id) => self.translate_message(id, ctx, env),
                 None => Ok(()),

@@ -22,6 +22,7 @@ use last_level::LastLevel;
 
 use super::SimError;
 use super::context::{Context, Env, Handled, News};
+use super::partition::Component;
 use super::plan::{NEVER, Plan, payload_bytes};
 use super::translation::{Client, Translation};
 use crate::clock::Ticks;
@@ -51,6 +52,8 @@ pub(super) struct Bank<const W: usize> {
     /// Whether it is a bank of the L2, and not of a coherent L3.
     is_of_l2: bool,
     now: Ticks,
+    /// When the next message comes.
+    next_arrival: Ticks,
     pub(super) controller: Box<dyn Controller<W>>,
     /// The translation unit between the bank and the network, where there is one.
     pub(super) translation: Option<Box<Translation<W>>>,
@@ -116,6 +119,7 @@ impl<const W: usize> Bank<W> {
             module: plan.place(agent).module,
             is_of_l2: index < plan.topology.l2s,
             now: 0,
+            next_arrival: NEVER,
             controller,
             translation,
             queues: vec![VecDeque::with_capacity(16); plan.networks * origins],
@@ -145,16 +149,6 @@ impl<const W: usize> Bank<W> {
         }
     }
 
-    /// The agent that names the bank.
-    pub(super) fn agent(&self) -> AgentId {
-        self.agent
-    }
-
-    /// The time of its last event.
-    pub(super) fn time(&self) -> Ticks {
-        self.now
-    }
-
     /// Whether it is a bank of the L2, and not of a coherent L3.
     pub(super) fn is_of_l2(&self) -> bool {
         self.is_of_l2
@@ -168,38 +162,16 @@ impl<const W: usize> Bank<W> {
         self.next_rare = self.next_rare.min(time);
     }
 
-    /// Runs until everything before `until` has happened.
-    pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        ctx.end(self.agent).find_next_arrival();
-        if let Some(translation) = &self.translation {
-            ctx.end(translation.agent).find_next_arrival();
-        }
-        if self.stall == BankStall::Port {
-            self.retry_at_port(ctx, env);
-        }
-        if self.has_more {
-            self.find_next_rare(ctx);
-        }
-        let result = self.run_events(until, ctx, env);
-        ctx.last = ctx.last.max(self.now);
-        let mut next = self.next_event(ctx).min(ctx.finish(env.plan, self.agent, until));
-        if let Some(translation) = &self.translation {
-            next = next.min(ctx.finish(env.plan, translation.agent, until));
-        }
-        ctx.next[usize::from(self.agent.0)] = next;
-        result
-    }
-
     fn run_events(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         loop {
-            let time = self.next_event(ctx);
+            let time = self.next_event();
             if time >= until {
                 return Ok(());
             }
             debug_assert!(time >= self.now, "an event in the past");
             self.now = time;
             // Of two events at one time, the one named first here comes first.
-            if ctx.end(self.agent).next_arrival == time {
+            if self.next_arrival == time {
                 self.arrive(ctx, env)?;
             } else if self.next_fetched == time {
                 self.fetched(ctx, env)?;
@@ -220,10 +192,9 @@ impl<const W: usize> Bank<W> {
 
     /// The time of the next event.
     #[inline(always)]
-    fn next_event(&self, ctx: &Context<W>) -> Ticks {
-        let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;
+    fn next_event(&self) -> Ticks {
         let memory = self.next_fetched.min(self.next_decision);
-        arrival.min(memory).min(self.next_serve).min(self.next_rare)
+        self.next_arrival.min(memory).min(self.next_serve).min(self.next_rare)
     }
 
     /// Looks for the next event that few machines have often.
@@ -345,6 +316,34 @@ impl<const W: usize> Bank<W> {
                 ctx.reports.push((self.now, self.agent, News::Commanded { stream }));
             }
         }
+    }
+}
+
+impl<const W: usize> Component<W> for Bank<W> {
+    fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    fn time(&self) -> Ticks {
+        self.now
+    }
+
+    #[inline]
+    fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Result<Ticks, Box<SimError>> {
+        self.next_arrival = ctx.end(self.agent).next_arrival();
+        if self.stall == BankStall::Port {
+            self.retry_at_port(ctx, env);
+        }
+        if self.has_more {
+            self.find_next_rare(ctx);
+        }
+        self.run_events(until, ctx, env)?;
+        ctx.last = ctx.last.max(self.now);
+        let mut next = self.next_event().min(ctx.finish(env.plan, self.agent, until));
+        if let Some(translation) = &self.translation {
+            next = next.min(ctx.finish(env.plan, translation.agent, until));
+        }
+        Ok(next)
     }
 }
 

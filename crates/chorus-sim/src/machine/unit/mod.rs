@@ -23,6 +23,7 @@ use chorus_protocol::message::Message;
 
 use super::SimError;
 use super::context::{Context, Env, Handled};
+use super::partition::Component;
 use super::plan::{NEVER, Plan};
 use super::translation::{Client, Translation};
 use crate::clock::{Clock, Ticks};
@@ -64,6 +65,8 @@ pub(super) struct Unit<const W: usize> {
     pub(super) is_cpu: bool,
     clock: Clock,
     now: Ticks,
+    /// When the next message comes.
+    next_arrival: Ticks,
     pub(super) controller: Box<dyn Controller<W>>,
     /// The translation unit between the private cache and the network, where there is one.
     pub(super) translation: Option<Box<Translation<W>>>,
@@ -139,6 +142,7 @@ impl<const W: usize> Unit<W> {
             is_cpu,
             clock,
             now: 0,
+            next_arrival: NEVER,
             controller,
             translation,
             queues: vec![VecDeque::new(); plan.networks],
@@ -174,16 +178,6 @@ impl<const W: usize> Unit<W> {
         }
     }
 
-    /// The agent that names the unit: its private cache.
-    pub(super) fn agent(&self) -> AgentId {
-        self.agent
-    }
-
-    /// The time of its last event.
-    pub(super) fn time(&self) -> Ticks {
-        self.now
-    }
-
     /// Gives the unit an order, which comes at `time`. Orders of one tick come in a fixed order of kinds, since those
     /// of the host and those of a dispatcher are given at different times.
     pub(super) fn order(&mut self, time: Ticks, order: UnitOrder) {
@@ -194,38 +188,16 @@ impl<const W: usize> Unit<W> {
         self.next_rare = self.next_rare.min(time);
     }
 
-    /// Runs until everything before `until` has happened.
-    pub(super) fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        ctx.end(self.agent).find_next_arrival();
-        if let Some(translation) = &self.translation {
-            ctx.end(translation.agent).find_next_arrival();
-        }
-        if matches!(self.stalled, Some((_, Stalled::Port))) {
-            self.retry_at_port(ctx);
-        }
-        if self.has_more {
-            self.find_next_rare(ctx);
-        }
-        let result = self.run_events(until, ctx, env);
-        ctx.last = ctx.last.max(self.now);
-        let mut next = self.next_event(ctx).min(ctx.finish(env.plan, self.agent, until));
-        if let Some(translation) = &self.translation {
-            next = next.min(ctx.finish(env.plan, translation.agent, until));
-        }
-        ctx.next[usize::from(self.agent.0)] = next;
-        result
-    }
-
     fn run_events(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         loop {
-            let time = self.next_event(ctx);
+            let time = self.next_event();
             if time >= until {
                 return Ok(());
             }
             debug_assert!(time >= self.now, "an event in the past");
             self.now = time;
             // Of two events at one time, the one named first here comes first.
-            if ctx.end(self.agent).next_arrival == time {
+            if self.next_arrival == time {
                 self.arrive(ctx, env)?;
             } else if self.next_answer == time {
                 self.answer_next(ctx);
@@ -233,6 +205,10 @@ impl<const W: usize> Unit<W> {
                 self.serve_accesses(ctx, env)?;
             } else if self.next_issue == time {
                 self.issue(ctx, env)?;
+                // Nothing comes between an instruction and the access that it makes at once.
+                if self.next_access == time && self.next_answer > time {
+                    self.serve_accesses(ctx, env)?;
+                }
             } else {
                 self.rare_event(ctx, env)?;
                 self.find_next_rare(ctx);
@@ -245,9 +221,8 @@ impl<const W: usize> Unit<W> {
 
     /// The time of the next event.
     #[inline(always)]
-    fn next_event(&self, ctx: &Context<W>) -> Ticks {
-        let arrival = ctx.endpoints[usize::from(self.agent.0)].next_arrival;
-        arrival.min(self.next_answer).min(self.next_access).min(self.next_issue).min(self.next_rare)
+    fn next_event(&self) -> Ticks {
+        self.next_arrival.min(self.next_answer).min(self.next_access).min(self.next_issue).min(self.next_rare)
     }
 
     /// The agent whose port the messages of the unit leave by.
@@ -285,6 +260,34 @@ pub(super) fn lineless_request<const W: usize>(
     txn: Txn,
 ) -> CoreRequest<W> {
     CoreRequest { op, order, scope, line: LineAddr(0), mask: ByteMask::EMPTY, data: LineData::default(), wave, txn }
+}
+
+impl<const W: usize> Component<W> for Unit<W> {
+    fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    fn time(&self) -> Ticks {
+        self.now
+    }
+
+    #[inline]
+    fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Result<Ticks, Box<SimError>> {
+        self.next_arrival = ctx.end(self.agent).next_arrival();
+        if matches!(self.stalled, Some((_, Stalled::Port))) {
+            self.retry_at_port(ctx);
+        }
+        if self.has_more {
+            self.find_next_rare(ctx);
+        }
+        self.run_events(until, ctx, env)?;
+        ctx.last = ctx.last.max(self.now);
+        let mut next = self.next_event().min(ctx.finish(env.plan, self.agent, until));
+        if let Some(translation) = &self.translation {
+            next = next.min(ctx.finish(env.plan, translation.agent, until));
+        }
+        Ok(next)
+    }
 }
 
 impl<const W: usize> Client<W> for Unit<W> {

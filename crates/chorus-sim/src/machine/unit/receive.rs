@@ -119,6 +119,7 @@ impl<const W: usize> Unit<W> {
     /// A message is at the private cache.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
+        self.next_arrival = ctx.end(self.agent).next_arrival();
         if self.waiting > 0 || !self.step_cache(id, ctx, env)? {
             let network = ctx.packets.get(id).network;
             self.queues[usize::from(network)].push_back(id);
