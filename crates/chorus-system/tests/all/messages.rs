@@ -411,6 +411,7 @@ fn impossible_sizes_of_what_not_every_machine_has_are_refused_too() {
             ("l3.ways=0", "1 to 256"),
             ("l3.bank_bytes=1000", "a multiple of l3.ways x l1.line_bytes = 16 x 64 = 1024"),
             ("l3.bytes_per_cycle=0", "1 to 1024"),
+            ("l3.kind=coherent", "`memory-side` on machines of several modules; this one has 4"),
             ("command_processor.mhz=0", "1 to 1000000"),
             ("command_processor.rows=0", "1 to 65536"),
             ("command_processor.sets=0", "1 to 1024"),
