@@ -1,7 +1,6 @@
 //! The queue between a wavefront's source and the compute unit that runs it.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -26,31 +25,59 @@ pub enum MemoryOpKind {
     Atomic(AtomicOp),
 }
 
-/// One memory instruction of a wavefront: an address and a value per lane. The order and place of its fields let the
-/// usual instruction, which touches a row of words, lie in few lines of the host's caches.
+/// One memory instruction of a wavefront: an address and a value per lane.
 #[derive(Clone, Debug, Default)]
-#[repr(C, align(64))]
+#[repr(C, align(32))]
 pub struct MemoryOp {
     /// The kind of the operation.
     pub kind: MemoryOpKind,
+    /// The lanes that take part.
+    pub mask: Mask,
+    /// The first word of a row, or the only word.
+    first: u32,
+    /// The next free slot, where this one is free.
+    next_free: u16,
     /// The memory order of the operation.
     pub order: Order,
     /// The scope of the operation.
     pub scope: Scope,
-    done: bool,
-    awaited: bool,
-    abandoned: bool,
-    /// The lanes that take part.
-    pub mask: Mask,
+    progress: Progress,
+    place: Place,
     /// Line accesses that have not come back; set by the driver when it issues the operation.
-    pub accesses: u32,
-    /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. This is the usual
-    /// case, and this form of it is short.
-    row: Option<u32>,
+    pub accesses: u8,
+    /// The words of a store or an atomic that are no row. A slot keeps this memory for later instructions.
+    words: Option<Box<[u32; LANES]>>,
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
-    /// Word number per lane where they are no row.
-    words: [u32; LANES],
+}
+
+/// How far a memory instruction has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Progress {
+    /// Nobody has asked for its values yet.
+    #[default]
+    Pending,
+    /// The future waits for its values.
+    Awaited,
+    /// Nobody will ask for its values.
+    Abandoned,
+    /// Its values are there.
+    Done,
+}
+
+/// Where a memory instruction has the words that its lanes touch. Slots are most of the memory of a wavefront, so
+/// words take room of their own only where nothing else will do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Lane `i` touches the `i`-th word from the first one on, and every lane takes part. This is the usual case.
+    #[default]
+    Row,
+    /// All lanes that take part touch the first one.
+    Same,
+    /// With the data: a lane of a load has no value before it has been read, and needs no word after that.
+    Data,
+    /// In memory of their own.
+    Apart,
 }
 
 /// The parts of a memory instruction that are the same for all lanes.
@@ -67,39 +94,77 @@ pub struct Instruction {
 }
 
 impl MemoryOp {
-    /// Sets the word of each lane: element `index` of what begins at word `start` and has `len` elements. Stops a
-    /// kernel that reaches outside.
-    #[inline]
-    pub fn set_words(&mut self, start: u32, len: usize, index: &[u32; LANES]) {
-        let first = index[0];
-        let expected = |lane: u32| first.wrapping_add(lane);
-        let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
-        if differences == 0 && self.mask == Mask::ALL && first as usize + LANES <= len {
-            self.row = Some(start + first);
+    fn begin(&mut self, Instruction { kind, order, scope, mask }: Instruction) {
+        (self.kind, self.order, self.scope, self.mask) = (kind, order, scope, mask);
+        self.progress = if kind == MemoryOpKind::Store { Progress::Abandoned } else { Progress::Pending };
+    }
+
+    /// Sets the word of each lane: element `index` of what begins at word `start`. The lanes that do not take part have
+    /// any word, and those of a load get zero.
+    fn set_words(&mut self, start: u32, index: &[u32; LANES]) {
+        let (kind, mask) = (self.kind, self.mask);
+        if let Some(element) = same_of(mask, index) {
+            (self.place, self.first) = (Place::Same, start.wrapping_add(element));
+            if kind == MemoryOpKind::Load && mask != Mask::ALL {
+                self.data = [0; LANES];
+            }
             return;
         }
-        assert_inside(self.mask, index, len);
-        self.row = None;
-        self.words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
+        if kind == MemoryOpKind::Load {
+            self.place = Place::Data;
+            self.data = std::array::from_fn(|lane| if mask.contains(lane) { start + index[lane] } else { 0 });
+            return;
+        }
+        self.place = Place::Apart;
+        let words = self.words.get_or_insert_default();
+        words.iter_mut().zip(index).for_each(|(word, &element)| *word = start.wrapping_add(element));
     }
 
     /// The first word of a row that lanes touch in order, if that is what they do.
     #[inline]
     pub fn row(&self) -> Option<u32> {
-        self.row
+        (self.place == Place::Row).then_some(self.first)
     }
 
-    /// The word that a lane touches.
+    /// The word that a lane touches. A lane of a load has none once it has its value.
     #[inline]
     pub fn word(&self, lane: usize) -> u32 {
-        self.row.map_or(self.words[lane], |first| first + lane as u32)
+        match (self.place, &self.words) {
+            (Place::Row, _) => self.first + lane as u32,
+            (Place::Same, _) => self.first,
+            (Place::Apart, Some(words)) => words[lane],
+            (Place::Data | Place::Apart, _) => self.data[lane],
+        }
     }
 
     /// The words that all lanes touch.
     #[inline]
     pub fn words(&self) -> [u32; LANES] {
-        std::array::from_fn(|lane| self.word(lane))
+        match (self.place, &self.words) {
+            (Place::Row, _) => std::array::from_fn(|lane| self.first + lane as u32),
+            (Place::Same, _) => [self.first; LANES],
+            (Place::Apart, Some(words)) => **words,
+            (Place::Data | Place::Apart, _) => self.data,
+        }
     }
+}
+
+/// The first of a row of elements, if the lanes touch them in order and all take part. It is inlined into kernels,
+/// whose compiler then knows the answer for most indices.
+#[inline(always)]
+fn row_of(mask: Mask, index: &[u32; LANES]) -> Option<u32> {
+    let first = index[0];
+    let expected = |lane: u32| first.wrapping_add(lane);
+    let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
+    (mask == Mask::ALL && differences == 0).then_some(first)
+}
+
+/// The one element that all lanes that take part touch, if that is what they do.
+#[inline]
+fn same_of(mask: Mask, index: &[u32; LANES]) -> Option<u32> {
+    let element = index[mask.iter().next()?];
+    let differences = index.iter().fold(0, |bits, &other| bits | (element ^ other));
+    (differences == 0 || mask.count() == 1).then_some(element)
 }
 
 /// Stops a kernel that reaches outside its buffer.
@@ -112,6 +177,11 @@ fn assert_inside(mask: Mask, index: &[u32; LANES], len: usize) {
     for lane in mask.iter() {
         assert!((index[lane] as usize) < len, "lane {lane}: element {} of a buffer of {len}", index[lane]);
     }
+}
+
+#[cold]
+fn assert_row_inside(first: u32, len: usize) {
+    assert_inside(Mask::ALL, &std::array::from_fn(|lane| first.wrapping_add(lane as u32)), len);
 }
 
 /// One entry of a wavefront's queue.
@@ -134,32 +204,68 @@ pub enum Operation {
     Lds(u32),
 }
 
+/// Ends the list of free slots.
+const NO_SLOT: u16 = u16::MAX;
+
 /// The state that a wavefront's source and its compute unit share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct WaveState {
-    queue: VecDeque<Operation>,
+    /// Operations in order. Those before `next` have been taken out. The source runs only when all have been, so they
+    /// are removed together.
+    queue: Vec<Operation>,
+    next: usize,
     slots: Vec<MemoryOp>,
-    free: Vec<u16>,
+    /// The first of the free slots. Each names the next one.
+    free: u16,
     /// Results and events that the future cannot go on without.
     awaiting: u32,
     /// Fences and barriers passed, and asked for by the future.
-    passed: u64,
-    requested: u64,
+    passed: u32,
+    requested: u32,
     /// The fence or barrier that the future waits for.
-    awaited_ticket: Option<u64>,
+    awaited_ticket: Option<u32>,
+}
+
+impl Default for WaveState {
+    fn default() -> WaveState {
+        WaveState {
+            queue: Vec::new(),
+            next: 0,
+            slots: Vec::new(),
+            free: NO_SLOT,
+            awaiting: 0,
+            passed: 0,
+            requested: 0,
+            awaited_ticket: None,
+        }
+    }
 }
 
 impl WaveState {
     /// The next operation to issue.
     #[inline]
     pub fn front(&self) -> Option<Operation> {
-        self.queue.front().copied()
+        self.queue.get(self.next).copied()
     }
 
     /// Takes the next operation out.
     #[inline]
     pub fn pop(&mut self) {
-        self.queue.pop_front();
+        self.next += 1;
+        if self.next >= self.queue.len() {
+            self.queue.clear();
+            self.next = 0;
+        }
+    }
+
+    /// Takes the arithmetic instructions out that come before the next operation. Returns how many there are, or nothing
+    /// if the queue is empty.
+    #[inline]
+    pub fn take_alu(&mut self) -> Option<u32> {
+        let &operation = self.queue.get(self.next)?;
+        let Operation::Alu(count) = operation else { return Some(0) };
+        self.pop();
+        Some(count)
     }
 
     /// The memory instruction in a slot.
@@ -178,16 +284,17 @@ impl WaveState {
     #[inline]
     pub fn complete_memory(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
-        op.done = true;
-        if op.abandoned {
-            self.free.push(slot);
-            return false;
+        match std::mem::replace(&mut op.progress, Progress::Done) {
+            Progress::Pending | Progress::Done => false,
+            Progress::Abandoned => {
+                self.release(slot);
+                false
+            }
+            Progress::Awaited => {
+                self.awaiting -= 1;
+                self.awaiting == 0
+            }
         }
-        if !op.awaited {
-            return false;
-        }
-        self.awaiting -= 1;
-        self.awaiting == 0
     }
 
     /// A fence or barrier is passed. Returns whether the future can go on.
@@ -210,87 +317,117 @@ impl WaveState {
 
     /// Makes the state that of a wavefront that has not begun. Every slot is free, the first one first.
     fn clear(&mut self) {
-        let WaveState { queue, slots, free, .. } = std::mem::take(self);
-        *self = WaveState { queue, slots, free, ..WaveState::default() };
+        let WaveState { queue, slots, .. } = std::mem::take(self);
+        *self = WaveState { queue, slots, ..WaveState::default() };
         self.queue.clear();
-        self.free.clear();
-        self.free.extend((0..self.slots.len() as u16).rev());
+        (0..self.slots.len() as u16).rev().for_each(|slot| self.release(slot));
     }
 
     /// Queues an operation that nobody waits for: arithmetic, or an access of the local data share.
     #[inline]
     pub fn push(&mut self, operation: Operation) {
-        self.queue.push_back(operation);
+        self.queue.push(operation);
     }
 
     /// Queues a memory instruction on the elements `index` of a buffer of `len` words that begins at word `start`.
-    /// Returns its slot, which gets the data of a store or an atomic.
+    /// Returns its slot, which gets the data of a store or an atomic. Stops a kernel that reaches outside the buffer.
+    #[inline(always)]
     pub fn access(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
-        let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
-        let op = &mut self.slots[usize::from(slot)];
-        let Instruction { kind, order, scope, mask } = instruction;
-        (op.kind, op.order, op.scope, op.mask) = (kind, order, scope, mask);
-        (op.done, op.awaited, op.abandoned) = (false, false, kind == MemoryOpKind::Store);
-        if mask != Mask::ALL {
-            op.data = [0; LANES];
+        match row_of(instruction.mask, index) {
+            Some(first) => self.access_row(instruction, start, len, first),
+            None => self.access_words(instruction, start, len, index),
         }
-        op.set_words(start, len, index);
-        self.queue.push_back(Operation::Memory(slot));
+    }
+
+    /// Queues a memory instruction of all lanes like [`WaveState::access`], on the row of elements from `first` on.
+    pub fn access_row(&mut self, instruction: Instruction, start: u32, len: usize, first: u32) -> u16 {
+        if first as usize + LANES > len {
+            assert_row_inside(first, len);
+        }
+        let (slot, op) = self.queue_memory(instruction);
+        (op.place, op.first) = (Place::Row, start + first);
         slot
     }
 
-    /// Makes a further slot. There are twice as many when they run out, beginning with one, since slots are most of the
-    /// memory of a wavefront.
+    fn access_words(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
+        assert_inside(instruction.mask, index, len);
+        let (slot, op) = self.queue_memory(instruction);
+        op.set_words(start, index);
+        slot
+    }
+
+    /// Queues a memory instruction whose words are set next. Returns its slot and what lies there.
+    #[inline]
+    fn queue_memory(&mut self, instruction: Instruction) -> (u16, &mut MemoryOp) {
+        if self.free == NO_SLOT {
+            self.add_slot();
+        }
+        let slot = self.free;
+        self.queue.push(Operation::Memory(slot));
+        let op = &mut self.slots[usize::from(slot)];
+        self.free = op.next_free;
+        op.begin(instruction);
+        (slot, op)
+    }
+
+    /// Adds a free slot where there is none. There are twice as many when they run out, beginning with one, since slots
+    /// are most of the memory of a wavefront.
     #[cold]
-    fn new_slot(&mut self) -> u16 {
+    fn add_slot(&mut self) {
         let count = self.slots.len();
         if count == self.slots.capacity() {
             self.slots.reserve_exact(count.max(1));
         }
         self.slots.push(MemoryOp::default());
-        count as u16
+        self.release(count as u16);
+    }
+
+    /// Makes a slot free.
+    #[inline]
+    fn release(&mut self, slot: u16) {
+        self.slots[usize::from(slot)].next_free = self.free;
+        self.free = slot;
     }
 
     /// Whether an instruction has all its values; notes that the future waits for them if not.
     #[inline]
     pub fn is_ready(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
-        if !op.done && !op.awaited {
-            op.awaited = true;
+        if op.progress == Progress::Pending {
+            op.progress = Progress::Awaited;
             self.awaiting += 1;
         }
-        op.done
+        op.progress == Progress::Done
     }
 
     /// The values of a finished instruction, whose slot is free from now on.
     #[inline]
     pub fn take_result(&mut self, slot: u16) -> &[u32; LANES] {
-        self.free.push(slot);
-        &self.slots[usize::from(slot)].data
+        let op = &mut self.slots[usize::from(slot)];
+        op.next_free = self.free;
+        self.free = slot;
+        &op.data
     }
 
     /// Nobody will ask for the values of this instruction.
     pub fn abandon(&mut self, slot: u16) {
         let op = &mut self.slots[usize::from(slot)];
-        if op.done {
-            self.free.push(slot);
-            return;
-        }
-        op.abandoned = true;
-        if op.awaited {
-            self.awaiting -= 1;
+        match std::mem::replace(&mut op.progress, Progress::Abandoned) {
+            Progress::Pending | Progress::Abandoned => {}
+            Progress::Awaited => self.awaiting -= 1,
+            Progress::Done => self.release(slot),
         }
     }
 
     /// Queues a fence or barrier. Returns the number to wait for.
-    pub fn request(&mut self, operation: Operation) -> u64 {
+    pub fn request(&mut self, operation: Operation) -> u32 {
         self.push(operation);
         self.requested += 1;
         self.requested
     }
 
     /// Whether fence or barrier number `ticket` is passed; notes that the future waits for it if not.
-    pub fn has_passed(&mut self, ticket: u64) -> bool {
+    pub fn has_passed(&mut self, ticket: u32) -> bool {
         if self.passed >= ticket {
             return true;
         }

@@ -56,6 +56,7 @@ pub struct LineAccess {
 
 impl LineAccess {
     /// An access that serves no lane.
+    #[inline]
     pub fn new(kind: AccessKind, wave: u16, line: u64, now: Ticks) -> LineAccess {
         LineAccess {
             kind,
@@ -126,6 +127,7 @@ impl AccessQueue {
     }
 
     /// Appends an access to the queue.
+    #[inline]
     pub fn push(&mut self, access: LineAccess) {
         let id = self.accesses.insert(access);
         self.waiting.push_back(id);
@@ -134,17 +136,25 @@ impl AccessQueue {
     /// Splits a memory instruction into accesses to lines of `line_words` and queues them. Returns how many there are.
     /// Lanes that touch one line share an access, except that the lanes of an atomic share one only while they touch
     /// different words.
+    #[inline]
     pub fn coalesce(&mut self, op: &MemoryOp, wave: u16, slot: u16, line_words: u64, now: Ticks) -> u32 {
         let kind = match op.kind {
             MemoryOpKind::Load => AccessKind::Load,
             MemoryOpKind::Store => AccessKind::Store,
             MemoryOpKind::Atomic(_) => AccessKind::Atomic,
         };
-        if let Some(line) = whole_line(op, line_words) {
-            let access = LineAccess::new(kind, wave, line, now);
-            self.push(LineAccess { slot, lanes: u32::MAX, whole_line: true, ..access });
-            return 1;
+        let access = LineAccess { slot, ..LineAccess::new(kind, wave, 0, now) };
+        match whole_line(op, line_words) {
+            Some(line) => {
+                self.push(LineAccess { line, lanes: u32::MAX, whole_line: true, ..access });
+                1
+            }
+            None => self.split(op, line_words, access),
         }
+    }
+
+    /// Splits a memory instruction into accesses like `access` that differ in their lines and lanes.
+    fn split(&mut self, op: &MemoryOp, line_words: u64, access: LineAccess) -> u32 {
         let shift = line_words.trailing_zeros();
         let lines = op.words().map(|word| word >> shift);
         let mut rest = op.mask.0;
@@ -159,8 +169,7 @@ impl AccessQueue {
                     MemoryOpKind::Atomic(_) => first_of_each_word(lanes, op, line_words),
                 };
                 lanes &= !group;
-                let access = LineAccess::new(kind, wave, u64::from(line), now);
-                self.push(LineAccess { slot, lanes: group, ..access });
+                self.push(LineAccess { line: u64::from(line), lanes: group, ..access });
                 count += 1;
             }
         }
@@ -169,6 +178,7 @@ impl AccessQueue {
 }
 
 /// The line whose words the lanes touch in order, if that is what they do.
+#[inline]
 fn whole_line(op: &MemoryOp, line_words: u64) -> Option<u64> {
     let first = u64::from(op.row()?);
     (line_words == LANES as u64 && first.is_multiple_of(line_words)).then(|| first / line_words)
@@ -199,15 +209,15 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chorus_kernel::Mask;
+    use chorus_kernel::{Instruction, Mask, WaveState};
     use chorus_protocol::access::AtomicOp;
 
     fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {
-        let mut op = MemoryOp::default();
-        (op.kind, op.mask) = (kind, Mask::ALL);
-        op.set_words(0, usize::MAX, &std::array::from_fn(|lane| word(lane as u32)));
+        let mut state = WaveState::default();
+        let instruction = Instruction { kind, order: Order::Weak, scope: Scope::Gpu, mask: Mask::ALL };
+        let slot = state.access(instruction, 0, usize::MAX, &std::array::from_fn(|lane| word(lane as u32)));
         let mut queue = AccessQueue::default();
-        let count = queue.coalesce(&op, 0, 0, 32, 0);
+        let count = queue.coalesce(state.memory_op(slot), 0, slot, 32, 0);
         assert_eq!(count as usize, queue.len());
         queue.waiting.iter().map(|&id| (queue.get(id).line, queue.get(id).lanes)).collect()
     }

@@ -89,7 +89,7 @@ impl<const W: usize> Unit<W> {
         };
         running.last_line = op.mask.iter().next().map(|lane| u64::from(op.word(lane)) / W as u64);
         running.loads_in_flight += u32::from(returns && count > 0);
-        state.memory_op_mut(slot).accesses = count;
+        state.memory_op_mut(slot).accesses = count as u8;
         state.pop();
         if count == 0 {
             state.complete_memory(slot);
@@ -194,6 +194,12 @@ impl<const W: usize> Unit<W> {
     /// Accounts for arithmetic issued up to now, before anything about readiness changes.
     #[inline]
     pub(super) fn settle(&mut self, ctx: &mut Context<W>) {
+        if self.slots.is_dealing() {
+            self.deal(ctx);
+        }
+    }
+
+    fn deal(&mut self, ctx: &mut Context<W>) {
         let dealt = self.slots.settle(self.now);
         ctx.stats.add(Counter::Instructions, dealt);
         ctx.stats.add(Counter::AluInstructions, dealt);
@@ -227,29 +233,17 @@ impl<const W: usize> Unit<W> {
 
 /// The number of arithmetic instructions before a wavefront's next operation, or nothing if the wavefront has to wait.
 /// Runs its future when its queue is empty.
+#[inline]
 fn next_operation(running: &mut WaveSlot) -> Option<u32> {
-    running.idle = false;
-    let mut polled = false;
-    loop {
-        let mut state = running.task.state().borrow_mut();
-        match state.front() {
-            Some(Operation::Alu(count)) => {
-                state.pop();
-                return Some(count);
-            }
-            Some(Operation::Memory(_) | Operation::Fence { .. } | Operation::Barrier | Operation::Lds(_)) => {
-                return Some(0);
-            }
-            None if running.ended => return Some(0),
-            None => {}
-        }
-        let waiting = state.is_waiting();
-        drop(state);
-        if waiting || polled {
-            running.idle = true;
-            return None;
-        }
+    let mut state = running.task.state().borrow_mut();
+    let mut alu = state.take_alu();
+    let waiting = state.is_waiting();
+    drop(state);
+    if alu.is_none() && !running.ended && !waiting {
         running.ended = running.task.poll();
-        polled = true;
+        alu = running.task.state().borrow_mut().take_alu();
     }
+    running.idle = alu.is_none() && !running.ended;
+    // A wavefront that has ended issues its final release.
+    if running.idle { None } else { Some(alu.unwrap_or(0)) }
 }
