@@ -24,7 +24,7 @@ impl ReadOnlyWritten {
     /// Refuses an operation of a kernel that writes read-only data.
     #[inline]
     pub fn check(kernel: &Kernel, op: &MemoryOp, memory: &HostMemory) -> Result<(), Box<ReadOnlyWritten>> {
-        if op.kind == MemoryOpKind::Load || memory.read_only().is_empty() {
+        if matches!(op.kind, MemoryOpKind::Load) || memory.read_only().is_empty() {
             return Ok(());
         }
         ReadOnlyWritten::check_words(kernel, op, memory)

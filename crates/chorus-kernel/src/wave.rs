@@ -13,6 +13,7 @@ use chorus_system::AtomicOrder;
 
 use crate::kernel::WaveId;
 use crate::lanes::{LANES, Lanes, Mask, Word};
+use crate::local_data::LocalData;
 use crate::memory::Buf;
 use crate::partition::groups_of;
 use crate::wave_state::{Instruction, MemoryOpKind, Operation, WaveState};
@@ -21,17 +22,12 @@ use crate::wave_state::{Instruction, MemoryOpKind, Operation, WaveState};
 pub struct Wave {
     id: WaveId,
     state: Rc<RefCell<WaveState>>,
-    lds: Rc<RefCell<Vec<u32>>>,
+    lds: LocalData,
     atomic_order: AtomicOrder,
 }
 
 impl Wave {
-    pub(crate) fn new(
-        id: WaveId,
-        state: Rc<RefCell<WaveState>>,
-        lds: Rc<RefCell<Vec<u32>>>,
-        atomic_order: AtomicOrder,
-    ) -> Wave {
+    pub(crate) fn new(id: WaveId, state: Rc<RefCell<WaveState>>, lds: LocalData, atomic_order: AtomicOrder) -> Wave {
         Wave { id, state, lds, atomic_order }
     }
 
@@ -220,16 +216,20 @@ impl Wave {
     /// Reads the work-group's local data share, one word per lane of `mask`.
     pub fn lds_read<T: Word>(&self, mask: Mask, index: Lanes<u32>) -> Lanes<T> {
         self.state.borrow_mut().push(Operation::Lds(1));
-        let lds = self.lds.borrow();
-        Lanes::from_fn(|lane| if mask.contains(lane) { T::from_bits(lds[index[lane] as usize]) } else { T::default() })
+        let lds = self.lds.words();
+        Lanes::from_fn(
+            |lane| {
+                if mask.contains(lane) { T::from_bits(lds[index[lane] as usize].get()) } else { T::default() }
+            },
+        )
     }
 
     /// Writes the work-group's local data share, one word per lane of `mask`.
     pub fn lds_write<T: Word>(&self, mask: Mask, index: Lanes<u32>, value: Lanes<T>) {
         self.state.borrow_mut().push(Operation::Lds(1));
-        let mut lds = self.lds.borrow_mut();
+        let lds = self.lds.words();
         for lane in mask.iter() {
-            lds[index[lane] as usize] = value[lane].to_bits();
+            lds[index[lane] as usize].set(value[lane].to_bits());
         }
     }
 
@@ -237,8 +237,8 @@ impl Wave {
     /// bits that one lane of a vector instruction reads, take one access.
     pub fn lds_read_vector<T: Word, const N: usize>(&self, first: u32) -> [T; N] {
         self.state.borrow_mut().push(Operation::Lds((N as u32).div_ceil(4)));
-        let lds = self.lds.borrow();
-        std::array::from_fn(|word| T::from_bits(lds[first as usize + word]))
+        let lds = self.lds.words();
+        std::array::from_fn(|word| T::from_bits(lds[first as usize + word].get()))
     }
 
     /// Waits for two loads that are in flight together.

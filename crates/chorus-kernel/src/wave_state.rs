@@ -10,6 +10,7 @@ use chorus_system::AtomicOrder;
 use crate::cpu::Cpu;
 use crate::kernel::{Kernel, WaveId};
 use crate::lanes::{LANES, Mask};
+use crate::local_data::LocalData;
 use crate::source::WaveSource;
 use crate::wave::Wave;
 
@@ -27,7 +28,7 @@ pub enum MemoryOpKind {
 
 /// One memory instruction of a wavefront: an address and a value per lane.
 #[derive(Clone, Debug, Default)]
-#[repr(C, align(32))]
+#[repr(C)]
 pub struct MemoryOp {
     /// The kind of the operation.
     pub kind: MemoryOpKind,
@@ -96,7 +97,7 @@ pub struct Instruction {
 impl MemoryOp {
     fn begin(&mut self, Instruction { kind, order, scope, mask }: Instruction) {
         (self.kind, self.order, self.scope, self.mask) = (kind, order, scope, mask);
-        self.progress = if kind == MemoryOpKind::Store { Progress::Abandoned } else { Progress::Pending };
+        self.progress = if matches!(kind, MemoryOpKind::Store) { Progress::Abandoned } else { Progress::Pending };
     }
 
     /// Sets the word of each lane: element `index` of what begins at word `start`. The lanes that do not take part have
@@ -474,7 +475,7 @@ impl WaveTask {
     pub fn start(
         kernel: &Kernel,
         id: WaveId,
-        lds: Rc<RefCell<Vec<u32>>>,
+        lds: LocalData,
         atomic_order: AtomicOrder,
         spare: &mut SpareStates,
     ) -> WaveTask {
@@ -494,7 +495,7 @@ impl WaveTask {
         let state = spare.take();
         let work_groups = kernel.cpu_threads();
         let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups, gpu: 0, gpus: 1 };
-        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), Rc::default(), atomic_order));
+        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), LocalData::default(), atomic_order));
         (WaveTask { source: kernel.start_cpu(cpu), state, ended: false }, id)
     }
 

@@ -31,7 +31,7 @@ pub struct IssueSlots {
     /// When each wavefront was started, as a sequence number.
     ages: [u64; WAVES_MAX],
     last: usize,
-    /// The first slot that is not used up.
+    /// The first slot that is not used up. It is an edge of the clock.
     free: Ticks,
     batch: Option<Batch>,
 }
@@ -157,7 +157,7 @@ impl IssueSlots {
         if self.ready == 0 {
             return None;
         }
-        let start = self.clock.edge(now).max(self.free);
+        let start = if self.free >= now { self.free } else { self.clock.edge(now) };
         let members = match self.scheduler {
             Scheduler::LooseRoundRobin => self.ready,
             Scheduler::GreedyThenOldest => bit(self.next_of(self.ready)),
