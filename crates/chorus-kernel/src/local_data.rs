@@ -8,18 +8,18 @@ use crate::kernel::Kernel;
 /// The words of a local data share, which the wavefronts of a work-group share. Work-groups start often and most kernels
 /// use none, so an empty one takes no memory.
 #[derive(Clone, Debug, Default)]
-pub struct LocalData(Option<Rc<[Cell<u32>]>>);
+pub struct LocalData(Option<Rc<Vec<Cell<u32>>>>);
 
 impl LocalData {
     /// The local data share of a work-group of `kernel`, all zeros.
     pub fn of(kernel: &Kernel) -> LocalData {
         let words = kernel.lds_bytes / 4;
-        LocalData((words > 0).then(|| (0..words).map(|_| Cell::new(0)).collect()))
+        LocalData((words > 0).then(|| Rc::new(vec![Cell::new(0); words as usize])))
     }
 
     /// Its words.
     #[inline]
     pub(crate) fn words(&self) -> &[Cell<u32>] {
-        self.0.as_deref().unwrap_or_default()
+        self.0.as_ref().map_or(&[], |words| words)
     }
 }

@@ -130,23 +130,19 @@ impl MemoryOp {
     /// The word that a lane touches. A lane of a load has none once it has its value.
     #[inline]
     pub fn word(&self, lane: usize) -> u32 {
-        match (self.place, &self.words) {
-            (Place::Row, _) => self.first + lane as u32,
-            (Place::Same, _) => self.first,
-            (Place::Apart, Some(words)) => words[lane],
-            (Place::Data | Place::Apart, _) => self.data[lane],
+        if self.place == Place::Data {
+            return self.data[lane];
+        }
+        match &self.words {
+            Some(words) if self.place == Place::Apart => words[lane],
+            _ => self.first + if self.place == Place::Row { lane as u32 } else { 0 },
         }
     }
 
     /// The words that all lanes touch.
     #[inline]
     pub fn words(&self) -> [u32; LANES] {
-        match (self.place, &self.words) {
-            (Place::Row, _) => std::array::from_fn(|lane| self.first + lane as u32),
-            (Place::Same, _) => [self.first; LANES],
-            (Place::Apart, Some(words)) => **words,
-            (Place::Data | Place::Apart, _) => self.data,
-        }
+        std::array::from_fn(|lane| self.word(lane))
     }
 }
 
@@ -154,18 +150,21 @@ impl MemoryOp {
 /// whose compiler then knows the answer for most indices.
 #[inline(always)]
 fn row_of(mask: Mask, index: &[u32; LANES]) -> Option<u32> {
+    if mask != Mask::ALL {
+        return None;
+    }
     let first = index[0];
     let expected = |lane: u32| first.wrapping_add(lane);
     let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
-    (mask == Mask::ALL && differences == 0).then_some(first)
+    (differences == 0).then_some(first)
 }
 
 /// The one element that all lanes that take part touch, if that is what they do.
 #[inline]
 fn same_of(mask: Mask, index: &[u32; LANES]) -> Option<u32> {
     let element = index[mask.iter().next()?];
-    let differences = index.iter().fold(0, |bits, &other| bits | (element ^ other));
-    (differences == 0 || mask.count() == 1).then_some(element)
+    let differences = || index.iter().fold(0, |bits, &other| bits | (element ^ other));
+    (mask.count() == 1 || differences() == 0).then_some(element)
 }
 
 /// Stops a kernel that reaches outside its buffer.
