@@ -11,9 +11,10 @@ use crate::annotation_checker::AnnotationChecker;
 use crate::kernel::{Kernel, Mismatch, Program, WaveId};
 use crate::local_data::LocalData;
 use crate::memory::HostMemory;
+use crate::memory_op::{MemoryOp, MemoryOpKind};
 use crate::partition::part_of;
 use crate::read_only::ReadOnlyWritten;
-use crate::wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveTask};
+use crate::wave_state::{Operation, SpareStates, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
 const ROUNDS_MAX: u64 = 50_000_000;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::kernel::Kernel;
 use crate::memory::HostMemory;
-use crate::wave_state::{MemoryOp, MemoryOpKind};
+use crate::memory_op::{MemoryOp, MemoryOpKind};
 use crate::word_set::covers;
 
 /// A write to read-only data.

@@ -15,8 +15,9 @@ use crate::kernel::WaveId;
 use crate::lanes::{LANES, Lanes, Mask, Word};
 use crate::local_data::LocalData;
 use crate::memory::Buf;
+use crate::memory_op::{Instruction, MemoryOpKind};
 use crate::partition::groups_of;
-use crate::wave_state::{Instruction, MemoryOpKind, Operation, WaveState};
+use crate::wave_state::{Operation, WaveState};
 
 /// A wavefront, as its kernel sees it.
 pub struct Wave {

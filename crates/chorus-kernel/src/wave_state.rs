@@ -4,185 +4,16 @@ use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::access::{Order, Scope};
 use chorus_system::AtomicOrder;
 
 use crate::cpu::Cpu;
 use crate::kernel::{Kernel, WaveId};
 use crate::lanes::{LANES, Mask};
 use crate::local_data::LocalData;
+use crate::memory_op::{Instruction, MemoryOp, Progress, assert_inside, assert_row_inside, row_of};
 use crate::source::WaveSource;
 use crate::wave::Wave;
-
-/// The kind of a memory operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MemoryOpKind {
-    /// A read of memory.
-    #[default]
-    Load,
-    /// A write to memory.
-    Store,
-    /// A read-modify-write of memory.
-    Atomic(AtomicOp),
-}
-
-/// One memory instruction of a wavefront: an address and a value per lane.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-pub struct MemoryOp {
-    /// The kind of the operation.
-    pub kind: MemoryOpKind,
-    /// The lanes that take part.
-    pub mask: Mask,
-    /// The first word of a row, or the only word.
-    first: u32,
-    /// The next free slot, where this one is free.
-    next_free: u16,
-    /// The memory order of the operation.
-    pub order: Order,
-    /// The scope of the operation.
-    pub scope: Scope,
-    progress: Progress,
-    place: Place,
-    /// Line accesses that have not come back; set by the driver when it issues the operation.
-    pub accesses: u8,
-    /// The words of a store or an atomic that are no row. A slot keeps this memory for later instructions.
-    words: Option<Box<[u32; LANES]>>,
-    /// Store data and operands, then the values read.
-    pub data: [u32; LANES],
-}
-
-/// How far a memory instruction has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Progress {
-    /// Nobody has asked for its values yet.
-    #[default]
-    Pending,
-    /// The future waits for its values.
-    Awaited,
-    /// Nobody will ask for its values.
-    Abandoned,
-    /// Its values are there.
-    Done,
-}
-
-/// Where a memory instruction has the words that its lanes touch. Slots are most of the memory of a wavefront, so
-/// words take room of their own only where nothing else will do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    /// Lane `i` touches the `i`-th word from the first one on, and every lane takes part. This is the usual case.
-    #[default]
-    Row,
-    /// All lanes that take part touch the first one.
-    Same,
-    /// With the data: a lane of a load has no value before it has been read, and needs no word after that.
-    Data,
-    /// In memory of their own.
-    Apart,
-}
-
-/// The parts of a memory instruction that are the same for all lanes.
-#[derive(Clone, Copy, Debug)]
-pub struct Instruction {
-    /// The kind of the operation.
-    pub kind: MemoryOpKind,
-    /// The memory order of the operation.
-    pub order: Order,
-    /// The scope of the operation.
-    pub scope: Scope,
-    /// The lanes that take part.
-    pub mask: Mask,
-}
-
-impl MemoryOp {
-    fn begin(&mut self, Instruction { kind, order, scope, mask }: Instruction) {
-        (self.kind, self.order, self.scope, self.mask) = (kind, order, scope, mask);
-        self.progress = if matches!(kind, MemoryOpKind::Store) { Progress::Abandoned } else { Progress::Pending };
-    }
-
-    /// Sets the word of each lane: element `index` of what begins at word `start`. The lanes that do not take part have
-    /// any word, and those of a load get zero.
-    fn set_words(&mut self, start: u32, index: &[u32; LANES]) {
-        let (kind, mask) = (self.kind, self.mask);
-        if let Some(element) = same_of(mask, index) {
-            (self.place, self.first) = (Place::Same, start.wrapping_add(element));
-            if kind == MemoryOpKind::Load && mask != Mask::ALL {
-                self.data = [0; LANES];
-            }
-            return;
-        }
-        if kind == MemoryOpKind::Load {
-            self.place = Place::Data;
-            self.data = std::array::from_fn(|lane| if mask.contains(lane) { start + index[lane] } else { 0 });
-            return;
-        }
-        self.place = Place::Apart;
-        let words = self.words.get_or_insert_default();
-        words.iter_mut().zip(index).for_each(|(word, &element)| *word = start.wrapping_add(element));
-    }
-
-    /// The first word of a row that lanes touch in order, if that is what they do.
-    #[inline]
-    pub fn row(&self) -> Option<u32> {
-        (self.place == Place::Row).then_some(self.first)
-    }
-
-    /// The word that a lane touches. A lane of a load has none once it has its value.
-    #[inline]
-    pub fn word(&self, lane: usize) -> u32 {
-        if self.place == Place::Data {
-            return self.data[lane];
-        }
-        match &self.words {
-            Some(words) if self.place == Place::Apart => words[lane],
-            _ => self.first + if self.place == Place::Row { lane as u32 } else { 0 },
-        }
-    }
-
-    /// The words that all lanes touch.
-    #[inline]
-    pub fn words(&self) -> [u32; LANES] {
-        std::array::from_fn(|lane| self.word(lane))
-    }
-}
-
-/// The first of a row of elements, if the lanes touch them in order and all take part. It is inlined into kernels,
-/// whose compiler then knows the answer for most indices.
-#[inline(always)]
-fn row_of(mask: Mask, index: &[u32; LANES]) -> Option<u32> {
-    if mask != Mask::ALL {
-        return None;
-    }
-    let first = index[0];
-    let expected = |lane: u32| first.wrapping_add(lane);
-    let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
-    (differences == 0).then_some(first)
-}
-
-/// The one element that all lanes that take part touch, if that is what they do.
-#[inline]
-fn same_of(mask: Mask, index: &[u32; LANES]) -> Option<u32> {
-    let element = index[mask.iter().next()?];
-    let differences = || index.iter().fold(0, |bits, &other| bits | (element ^ other));
-    (mask.count() == 1 || differences() == 0).then_some(element)
-}
-
-/// Stops a kernel that reaches outside its buffer.
-fn assert_inside(mask: Mask, index: &[u32; LANES], len: usize) {
-    // The union of the bits of all indices is no less than any index. It almost always lies inside the buffer. Only if
-    // it does not, each lane is examined.
-    if (index.iter().fold(0, |bits, &element| bits | element) as usize) < len {
-        return;
-    }
-    for lane in mask.iter() {
-        assert!((index[lane] as usize) < len, "lane {lane}: element {} of a buffer of {len}", index[lane]);
-    }
-}
-
-#[cold]
-fn assert_row_inside(first: u32, len: usize) {
-    assert_inside(Mask::ALL, &std::array::from_fn(|lane| first.wrapping_add(lane as u32)), len);
-}
 
 /// One entry of a wavefront's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,8 +89,8 @@ impl WaveState {
         }
     }
 
-    /// Takes the arithmetic instructions out that come before the next operation. Returns how many there are, or nothing
-    /// if the queue is empty.
+    /// Takes out the arithmetic instructions that come before the next operation. Returns how many there are, or
+    /// nothing if the queue is empty.
     #[inline]
     pub fn take_alu(&mut self) -> Option<u32> {
         let &operation = self.queue.get(self.next)?;
@@ -330,7 +161,8 @@ impl WaveState {
     }
 
     /// Queues a memory instruction on the elements `index` of a buffer of `len` words that begins at word `start`.
-    /// Returns its slot, which gets the data of a store or an atomic. Stops a kernel that reaches outside the buffer.
+    /// Returns its slot, which gets the data of a store or an atomic. Stops a kernel that reaches outside the buffer. It
+    /// is always inlined, so that the compiler tells rows from other indices where it can.
     #[inline(always)]
     pub fn access(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
         match row_of(instruction.mask, index) {
@@ -341,11 +173,12 @@ impl WaveState {
 
     /// Queues a memory instruction of all lanes like [`WaveState::access`], on the row of elements from `first` on.
     pub fn access_row(&mut self, instruction: Instruction, start: u32, len: usize, first: u32) -> u16 {
+        debug_assert_eq!(instruction.mask, Mask::ALL, "a row is of all lanes");
         if first as usize + LANES > len {
             assert_row_inside(first, len);
         }
         let (slot, op) = self.queue_memory(instruction);
-        (op.place, op.first) = (Place::Row, start + first);
+        op.set_row(start + first);
         slot
     }
 

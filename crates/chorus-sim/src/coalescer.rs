@@ -134,8 +134,8 @@ impl AccessQueue {
     }
 
     /// Splits a memory instruction into accesses to lines of `W` words, which are like `access` but for their lines and
-    /// lanes, and queues them. Returns how many there are, and the line of the first. Lanes that touch one line share an
-    /// access, except that the lanes of an atomic share one only while they touch different words.
+    /// lanes, and queues them. Returns how many there are, and the line of the first. Lanes that touch one line share
+    /// an access, except that the lanes of an atomic share one only while they touch different words.
     #[inline]
     pub fn coalesce<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
         match whole_line::<W>(op) {
