@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::kernel::Kernel;
 
-/// The words that the wavefronts of a work-group share. Work-groups start often, and most kernels have no local data, so
-/// none takes no memory.
+/// The words that the wavefronts of a work-group share. Work-groups start often, and most kernels have no such words.
+/// These take no memory.
 #[derive(Clone, Debug, Default)]
 pub struct LocalData(Option<Rc<Vec<Cell<u32>>>>);
 

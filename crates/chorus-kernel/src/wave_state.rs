@@ -161,8 +161,8 @@ impl WaveState {
     }
 
     /// Queues a memory instruction on the elements `index` of a buffer of `len` words that begins at word `start`.
-    /// Returns its slot, which gets the data of a store or an atomic. Stops a kernel that reaches outside the buffer. It
-    /// is always inlined, so that the compiler tells rows from other indices where it can.
+    /// Returns its slot, which gets the data of a store or an atomic. Stops a kernel that reaches outside the buffer.
+    /// This is always inlined, so that the compiler tells rows from other indices where it can.
     #[inline(always)]
     pub fn access(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
         match row_of(instruction.mask, index) {
