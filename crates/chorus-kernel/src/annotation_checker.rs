@@ -8,8 +8,8 @@ use crate::annotation::{AccessMode, Share};
 use crate::kernel::Kernel;
 use crate::lanes::LANES;
 use crate::memory::HostMemory;
+use crate::memory_op::{MemoryOp, MemoryOpKind};
 use crate::partition::part_of;
-use crate::wave_state::{MemoryOp, MemoryOpKind};
 use crate::word_set::{covers, normal};
 
 /// The most ranges that a message lists. It gives the number of the others.

@@ -8,8 +8,9 @@ use chorus_protocol::access::{AtomicOp, Order, Scope};
 
 use crate::lanes::{LANES, Lanes, Mask, Word};
 use crate::memory::Buf;
+use crate::memory_op::MemoryOpKind;
 use crate::wave::{Load, Wave};
-use crate::wave_state::{MemoryOpKind, Operation};
+use crate::wave_state::Operation;
 
 /// A CPU thread, as its program sees it.
 pub struct Cpu {

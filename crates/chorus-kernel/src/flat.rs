@@ -3,18 +3,18 @@
 //! It computes the results of kernels without any protocol, so that a kernel's mistakes and a protocol's are told
 //! apart.
 
-use std::cell::RefCell;
 use std::ops::Range;
-use std::rc::Rc;
 
 use chorus_system::AtomicOrder;
 
 use crate::annotation_checker::AnnotationChecker;
 use crate::kernel::{Kernel, Mismatch, Program, WaveId};
+use crate::local_data::LocalData;
 use crate::memory::HostMemory;
+use crate::memory_op::{MemoryOp, MemoryOpKind};
 use crate::partition::part_of;
 use crate::read_only::ReadOnlyWritten;
-use crate::wave_state::{MemoryOp, MemoryOpKind, Operation, SpareStates, WaveTask};
+use crate::wave_state::{Operation, SpareStates, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
 const ROUNDS_MAX: u64 = 50_000_000;
@@ -113,13 +113,13 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     let mut waves = Vec::new();
     let spare = &mut SpareStates::default();
     for work_group in 0..kernel.work_groups {
-        let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
+        let lds = LocalData::of(kernel);
         let siblings = waves.len()..waves.len() + kernel.waves_per_group as usize;
         for wave in 0..kernel.waves_per_group {
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
             let gpu = part_of(work_group, work_groups, gpus);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            let task = WaveTask::start(kernel, id, Rc::clone(&lds), AtomicOrder::Relaxed, spare);
+            let task = WaveTask::start(kernel, id, lds.clone(), AtomicOrder::Relaxed, spare);
             let (group, siblings) = (Some(work_group as usize), siblings.clone());
             waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false });
         }

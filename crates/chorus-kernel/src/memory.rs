@@ -142,6 +142,7 @@ impl HostMemory {
     }
 
     /// The words that no kernel writes, as sorted ranges of whole buffers that neither overlap nor touch.
+    #[inline]
     pub fn read_only(&self) -> &[Range<usize>] {
         &self.read_only
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::kernel::Kernel;
 use crate::memory::HostMemory;
-use crate::wave_state::{MemoryOp, MemoryOpKind};
+use crate::memory_op::{MemoryOp, MemoryOpKind};
 use crate::word_set::covers;
 
 /// A write to read-only data.
@@ -22,12 +22,16 @@ pub struct ReadOnlyWritten {
 
 impl ReadOnlyWritten {
     /// Refuses an operation of a kernel that writes read-only data.
+    #[inline]
     pub fn check(kernel: &Kernel, op: &MemoryOp, memory: &HostMemory) -> Result<(), Box<ReadOnlyWritten>> {
-        let declared = memory.read_only();
-        if op.kind == MemoryOpKind::Load || declared.is_empty() {
+        if matches!(op.kind, MemoryOpKind::Load) || memory.read_only().is_empty() {
             return Ok(());
         }
-        let is_declared = |&word: &u32| covers(declared, &(word as usize..word as usize + 1));
+        ReadOnlyWritten::check_words(kernel, op, memory)
+    }
+
+    fn check_words(kernel: &Kernel, op: &MemoryOp, memory: &HostMemory) -> Result<(), Box<ReadOnlyWritten>> {
+        let is_declared = |&word: &u32| covers(memory.read_only(), &(word as usize..word as usize + 1));
         match op.mask.iter().map(|lane| op.word(lane)).find(is_declared) {
             None => Ok(()),
             Some(word) => {

@@ -14,8 +14,8 @@ use crate::flat::{self, Watcher};
 use crate::kernel::{Kernel, Mismatch, Program, Verdict};
 use crate::lanes::LANES;
 use crate::memory::HostMemory;
+use crate::memory_op::{MemoryOp, MemoryOpKind};
 use crate::partition::part_of;
-use crate::wave_state::{MemoryOp, MemoryOpKind};
 use crate::word_set::{BITS, WordSet, at_most};
 
 /// The longest gap that is filled, in words: a page of 4 KB.

@@ -34,7 +34,8 @@ mod tests {
 
     use super::*;
     use crate::lanes::{LANES, Mask};
-    use crate::wave_state::{Instruction, MemoryOpKind, Operation};
+    use crate::memory_op::{Instruction, MemoryOpKind};
+    use crate::wave_state::Operation;
     use crate::{Buf, HostMemory, Kernel, flat};
 
     /// A source that copies rows of 32 words, one after the other, as an interpreter would.

@@ -1,6 +1,6 @@
 //! The interface of a kernel to its wavefront: identifiers, memory, fences, barriers, local data.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::future::{Future, Ready, ready};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,25 +13,22 @@ use chorus_system::AtomicOrder;
 
 use crate::kernel::WaveId;
 use crate::lanes::{LANES, Lanes, Mask, Word};
+use crate::local_data::LocalData;
 use crate::memory::Buf;
+use crate::memory_op::{Instruction, MemoryOpKind};
 use crate::partition::groups_of;
-use crate::wave_state::{Instruction, MemoryOpKind, Operation, WaveState};
+use crate::wave_state::{Operation, WaveState};
 
 /// A wavefront, as its kernel sees it.
 pub struct Wave {
     id: WaveId,
     state: Rc<RefCell<WaveState>>,
-    lds: Rc<RefCell<Vec<u32>>>,
+    lds: LocalData,
     atomic_order: AtomicOrder,
 }
 
 impl Wave {
-    pub(crate) fn new(
-        id: WaveId,
-        state: Rc<RefCell<WaveState>>,
-        lds: Rc<RefCell<Vec<u32>>>,
-        atomic_order: AtomicOrder,
-    ) -> Wave {
+    pub(crate) fn new(id: WaveId, state: Rc<RefCell<WaveState>>, lds: LocalData, atomic_order: AtomicOrder) -> Wave {
         Wave { id, state, lds, atomic_order }
     }
 
@@ -220,16 +217,20 @@ impl Wave {
     /// Reads the work-group's local data share, one word per lane of `mask`.
     pub fn lds_read<T: Word>(&self, mask: Mask, index: Lanes<u32>) -> Lanes<T> {
         self.state.borrow_mut().push(Operation::Lds(1));
-        let lds = self.lds.borrow();
-        Lanes::from_fn(|lane| if mask.contains(lane) { T::from_bits(lds[index[lane] as usize]) } else { T::default() })
+        let lds = self.lds.words();
+        Lanes::from_fn(
+            |lane| {
+                if mask.contains(lane) { T::from_bits(lds[index[lane] as usize].get()) } else { T::default() }
+            },
+        )
     }
 
     /// Writes the work-group's local data share, one word per lane of `mask`.
     pub fn lds_write<T: Word>(&self, mask: Mask, index: Lanes<u32>, value: Lanes<T>) {
         self.state.borrow_mut().push(Operation::Lds(1));
-        let mut lds = self.lds.borrow_mut();
+        let lds = self.lds.words();
         for lane in mask.iter() {
-            lds[index[lane] as usize] = value[lane].to_bits();
+            lds[index[lane] as usize].set(value[lane].to_bits());
         }
     }
 
@@ -237,18 +238,18 @@ impl Wave {
     /// bits that one lane of a vector instruction reads, take one access.
     pub fn lds_read_vector<T: Word, const N: usize>(&self, first: u32) -> [T; N] {
         self.state.borrow_mut().push(Operation::Lds((N as u32).div_ceil(4)));
-        let lds = self.lds.borrow();
-        std::array::from_fn(|word| T::from_bits(lds[first as usize + word]))
+        let lds = self.lds.words();
+        std::array::from_fn(|word| T::from_bits(lds[first as usize + word].get()))
     }
 
     /// Waits for two loads that are in flight together.
-    pub fn join<'a, A: Word, B: Word>(&self, a: Load<'a, A>, b: Load<'a, B>) -> Join<'a, A, B> {
-        Join { a, b }
+    pub fn join<'a, A: Word, B: Word>(&'a self, a: Load<'a, A>, b: Load<'a, B>) -> Join<'a, A, B> {
+        Join { loads: InFlight::new(&self.state, [a.into_slot(), b.into_slot()]), of: PhantomData }
     }
 
     /// Waits for any number of loads that are in flight together.
-    pub fn join_all<'a, T: Word, const N: usize>(&self, loads: [Load<'a, T>; N]) -> JoinAll<'a, T, N> {
-        JoinAll { loads }
+    pub fn join_all<'a, T: Word, const N: usize>(&'a self, loads: [Load<'a, T>; N]) -> JoinAll<'a, T, N> {
+        JoinAll { loads: InFlight::new(&self.state, loads.map(Load::into_slot)), of: PhantomData }
     }
 
     /// A fence that nobody awaits: later operations are queued behind it.
@@ -262,7 +263,7 @@ impl Wave {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of one instruction")]
-    #[inline]
+    #[inline(always)]
     pub(crate) fn access<T: Word>(
         &self,
         kind: MemoryOpKind,
@@ -279,49 +280,70 @@ impl Wave {
             let data = &mut state.memory_op_mut(slot).data;
             data.iter_mut().zip(&value.0).for_each(|(bits, value)| *bits = value.to_bits());
         }
-        Load { state: &self.state, slot, taken: false, of: PhantomData }
+        Load { load: InFlight::new(&self.state, [slot]), of: PhantomData }
     }
+}
+
+/// Memory instructions of a wavefront that are in flight together.
+struct InFlight<'a, const N: usize> {
+    state: &'a RefCell<WaveState>,
+    slots: [u16; N],
+    /// Whether the slots are somebody else's business.
+    taken: bool,
+}
+
+impl<'a, const N: usize> InFlight<'a, N> {
+    #[inline]
+    fn new(state: &'a RefCell<WaveState>, slots: [u16; N]) -> InFlight<'a, N> {
+        InFlight { state, slots, taken: false }
+    }
+
+    /// The state, to take all values from, if they are there; notes that the future waits for them if not.
+    #[inline]
+    fn ready(&mut self) -> Option<RefMut<'a, WaveState>> {
+        let mut state = self.state.borrow_mut();
+        // This does not short-circuit: the future has to wait for every load that has not returned.
+        self.taken = self.slots.iter().fold(true, |all, &slot| all & state.is_ready(slot));
+        self.taken.then_some(state)
+    }
+}
+
+impl<const N: usize> Drop for InFlight<'_, N> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.taken {
+            let mut state = self.state.borrow_mut();
+            self.slots.iter().for_each(|&slot| state.abandon(slot));
+        }
+    }
+}
+
+/// Takes the values of an instruction, which are there.
+#[inline]
+fn take<T: Word>(state: &mut WaveState, slot: u16) -> Lanes<T> {
+    let bits = state.take_result(slot);
+    Lanes::from_fn(|lane| T::from_bits(bits[lane]))
 }
 
 /// A load or atomic in flight. Await it for the values.
 #[must_use = "a load is only waited for when it is awaited"]
 pub struct Load<'a, T> {
-    state: &'a RefCell<WaveState>,
-    slot: u16,
-    taken: bool,
+    load: InFlight<'a, 1>,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T> Load<'_, T> {
     /// Frees the slot of an operation whose values nobody awaits, when it completes.
     #[inline]
-    pub(crate) fn forget(mut self) {
-        self.taken = true;
-    }
-}
-
-impl<T: Word> Load<'_, T> {
-    /// Whether the values are there; notes that the future waits for them if not.
-    #[inline]
-    fn is_ready(&self) -> bool {
-        self.state.borrow_mut().is_ready(self.slot)
+    pub(crate) fn forget(self) {
+        self.into_slot();
     }
 
-    /// The values, which are there.
+    /// The slot of the operation, which the caller sees to from now on.
     #[inline]
-    fn take(&mut self) -> Lanes<T> {
-        let mut values = Lanes::splat(T::default());
-        self.take_into(&mut values);
-        values
-    }
-
-    /// Puts the values, which are there, into `values`. Unlike returning them, this copies them once.
-    #[inline]
-    fn take_into(&mut self, values: &mut Lanes<T>) {
-        self.taken = true;
-        let mut state = self.state.borrow_mut();
-        let bits = state.take_result(self.slot);
-        values.0.iter_mut().zip(bits).for_each(|(value, &bits)| *value = T::from_bits(bits));
+    fn into_slot(mut self) -> u16 {
+        self.load.taken = true;
+        self.load.slots[0]
     }
 }
 
@@ -330,15 +352,10 @@ impl<T: Word> Future for Load<'_, T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Lanes<T>> {
-        if self.is_ready() { Poll::Ready(self.take()) } else { Poll::Pending }
-    }
-}
-
-impl<T> Drop for Load<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        if !self.taken {
-            self.state.borrow_mut().abandon(self.slot);
+        let [slot] = self.load.slots;
+        match self.load.ready() {
+            Some(mut state) => Poll::Ready(take(&mut state, slot)),
+            None => Poll::Pending,
         }
     }
 }
@@ -347,7 +364,7 @@ impl<T> Drop for Load<'_, T> {
 #[must_use = "a fence orders only what comes after its await"]
 pub struct Passed<'a> {
     state: &'a RefCell<WaveState>,
-    ticket: u64,
+    ticket: u32,
 }
 
 impl Future for Passed<'_> {
@@ -362,8 +379,8 @@ impl Future for Passed<'_> {
 /// Two loads in flight together.
 #[must_use = "loads are only waited for when they are awaited"]
 pub struct Join<'a, A: Word, B: Word> {
-    a: Load<'a, A>,
-    b: Load<'a, B>,
+    loads: InFlight<'a, 2>,
+    of: PhantomData<fn() -> (A, B)>,
 }
 
 impl<A: Word, B: Word> Future for Join<'_, A, B> {
@@ -371,18 +388,19 @@ impl<A: Word, B: Word> Future for Join<'_, A, B> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        // This does not short-circuit: the future has to wait for every load that has not returned.
-        if self.a.is_ready() & self.b.is_ready() {
-            return Poll::Ready((self.a.take(), self.b.take()));
+        let [a, b] = self.loads.slots;
+        match self.loads.ready() {
+            Some(mut state) => Poll::Ready((take(&mut state, a), take(&mut state, b))),
+            None => Poll::Pending,
         }
-        Poll::Pending
     }
 }
 
 /// Any number of loads in flight together.
 #[must_use = "loads are only waited for when they are awaited"]
 pub struct JoinAll<'a, T: Word, const N: usize> {
-    loads: [Load<'a, T>; N],
+    loads: InFlight<'a, N>,
+    of: PhantomData<fn() -> T>,
 }
 
 impl<T: Word, const N: usize> Future for JoinAll<'_, T, N> {
@@ -390,12 +408,10 @@ impl<T: Word, const N: usize> Future for JoinAll<'_, T, N> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        // This does not short-circuit: the future has to wait for every load that has not returned.
-        if self.loads.iter().fold(true, |all, load| all & load.is_ready()) {
-            let mut values = [Lanes::splat(T::default()); N];
-            self.loads.iter_mut().zip(&mut values).for_each(|(load, values)| load.take_into(values));
-            return Poll::Ready(values);
+        let slots = self.loads.slots;
+        match self.loads.ready() {
+            Some(mut state) => Poll::Ready(slots.map(|slot| take(&mut state, slot))),
+            None => Poll::Pending,
         }
-        Poll::Pending
     }
 }

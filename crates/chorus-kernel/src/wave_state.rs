@@ -1,118 +1,19 @@
 //! The queue between a wavefront's source and the compute unit that runs it.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::access::{Order, Scope};
 use chorus_system::AtomicOrder;
 
 use crate::cpu::Cpu;
 use crate::kernel::{Kernel, WaveId};
 use crate::lanes::{LANES, Mask};
+use crate::local_data::LocalData;
+use crate::memory_op::{Instruction, MemoryOp, Progress, assert_inside, assert_row_inside, row_of};
 use crate::source::WaveSource;
 use crate::wave::Wave;
-
-/// The kind of a memory operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MemoryOpKind {
-    /// A read of memory.
-    #[default]
-    Load,
-    /// A write to memory.
-    Store,
-    /// A read-modify-write of memory.
-    Atomic(AtomicOp),
-}
-
-/// One memory instruction of a wavefront: an address and a value per lane. The order and place of its fields let the
-/// usual instruction, which touches a row of words, lie in few lines of the host's caches.
-#[derive(Clone, Debug, Default)]
-#[repr(C, align(64))]
-pub struct MemoryOp {
-    /// The kind of the operation.
-    pub kind: MemoryOpKind,
-    /// The memory order of the operation.
-    pub order: Order,
-    /// The scope of the operation.
-    pub scope: Scope,
-    done: bool,
-    awaited: bool,
-    abandoned: bool,
-    /// The lanes that take part.
-    pub mask: Mask,
-    /// Line accesses that have not come back; set by the driver when it issues the operation.
-    pub accesses: u32,
-    /// The first word, if lane `i` touches the `i`-th word from there on and every lane takes part. This is the usual
-    /// case, and this form of it is short.
-    row: Option<u32>,
-    /// Store data and operands, then the values read.
-    pub data: [u32; LANES],
-    /// Word number per lane where they are no row.
-    words: [u32; LANES],
-}
-
-/// The parts of a memory instruction that are the same for all lanes.
-#[derive(Clone, Copy, Debug)]
-pub struct Instruction {
-    /// The kind of the operation.
-    pub kind: MemoryOpKind,
-    /// The memory order of the operation.
-    pub order: Order,
-    /// The scope of the operation.
-    pub scope: Scope,
-    /// The lanes that take part.
-    pub mask: Mask,
-}
-
-impl MemoryOp {
-    /// Sets the word of each lane: element `index` of what begins at word `start` and has `len` elements. Stops a
-    /// kernel that reaches outside.
-    #[inline]
-    pub fn set_words(&mut self, start: u32, len: usize, index: &[u32; LANES]) {
-        let first = index[0];
-        let expected = |lane: u32| first.wrapping_add(lane);
-        let differences = index.iter().zip(0..).fold(0, |bits, (&element, lane)| bits | (element ^ expected(lane)));
-        if differences == 0 && self.mask == Mask::ALL && first as usize + LANES <= len {
-            self.row = Some(start + first);
-            return;
-        }
-        assert_inside(self.mask, index, len);
-        self.row = None;
-        self.words.iter_mut().zip(index).for_each(|(word, element)| *word = start.wrapping_add(*element));
-    }
-
-    /// The first word of a row that lanes touch in order, if that is what they do.
-    #[inline]
-    pub fn row(&self) -> Option<u32> {
-        self.row
-    }
-
-    /// The word that a lane touches.
-    #[inline]
-    pub fn word(&self, lane: usize) -> u32 {
-        self.row.map_or(self.words[lane], |first| first + lane as u32)
-    }
-
-    /// The words that all lanes touch.
-    #[inline]
-    pub fn words(&self) -> [u32; LANES] {
-        std::array::from_fn(|lane| self.word(lane))
-    }
-}
-
-/// Stops a kernel that reaches outside its buffer.
-fn assert_inside(mask: Mask, index: &[u32; LANES], len: usize) {
-    // The union of the bits of all indices is no less than any index. It almost always lies inside the buffer. Only if
-    // it does not, each lane is examined.
-    if (index.iter().fold(0, |bits, &element| bits | element) as usize) < len {
-        return;
-    }
-    for lane in mask.iter() {
-        assert!((index[lane] as usize) < len, "lane {lane}: element {} of a buffer of {len}", index[lane]);
-    }
-}
 
 /// One entry of a wavefront's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,32 +35,68 @@ pub enum Operation {
     Lds(u32),
 }
 
+/// Ends the list of free slots.
+const NO_SLOT: u16 = u16::MAX;
+
 /// The state that a wavefront's source and its compute unit share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct WaveState {
-    queue: VecDeque<Operation>,
+    /// Operations in order. Those before `next` have been taken out. The source runs only when all have been, so they
+    /// are removed together.
+    queue: Vec<Operation>,
+    next: usize,
     slots: Vec<MemoryOp>,
-    free: Vec<u16>,
+    /// The first of the free slots. Each names the next one.
+    free: u16,
     /// Results and events that the future cannot go on without.
     awaiting: u32,
     /// Fences and barriers passed, and asked for by the future.
-    passed: u64,
-    requested: u64,
+    passed: u32,
+    requested: u32,
     /// The fence or barrier that the future waits for.
-    awaited_ticket: Option<u64>,
+    awaited_ticket: Option<u32>,
+}
+
+impl Default for WaveState {
+    fn default() -> WaveState {
+        WaveState {
+            queue: Vec::new(),
+            next: 0,
+            slots: Vec::new(),
+            free: NO_SLOT,
+            awaiting: 0,
+            passed: 0,
+            requested: 0,
+            awaited_ticket: None,
+        }
+    }
 }
 
 impl WaveState {
     /// The next operation to issue.
     #[inline]
     pub fn front(&self) -> Option<Operation> {
-        self.queue.front().copied()
+        self.queue.get(self.next).copied()
     }
 
     /// Takes the next operation out.
     #[inline]
     pub fn pop(&mut self) {
-        self.queue.pop_front();
+        self.next += 1;
+        if self.next >= self.queue.len() {
+            self.queue.clear();
+            self.next = 0;
+        }
+    }
+
+    /// Takes out the arithmetic instructions that come before the next operation. Returns how many there are, or
+    /// nothing if the queue is empty.
+    #[inline]
+    pub fn take_alu(&mut self) -> Option<u32> {
+        let &operation = self.queue.get(self.next)?;
+        let Operation::Alu(count) = operation else { return Some(0) };
+        self.pop();
+        Some(count)
     }
 
     /// The memory instruction in a slot.
@@ -178,16 +115,17 @@ impl WaveState {
     #[inline]
     pub fn complete_memory(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
-        op.done = true;
-        if op.abandoned {
-            self.free.push(slot);
-            return false;
+        match std::mem::replace(&mut op.progress, Progress::Done) {
+            Progress::Pending | Progress::Done => false,
+            Progress::Abandoned => {
+                self.release(slot);
+                false
+            }
+            Progress::Awaited => {
+                self.awaiting -= 1;
+                self.awaiting == 0
+            }
         }
-        if !op.awaited {
-            return false;
-        }
-        self.awaiting -= 1;
-        self.awaiting == 0
     }
 
     /// A fence or barrier is passed. Returns whether the future can go on.
@@ -210,87 +148,119 @@ impl WaveState {
 
     /// Makes the state that of a wavefront that has not begun. Every slot is free, the first one first.
     fn clear(&mut self) {
-        let WaveState { queue, slots, free, .. } = std::mem::take(self);
-        *self = WaveState { queue, slots, free, ..WaveState::default() };
+        let WaveState { queue, slots, .. } = std::mem::take(self);
+        *self = WaveState { queue, slots, ..WaveState::default() };
         self.queue.clear();
-        self.free.clear();
-        self.free.extend((0..self.slots.len() as u16).rev());
+        (0..self.slots.len() as u16).rev().for_each(|slot| self.release(slot));
     }
 
     /// Queues an operation that nobody waits for: arithmetic, or an access of the local data share.
     #[inline]
     pub fn push(&mut self, operation: Operation) {
-        self.queue.push_back(operation);
+        self.queue.push(operation);
     }
 
     /// Queues a memory instruction on the elements `index` of a buffer of `len` words that begins at word `start`.
-    /// Returns its slot, which gets the data of a store or an atomic.
+    /// Returns its slot, which gets the data of a store or an atomic. Stops a kernel that reaches outside the buffer.
+    /// This is always inlined, so that the compiler tells rows from other indices where it can.
+    #[inline(always)]
     pub fn access(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
-        let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
-        let op = &mut self.slots[usize::from(slot)];
-        let Instruction { kind, order, scope, mask } = instruction;
-        (op.kind, op.order, op.scope, op.mask) = (kind, order, scope, mask);
-        (op.done, op.awaited, op.abandoned) = (false, false, kind == MemoryOpKind::Store);
-        if mask != Mask::ALL {
-            op.data = [0; LANES];
+        match row_of(instruction.mask, index) {
+            Some(first) => self.access_row(instruction, start, len, first),
+            None => self.access_words(instruction, start, len, index),
         }
-        op.set_words(start, len, index);
-        self.queue.push_back(Operation::Memory(slot));
+    }
+
+    /// Queues a memory instruction of all lanes like [`WaveState::access`], on the row of elements from `first` on.
+    pub fn access_row(&mut self, instruction: Instruction, start: u32, len: usize, first: u32) -> u16 {
+        debug_assert_eq!(instruction.mask, Mask::ALL, "a row is of all lanes");
+        if first as usize + LANES > len {
+            assert_row_inside(first, len);
+        }
+        let (slot, op) = self.queue_memory(instruction);
+        op.set_row(start + first);
         slot
     }
 
-    /// Makes a further slot. There are twice as many when they run out, beginning with one, since slots are most of the
-    /// memory of a wavefront.
+    fn access_words(&mut self, instruction: Instruction, start: u32, len: usize, index: &[u32; LANES]) -> u16 {
+        assert_inside(instruction.mask, index, len);
+        let (slot, op) = self.queue_memory(instruction);
+        op.set_words(start, index);
+        slot
+    }
+
+    /// Queues a memory instruction whose words are set next. Returns its slot and what lies there.
+    #[inline]
+    fn queue_memory(&mut self, instruction: Instruction) -> (u16, &mut MemoryOp) {
+        if self.free == NO_SLOT {
+            self.add_slot();
+        }
+        let slot = self.free;
+        self.queue.push(Operation::Memory(slot));
+        let op = &mut self.slots[usize::from(slot)];
+        self.free = op.next_free;
+        op.begin(instruction);
+        (slot, op)
+    }
+
+    /// Adds a free slot where there is none. There are twice as many when they run out, beginning with one, since slots
+    /// are most of the memory of a wavefront.
     #[cold]
-    fn new_slot(&mut self) -> u16 {
+    fn add_slot(&mut self) {
         let count = self.slots.len();
         if count == self.slots.capacity() {
             self.slots.reserve_exact(count.max(1));
         }
         self.slots.push(MemoryOp::default());
-        count as u16
+        self.release(count as u16);
+    }
+
+    /// Makes a slot free.
+    #[inline]
+    fn release(&mut self, slot: u16) {
+        self.slots[usize::from(slot)].next_free = self.free;
+        self.free = slot;
     }
 
     /// Whether an instruction has all its values; notes that the future waits for them if not.
     #[inline]
     pub fn is_ready(&mut self, slot: u16) -> bool {
         let op = &mut self.slots[usize::from(slot)];
-        if !op.done && !op.awaited {
-            op.awaited = true;
+        if op.progress == Progress::Pending {
+            op.progress = Progress::Awaited;
             self.awaiting += 1;
         }
-        op.done
+        op.progress == Progress::Done
     }
 
     /// The values of a finished instruction, whose slot is free from now on.
     #[inline]
     pub fn take_result(&mut self, slot: u16) -> &[u32; LANES] {
-        self.free.push(slot);
-        &self.slots[usize::from(slot)].data
+        let op = &mut self.slots[usize::from(slot)];
+        op.next_free = self.free;
+        self.free = slot;
+        &op.data
     }
 
     /// Nobody will ask for the values of this instruction.
     pub fn abandon(&mut self, slot: u16) {
         let op = &mut self.slots[usize::from(slot)];
-        if op.done {
-            self.free.push(slot);
-            return;
-        }
-        op.abandoned = true;
-        if op.awaited {
-            self.awaiting -= 1;
+        match std::mem::replace(&mut op.progress, Progress::Abandoned) {
+            Progress::Pending | Progress::Abandoned => {}
+            Progress::Awaited => self.awaiting -= 1,
+            Progress::Done => self.release(slot),
         }
     }
 
     /// Queues a fence or barrier. Returns the number to wait for.
-    pub fn request(&mut self, operation: Operation) -> u64 {
+    pub fn request(&mut self, operation: Operation) -> u32 {
         self.push(operation);
         self.requested += 1;
         self.requested
     }
 
     /// Whether fence or barrier number `ticket` is passed; notes that the future waits for it if not.
-    pub fn has_passed(&mut self, ticket: u64) -> bool {
+    pub fn has_passed(&mut self, ticket: u32) -> bool {
         if self.passed >= ticket {
             return true;
         }
@@ -337,7 +307,7 @@ impl WaveTask {
     pub fn start(
         kernel: &Kernel,
         id: WaveId,
-        lds: Rc<RefCell<Vec<u32>>>,
+        lds: LocalData,
         atomic_order: AtomicOrder,
         spare: &mut SpareStates,
     ) -> WaveTask {
@@ -357,7 +327,7 @@ impl WaveTask {
         let state = spare.take();
         let work_groups = kernel.cpu_threads();
         let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups, gpu: 0, gpus: 1 };
-        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), Rc::default(), atomic_order));
+        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), LocalData::default(), atomic_order));
         (WaveTask { source: kernel.start_cpu(cpu), state, ended: false }, id)
     }
 

@@ -56,6 +56,7 @@ pub struct LineAccess {
 
 impl LineAccess {
     /// An access that serves no lane.
+    #[inline]
     pub fn new(kind: AccessKind, wave: u16, line: u64, now: Ticks) -> LineAccess {
         LineAccess {
             kind,
@@ -126,27 +127,30 @@ impl AccessQueue {
     }
 
     /// Appends an access to the queue.
+    #[inline]
     pub fn push(&mut self, access: LineAccess) {
         let id = self.accesses.insert(access);
         self.waiting.push_back(id);
     }
 
-    /// Splits a memory instruction into accesses to lines of `line_words` and queues them. Returns how many there are.
-    /// Lanes that touch one line share an access, except that the lanes of an atomic share one only while they touch
-    /// different words.
-    pub fn coalesce(&mut self, op: &MemoryOp, wave: u16, slot: u16, line_words: u64, now: Ticks) -> u32 {
-        let kind = match op.kind {
-            MemoryOpKind::Load => AccessKind::Load,
-            MemoryOpKind::Store => AccessKind::Store,
-            MemoryOpKind::Atomic(_) => AccessKind::Atomic,
-        };
-        if let Some(line) = whole_line(op, line_words) {
-            let access = LineAccess::new(kind, wave, line, now);
-            self.push(LineAccess { slot, lanes: u32::MAX, whole_line: true, ..access });
-            return 1;
+    /// Splits a memory instruction into accesses to lines of `W` words, which are like `access` but for their lines and
+    /// lanes, and queues them. Returns how many there are, and the line of the first. Lanes that touch one line share
+    /// an access, except that the lanes of an atomic share one only while they touch different words.
+    #[inline]
+    pub fn coalesce<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
+        match whole_line::<W>(op) {
+            Some(line) => {
+                self.push(LineAccess { line, lanes: u32::MAX, whole_line: true, ..access });
+                (1, Some(line))
+            }
+            None => self.split::<W>(op, access),
         }
-        let shift = line_words.trailing_zeros();
-        let lines = op.words().map(|word| word >> shift);
+    }
+
+    #[inline(never)]
+    fn split<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
+        let lines = op.words().map(|word| word / W as u32);
+        let first = op.mask.iter().next().map(|lane| u64::from(lines[lane]));
         let mut rest = op.mask.0;
         let mut count = 0;
         while rest != 0 {
@@ -156,22 +160,22 @@ impl AccessQueue {
             while lanes != 0 {
                 let group = match op.kind {
                     MemoryOpKind::Load | MemoryOpKind::Store => lanes,
-                    MemoryOpKind::Atomic(_) => first_of_each_word(lanes, op, line_words),
+                    MemoryOpKind::Atomic(_) => first_of_each_word::<W>(lanes, op),
                 };
                 lanes &= !group;
-                let access = LineAccess::new(kind, wave, u64::from(line), now);
-                self.push(LineAccess { slot, lanes: group, ..access });
+                self.push(LineAccess { line: u64::from(line), lanes: group, ..access });
                 count += 1;
             }
         }
-        count
+        (count, first)
     }
 }
 
 /// The line whose words the lanes touch in order, if that is what they do.
-fn whole_line(op: &MemoryOp, line_words: u64) -> Option<u64> {
+#[inline]
+fn whole_line<const W: usize>(op: &MemoryOp) -> Option<u64> {
     let first = u64::from(op.row()?);
-    (line_words == LANES as u64 && first.is_multiple_of(line_words)).then(|| first / line_words)
+    (W == LANES && first.is_multiple_of(W as u64)).then_some(first / W as u64)
 }
 
 /// The lanes whose line is `line`.
@@ -180,14 +184,14 @@ fn lanes_of(line: u32, lines: &[u32; LANES]) -> u32 {
 }
 
 /// The lanes that can travel in one atomic: each the first to touch its word.
-fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
+fn first_of_each_word<const W: usize>(lanes: u32, op: &MemoryOp) -> u32 {
     let mut seen = 0u32;
     let mut group = 0;
     let mut rest = lanes;
     while rest != 0 {
         let lane = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let word = 1u32 << (u64::from(op.word(lane)) & (line_words - 1));
+        let word = 1u32 << (op.word(lane) % W as u32);
         if seen & word == 0 {
             seen |= word;
             group |= 1 << lane;
@@ -199,15 +203,16 @@ fn first_of_each_word(lanes: u32, op: &MemoryOp, line_words: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chorus_kernel::Mask;
+    use chorus_kernel::{Instruction, Mask, WaveState};
     use chorus_protocol::access::AtomicOp;
 
     fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {
-        let mut op = MemoryOp::default();
-        (op.kind, op.mask) = (kind, Mask::ALL);
-        op.set_words(0, usize::MAX, &std::array::from_fn(|lane| word(lane as u32)));
+        let mut state = WaveState::default();
+        let instruction = Instruction { kind, order: Order::Weak, scope: Scope::Gpu, mask: Mask::ALL };
+        let slot = state.access(instruction, 0, usize::MAX, &std::array::from_fn(|lane| word(lane as u32)));
         let mut queue = AccessQueue::default();
-        let count = queue.coalesce(&op, 0, 0, 32, 0);
+        let access = LineAccess { slot, ..LineAccess::new(AccessKind::Load, 0, 0, 0) };
+        let (count, _) = queue.coalesce::<32>(state.memory_op(slot), access);
         assert_eq!(count as usize, queue.len());
         queue.waiting.iter().map(|&id| (queue.get(id).line, queue.get(id).lanes)).collect()
     }

@@ -31,11 +31,12 @@ pub struct IssueSlots {
     /// When each wavefront was started, as a sequence number.
     ages: [u64; WAVES_MAX],
     last: usize,
-    /// The first slot that is not used up.
+    /// The first slot that is not used up. It is an edge of the clock.
     free: Ticks,
     batch: Option<Batch>,
 }
 
+#[inline]
 fn bit(wave: usize) -> u64 {
     1 << wave
 }
@@ -61,17 +62,15 @@ impl IssueSlots {
         self.ages[wave] = age;
     }
 
-    /// Accounts for the arithmetic slots used before `now`; returns how many.
+    /// Whether there are arithmetic slots to account for.
     #[inline]
-    pub fn settle(&mut self, now: Ticks) -> u64 {
-        match self.batch.take() {
-            Some(batch) => self.deal(batch, now),
-            None => 0,
-        }
+    pub fn is_dealing(&self) -> bool {
+        self.batch.is_some()
     }
 
-    /// Deals out the slots of a batch that were used before `now`; returns how many.
-    fn deal(&mut self, Batch { start, members, slots }: Batch, now: Ticks) -> u64 {
+    /// Accounts for the arithmetic slots used before `now`; returns how many.
+    pub fn settle(&mut self, now: Ticks) -> u64 {
+        let Some(Batch { start, members, slots }) = self.batch.take() else { return 0 };
         let now = self.clock.edge(now);
         let used = self.clock.count(now.saturating_sub(start)).min(slots);
         self.free = self.free.max(start + self.clock.cycles(used));
@@ -95,6 +94,7 @@ impl IssueSlots {
     }
 
     /// A wavefront has `alu` arithmetic instructions to issue, and then its next operation.
+    #[inline]
     pub fn make_ready(&mut self, wave: usize, alu: u32) {
         debug_assert!(self.batch.is_none(), "settle first");
         self.set_alu(wave, alu);
@@ -102,16 +102,19 @@ impl IssueSlots {
     }
 
     /// A wavefront cannot issue until made ready again.
+    #[inline]
     pub fn block(&mut self, wave: usize) {
         self.ready &= !bit(wave);
     }
 
     /// Whether the next instruction of `wave` is arithmetic.
+    #[inline]
     pub fn has_alu(&self, wave: usize) -> bool {
         self.alu_left[wave] > 0
     }
 
     /// The wavefront that issues next.
+    #[inline]
     pub fn pick(&self) -> Option<usize> {
         if self.ready == 0 {
             return None;
@@ -120,6 +123,7 @@ impl IssueSlots {
     }
 
     /// The one of `waves` that comes next in the scheduler's order. There is at least one.
+    #[inline]
     pub fn next_of(&self, waves: u64) -> usize {
         match self.scheduler {
             Scheduler::LooseRoundRobin => {
@@ -132,12 +136,14 @@ impl IssueSlots {
     }
 
     /// `wave` uses the slot at `now`.
+    #[inline]
     pub fn take_slot(&mut self, wave: usize, now: Ticks) {
         self.last = wave;
-        self.free = now + self.clock.cycles(1);
+        self.free = now + self.clock.period();
     }
 
     /// `wave` uses the slot at `now` for arithmetic. Returns whether its next operation has come.
+    #[inline]
     pub fn issue_alu(&mut self, wave: usize, now: Ticks) -> bool {
         self.take_slot(wave, now);
         self.set_alu(wave, self.alu_left[wave] - 1);
@@ -146,18 +152,21 @@ impl IssueSlots {
 
     /// The time at which the next instruction that is not part of a stretch of arithmetic can issue. Begins such a
     /// stretch if there is one.
+    #[inline]
     pub fn plan(&mut self, now: Ticks) -> Option<Ticks> {
         if self.ready == 0 {
             return None;
         }
-        let start = self.clock.edge(now).max(self.free);
+        let start = if self.free >= now { self.free } else { self.clock.edge(now) };
         let members = match self.scheduler {
             Scheduler::LooseRoundRobin => self.ready,
-            Scheduler::GreedyThenOldest => bit(self.pick()?),
+            Scheduler::GreedyThenOldest => bit(self.next_of(self.ready)),
         };
-        if members & !self.long != 0 {
-            return Some(start);
-        }
+        Some(if members & !self.long != 0 { start } else { self.begin_batch(start, members) })
+    }
+
+    /// Begins a stretch of arithmetic of `members`, which have at least two instructions each. Returns when it ends.
+    fn begin_batch(&mut self, start: Ticks, members: u64) -> Ticks {
         let mut least = u32::MAX;
         let mut rest = members;
         while rest != 0 {
@@ -166,7 +175,7 @@ impl IssueSlots {
         }
         let slots = u64::from(least - 1) * u64::from(members.count_ones());
         self.batch = Some(Batch { start, members, slots });
-        Some(start + self.clock.cycles(slots))
+        start + self.clock.cycles(slots)
     }
 
     fn oldest_of(&self, waves: u64) -> usize {
@@ -182,6 +191,7 @@ impl IssueSlots {
         oldest
     }
 
+    #[inline]
     fn set_alu(&mut self, wave: usize, left: u32) {
         self.alu_left[wave] = left;
         if left >= 2 {

@@ -1,10 +1,8 @@
 //! Work-groups and CPU threads that start and end on a compute unit.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use chorus_kernel::{WaveId, WaveTask};
+use chorus_kernel::{LocalData, WaveId, WaveTask};
 
 use super::super::context::{Context, Env, News};
 use super::Unit;
@@ -23,13 +21,13 @@ impl<const W: usize> Unit<W> {
     ) {
         let kernel = &job.kernel;
         let (gpu, gpus) = (u32::from(self.gpu), u32::from(env.plan.topology.gpus));
-        let lds = Rc::new(RefCell::new(vec![0; kernel.lds_bytes as usize / 4]));
+        let lds = LocalData::of(kernel);
         let group = self.groups.insert(Group { running: kernel.waves_per_group, at_barrier: 0 });
         let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
         for wave in 0..kernel.waves_per_group {
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             let order = env.plan.config.core.atomic_order;
-            let task = WaveTask::start(kernel, id, Rc::clone(&lds), order, &mut self.spare_states);
+            let task = WaveTask::start(kernel, id, lds.clone(), order, &mut self.spare_states);
             self.start_wave(WaveSlot::new(task, id, Arc::clone(job), false, stream, group), ctx);
         }
     }

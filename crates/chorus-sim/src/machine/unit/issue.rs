@@ -37,6 +37,7 @@ impl<const W: usize> Unit<W> {
     }
 
     /// Issues the next operation of a wavefront, or says that it cannot issue yet.
+    #[inline]
     fn issue_operation(&mut self, wave: usize, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         let front = self.wave(wave).task.state().borrow().front();
         match front {
@@ -58,6 +59,7 @@ impl<const W: usize> Unit<W> {
         }
     }
 
+    #[inline]
     fn issue_memory(
         &mut self,
         wave: usize,
@@ -67,8 +69,13 @@ impl<const W: usize> Unit<W> {
     ) -> Result<bool, Box<SimError>> {
         let Some(running) = self.waves[wave].as_mut() else { return Ok(false) };
         let mut state = running.task.state().borrow_mut();
-        let op = state.memory_op(slot);
-        let returns = op.kind != MemoryOpKind::Store;
+        let op = state.memory_op_mut(slot);
+        let (kind, name) = match op.kind {
+            MemoryOpKind::Load => (AccessKind::Load, "load"),
+            MemoryOpKind::Store => (AccessKind::Store, "store"),
+            MemoryOpKind::Atomic(_) => (AccessKind::Atomic, "atomic"),
+        };
+        let returns = !matches!(kind, AccessKind::Store);
         if returns && running.loads_in_flight >= self.loads_in_flight_max {
             self.waiting_for_loads |= 1 << wave;
             return Ok(false);
@@ -81,23 +88,20 @@ impl<const W: usize> Unit<W> {
         if let Some(declared) = &running.job.declared {
             declared.check(running.id.work_group, op, env.memory).map_err(SimError::Undeclared)?;
         }
-        let count = self.accesses.coalesce(op, wave as u16, slot, W as u64, self.now);
-        running.last_operation = match op.kind {
-            MemoryOpKind::Load => "load",
-            MemoryOpKind::Store => "store",
-            MemoryOpKind::Atomic(_) => "atomic",
-        };
-        running.last_line = op.mask.iter().next().map(|lane| u64::from(op.word(lane)) / W as u64);
+        let access = LineAccess { slot, ..LineAccess::new(kind, wave as u16, 0, self.now) };
+        let (count, first) = self.accesses.coalesce::<W>(op, access);
+        (running.last_operation, running.last_line) = (name, first);
         running.loads_in_flight += u32::from(returns && count > 0);
-        state.memory_op_mut(slot).accesses = count;
+        op.accesses = count as u8;
         state.pop();
         if count == 0 {
             state.complete_memory(slot);
         }
+        let alu = state.take_alu();
         drop(state);
         ctx.stats.add(Counter::MemoryInstructions, 1);
         self.schedule_access();
-        self.continue_wave(wave);
+        self.go_on(wave, alu);
         Ok(true)
     }
 
@@ -184,9 +188,18 @@ impl<const W: usize> Unit<W> {
     }
 
     /// Finds the next operation of a wavefront, running its future if need be, and makes it ready or idle.
+    #[inline]
     fn continue_wave(&mut self, wave: usize) {
-        let Some(running) = self.waves[wave].as_mut() else { return };
-        match next_operation(running) {
+        let Some(running) = &self.waves[wave] else { return };
+        let alu = running.task.state().borrow_mut().take_alu();
+        self.go_on(wave, alu);
+    }
+
+    /// Makes a wavefront ready to issue `alu` arithmetic instructions and its next operation. If none is queued, its
+    /// future runs.
+    #[inline]
+    fn go_on(&mut self, wave: usize, alu: Option<u32>) {
+        match alu.or_else(|| run_future(self.wave(wave))) {
             Some(alu) => self.slots.make_ready(wave, alu),
             None => self.slots.block(wave),
         }
@@ -195,6 +208,12 @@ impl<const W: usize> Unit<W> {
     /// Accounts for arithmetic issued up to now, before anything about readiness changes.
     #[inline]
     pub(super) fn settle(&mut self, ctx: &mut Context<W>) {
+        if self.slots.is_dealing() {
+            self.deal(ctx);
+        }
+    }
+
+    fn deal(&mut self, ctx: &mut Context<W>) {
         let dealt = self.slots.settle(self.now);
         ctx.stats.add(Counter::Instructions, dealt);
         ctx.stats.add(Counter::AluInstructions, dealt);
@@ -217,40 +236,29 @@ impl<const W: usize> Unit<W> {
     #[inline]
     pub(super) fn wake_for_queue(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         if self.waiting_for_queue != 0 && self.accesses.len() < env.plan.config.core.lsu_queue as usize {
-            // A barrier that this instruction completed may have planned arithmetic already.
-            self.settle(ctx);
-            let wave = self.slots.next_of(self.waiting_for_queue);
-            self.waiting_for_queue &= !(1 << wave);
-            self.slots.make_ready(wave, 0);
+            self.wake_next(ctx);
         }
+    }
+
+    fn wake_next(&mut self, ctx: &mut Context<W>) {
+        // A barrier that this instruction completed may have planned arithmetic already.
+        self.settle(ctx);
+        let wave = self.slots.next_of(self.waiting_for_queue);
+        self.waiting_for_queue &= !(1 << wave);
+        self.slots.make_ready(wave, 0);
     }
 }
 
-/// The number of arithmetic instructions before a wavefront's next operation, or nothing if the wavefront has to wait.
-/// Runs its future when its queue is empty.
-fn next_operation(running: &mut WaveSlot) -> Option<u32> {
-    running.idle = false;
-    let mut polled = false;
-    loop {
-        let mut state = running.task.state().borrow_mut();
-        match state.front() {
-            Some(Operation::Alu(count)) => {
-                state.pop();
-                return Some(count);
-            }
-            Some(Operation::Memory(_) | Operation::Fence { .. } | Operation::Barrier | Operation::Lds(_)) => {
-                return Some(0);
-            }
-            None if running.ended => return Some(0),
-            None => {}
-        }
-        let waiting = state.is_waiting();
-        drop(state);
-        if waiting || polled {
-            running.idle = true;
-            return None;
-        }
+/// Runs the future of a wavefront whose queue is empty, if it has not ended and can go on. Returns the number of
+/// arithmetic instructions before the next operation, or nothing if the wavefront has to wait. A wavefront that has
+/// ended has its final release to issue.
+#[inline(never)]
+fn run_future(running: &mut WaveSlot) -> Option<u32> {
+    let mut alu = None;
+    if !running.ended && !running.task.state().borrow().is_waiting() {
         running.ended = running.task.poll();
-        polled = true;
+        alu = running.task.state().borrow_mut().take_alu();
     }
+    running.idle = alu.is_none() && !running.ended;
+    if running.ended { alu.or(Some(0)) } else { alu }
 }
