@@ -41,7 +41,8 @@ impl<const W: usize> Unit<W> {
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let value = completion.data.0[op.word(lane) as usize % W];
+            let word = if whole_line { lane } else { op.word(lane) as usize };
+            let value = completion.data.0[word % W];
             changed |= atomic.is_some_and(|atomic: AtomicOp| atomic.apply(value, op.data[lane]) != value);
             op.data[lane] = value;
         }
