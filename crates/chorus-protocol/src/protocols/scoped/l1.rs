@@ -219,12 +219,11 @@ impl<const W: usize> ScopedL1<W> {
 
     /// Whether the cache may keep copies of `line` at all.
     fn may_keep(&self, line: LineAddr) -> bool {
-        let topology = self.config.topology;
-        let home = topology.home_module(line);
+        let topology = &self.config.topology;
         match self.policy.cached {
             Cached::Everything => true,
-            Cached::ThisGpu => topology.gpu_of(home) == topology.gpu_of(self.module),
-            Cached::ThisModule => home == self.module,
+            Cached::ThisGpu => topology.gpu_of(topology.home_module(line)) == topology.gpu_of(self.module),
+            Cached::ThisModule => topology.home_module(line) == self.module,
         }
     }
 
@@ -302,7 +301,7 @@ impl<const W: usize> ScopedL1<W> {
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
         self.lines.replace(slot, request.line, State::IV);
-        self.mshrs.insert_for(request.line, request.txn, || ());
+        self.mshrs.insert_for(request.line, slot, request.txn, || ());
         let message = Message::control(LD, request.line, self.me, self.bank(request.line));
         out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
         Outcome::Done
@@ -400,8 +399,26 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
+    /// Takes a message. Lines that loads wait for come first, because they are the most frequent ones.
     #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        if message.kind == DATA
+            && message.txn == Txn::Merged
+            && let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
+            && let Some(slot) = self.lines.find_at(slot, message.line)
+            && *self.lines.meta(slot) == State::IV
+        {
+            self.lines.fill(slot, &message.data);
+            *self.lines.meta_mut(slot) = State::V;
+            self.answer_merged(register, &message.data, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_any(message, out)
+    }
+
+    /// Takes a message of any kind.
+    #[inline(never)]
+    fn step_any(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if message.kind == DONE || message.kind == ACQ_DONE {
             self.bank_answered(message.txn, out);
             return Ok(Outcome::Done);
@@ -416,7 +433,6 @@ impl<const W: usize> ScopedL1<W> {
                 }
                 if let Some(register) = self.mshrs.find(message.line) {
                     self.answer_merged(register, &message.data, out);
-                    self.mshrs.release(register);
                 }
             }
             (Event::Data | Event::AtomData, State::I | State::V | State::IV | State::II)
@@ -439,16 +455,15 @@ impl<const W: usize> ScopedL1<W> {
         Ok(Outcome::Done)
     }
 
+    /// Answers the loads that wait for a line, which has arrived.
     #[inline(always)]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
-        if let Some(txn) = self.mshrs.pop_target(register) {
-            out.complete(txn, data);
-        }
-        while let Some(txn) = self.mshrs.pop_target(register) {
-            if !self.faulty(L1Fault::LostMerge) {
+        let (mut is_first, lost) = (true, self.faulty(L1Fault::LostMerge));
+        self.mshrs.release_serving(register, |txn| {
+            if std::mem::take(&mut is_first) || !lost {
                 out.complete(txn, data);
             }
-        }
+        });
     }
 
     /// Takes an input that is not frequent.

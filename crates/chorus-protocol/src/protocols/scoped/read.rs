@@ -1,7 +1,7 @@
 //! Loads at a shared bank, and the lines that come to answer them.
 
 use crate::access::Scope;
-use crate::address::LineAddr;
+use crate::address::{AgentId, LineAddr};
 use crate::cache::{Room, Slot};
 use crate::controller::{Outbox, Outcome};
 use crate::directory::{Directory, Recorded};
@@ -11,11 +11,17 @@ use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::DATA;
 use crate::protocols::scoped::policy::{Coherence, L2Fault};
 use crate::protocols::scoped::presence::{Line, Presence, Reader};
-use crate::protocols::scoped::route::Station;
+use crate::protocols::scoped::route::{Route, Station};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
-    /// Whether an operation of `scope` may see a copy in this bank.
+    /// Whether an operation of `scope` may see a copy in this bank. One of a work-group's scope may see any copy.
+    #[inline]
     fn may_answer(&self, station: Station, scope: Scope) -> bool {
+        scope == Scope::WorkGroup || self.may_answer_wide(station, scope)
+    }
+
+    /// Whether an operation of any scope may see a copy in this bank.
+    fn may_answer_wide(&self, station: Station, scope: Scope) -> bool {
         let enough = match scope {
             Scope::WorkGroup | Scope::Gpu | Scope::System if self.policy.coherence == Coherence::None => Station::Local,
             Scope::System if self.faulty(L2Fault::GpuHomeAnswersAll) => Station::GpuHome,
@@ -60,7 +66,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         match presence {
             Presence::Copy(slot) if hits => {
                 self.lines.touch(slot);
-                self.answer(line, reader, self.lines.data(slot), out);
+                answer(self.me, &self.route, line, reader, self.lines.data(slot), out);
                 return Outcome::Done;
             }
             Presence::Miss(_) if behind_atomic || answers => {
@@ -95,7 +101,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         !self.mshrs.has_more_than(left)
     }
 
-    /// A free place for a line that is to be fetched.
+    /// A place for a line that is to be fetched.
     pub(super) fn room_for_miss(
         &mut self,
         station: Station,
@@ -105,13 +111,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if self.registers_taken(station) { Err(Outcome::Stall) } else { self.room_for(line, out) }
     }
 
-    /// A free place for a line.
+    /// A place for a line: it is free, or its copy has nothing that would be lost when the line is put there.
     pub(super) fn room_for(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Slot, Outcome> {
         match self.lines.room_for(line, |other| !other.pending) {
             Room::Busy => Err(Outcome::Stall),
             Room::Occupied(slot) if !out.evicts => Err(Outcome::Evict(self.lines.line(slot))),
             Room::Occupied(slot) => {
-                self.evict_copy(slot, out);
+                self.give_up(slot, out);
                 Ok(slot)
             }
             Room::Free(slot) => Ok(slot),
@@ -145,16 +151,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         scope: Scope,
         out: &mut Outbox<W>,
     ) {
-        self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
-        self.mshrs.insert_for(line, reader, || None);
+        self.lines.replace(slot, line, Line { pending: true, ..Line::default() });
+        self.mshrs.insert_for(line, slot, reader, || None);
         let own = Reader { txn: Self::own_name(station), ..reader };
         self.ask(station, line, own, scope, out);
-    }
-
-    fn answer(&self, line: LineAddr, reader: Reader, data: &LineData<W>, out: &mut Outbox<W>) {
-        let Reader { origin, txn } = reader;
-        let message = Message::control(DATA, line, self.me, self.route.toward(origin, line));
-        out.send(Message { origin, txn, mask: ByteMask::full::<W>(), data: *data, ..message });
     }
 
     /// Takes a line that has arrived from memory or from the next station, for this bank or for others.
@@ -163,11 +163,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let Message { line, origin, txn, .. } = *message;
         let station = self.route.station(line);
         if txn != Self::own_name(station) {
-            self.answer(line, Reader { origin, txn }, &message.data, out);
+            answer(self.me, &self.route, line, Reader { origin, txn }, &message.data, out);
             return;
         }
-        let Some(register) = self.mshrs.find(line) else { return };
-        let slot = self.lines.find(line);
+        let Some((register, slot)) = self.mshrs.find_with_slot(line) else { return };
+        let slot = self.lines.find_at(slot, line);
         let (mut data, mut dirty) = (&message.data, ByteMask::EMPTY);
         let mut changed;
         if self.waiting_atomics > 0
@@ -189,9 +189,21 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
                 self.lines.note(slot);
             }
         }
-        while let Some(reader) = self.mshrs.pop_target(register) {
-            self.answer(line, reader, data, out);
-        }
-        self.mshrs.release(register);
+        let (me, route) = (self.me, &self.route);
+        self.mshrs.release_serving(register, |reader| answer(me, route, line, reader, data, out));
     }
+}
+
+/// Answers a reader, in the name of bank `me`.
+fn answer<const W: usize>(
+    me: AgentId,
+    route: &Route,
+    line: LineAddr,
+    reader: Reader,
+    data: &LineData<W>,
+    out: &mut Outbox<W>,
+) {
+    let Reader { origin, txn } = reader;
+    let message = Message::control(DATA, line, me, route.toward(origin, line));
+    out.send(Message { origin, txn, mask: ByteMask::full::<W>(), data: *data, ..message });
 }

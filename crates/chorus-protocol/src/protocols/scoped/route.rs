@@ -141,6 +141,7 @@ impl Route {
     }
 
     /// The agent to which an answer for a private cache goes from here.
+    #[inline]
     pub fn toward(&self, origin: AgentId, line: LineAddr) -> AgentId {
         let module = self.module_of(origin);
         if module == self.module {
