@@ -67,7 +67,7 @@ impl SetIndex {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn of(&self, line: LineAddr) -> usize {
         match self.uneven {
             None => self.even(line),
@@ -180,8 +180,14 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 
     /// The slot of a resident line.
-    #[inline]
+    #[inline(never)]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
+        self.find_inline(line)
+    }
+
+    /// The slot of a resident line, for the places from which almost all searches come.
+    #[inline(always)]
+    pub fn find_inline(&self, line: LineAddr) -> Option<Slot> {
         if !self.is_simple {
             return self.find_among_many(line);
         }
@@ -195,9 +201,9 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 
     /// The slot of a resident line. If there is none, [`CacheArray::find_again`] will know.
-    #[inline]
+    #[inline(always)]
     pub fn find_first(&mut self, line: LineAddr) -> Option<Slot> {
-        let found = self.find(line);
+        let found = self.find_inline(line);
         if found.is_none() {
             self.absent = line;
         }
@@ -254,7 +260,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     }
 
     /// The place for a line at a slot, if that is free or its line may be evicted.
-    #[inline]
+    #[inline(always)]
     fn room_at(&self, slot: usize, replaceable: impl Fn(&M) -> bool) -> Option<Room> {
         let (place, slot) = (&self.places[slot], Slot(slot as u32));
         if place.tag == EMPTY {

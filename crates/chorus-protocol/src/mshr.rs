@@ -211,7 +211,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.index[position] = NAMELESS;
         let next = self.after(position);
         if self.index[next].line != FREE {
-            self.close_gap(position, next);
+            close_gap(&mut self.index, self.index_shift, position);
         }
     }
 
@@ -350,26 +350,12 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     #[inline]
     fn ideal(&self, line: LineAddr) -> usize {
-        (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.index_shift) as usize
+        ideal_position(line, self.index_shift)
     }
 
     #[inline]
     fn after(&self, position: usize) -> usize {
         (position + 1) & (self.index.len() - 1)
-    }
-
-    /// Moves names up into a gap of the index, from the position behind it on, so that probing still finds them.
-    #[cold]
-    fn close_gap(&mut self, mut gap: usize, mut position: usize) {
-        let distance = |from: usize, to: usize, length: usize| to.wrapping_sub(from) & (length - 1);
-        while self.index[position].line != FREE {
-            let (ideal, length) = (self.ideal(self.index[position].line), self.index.len());
-            if distance(ideal, position, length) >= distance(gap, position, length) {
-                self.index.swap(gap, position);
-                gap = position;
-            }
-            position = self.after(position);
-        }
     }
 
     fn targets<'a>(&'a self, entry: &'a Entry<T>) -> impl Iterator<Item = &'a T> {
@@ -387,6 +373,27 @@ impl<P, T: Copy> Mshrs<P, T> {
         let mut entries: Vec<_> = used.collect();
         entries.sort_by_key(|(entry, _)| entry.line);
         entries
+    }
+}
+
+/// The position of the index at which a line is looked for first.
+#[inline]
+fn ideal_position(line: LineAddr, index_shift: u32) -> usize {
+    (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> index_shift) as usize
+}
+
+/// Moves names up into a gap of the index, so that probing still finds them.
+#[inline(never)]
+fn close_gap(index: &mut [Name], index_shift: u32, mut gap: usize) {
+    let mask = index.len() - 1;
+    let mut position = (gap + 1) & mask;
+    while index[position].line != FREE {
+        let ideal = ideal_position(index[position].line, index_shift);
+        if position.wrapping_sub(ideal) & mask >= position.wrapping_sub(gap) & mask {
+            index.swap(gap, position);
+            gap = position;
+        }
+        position = (position + 1) & mask;
     }
 }
 

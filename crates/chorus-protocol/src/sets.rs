@@ -25,8 +25,9 @@ struct Block {
 #[derive(Clone, Debug)]
 pub(crate) struct Sets {
     ways: usize,
-    /// The bits of a place's number that tell its way in its block. The bits above them tell the block.
+    /// The bits of a place's number that tell its way in its block, and their mask. The bits above tell the block.
     block_bits: u32,
+    block_mask: usize,
     /// The bit at which the last way begins in an order, and all bits of an order that are used.
     last: u32,
     used: u64,
@@ -47,6 +48,7 @@ impl Sets {
         Sets {
             ways,
             block_bits,
+            block_mask: (1 << block_bits) - 1,
             last,
             used,
             blocks: vec![block; sets << way_bits >> block_bits],
@@ -79,7 +81,7 @@ impl Sets {
     }
 
     /// The least recent way of a set.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn oldest(&self, set: usize) -> usize {
         if self.wide.is_empty() { (self.blocks[set].order >> self.last) as usize } else { self.way(set, self.ways - 1) }
     }
@@ -92,7 +94,7 @@ impl Sets {
     /// Marks a place with the line that is put there, as the most recent of its set.
     #[inline]
     pub(crate) fn enter(&mut self, place: usize, line: LineAddr) {
-        let way = place & ((1 << self.block_bits) - 1) & (BLOCK_WAYS_MAX - 1);
+        let way = place & self.block_mask & (BLOCK_WAYS_MAX - 1);
         self.blocks[place >> self.block_bits].marks[way] = mark_of(line);
         self.move_first(place);
     }
@@ -103,7 +105,7 @@ impl Sets {
         if !self.wide.is_empty() {
             return self.rotate(place, true);
         }
-        let way = (place & ((1 << self.block_bits) - 1)) as u64;
+        let way = (place & self.block_mask) as u64;
         let order = &mut self.blocks[place >> self.block_bits].order;
         if *order >> self.last == way {
             // The least recent way becomes the most recent one when a line is replaced.
@@ -120,7 +122,7 @@ impl Sets {
         if !self.wide.is_empty() {
             return self.rotate(place, false);
         }
-        let way = (place & ((1 << self.block_bits) - 1)) as u64;
+        let way = (place & self.block_mask) as u64;
         let order = &mut self.blocks[place >> self.block_bits].order;
         if *order >> self.last != way {
             let before = (1 << shift_of(*order, way)) - 1;

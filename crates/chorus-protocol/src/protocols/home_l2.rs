@@ -177,7 +177,7 @@ impl<const W: usize> HomeL2<W> {
 
     #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
-        let slot = self.lines.find(line);
+        let slot = self.lines.find_inline(line);
         (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)
     }
 
@@ -367,7 +367,7 @@ impl<const W: usize> HomeL2<W> {
     }
 
     /// Writes a line back that is about to leave, if it is dirty.
-    #[inline]
+    #[inline(always)]
     fn write_back(&self, slot: Slot, out: &mut Outbox<W>) {
         if self.lines.meta(slot).dirty && !self.faulty(L2Fault::LostWriteBack) {
             out.send(write_back(self.lines.line(slot), self.lines.data(slot), self.me, self.memory));
@@ -379,7 +379,7 @@ impl<const W: usize> HomeL2<W> {
     fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match input {
             Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
-            Input::Message(message) => self.step_message(message, out),
+            Input::Message(message) => self.step_any(message, out),
             Input::Evict(line) => self.evict(*line, out),
             Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }

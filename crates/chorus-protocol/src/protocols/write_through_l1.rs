@@ -252,6 +252,7 @@ impl<const W: usize> WriteThroughL1<W> {
         out.send(message);
     }
 
+    /// Takes an operation of the core. Loads that miss come first, because hits are mostly served elsewhere.
     #[inline(never)]
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);

@@ -241,14 +241,27 @@ impl<const W: usize> ScopedL1<W> {
         out.send(Message { origin: self.me, scope, ..Message::request(kind, request, self.me, to) });
     }
 
+    /// Takes an operation of the core. Loads come first, because they are the most frequent ones.
     #[inline(never)]
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);
         if request.op == CoreOp::Load {
             return Ok(self.load(request, state, slot, out));
         }
+        Ok(self.step_core_in_state(state, slot, request, out))
+    }
+
+    /// Takes an operation on a line whose state is known.
+    #[inline(never)]
+    fn step_core_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        request: &CoreRequest<W>,
+        out: &mut Outbox<W>,
+    ) -> Outcome {
         match request.op {
-            CoreOp::Load => return Ok(self.load(request, state, slot, out)),
+            CoreOp::Load => return self.load(request, state, slot, out),
             CoreOp::Store => self.store(request, state, slot, out),
             CoreOp::Atomic(_) => {
                 if let Some(slot) = slot.filter(|_| !self.faulty(L1Fault::StaleAtomic)) {
@@ -258,9 +271,10 @@ impl<const W: usize> ScopedL1<W> {
             }
             CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => self.fence(request, out),
         }
-        Ok(Outcome::Done)
+        Outcome::Done
     }
 
+    #[inline(never)]
     fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
         if self.is_wide(request.order, request.scope) && !self.faulty(L1Fault::WideHit) {
             // The copy here may be older than the value that the load is about to see.
@@ -291,6 +305,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Starts a read miss that will leave a copy behind.
+    #[inline(always)]
     fn miss(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;

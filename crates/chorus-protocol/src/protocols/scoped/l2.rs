@@ -125,7 +125,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     #[inline(always)]
     pub(super) fn presence(&self, line: LineAddr) -> Presence {
-        match self.lines.find(line) {
+        match self.lines.find_inline(line) {
             Some(slot) if self.lines.meta(slot).pending => Presence::Miss(slot),
             Some(slot) => Presence::Copy(slot),
             None if self.mshrs.find(line).is_some() => Presence::ClosedMiss,
@@ -227,7 +227,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// The position of a sender among this bank's sharers, if its copies are tracked here.
     pub(super) fn sharer_of(&self, station: Station, sender: AgentId) -> Option<u16> {
-        if self.route.is_local(sender) || station == Station::Local || self.policy.coherence != Coherence::Directory {
+        if station == Station::Local || self.route.is_local(sender) || self.policy.coherence != Coherence::Directory {
             return None;
         }
         let keeps = match self.policy.cached {
@@ -357,7 +357,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         // Reads and their answers are the most frequent messages.
         if message.kind == LD {
-            return Ok(self.load(message, out));
+            return Ok(self.load(message, out).map_or_else(|reason| reason, |()| Outcome::Done));
         }
         if message.kind == DATA || message.kind == memory::MEM_DATA {
             self.data(message, out);
@@ -370,7 +370,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     #[inline(never)]
     fn step_other_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match message.kind {
-            LD => return Ok(self.load(message, out)),
+            LD => return Ok(self.load(message, out).map_or_else(|reason| reason, |()| Outcome::Done)),
             ST => return Ok(self.store(message, out)),
             ATOM => return Ok(self.atomic(message, out)),
             memory::MEM_DATA | DATA => self.data(message, out),

@@ -31,63 +31,85 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         station >= enough
     }
 
+    /// Takes a load. An error says why it is not consumed.
     #[inline(never)]
-    pub(super) fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
+    pub(super) fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Outcome> {
         let Message { line, scope, origin, txn, .. } = *message;
-        let station = self.route.station(line);
-        let (presence, answers) = (self.presence(line), self.may_answer(station, scope));
-        let hits = matches!(presence, Presence::Copy(slot) if answers && self.is_whole(slot));
+        let (station, reader) = (self.route.station(line), Reader { origin, txn });
+        let answers = self.may_answer(station, scope);
         // What an atomic is about to write must not be missed by its own thread.
         let behind_atomic = self.atomic_waits(line);
         if behind_atomic && !answers {
-            return Outcome::Stall;
+            return Err(Outcome::Stall);
         }
         // Requests of other banks never wait for a place or a register. The requests that have these may wait for
         // another bank, which may wait here. So the request is passed on, and its line is not kept.
         let waits = self.route.is_local(message.src);
-        let place = match presence {
-            Presence::Copy(_) if !hits && waits && self.registers_taken(station) => return Outcome::Stall,
-            Presence::Copy(slot) if !hits && !self.registers_taken(station) => Some(slot),
-            Presence::Absent if self.may_keep(line) => match self.room_for_miss(station, line, out) {
-                Ok(slot) => Some(slot),
-                Err(outcome) if waits || outcome != Outcome::Stall => return outcome,
-                Err(_) => None,
-            },
-            Presence::Absent | Presence::Copy(_) | Presence::Miss(_) | Presence::ClosedMiss => None,
-        };
-        if let Some(sharer) = self.sharer_of(station, message.src)
-            && !self.faulty(L2Fault::ForgottenReader)
-            && let Err(outcome) = self.record(line, sharer, out)
-        {
-            return outcome;
-        }
-        let reader = Reader { origin, txn };
-        self.tallies.load(station, hits, self.route.is_local(message.src));
-        match presence {
-            Presence::Copy(slot) if hits => {
+        let place = match self.presence(line) {
+            Presence::Copy(slot) if answers && self.is_whole(slot) => {
+                self.note_load(station, true, message, out)?;
                 self.lines.touch(slot);
                 answer(self.me, &self.route, line, reader, self.lines.data(slot), out);
-                return Outcome::Done;
-            }
-            Presence::Miss(_) if behind_atomic || answers => {
-                self.join_miss(line, reader);
-                return Outcome::Done;
-            }
-            Presence::ClosedMiss if behind_atomic => {
-                self.join_miss(line, reader);
-                return Outcome::Done;
+                return Ok(());
             }
             // The copy is of no use, and its place may be where the line will be kept.
             Presence::Copy(slot) => {
+                let is_kept = !self.registers_taken(station);
+                if waits && !is_kept {
+                    return Err(Outcome::Stall);
+                }
+                self.note_load(station, false, message, out)?;
                 self.drop_at(slot, out);
+                is_kept.then_some(slot)
             }
-            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => {}
-        }
+            Presence::Absent if self.may_keep(line) => {
+                let place = match self.room_for_miss(station, line, out) {
+                    Err(Outcome::Stall) if !waits => None,
+                    room => Some(room?),
+                };
+                self.note_load(station, false, message, out)?;
+                place
+            }
+            presence @ (Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss) => {
+                self.note_load(station, false, message, out)?;
+                if behind_atomic || answers && matches!(presence, Presence::Miss(_)) {
+                    self.join_miss(line, reader);
+                    return Ok(());
+                }
+                None
+            }
+        };
         match place {
             Some(slot) => self.open_miss(station, slot, line, reader, scope, out),
             None => self.ask(station, line, reader, scope, out),
         }
-        Outcome::Done
+        Ok(())
+    }
+
+    /// Records the reader of a load among the sharers of its line, and counts the load.
+    #[inline(always)]
+    fn note_load(
+        &mut self,
+        station: Station,
+        hits: bool,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Result<(), Outcome> {
+        let is_local = self.route.is_local(message.src);
+        if !is_local {
+            self.record_reader(station, message, out)?;
+        }
+        self.tallies.load(station, hits, is_local);
+        Ok(())
+    }
+
+    /// Records the reader of a load among the sharers of its line, if its copies are tracked here.
+    #[inline(never)]
+    fn record_reader(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Outcome> {
+        match self.sharer_of(station, message.src) {
+            Some(sharer) if !self.faulty(L2Fault::ForgottenReader) => self.record(message.line, sharer, out),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Whether a miss gets no register. Misses that wait for other banks leave one register to misses that wait for
