@@ -42,6 +42,8 @@ struct SetIndex {
     high: u64,
     low: u64,
     sets: u64,
+    /// The largest number below 2^64 divided by the number of sets. Its multiples tell quotients.
+    reciprocal: u64,
     /// The interleaving and the shift of a block, where the interleaving is not a power of two.
     uneven: Option<(u64, u32)>,
 }
@@ -53,17 +55,19 @@ impl SetIndex {
         let block_shift = if interleave > 1 { block.trailing_zeros() } else { 0 };
         let within = (1 << block_shift) - 1;
         let mask = if sets.is_power_of_two() { sets - 1 } else { u64::MAX };
+        let reciprocal = u64::MAX / sets.max(1);
         if interleave.is_power_of_two() {
             SetIndex {
                 shift: interleave.trailing_zeros(),
                 high: mask & !within,
                 low: mask & within,
                 sets,
+                reciprocal,
                 uneven: None,
             }
         } else {
             let uneven = Some((u64::from(interleave), block_shift));
-            SetIndex { shift: 0, high: u64::MAX, low: within, sets, uneven }
+            SetIndex { shift: 0, high: u64::MAX, low: within, sets, reciprocal, uneven }
         }
     }
 
@@ -86,7 +90,16 @@ impl SetIndex {
     #[inline]
     fn even(&self, line: LineAddr) -> usize {
         let number = (line.0 >> self.shift) & self.high | line.0 & self.low;
-        (if number < self.sets { number } else { number % self.sets }) as usize
+        (if number < self.sets { number } else { self.remainder(number) }) as usize
+    }
+
+    /// The remainder of a number for the number of sets. A division would take longer than the rest of a search.
+    #[inline]
+    fn remainder(&self, number: u64) -> u64 {
+        // The quotient is this estimate, or one more.
+        let estimate = (u128::from(number) * u128::from(self.reciprocal) >> 64) as u64;
+        let rest = number - estimate * self.sets;
+        if rest < self.sets { rest } else { rest - self.sets }
     }
 }
 
@@ -530,6 +543,18 @@ mod tests {
         let mut array = array(3, 1, Replacement::Lru);
         (0..3).for_each(|line| fill(&mut array, line));
         assert_eq!(victim(&array, 4), LineAddr(1));
+    }
+
+    #[test]
+    fn remainders_are_those_of_divisions() {
+        for sets in [1, 2, 3, 6, 7, 48, 384, 1000, 1 << 20, u32::MAX] {
+            let geometry = Geometry { sets, ways: 1, interleave: 1, block: 1, replacement: Replacement::Lru };
+            let (index, sets) = (SetIndex::new(&geometry), u64::from(sets));
+            let numbers = [0, 1, sets - 1, sets, sets + 1, 5 * sets - 1, u64::MAX / sets * sets, 7 << 32 | 12_345];
+            for number in numbers.into_iter().chain([u64::MAX - 1, u64::MAX]) {
+                assert_eq!(index.remainder(number), number % sets, "{number} % {sets}");
+            }
+        }
     }
 
     #[test]

@@ -315,7 +315,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.enter(name);
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, name: Name) {
         let mut position = self.ideal(name.line);
         while self.index[position].line != FREE {

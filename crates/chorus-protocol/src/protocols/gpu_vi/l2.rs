@@ -216,7 +216,9 @@ impl<const W: usize> GpuViL2<W> {
     fn read(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(message.line) {
             (State::I, _) => Ok(self.miss(message, State::IS, out)),
-            (state, slot) => self.step_in_state(state, slot, message, out),
+            (state @ (State::V | State::S | State::IS | State::IM | State::SM | State::SA | State::SI), slot) => {
+                self.step_in_state(state, slot, message, out)
+            }
         }
     }
 

@@ -213,6 +213,7 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
+    #[inline]
     fn bank(&self, line: LineAddr) -> AgentId {
         AgentId(self.first_bank.0 + self.banks.remainder(self.interleave.quotient(line.0)) as u16)
     }
