@@ -97,7 +97,7 @@ impl SetIndex {
     #[inline]
     fn remainder(&self, number: u64) -> u64 {
         // The quotient is this estimate, or one more.
-        let estimate = (u128::from(number) * u128::from(self.reciprocal) >> 64) as u64;
+        let estimate = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = number - estimate * self.sets;
         if rest < self.sets { rest } else { rest - self.sets }
     }
