@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use crate::address::LineAddr;
 use crate::host_line::HostLine;
 use crate::line::LineData;
-use crate::recency::Recency;
+use crate::sets::{BLOCK_WAYS_MAX, Sets};
 
 /// The rule that picks the line of a full set to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,8 @@ struct SetIndex {
     high: u64,
     low: u64,
     sets: u64,
+    /// The largest number below 2^64 divided by the number of sets. Its multiples tell quotients.
+    reciprocal: u64,
     /// The interleaving and the shift of a block, where the interleaving is not a power of two.
     uneven: Option<(u64, u32)>,
 }
@@ -53,23 +55,33 @@ impl SetIndex {
         let block_shift = if interleave > 1 { block.trailing_zeros() } else { 0 };
         let within = (1 << block_shift) - 1;
         let mask = if sets.is_power_of_two() { sets - 1 } else { u64::MAX };
+        let reciprocal = u64::MAX / sets.max(1);
         if interleave.is_power_of_two() {
             SetIndex {
                 shift: interleave.trailing_zeros(),
                 high: mask & !within,
                 low: mask & within,
                 sets,
+                reciprocal,
                 uneven: None,
             }
         } else {
             let uneven = Some((u64::from(interleave), block_shift));
-            SetIndex { shift: 0, high: u64::MAX, low: within, sets, uneven }
+            SetIndex { shift: 0, high: u64::MAX, low: within, sets, reciprocal, uneven }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn of(&self, line: LineAddr) -> usize {
-        let Some((interleave, block_shift)) = self.uneven else { return self.even(line) };
+        match self.uneven {
+            None => self.even(line),
+            Some((interleave, block_shift)) => self.odd(line, interleave, block_shift),
+        }
+    }
+
+    /// The set of a line, where the interleaving is not a power of two.
+    #[cold]
+    fn odd(&self, line: LineAddr, interleave: u64, block_shift: u32) -> usize {
         let block = line.0 / (interleave << block_shift);
         self.even(LineAddr(block << block_shift | line.0 & self.low))
     }
@@ -78,7 +90,16 @@ impl SetIndex {
     #[inline]
     fn even(&self, line: LineAddr) -> usize {
         let number = (line.0 >> self.shift) & self.high | line.0 & self.low;
-        (if number < self.sets { number } else { number % self.sets }) as usize
+        (if number < self.sets { number } else { self.remainder(number) }) as usize
+    }
+
+    /// The remainder of a number for the number of sets. A division would take longer than the rest of a search.
+    #[inline]
+    fn remainder(&self, number: u64) -> u64 {
+        // The quotient is this estimate, or one more.
+        let estimate = ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64;
+        let rest = number - estimate * self.sets;
+        if rest < self.sets { rest } else { rest - self.sets }
     }
 }
 
@@ -87,6 +108,9 @@ impl SetIndex {
 pub struct Slot(u32);
 
 impl Slot {
+    /// Stands for the absence of a slot. No array is large enough to have it.
+    pub const NOWHERE: Slot = Slot(u32::MAX);
+
     /// Its number among the places of the array, as an index into tables that lie beside the array.
     pub fn index(self) -> usize {
         self.0 as usize
@@ -105,15 +129,6 @@ pub enum Room {
 }
 
 const EMPTY: LineAddr = LineAddr(u64::MAX);
-/// The ways whose marks are compared at once.
-const WAYS_PER_MARKS: usize = 16;
-
-/// The marks of ways: a byte of each tag, so that one comparison tells which ways may hold a line. The marks of ways
-/// without a line are of no account.
-type Marks = [u8; WAYS_PER_MARKS];
-
-/// The highest bit of every byte.
-const HIGHEST: u64 = 0x8080_8080_8080_8080;
 
 /// The record of a place for a line.
 #[derive(Clone, Copy, Debug)]
@@ -138,15 +153,9 @@ pub struct CacheArray<M, const W: usize> {
     way_bits: u32,
     /// Whether the interleaving is a power of two, and the marks of a set are compared at once.
     is_simple: bool,
-    /// The bits of a place's number that tell its mark among the marks that are compared at once.
-    mark_bits: u32,
-    /// The masks of these bits.
-    way_mask: usize,
-    mark_mask: usize,
-    marks: Vec<Marks>,
+    /// The marks of lines, and the ways of each set in the order of recency. Ways without a line are last.
+    sets: Sets,
     places: Vec<Place<M>>,
-    /// The ways of each set in the order of recency. Ways without a line are last.
-    recency: Recency,
     /// A line that a search has not found and that has not been put into the array since.
     absent: LineAddr,
     /// The number of resident lines.
@@ -162,20 +171,15 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     pub fn new(geometry: Geometry) -> Self {
         let (sets, ways) = (geometry.sets as usize, geometry.ways as usize);
         let way_bits = ways.next_power_of_two().trailing_zeros();
-        let mark_bits = way_bits.min(WAYS_PER_MARKS.trailing_zeros());
         let places = sets << way_bits;
         let set_index = SetIndex::new(&geometry);
         CacheArray {
             geometry,
             set_index,
             way_bits,
-            is_simple: set_index.uneven.is_none() && ways <= WAYS_PER_MARKS,
-            mark_bits,
-            way_mask: (1 << way_bits) - 1,
-            mark_mask: (1 << mark_bits) - 1,
-            marks: vec![[0; WAYS_PER_MARKS]; places >> mark_bits],
+            is_simple: set_index.uneven.is_none() && ways <= BLOCK_WAYS_MAX,
+            sets: Sets::new(sets, ways, way_bits),
             places: vec![Place { tag: EMPTY, meta: M::default(), blank: true }; places],
-            recency: Recency::new(sets, ways),
             absent: EMPTY,
             resident: 0,
             notes: Notes::default(),
@@ -191,16 +195,28 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The slot of a resident line.
     #[inline(never)]
     pub fn find(&self, line: LineAddr) -> Option<Slot> {
+        self.find_inline(line)
+    }
+
+    /// The slot of a resident line, for the places from which almost all searches come.
+    #[inline(always)]
+    pub fn find_inline(&self, line: LineAddr) -> Option<Slot> {
         if !self.is_simple {
             return self.find_among_many(line);
         }
-        self.find_marked(self.set_index.even(line), line)
+        self.find_in_block(self.set_index.even(line), line)
+    }
+
+    /// The slot of a resident line, where it is probably in the slot `likely`.
+    #[inline]
+    pub fn find_at(&self, likely: Slot, line: LineAddr) -> Option<Slot> {
+        if self.is_at(line, likely.index()) { Some(likely) } else { self.find(line) }
     }
 
     /// The slot of a resident line. If there is none, [`CacheArray::find_again`] will know.
-    #[inline]
+    #[inline(always)]
     pub fn find_first(&mut self, line: LineAddr) -> Option<Slot> {
-        let found = self.find(line);
+        let found = self.find_inline(line);
         if found.is_none() {
             self.absent = line;
         }
@@ -216,34 +232,26 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The slot of a line, for any interleaving and number of ways.
     #[cold]
     fn find_among_many(&self, line: LineAddr) -> Option<Slot> {
-        let (set, bits) = (self.set_index.of(line), self.way_bits - self.mark_bits);
-        (set << bits..(set + 1) << bits).find_map(|word| self.find_marked(word, line))
+        let (set, bits) = (self.set_index.of(line), self.way_bits.saturating_sub(BLOCK_WAYS_MAX.trailing_zeros()));
+        (set << bits..(set + 1) << bits).find_map(|block| self.find_in_block(block, line))
     }
 
-    /// The slot of a line among the places that have the marks number `word`.
+    /// The slot of a line among the places of a block.
     #[inline]
-    fn find_marked(&self, word: usize, line: LineAddr) -> Option<Slot> {
-        let mut candidates = ways_marked(&self.marks[word], mark_of(line));
-        let first = word << self.mark_bits;
-        while candidates != 0 {
-            let bit = candidates.trailing_zeros() as usize;
-            let slot = first + (bit / 8 + bit % 2 * 8);
-            if self.places.get(slot).is_some_and(|place| place.tag == line) {
-                return Some(Slot(slot as u32));
-            }
-            candidates &= candidates - 1;
-        }
-        None
+    fn find_in_block(&self, block: usize, line: LineAddr) -> Option<Slot> {
+        self.sets.find(block, line, |place| self.is_at(line, place)).map(|place| Slot(place as u32))
+    }
+
+    #[inline]
+    fn is_at(&self, line: LineAddr, place: usize) -> bool {
+        self.places.get(place).is_some_and(|place| place.tag == line)
     }
 
     /// Notes that a line was used, for LRU.
     #[inline]
     pub fn touch(&mut self, slot: Slot) {
         match self.geometry.replacement {
-            Replacement::Lru => {
-                let (set, way) = self.set_and_way(slot);
-                self.recency.move_first(set, way);
-            }
+            Replacement::Lru => self.sets.move_first(slot.index()),
             Replacement::Fifo => {}
         }
     }
@@ -252,28 +260,35 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline(always)]
     pub fn room_for(&self, line: LineAddr, replaceable: impl Fn(&M) -> bool) -> Room {
         let set = self.set_index.of(line);
-        let base = set << self.way_bits;
-        let place = self.recency.find_oldest(set, |way| {
-            let slot = base + way;
-            let place = &self.places[slot];
-            if place.tag == EMPTY {
-                Some(Room::Free(Slot(slot as u32)))
-            } else {
-                replaceable(&place.meta).then_some(Room::Occupied(Slot(slot as u32)))
-            }
-        });
-        place.unwrap_or(Room::Busy)
+        // Mostly the oldest line may go.
+        let oldest = self.room_at(set << self.way_bits | self.sets.oldest(set), &replaceable);
+        oldest.unwrap_or_else(|| self.room_in(set, replaceable))
+    }
+
+    /// The place for a line in a set, as [`CacheArray::room_for`] finds it.
+    #[inline(never)]
+    fn room_in(&self, set: usize, replaceable: impl Fn(&M) -> bool) -> Room {
+        let mut slots = self.sets.oldest_first(set).map(|way| set << self.way_bits | way);
+        slots.find_map(|slot| self.room_at(slot, &replaceable)).unwrap_or(Room::Busy)
+    }
+
+    /// The place for a line at a slot, if that is free or its line may be evicted.
+    #[inline(always)]
+    fn room_at(&self, slot: usize, replaceable: impl Fn(&M) -> bool) -> Option<Room> {
+        let (place, slot) = (&self.places[slot], Slot(slot as u32));
+        if place.tag == EMPTY {
+            Some(Room::Free(slot))
+        } else {
+            replaceable(&place.meta).then_some(Room::Occupied(slot))
+        }
     }
 
     /// The slot of a line in the set of `line` that `matches`. If several do, it is the one used longest ago.
     pub fn find_in_set(&self, line: LineAddr, matches: impl Fn(&M) -> bool) -> Option<Slot> {
         let set = self.set_index.of(line);
-        let base = set << self.way_bits;
-        self.recency.find_oldest(set, |way| {
-            let slot = base + way;
-            let place = &self.places[slot];
-            (place.tag != EMPTY && matches(&place.meta)).then_some(Slot(slot as u32))
-        })
+        let mut slots = self.sets.oldest_first(set).map(|way| set << self.way_bits | way);
+        let found = slots.find(|&slot| self.places[slot].tag != EMPTY && matches(&self.places[slot].meta));
+        found.map(|slot| Slot(slot as u32))
     }
 
     /// Puts a line into a free slot, as the most recent of its set. The data of the slot's earlier line is hidden:
@@ -292,10 +307,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         self.resident += usize::from(place.tag == EMPTY);
         *place = Place { tag: line, meta, blank: true };
         self.notes.remove(slot);
-        let word = slot.index() >> self.mark_bits;
-        self.marks[word][slot.index() & self.mark_mask & (WAYS_PER_MARKS - 1)] = mark_of(line);
-        let (set, way) = self.set_and_way(slot);
-        self.recency.move_first(set, way);
+        self.sets.enter(slot.index(), line);
     }
 
     /// Takes a line out of the array.
@@ -304,8 +316,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
         let tag = std::mem::replace(&mut self.places[slot.index()].tag, EMPTY);
         self.resident -= usize::from(tag != EMPTY);
         self.notes.remove(slot);
-        let (set, way) = self.set_and_way(slot);
-        self.recency.move_last(set, way);
+        self.sets.move_last(slot.index());
     }
 
     /// Takes out every line that `matches`.
@@ -382,8 +393,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// The slots of the resident lines of a set, the most recent line first.
     fn slots_of(&self, set: usize) -> impl Iterator<Item = Slot> {
-        let slots =
-            (0..self.geometry.ways as usize).map(move |place| set << self.way_bits | self.recency.way(set, place));
+        let slots = (0..self.geometry.ways as usize).map(move |place| set << self.way_bits | self.sets.way(set, place));
         slots.filter(|&slot| self.places[slot].tag != EMPTY).map(|slot| Slot(slot as u32))
     }
 
@@ -410,12 +420,6 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The resident lines in the order of [`CacheArray::slots`].
     fn by_recency(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
         self.slots().map(|slot| (self.line(slot), self.meta(slot), self.data(slot)))
-    }
-
-    /// The set of a slot, and its way there.
-    #[inline]
-    fn set_and_way(&self, slot: Slot) -> (usize, usize) {
-        (slot.index() >> self.way_bits, slot.index() & self.way_mask)
     }
 }
 
@@ -451,24 +455,6 @@ impl Notes {
             words => words.iter().any(|&word| word != 0),
         }
     }
-}
-
-/// The mark by which the ways of a set are compared before their tags are. It has seven bits, so that differences of
-/// marks have the highest bit of a byte to themselves.
-#[inline]
-fn mark_of(line: LineAddr) -> u8 {
-    (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57) as u8
-}
-
-/// The ways whose marks equal `mark`, as bits: bit 0 of each byte is a way of the first half, and bit 7 is one of the
-/// second half.
-#[inline]
-fn ways_marked(marks: &Marks, mark: u8) -> u64 {
-    let marks = u128::from_le_bytes(*marks);
-    let all = u64::from(mark).wrapping_mul(HIGHEST >> 7);
-    // Nothing but a difference of zero leaves the highest bit of its byte.
-    let equal = |half: u64| HIGHEST.wrapping_sub(half ^ all) & HIGHEST;
-    equal(marks as u64) >> 7 | equal((marks >> 64) as u64)
 }
 
 impl<M: Copy + Default + Hash, const W: usize> Hash for CacheArray<M, W> {
@@ -557,6 +543,18 @@ mod tests {
         let mut array = array(3, 1, Replacement::Lru);
         (0..3).for_each(|line| fill(&mut array, line));
         assert_eq!(victim(&array, 4), LineAddr(1));
+    }
+
+    #[test]
+    fn remainders_are_those_of_divisions() {
+        for sets in [1, 2, 3, 6, 7, 48, 384, 1000, 1 << 20, u32::MAX] {
+            let geometry = Geometry { sets, ways: 1, interleave: 1, block: 1, replacement: Replacement::Lru };
+            let (index, sets) = (SetIndex::new(&geometry), u64::from(sets));
+            let numbers = [0, 1, sets - 1, sets, sets + 1, 5 * sets - 1, u64::MAX / sets * sets, 7 << 32 | 12_345];
+            for number in numbers.into_iter().chain([u64::MAX - 1, u64::MAX]) {
+                assert_eq!(index.remainder(number), number % sets, "{number} % {sets}");
+            }
+        }
     }
 
     #[test]

@@ -74,10 +74,11 @@ pub mod parameter;
 pub mod prelude;
 pub mod protocols;
 pub mod read_only;
-mod recency;
+
 pub mod registry;
 pub mod rows;
 pub mod seed;
+mod sets;
 pub mod sharers;
 pub mod tally;
 pub mod write_tracker;

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use crate::address::LineAddr;
+use crate::cache::Slot;
 
 const NONE: u32 = u32::MAX;
 /// The smallest length of the index, and its smallest length per register in use.
@@ -25,14 +26,16 @@ struct Entry<T> {
     last: u32,
 }
 
-/// A position of the index: a line, and its register. Positions that are not in use have the line [`FREE`].
+/// A position of the index: a line, its register, and the slot that was reserved for the line. Positions that are not
+/// in use have the line [`FREE`].
 #[derive(Clone, Copy, Debug)]
 struct Name {
     line: LineAddr,
     register: u32,
+    slot: Slot,
 }
 
-const NAMELESS: Name = Name { line: FREE, register: NONE };
+const NAMELESS: Name = Name { line: FREE, register: NONE, slot: Slot::NOWHERE };
 
 #[derive(Clone, Debug)]
 struct Waiter<T> {
@@ -98,11 +101,18 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// The register of a line.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Register> {
+        self.find_with_slot(line).map(|(register, _)| register)
+    }
+
+    /// The register of a line, and the slot that was reserved for the line when the register was taken. Slots are no
+    /// part of what is compared: the line may have left its slot, and the caller has to look.
+    #[inline]
+    pub fn find_with_slot(&self, line: LineAddr) -> Option<(Register, Slot)> {
         let mut position = self.ideal(line);
         loop {
             let name = self.index[position];
             if name.line == line {
-                return Some(Register(name.register));
+                return Some((Register(name.register), name.slot));
             }
             if name.line == FREE {
                 return None;
@@ -138,17 +148,18 @@ impl<P, T: Copy> Mshrs<P, T> {
     /// nothing to write.
     #[inline]
     pub fn insert_with(&mut self, line: LineAddr, payload: impl FnOnce() -> P) -> Register {
-        self.take_register(line, None, payload)
+        self.take_register(line, Slot::NOWHERE, None, payload)
     }
 
     /// Takes a register for a line that has none, as [`Mshrs::insert_with`] does, and merges a first target into it.
+    /// The line will be put into `slot`.
     #[inline(always)]
-    pub fn insert_for(&mut self, line: LineAddr, target: T, payload: impl FnOnce() -> P) {
-        self.take_register(line, Some(target), payload);
+    pub fn insert_for(&mut self, line: LineAddr, slot: Slot, target: T, payload: impl FnOnce() -> P) {
+        self.take_register(line, slot, Some(target), payload);
     }
 
     #[inline(always)]
-    fn take_register(&mut self, line: LineAddr, head: Option<T>, payload: impl FnOnce() -> P) -> Register {
+    fn take_register(&mut self, line: LineAddr, slot: Slot, head: Option<T>, payload: impl FnOnce() -> P) -> Register {
         debug_assert!(!self.is_full() && self.find(line).is_none());
         let fresh = Entry { line, head, first: NONE, last: NONE };
         let mut register = self.free_entry;
@@ -161,19 +172,38 @@ impl<P, T: Copy> Mshrs<P, T> {
             self.entries.push(fresh);
             self.payloads.push(payload());
         }
-        self.name(line, register);
+        self.name(Name { line, register, slot });
         Register(register)
     }
 
     /// Frees a register. Its targets must have been taken before.
     #[inline]
     pub fn release(&mut self, register: Register) {
+        debug_assert!(self.entries[register.0 as usize].head.is_none(), "targets are still waiting");
+        self.release_serving(register, |_| {});
+    }
+
+    /// Frees a register, and hands its targets to `serve`, the one that has waited longest first.
+    #[inline(always)]
+    pub fn release_serving(&mut self, register: Register, mut serve: impl FnMut(T)) {
         let entry = &mut self.entries[register.0 as usize];
-        debug_assert!(entry.head.is_none(), "targets are still waiting");
         let line = std::mem::replace(&mut entry.line, FREE);
-        entry.first = self.free_entry;
+        let mut waiting = std::mem::replace(&mut entry.first, self.free_entry);
+        let head = entry.head.take();
         self.free_entry = register.0;
         self.used -= 1;
+        self.forget_name(line);
+        head.into_iter().for_each(&mut serve);
+        while let Some(waiter) = self.waiters.get_mut(waiting as usize) {
+            serve(waiter.target);
+            let next = std::mem::replace(&mut waiter.next, self.free_waiter);
+            self.free_waiter = std::mem::replace(&mut waiting, next);
+        }
+    }
+
+    /// Takes a line out of the index.
+    #[inline]
+    fn forget_name(&mut self, line: LineAddr) {
         let mut position = self.ideal(line);
         while self.index[position].line != line {
             position = self.after(position);
@@ -181,7 +211,7 @@ impl<P, T: Copy> Mshrs<P, T> {
         self.index[position] = NAMELESS;
         let next = self.after(position);
         if self.index[next].line != FREE {
-            self.close_gap(position, next);
+            close_gap(&mut self.index, self.index_shift, position);
         }
     }
 
@@ -277,33 +307,31 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     /// Enters a register into the index.
     #[inline]
-    fn name(&mut self, line: LineAddr, register: u32) {
+    fn name(&mut self, name: Name) {
         self.used += 1;
         if self.used as usize * INDEX_PER_REGISTER > self.index.len() {
             self.grow_index();
-        } else {
-            self.index_register(line, register);
         }
+        self.enter(name);
     }
 
-    #[inline]
-    fn index_register(&mut self, line: LineAddr, register: u32) {
-        let mut position = self.ideal(line);
+    #[inline(always)]
+    fn enter(&mut self, name: Name) {
+        let mut position = self.ideal(name.line);
         while self.index[position].line != FREE {
             position = self.after(position);
         }
-        self.index[position] = Name { line, register };
+        self.index[position] = name;
     }
 
-    /// Makes the index twice as long, with every register in use in it.
+    /// Makes the index twice as long.
     #[cold]
     fn grow_index(&mut self) {
-        self.index = vec![NAMELESS; self.index.len() * 2];
+        let longer = vec![NAMELESS; self.index.len() * 2];
         self.index_shift -= 1;
-        for register in 0..self.entries.len() {
-            let line = self.entries[register].line;
-            if line != FREE {
-                self.index_register(line, register as u32);
+        for name in std::mem::replace(&mut self.index, longer) {
+            if name.line != FREE {
+                self.enter(name);
             }
         }
     }
@@ -322,26 +350,12 @@ impl<P, T: Copy> Mshrs<P, T> {
 
     #[inline]
     fn ideal(&self, line: LineAddr) -> usize {
-        (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.index_shift) as usize
+        ideal_position(line, self.index_shift)
     }
 
     #[inline]
     fn after(&self, position: usize) -> usize {
         (position + 1) & (self.index.len() - 1)
-    }
-
-    /// Moves names up into a gap of the index, from the position behind it on, so that probing still finds them.
-    #[cold]
-    fn close_gap(&mut self, mut gap: usize, mut position: usize) {
-        let distance = |from: usize, to: usize, length: usize| to.wrapping_sub(from) & (length - 1);
-        while self.index[position].line != FREE {
-            let (ideal, length) = (self.ideal(self.index[position].line), self.index.len());
-            if distance(ideal, position, length) >= distance(gap, position, length) {
-                self.index.swap(gap, position);
-                gap = position;
-            }
-            position = self.after(position);
-        }
     }
 
     fn targets<'a>(&'a self, entry: &'a Entry<T>) -> impl Iterator<Item = &'a T> {
@@ -359,6 +373,27 @@ impl<P, T: Copy> Mshrs<P, T> {
         let mut entries: Vec<_> = used.collect();
         entries.sort_by_key(|(entry, _)| entry.line);
         entries
+    }
+}
+
+/// The position of the index at which a line is looked for first.
+#[inline]
+fn ideal_position(line: LineAddr, index_shift: u32) -> usize {
+    (line.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> index_shift) as usize
+}
+
+/// Moves names up into a gap of the index, so that probing still finds them.
+#[inline(never)]
+fn close_gap(index: &mut [Name], index_shift: u32, mut gap: usize) {
+    let mask = index.len() - 1;
+    let mut position = (gap + 1) & mask;
+    while index[position].line != FREE {
+        let ideal = ideal_position(index[position].line, index_shift);
+        if position.wrapping_sub(ideal) & mask >= position.wrapping_sub(gap) & mask {
+            index.swap(gap, position);
+            gap = position;
+        }
+        position = (position + 1) & mask;
     }
 }
 
@@ -405,6 +440,21 @@ mod tests {
         assert_eq!(order, [0, 1, 2]);
         release(&mut mshrs, 1);
         assert!(mshrs.is_empty());
+    }
+
+    #[test]
+    fn a_register_that_is_released_serves_its_targets_in_the_order_merged() {
+        let mut mshrs: Mshrs<u64, u8> = Mshrs::new(2);
+        for round in 0..3 {
+            mshrs.insert_for(LineAddr(1), Slot::NOWHERE, 0, || 0);
+            let register = mshrs.find(LineAddr(1)).unwrap();
+            (1..=round).for_each(|target| mshrs.push_target(register, target));
+            let mut order = Vec::new();
+            mshrs.release_serving(register, |target| order.push(target));
+            assert_eq!(order, (0..=round).collect::<Vec<_>>());
+            assert!(mshrs.is_empty());
+        }
+        assert_eq!(mshrs.waiters.len(), 2);
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Directory for LineGroups {
 
     fn record(&mut self, line: LineAddr, sharer: u16) -> Recorded {
         let group = self.group(line);
-        let slot = match self.entries.find(group) {
+        let slot = match self.entries.find_inline(group) {
             Some(slot) => {
                 self.entries.touch(slot);
                 slot

@@ -11,7 +11,7 @@ use crate::controller::{
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind, memory};
-use crate::mshr::Mshrs;
+use crate::mshr::{Mshrs, Register};
 use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV};
 use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
@@ -177,7 +177,7 @@ impl<const W: usize> HomeL2<W> {
 
     #[inline(always)]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
-        let slot = self.lines.find(line);
+        let slot = self.lines.find_inline(line);
         (slot.map_or(State::I, |slot| self.lines.meta(slot).state), slot)
     }
 
@@ -193,17 +193,41 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
-    #[inline(never)]
+    /// Takes a message. Read misses and their lines come first, because they are the most frequent ones.
+    #[inline]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        let (state, slot) = self.state(message.line);
-        // The inputs of a read miss come first, because they are the most frequent ones.
-        if message.kind == GETS && state == State::I {
-            return Ok(self.miss(message, State::IS, out));
+        match message.kind {
+            GETS => self.read(message, out),
+            memory::MEM_DATA => self.arrive(message, out),
+            MsgKind(_) => self.step_any(message, out),
         }
-        if let (memory::MEM_DATA, State::IS, Some(slot)) = (message.kind, state, slot) {
-            self.fill(slot, message, out);
+    }
+
+    #[inline(never)]
+    fn read(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match self.state(message.line) {
+            (State::I, _) => Ok(self.miss(message, State::IS, out)),
+            (state @ (State::V | State::IS | State::IM), slot) => self.step_in_state(state, slot, message, out),
+        }
+    }
+
+    /// Takes a line that memory sends. Mostly only readers wait for it.
+    #[inline(never)]
+    fn arrive(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        if let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
+            && let Some(slot) = self.lines.find_at(slot, message.line)
+            && self.lines.meta(slot).state == State::IS
+        {
+            self.fill(register, slot, message, out);
             return Ok(Outcome::Done);
         }
+        self.step_any(message, out)
+    }
+
+    /// Takes a message of any kind.
+    #[inline(never)]
+    fn step_any(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let (state, slot) = self.state(message.line);
         self.step_in_state(state, slot, message, out)
     }
 
@@ -238,7 +262,11 @@ impl<const W: usize> HomeL2<W> {
             (Event::GetX | Event::Atomic, State::IS | State::IM, _) | (Event::GetS, State::IM, _) => {
                 return Ok(Outcome::Stall);
             }
-            (Event::MemData, State::IS | State::IM, Some(slot)) => self.fill(slot, message, out),
+            (Event::MemData, State::IS | State::IM, Some(slot)) => {
+                if let Some(register) = self.mshrs.find(message.line) {
+                    self.fill(register, slot, message, out);
+                }
+            }
             (Event::MemData, State::I | State::V, _)
             | (Event::Evict | Event::Foreign, _, _)
             | (_, State::V | State::IS | State::IM, None) => return Err(unspecified(state, event, message.line)),
@@ -255,14 +283,14 @@ impl<const W: usize> HomeL2<W> {
             Room::Busy => return Outcome::Stall,
             Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
             Room::Occupied(slot) => {
-                self.leave(slot, out);
+                self.write_back(slot, out);
                 slot
             }
             Room::Free(slot) => slot,
         };
-        self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
+        self.lines.replace(slot, message.line, Line { state: next, ..Line::default() });
         if next == State::IS {
-            self.mshrs.insert_for(message.line, Reader::of(message), || None);
+            self.mshrs.insert_for(message.line, slot, Reader::of(message), || None);
         } else {
             self.mshrs.insert(message.line, Some(*message));
         }
@@ -276,29 +304,34 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
+    /// Puts a line into the place that waits for it, and serves whoever waits for the line.
     #[inline(always)]
-    fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+    fn fill(&mut self, register: Register, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
         self.lines.fill(slot, &message.data);
         // Whoever got a copy before the line left this bank may still have it.
         let forgotten = self.faulty(L2Fault::ForgottenSharers);
         let sharers = if forgotten { Sharers::NONE } else { self.everybody };
-        *self.lines.meta_mut(slot) = Line { state: State::V, dirty: false, sharers };
-        let Some(register) = self.mshrs.find(message.line) else { return };
-        if let Some(reader) = self.mshrs.pop_target(register) {
-            out.send(reader.answer(message));
+        let valid = Line { state: State::V, dirty: false, sharers };
+        if std::mem::replace(self.lines.meta_mut(slot), valid).state == State::IM {
+            self.perform_waiting(register, slot, message, out);
         }
-        while let Some(reader) = self.mshrs.pop_target(register) {
-            if !self.faulty(L2Fault::LostReader) {
+        let (mut is_first, lost) = (true, self.faulty(L2Fault::LostReader));
+        self.mshrs.release_serving(register, |reader| {
+            if std::mem::take(&mut is_first) || !lost {
                 out.send(reader.answer(message));
             }
-        }
+        });
+    }
+
+    /// Performs the write that waited for a line.
+    #[inline(never)]
+    fn perform_waiting(&mut self, register: Register, slot: Slot, fill: &Message<W>, out: &mut Outbox<W>) {
         if let Some(write) = *self.mshrs.payload(register) {
             self.perform(slot, &write, out);
             if self.faulty(L2Fault::OverwrittenMiss) {
-                self.lines.fill(slot, &message.data);
+                self.lines.fill(slot, &fill.data);
             }
         }
-        self.mshrs.release(register);
     }
 
     /// Writes a resident line and answers.
@@ -324,7 +357,8 @@ impl<const W: usize> HomeL2<W> {
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
             (State::V, Some(slot)) => {
-                self.leave(slot, out);
+                self.write_back(slot, out);
+                self.lines.remove(slot);
                 Ok(Outcome::Done)
             }
             (State::IS | State::IM, _) => Ok(Outcome::Stall),
@@ -332,12 +366,12 @@ impl<const W: usize> HomeL2<W> {
         }
     }
 
-    /// Takes a valid line out, and writes it back if it is dirty.
-    fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) {
+    /// Writes a line back that is about to leave, if it is dirty.
+    #[inline(always)]
+    fn write_back(&self, slot: Slot, out: &mut Outbox<W>) {
         if self.lines.meta(slot).dirty && !self.faulty(L2Fault::LostWriteBack) {
             out.send(write_back(self.lines.line(slot), self.lines.data(slot), self.me, self.memory));
         }
-        self.lines.remove(slot);
     }
 
     /// Takes an input that is not frequent.
@@ -345,7 +379,7 @@ impl<const W: usize> HomeL2<W> {
     fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match input {
             Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
-            Input::Message(message) => self.step_message(message, out),
+            Input::Message(message) => self.step_any(message, out),
             Input::Evict(line) => self.evict(*line, out),
             Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }

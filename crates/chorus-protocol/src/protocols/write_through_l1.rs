@@ -252,6 +252,7 @@ impl<const W: usize> WriteThroughL1<W> {
         out.send(message);
     }
 
+    /// Takes an operation of the core. Loads that miss come first, because hits are mostly served elsewhere.
     #[inline(never)]
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);
@@ -326,7 +327,7 @@ impl<const W: usize> WriteThroughL1<W> {
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
         self.lines.replace(slot, request.line, State::IV);
-        self.mshrs.insert_for(request.line, request.txn, || 1);
+        self.mshrs.insert_for(request.line, slot, request.txn, || 1);
         let (kind, upstream) = (self.kinds.named(GETS), self.upstream(request.line));
         out.send(Message { txn: Txn::Merged, ..Message::control(kind, request.line, self.me, upstream) });
         Outcome::Done
@@ -378,13 +379,25 @@ impl<const W: usize> WriteThroughL1<W> {
         Outcome::Done
     }
 
+    /// Takes a message. Lines that loads wait for come first, because they are the most frequent ones.
     #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        let (state, slot) = self.state(message.line);
-        if message.kind == self.kinds.named(DATA) && state == State::IV && !self.faulty(L1Fault::OldAnswer) {
-            self.refill(message, slot, &message.data, out);
+        if message.kind == self.kinds.named(DATA)
+            && let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
+            && let Some(slot) = self.lines.find_at(slot, message.line)
+            && *self.lines.meta(slot) == State::IV
+            && !self.faulty(L1Fault::OldAnswer)
+        {
+            self.refill(register, slot, message, &message.data, out);
             return Ok(Outcome::Done);
         }
+        self.step_any(message, out)
+    }
+
+    /// Takes a message of any kind.
+    #[inline(never)]
+    fn step_any(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        let (state, slot) = self.state(message.line);
         self.step_in_state(state, slot, message, out)
     }
 
@@ -399,11 +412,13 @@ impl<const W: usize> WriteThroughL1<W> {
     ) -> Result<Outcome, Unspecified> {
         let event = self.event_of(message.kind);
         match (event, state) {
-            (Event::Data, State::IV) if self.faulty(L1Fault::OldAnswer) => {
-                let old = slot.map_or(message.data, |slot| *self.lines.data(slot));
-                self.refill(message, slot, &old, out);
+            (Event::Data, State::IV) => {
+                if let (Some(register), Some(slot)) = (self.mshrs.find(message.line), slot) {
+                    let is_old = self.faulty(L1Fault::OldAnswer);
+                    let answer = if is_old { *self.lines.data(slot) } else { message.data };
+                    self.refill(register, slot, message, &answer, out);
+                }
             }
-            (Event::Data, State::IV) => self.refill(message, slot, &message.data, out),
             (Event::Data, State::II | State::VM) => {
                 if message.txn == Txn::Merged {
                     if let Some(register) = self.mshrs.find(message.line) {
@@ -452,18 +467,24 @@ impl<const W: usize> WriteThroughL1<W> {
 
     /// Caches a line that has arrived, and answers the loads that wait for it with `answer`.
     #[inline(always)]
-    fn refill(&mut self, message: &Message<W>, slot: Option<Slot>, answer: &LineData<W>, out: &mut Outbox<W>) {
-        if let Some(slot) = slot {
-            self.lines.fill(slot, &message.data);
-            *self.lines.meta_mut(slot) = State::V;
-        }
-        if let Some(register) = self.mshrs.find(message.line) {
-            self.answer_merged(register, answer, out);
-            self.mshrs.release(register);
-        }
+    fn refill(
+        &mut self,
+        register: Register,
+        slot: Slot,
+        message: &Message<W>,
+        answer: &LineData<W>,
+        out: &mut Outbox<W>,
+    ) {
+        self.lines.fill(slot, &message.data);
+        *self.lines.meta_mut(slot) = State::V;
+        let (mut is_first, lost) = (true, self.faulty(L1Fault::LostMerge));
+        self.mshrs.release_serving(register, |txn| {
+            if std::mem::take(&mut is_first) || !lost {
+                out.complete(txn, answer);
+            }
+        });
     }
 
-    #[inline(always)]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
         if let Some(txn) = self.mshrs.pop_target(register) {
             out.complete(txn, data);

@@ -126,6 +126,18 @@ struct Line {
     sharers: Sharers,
 }
 
+impl Line {
+    /// Records that a private cache has a copy.
+    #[inline]
+    fn share(&mut self, reader: AgentId, fault: Option<L2Fault>) {
+        if self.state == State::S && fault == Some(L2Fault::MissingSharer) {
+            return;
+        }
+        self.sharers.insert(reader);
+        self.state = State::S;
+    }
+}
+
 /// The event that a line in a transient state waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting<const W: usize> {
@@ -172,6 +184,7 @@ impl<const W: usize> GpuViL2<W> {
         }
     }
 
+    #[inline]
     fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
         match self.lines.find(line) {
             Some(slot) => (self.lines.meta(slot).state, Some(slot)),
@@ -188,15 +201,75 @@ impl<const W: usize> GpuViL2<W> {
         }
     }
 
+    /// Takes a message. Read misses, their lines and recalls come first, because they are the most frequent ones.
+    #[inline]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match message.kind {
+            GETS => self.read(message, out),
+            memory::MEM_DATA => self.arrive(message, out),
+            RCL_ACK => self.leave_acknowledged(message, out),
+            MsgKind(_) => self.step_any(message, out),
+        }
+    }
+
+    #[inline(never)]
+    fn read(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match self.state(message.line) {
+            (State::I, _) => Ok(self.miss(message, State::IS, out)),
+            (state @ (State::V | State::S | State::IS | State::IM | State::SM | State::SA | State::SI), slot) => {
+                self.step_in_state(state, slot, message, out)
+            }
+        }
+    }
+
+    /// Takes a line that memory sends. Mostly only readers wait for it.
+    #[inline(never)]
+    fn arrive(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        if let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
+            && let Some(slot) = self.lines.find_at(slot, message.line)
+            && self.lines.meta(slot).state == State::IS
+        {
+            self.fill(register, slot, message, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_any(message, out)
+    }
+
+    /// Takes the acknowledgement of a recall. The line has left its place, so only its register has to be found.
+    #[inline(never)]
+    fn leave_acknowledged(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        if let Some(register) = self.mshrs.find(message.line)
+            && let Waiting::Recall(..) = self.mshrs.payload(register)
+        {
+            self.recalled(register, message.line, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_any(message, out)
+    }
+
+    /// Takes a message of any kind.
+    #[inline(never)]
+    fn step_any(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(message.line);
+        self.step_in_state(state, slot, message, out)
+    }
+
+    /// Takes a message for a line whose state is known.
+    #[inline(never)]
+    fn step_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        message: &Message<W>,
+        out: &mut Outbox<W>,
+    ) -> Result<Outcome, Unspecified> {
         let event = Event::of(message.kind);
         match (event, state, slot) {
             (Event::GetS, State::I, _) => return Ok(self.miss(message, State::IS, out)),
             (Event::GetX | Event::Atomic, State::I, _) => return Ok(self.miss(message, State::IM, out)),
             (Event::GetS, State::V | State::S, Some(slot)) => {
                 self.lines.touch(slot);
-                self.share(slot, message.src);
+                self.lines.meta_mut(slot).share(message.src, self.fault);
                 out.send(message.reply_line(DATA, self.lines.data(slot)));
             }
             (Event::GetX | Event::Atomic, State::V, Some(slot)) => {
@@ -214,8 +287,16 @@ impl<const W: usize> GpuViL2<W> {
                 return Ok(Outcome::Stall);
             }
             (Event::InvAck, State::SM | State::SA, Some(slot)) => self.invalidated(slot, message.line, out),
-            (Event::RclAck, State::SI, None) => self.recalled(message.line, out),
-            (Event::MemData, State::IS | State::IM, Some(slot)) => self.fill(slot, message, out),
+            (Event::RclAck, State::SI, None) => {
+                if let Some(register) = self.mshrs.find(message.line) {
+                    self.recalled(register, message.line, out);
+                }
+            }
+            (Event::MemData, State::IS | State::IM, Some(slot)) => {
+                if let Some(register) = self.mshrs.find(message.line) {
+                    self.fill(register, slot, message, out);
+                }
+            }
             (Event::InvAck, State::I | State::V | State::S | State::IS | State::IM | State::SI, _)
             | (Event::RclAck, State::I | State::V | State::S | State::IS | State::IM | State::SM | State::SA, _)
             | (Event::MemData, State::I | State::V | State::S | State::SM | State::SA | State::SI, _)
@@ -226,6 +307,7 @@ impl<const W: usize> GpuViL2<W> {
         Ok(Outcome::Done)
     }
 
+    #[inline(always)]
     fn miss(&mut self, message: &Message<W>, next: State, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -234,18 +316,21 @@ impl<const W: usize> GpuViL2<W> {
             Room::Busy => return Outcome::Stall,
             Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
             Room::Occupied(slot) => {
+                if self.give_up(slot, out) != Outcome::Done {
+                    return Outcome::Stall;
+                }
                 // The recall of a shared line may take the last register.
-                if self.leave(slot, out) != Outcome::Done || self.mshrs.is_full() {
+                if self.mshrs.is_full() {
+                    self.lines.remove(slot);
                     return Outcome::Stall;
                 }
                 slot
             }
             Room::Free(slot) => slot,
         };
-        self.lines.insert(slot, message.line, Line { state: next, ..Line::default() });
+        self.lines.replace(slot, message.line, Line { state: next, ..Line::default() });
         if next == State::IS {
-            let register = self.mshrs.insert_with(message.line, || Waiting::Read);
-            self.mshrs.push_target(register, Reader::of(message));
+            self.mshrs.insert_for(message.line, slot, Reader::of(message), || Waiting::Read);
         } else {
             self.mshrs.insert_with(message.line, || Waiting::Write(*message));
         }
@@ -259,30 +344,29 @@ impl<const W: usize> GpuViL2<W> {
         }
     }
 
-    fn share(&mut self, slot: Slot, reader: AgentId) {
-        let line = self.lines.meta_mut(slot);
-        if line.state == State::S && self.fault == Some(L2Fault::MissingSharer) {
-            return;
+    /// Puts a line into the place that waits for it, and serves whoever waits for the line.
+    #[inline(always)]
+    fn fill(&mut self, register: Register, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+        self.lines.fill(slot, &message.data);
+        if std::mem::replace(&mut self.lines.meta_mut(slot).state, State::V) == State::IM {
+            self.perform_waiting(register, slot, message, out);
         }
-        line.sharers.insert(reader);
-        line.state = State::S;
+        let line = self.lines.meta_mut(slot);
+        self.mshrs.release_serving(register, |reader| {
+            line.share(reader.agent, self.fault);
+            out.send(reader.answer(message));
+        });
     }
 
-    fn fill(&mut self, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
-        self.lines.fill(slot, &message.data);
-        self.lines.meta_mut(slot).state = State::V;
-        let Some(register) = self.mshrs.find(message.line) else { return };
-        while let Some(reader) = self.mshrs.pop_target(register) {
-            self.share(slot, reader.agent);
-            out.send(reader.answer(message));
-        }
+    /// Performs the write that waited for a line.
+    #[inline(never)]
+    fn perform_waiting(&mut self, register: Register, slot: Slot, fill: &Message<W>, out: &mut Outbox<W>) {
         if let Waiting::Write(write) = *self.mshrs.payload(register) {
             self.perform(slot, &write, out);
             if self.fault == Some(L2Fault::OverwrittenMiss) {
-                self.lines.fill(slot, &message.data);
+                self.lines.fill(slot, &fill.data);
             }
         }
-        self.mshrs.release(register);
     }
 
     /// A write or atomic of a shared line: at once if the writer is the only sharer, else behind the invalidations.
@@ -314,21 +398,23 @@ impl<const W: usize> GpuViL2<W> {
         Outcome::Done
     }
 
-    /// Counts an acknowledgement for a line; its register, if that was the last.
-    fn acknowledged(&mut self, line: LineAddr) -> Option<Register> {
-        let register = self.mshrs.find(line)?;
+    /// Counts an acknowledgement that a register waits for. Returns whether it was the last.
+    fn acknowledged(&mut self, register: Register) -> bool {
         match self.mshrs.payload_mut(register) {
-            Waiting::Recall(..) if self.fault == Some(L2Fault::HastyRecall) => Some(register),
+            Waiting::Recall(..) if self.fault == Some(L2Fault::HastyRecall) => true,
             Waiting::Invalidation(acknowledgements, _) | Waiting::Recall(acknowledgements, _, _) => {
                 *acknowledgements -= 1;
-                (*acknowledgements == 0).then_some(register)
+                *acknowledgements == 0
             }
-            Waiting::Read | Waiting::Write(_) => None,
+            Waiting::Read | Waiting::Write(_) => false,
         }
     }
 
     fn invalidated(&mut self, slot: Slot, line: LineAddr, out: &mut Outbox<W>) {
-        let Some(register) = self.acknowledged(line) else { return };
+        let Some(register) = self.mshrs.find(line) else { return };
+        if !self.acknowledged(register) {
+            return;
+        }
         let write = match self.mshrs.payload(register) {
             Waiting::Invalidation(_, write) => *write,
             Waiting::Read | Waiting::Write(_) | Waiting::Recall(..) => None,
@@ -340,8 +426,10 @@ impl<const W: usize> GpuViL2<W> {
         }
     }
 
-    fn recalled(&mut self, line: LineAddr, out: &mut Outbox<W>) {
-        let Some(register) = self.acknowledged(line) else { return };
+    fn recalled(&mut self, register: Register, line: LineAddr, out: &mut Outbox<W>) {
+        if !self.acknowledged(register) {
+            return;
+        }
         if let Waiting::Recall(_, Line { dirty: true, .. }, data) = self.mshrs.payload(register) {
             self.write_back(line, data, out);
         }
@@ -370,32 +458,49 @@ impl<const W: usize> GpuViL2<W> {
     /// Takes a line out. A shared one leaves its place at once, and waits in a miss register until its copies are gone.
     fn evict(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match self.state(line) {
-            (State::V | State::S, Some(slot)) => Ok(self.leave(slot, out)),
+            (State::V | State::S, Some(slot)) => {
+                let outcome = self.give_up(slot, out);
+                if outcome == Outcome::Done {
+                    self.lines.remove(slot);
+                }
+                Ok(outcome)
+            }
             (State::IS | State::IM | State::SM | State::SA | State::SI, _) => Ok(Outcome::Stall),
             (state @ (State::I | State::V | State::S), _) => Err(unspecified(state, Event::Evict, line)),
         }
     }
 
-    /// Takes a line in a stable state out. The copies of a shared line are recalled, for which a register has to be
-    /// free.
-    fn leave(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
+    /// Makes a line in a stable state ready to leave its place. The copies of a shared line are recalled, for which a
+    /// register has to be free.
+    fn give_up(&mut self, slot: Slot, out: &mut Outbox<W>) -> Outcome {
         let (line, evicted) = (self.lines.line(slot), *self.lines.meta(slot));
         if evicted.state == State::S && self.fault != Some(L2Fault::SkippedRecall) {
             if self.mshrs.is_full() {
                 return Outcome::Stall;
             }
             send_to_all(RCL, evicted.sharers, line, self.me, out);
-            self.mshrs.insert(line, Waiting::Recall(evicted.sharers.len(), evicted, *self.lines.data(slot)));
+            let data = self.lines.data(slot);
+            self.mshrs.insert_with(line, || Waiting::Recall(evicted.sharers.len(), evicted, *data));
         } else if evicted.dirty {
             self.write_back(line, self.lines.data(slot), out);
         }
-        self.lines.remove(slot);
         Outcome::Done
     }
 
     fn write_back(&self, line: LineAddr, data: &LineData<W>, out: &mut Outbox<W>) {
         if self.fault != Some(L2Fault::LostWriteBack) {
             out.send(write_back(line, data, self.me, self.memory));
+        }
+    }
+
+    /// Takes an input that is not frequent.
+    #[cold]
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        match input {
+            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
+            Input::Message(message) => self.step_any(message, out),
+            Input::Evict(line) => self.evict(*line, out),
+            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 }
@@ -415,12 +520,11 @@ impl<const W: usize> Controller<W> for GpuViL2<W> {
     }
 
     fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        match input {
-            Input::Core(request) => Err(unspecified(self.state(request.line).0, Event::Foreign, request.line)),
-            Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.evict(*line, out),
-            Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
+        // Almost all inputs are messages.
+        if let Input::Message(message) = input {
+            return self.step_message(message, out);
         }
+        self.step_other(input, out)
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

@@ -213,18 +213,18 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
+    #[inline]
     fn bank(&self, line: LineAddr) -> AgentId {
         AgentId(self.first_bank.0 + self.banks.remainder(self.interleave.quotient(line.0)) as u16)
     }
 
     /// Whether the cache may keep copies of `line` at all.
     fn may_keep(&self, line: LineAddr) -> bool {
-        let topology = self.config.topology;
-        let home = topology.home_module(line);
+        let topology = &self.config.topology;
         match self.policy.cached {
             Cached::Everything => true,
-            Cached::ThisGpu => topology.gpu_of(home) == topology.gpu_of(self.module),
-            Cached::ThisModule => home == self.module,
+            Cached::ThisGpu => topology.gpu_of(topology.home_module(line)) == topology.gpu_of(self.module),
+            Cached::ThisModule => topology.home_module(line) == self.module,
         }
     }
 
@@ -242,14 +242,27 @@ impl<const W: usize> ScopedL1<W> {
         out.send(Message { origin: self.me, scope, ..Message::request(kind, request, self.me, to) });
     }
 
+    /// Takes an operation of the core. Loads come first, because they are the most frequent ones.
     #[inline(never)]
     fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         let (state, slot) = self.state(request.line);
         if request.op == CoreOp::Load {
             return Ok(self.load(request, state, slot, out));
         }
+        Ok(self.step_core_in_state(state, slot, request, out))
+    }
+
+    /// Takes an operation on a line whose state is known.
+    #[inline(never)]
+    fn step_core_in_state(
+        &mut self,
+        state: State,
+        slot: Option<Slot>,
+        request: &CoreRequest<W>,
+        out: &mut Outbox<W>,
+    ) -> Outcome {
         match request.op {
-            CoreOp::Load => return Ok(self.load(request, state, slot, out)),
+            CoreOp::Load => return self.load(request, state, slot, out),
             CoreOp::Store => self.store(request, state, slot, out),
             CoreOp::Atomic(_) => {
                 if let Some(slot) = slot.filter(|_| !self.faulty(L1Fault::StaleAtomic)) {
@@ -259,9 +272,10 @@ impl<const W: usize> ScopedL1<W> {
             }
             CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => self.fence(request, out),
         }
-        Ok(Outcome::Done)
+        Outcome::Done
     }
 
+    #[inline(never)]
     fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
         if self.is_wide(request.order, request.scope) && !self.faulty(L1Fault::WideHit) {
             // The copy here may be older than the value that the load is about to see.
@@ -292,6 +306,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Starts a read miss that will leave a copy behind.
+    #[inline(always)]
     fn miss(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         if self.mshrs.is_full() {
             return Outcome::Stall;
@@ -302,7 +317,7 @@ impl<const W: usize> ScopedL1<W> {
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
         self.lines.replace(slot, request.line, State::IV);
-        self.mshrs.insert_for(request.line, request.txn, || ());
+        self.mshrs.insert_for(request.line, slot, request.txn, || ());
         let message = Message::control(LD, request.line, self.me, self.bank(request.line));
         out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
         Outcome::Done
@@ -400,8 +415,26 @@ impl<const W: usize> ScopedL1<W> {
         }
     }
 
+    /// Takes a message. Lines that loads wait for come first, because they are the most frequent ones.
     #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+        if message.kind == DATA
+            && message.txn == Txn::Merged
+            && let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
+            && let Some(slot) = self.lines.find_at(slot, message.line)
+            && *self.lines.meta(slot) == State::IV
+        {
+            self.lines.fill(slot, &message.data);
+            *self.lines.meta_mut(slot) = State::V;
+            self.answer_merged(register, &message.data, out);
+            return Ok(Outcome::Done);
+        }
+        self.step_any(message, out)
+    }
+
+    /// Takes a message of any kind.
+    #[inline(never)]
+    fn step_any(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if message.kind == DONE || message.kind == ACQ_DONE {
             self.bank_answered(message.txn, out);
             return Ok(Outcome::Done);
@@ -416,7 +449,6 @@ impl<const W: usize> ScopedL1<W> {
                 }
                 if let Some(register) = self.mshrs.find(message.line) {
                     self.answer_merged(register, &message.data, out);
-                    self.mshrs.release(register);
                 }
             }
             (Event::Data | Event::AtomData, State::I | State::V | State::IV | State::II)
@@ -439,16 +471,15 @@ impl<const W: usize> ScopedL1<W> {
         Ok(Outcome::Done)
     }
 
+    /// Answers the loads that wait for a line, which has arrived.
     #[inline(always)]
     fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
-        if let Some(txn) = self.mshrs.pop_target(register) {
-            out.complete(txn, data);
-        }
-        while let Some(txn) = self.mshrs.pop_target(register) {
-            if !self.faulty(L1Fault::LostMerge) {
+        let (mut is_first, lost) = (true, self.faulty(L1Fault::LostMerge));
+        self.mshrs.release_serving(register, |txn| {
+            if std::mem::take(&mut is_first) || !lost {
                 out.complete(txn, data);
             }
-        }
+        });
     }
 
     /// Takes an input that is not frequent.

@@ -125,7 +125,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     #[inline(always)]
     pub(super) fn presence(&self, line: LineAddr) -> Presence {
-        match self.lines.find(line) {
+        match self.lines.find_inline(line) {
             Some(slot) if self.lines.meta(slot).pending => Presence::Miss(slot),
             Some(slot) => Presence::Copy(slot),
             None if self.mshrs.find(line).is_some() => Presence::ClosedMiss,
@@ -188,14 +188,21 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// Hands on the bytes of a copy that the next station does not have. They do not count as the store of a particular
     /// thread.
+    #[inline]
     pub(super) fn clean(&mut self, line: LineAddr, slot: Slot, out: &mut Outbox<W>) {
-        let mask = self.lines.meta(slot).dirty;
-        if !mask.is_empty() {
-            self.set_dirty(slot, ByteMask::EMPTY);
-            let message = Message::control(ST, line, self.me, self.me);
-            let message = Message { mask, data: *self.lines.data(slot), ..message };
-            self.write_through(self.route.station(line), message, out);
+        if !self.lines.meta(slot).dirty.is_empty() {
+            self.hand_on(line, slot, out);
         }
+    }
+
+    /// Hands on the dirty bytes of a copy, as [`ScopedL2::clean`] does.
+    #[inline(never)]
+    fn hand_on(&mut self, line: LineAddr, slot: Slot, out: &mut Outbox<W>) {
+        let mask = self.lines.meta(slot).dirty;
+        self.set_dirty(slot, ByteMask::EMPTY);
+        let message = Message::control(ST, line, self.me, self.me);
+        let message = Message { mask, data: *self.lines.data(slot), ..message };
+        self.write_through(self.route.station(line), message, out);
     }
 
     /// Drops the copy of a line. A copy that is on its way will not be kept. Returns whether there was a copy.
@@ -220,14 +227,15 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
 
     /// The position of a sender among this bank's sharers, if its copies are tracked here.
     pub(super) fn sharer_of(&self, station: Station, sender: AgentId) -> Option<u16> {
+        if station == Station::Local || self.route.is_local(sender) || self.policy.coherence != Coherence::Directory {
+            return None;
+        }
         let keeps = match self.policy.cached {
             Cached::Everything => true,
             Cached::ThisGpu => self.route.is_neighbour(sender),
             Cached::ThisModule => false,
         };
-        let tracks = self.policy.coherence == Coherence::Directory && station != Station::Local;
-        let tracked = tracks && !self.route.is_local(sender) && keeps;
-        tracked.then(|| self.route.position(sender))
+        keeps.then(|| self.route.position(sender))
     }
 
     /// Takes an invalidation. The copies of the entry's lines are dropped, here and at this bank's own sharers.
@@ -263,11 +271,21 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Hands on what is dirty of a copy, and drops it.
-    pub(super) fn evict_copy(&mut self, slot: Slot, out: &mut Outbox<W>) {
+    fn evict_copy(&mut self, slot: Slot, out: &mut Outbox<W>) {
         let line = self.lines.line(slot);
         self.clean(line, slot, out);
         self.lines.remove(slot);
         self.downgrade(line, out);
+    }
+
+    /// Makes a copy ready to be replaced by another line. It is dropped at once only if others are told.
+    #[inline]
+    pub(super) fn give_up(&mut self, slot: Slot, out: &mut Outbox<W>) {
+        if self.policy.downgrades {
+            self.evict_copy(slot, out);
+        } else {
+            self.clean(self.lines.line(slot), slot, out);
+        }
     }
 
     /// Replaces the directory entry that covers a line, and invalidates the copies that it tracks.
@@ -339,7 +357,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         // Reads and their answers are the most frequent messages.
         if message.kind == LD {
-            return Ok(self.load(message, out));
+            return Ok(self.load(message, out).map_or_else(|reason| reason, |()| Outcome::Done));
         }
         if message.kind == DATA || message.kind == memory::MEM_DATA {
             self.data(message, out);
@@ -352,7 +370,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     #[inline(never)]
     fn step_other_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match message.kind {
-            LD => return Ok(self.load(message, out)),
+            LD => return Ok(self.load(message, out).map_or_else(|reason| reason, |()| Outcome::Done)),
             ST => return Ok(self.store(message, out)),
             ATOM => return Ok(self.atomic(message, out)),
             memory::MEM_DATA | DATA => self.data(message, out),

@@ -141,11 +141,12 @@ impl Route {
     }
 
     /// The agent to which an answer for a private cache goes from here.
+    #[inline]
     pub fn toward(&self, origin: AgentId, line: LineAddr) -> AgentId {
-        let module = self.module_of(origin);
-        if module == self.module {
+        if origin.0.wrapping_sub(self.module * self.caches) < self.caches {
             return origin;
         }
+        let module = self.module_of(origin);
         let gpu = self.gpu_of(module);
         match self.hierarchy {
             Hierarchy::GpuHomes if gpu != self.gpu => {
@@ -182,6 +183,7 @@ impl Route {
 
     /// The position of a bank among the sharers that this bank's directory tells apart. Positions are modules or, with
     /// GPU homes, the modules of this GPU followed by the GPUs.
+    #[inline]
     pub fn position(&self, sharer: AgentId) -> u16 {
         let module = self.module_of(sharer);
         let gpu = self.gpu_of(module);

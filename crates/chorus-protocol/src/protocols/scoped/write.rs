@@ -92,7 +92,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             return outcome;
         }
         match (presence, place) {
-            (Presence::Absent, Some(slot)) => self.lines.insert(slot, line, Line::default()),
+            (Presence::Absent, Some(slot)) => self.lines.replace(slot, line, Line::default()),
             (Presence::Miss(slot), _) if !self.faulty(L2Fault::PendingStore) => self.lines.remove(slot),
             (Presence::Absent | Presence::Copy(_) | Presence::Miss(_) | Presence::ClosedMiss, _) => {}
         }
@@ -191,7 +191,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, place: Option<Slot>, out: &mut Outbox<W>) {
         let line = message.line;
         if let Some(slot) = place {
-            self.lines.insert(slot, line, Line { pending: true, ..Line::default() });
+            self.lines.replace(slot, line, Line { pending: true, ..Line::default() });
         }
         self.mshrs.insert(line, Some(*message));
         self.waiting_atomics += 1;
