@@ -6,6 +6,7 @@ use crate::address::LineAddr;
 use crate::host_line::HostLine;
 use crate::line::LineData;
 use crate::sets::{BLOCK_WAYS_MAX, Sets};
+use crate::slot_set::SlotSet;
 
 /// The rule that picks the line of a full set to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,7 +106,7 @@ impl SetIndex {
 
 /// The place of a line in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Slot(u32);
+pub struct Slot(pub(crate) u32);
 
 impl Slot {
     /// Stands for the absence of a slot. No array is large enough to have it.
@@ -158,9 +159,10 @@ pub struct CacheArray<M, const W: usize> {
     places: Vec<Place<M>>,
     /// A line that a search has not found and that has not been put into the array since.
     absent: LineAddr,
-    /// The number of resident lines.
-    resident: usize,
-    notes: Notes,
+    /// The slots of resident lines, so that walks through the array visit no others.
+    resident: SlotSet,
+    /// The slots of lines with a note.
+    notes: SlotSet,
     data: Vec<HostLine<LineData<W>>>,
 }
 
@@ -181,8 +183,8 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
             sets: Sets::new(sets, ways, way_bits),
             places: vec![Place { tag: EMPTY, meta: M::default(), blank: true }; places],
             absent: EMPTY,
-            resident: 0,
-            notes: Notes::default(),
+            resident: SlotSet::default(),
+            notes: SlotSet::default(),
             data: vec![HostLine::default(); places],
         }
     }
@@ -303,8 +305,11 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline]
     pub fn replace(&mut self, slot: Slot, line: LineAddr, meta: M) {
         self.absent = EMPTY;
+        let places = self.places.len();
         let place = &mut self.places[slot.index()];
-        self.resident += usize::from(place.tag == EMPTY);
+        if place.tag == EMPTY {
+            self.resident.add(slot, places);
+        }
         *place = Place { tag: line, meta, blank: true };
         self.notes.remove(slot);
         self.sets.enter(slot.index(), line);
@@ -314,27 +319,27 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let tag = std::mem::replace(&mut self.places[slot.index()].tag, EMPTY);
-        self.resident -= usize::from(tag != EMPTY);
+        if tag != EMPTY {
+            self.resident.remove(slot);
+        }
         self.notes.remove(slot);
         self.sets.move_last(slot.index());
     }
 
     /// Takes out every line that `matches`.
     pub fn remove_where(&mut self, matches: impl Fn(&M) -> bool) {
-        for index in 0..self.places.len() {
-            if self.resident == 0 {
-                return;
-            }
-            let place = &self.places[index];
-            if place.tag != EMPTY && matches(&place.meta) {
-                self.remove(Slot(index as u32));
+        for word in 0..self.resident.words() {
+            for slot in self.resident.slots_of_word(word) {
+                if matches(self.meta(slot)) {
+                    self.remove(slot);
+                }
             }
         }
     }
 
     /// Applies `change` to the metadata of every resident line.
     pub fn change_all(&mut self, mut change: impl FnMut(&mut M)) {
-        self.places.iter_mut().filter(|place| place.tag != EMPTY).for_each(|place| change(&mut place.meta));
+        self.resident.iter().for_each(|slot| change(&mut self.places[slot.index()].meta));
     }
 
     /// The line in a slot that is not free.
@@ -382,8 +387,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// Every resident line, with its metadata and data.
     pub fn iter(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
-        let resident = self.places.iter().enumerate().filter(|(_, place)| place.tag != EMPTY);
-        resident.map(|(index, place)| (place.tag, &place.meta, self.data(Slot(index as u32))))
+        self.resident.iter().map(|slot| (self.line(slot), self.meta(slot), self.data(slot)))
     }
 
     /// The slots of the resident lines, set by set, the most recent line first.
@@ -412,7 +416,7 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
 
     /// The slots of the lines with a note, in the order of [`CacheArray::slots`].
     pub fn noted(&self) -> impl Iterator<Item = Slot> {
-        let sets = (0..self.geometry.sets as usize).take_while(|_| !self.notes.0.is_empty());
+        let sets = (0..self.geometry.sets as usize).take_while(|_| !self.notes.is_empty());
         let noted = sets.filter(|&set| self.notes.any(set << self.way_bits, 1 << self.way_bits));
         noted.flat_map(|set| self.slots_of(set)).filter(|&slot| self.notes.has(slot))
     }
@@ -420,40 +424,6 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     /// The resident lines in the order of [`CacheArray::slots`].
     fn by_recency(&self) -> impl Iterator<Item = (LineAddr, &M, &LineData<W>)> {
         self.slots().map(|slot| (self.line(slot), self.meta(slot), self.data(slot)))
-    }
-}
-
-/// A bit for each place of an array. There are no bits before the first note.
-#[derive(Clone, Debug, Default)]
-struct Notes(Vec<u64>);
-
-impl Notes {
-    #[inline]
-    fn add(&mut self, slot: Slot, places: usize) {
-        if self.0.is_empty() {
-            self.0.resize(places.div_ceil(64), 0);
-        }
-        self.0[slot.index() / 64] |= 1 << (slot.index() % 64);
-    }
-
-    #[inline]
-    fn remove(&mut self, slot: Slot) {
-        if let Some(word) = self.0.get_mut(slot.index() / 64) {
-            *word &= !(1 << (slot.index() % 64));
-        }
-    }
-
-    fn has(&self, slot: Slot) -> bool {
-        self.0[slot.index() / 64] >> (slot.index() % 64) & 1 == 1
-    }
-
-    /// Whether there is a note among `count` places from `first` on. Both are powers of two, or multiples of one.
-    fn any(&self, first: usize, count: usize) -> bool {
-        let words = &self.0[first / 64..][..count.div_ceil(64)];
-        match words {
-            [word] => word >> (first % 64) & (u64::MAX >> (64 - count)) != 0,
-            words => words.iter().any(|&word| word != 0),
-        }
     }
 }
 
