@@ -79,7 +79,7 @@ pub mod registry;
 pub mod rows;
 pub mod seed;
 mod sets;
-mod slot_set;
 pub mod sharers;
+mod slot_set;
 pub mod tally;
 pub mod write_tracker;

@@ -6,6 +6,7 @@
 use chorus_system::Scheduler;
 
 use crate::clock::{Clock, Ticks};
+use crate::seniority::Seniority;
 
 /// Most wavefronts of a compute unit.
 pub const WAVES_MAX: usize = 64;
@@ -28,8 +29,7 @@ pub struct IssueSlots {
     alu_left: [u32; WAVES_MAX],
     /// Wavefronts with at least two of them.
     long: u64,
-    /// When each wavefront was started, as a sequence number.
-    ages: [u64; WAVES_MAX],
+    seniority: Seniority,
     last: usize,
     /// The first slot that is not used up. It is an edge of the clock.
     free: Ticks,
@@ -50,16 +50,16 @@ impl IssueSlots {
             ready: 0,
             alu_left: [0; WAVES_MAX],
             long: 0,
-            ages: [0; WAVES_MAX],
+            seniority: Seniority::new(),
             last: WAVES_MAX - 1,
             free: 0,
             batch: None,
         }
     }
 
-    /// A wavefront starts in this slot; `age` grows from start to start.
-    pub fn set_age(&mut self, wave: usize, age: u64) {
-        self.ages[wave] = age;
+    /// A wavefront starts in this slot.
+    pub fn start(&mut self, wave: usize) {
+        self.seniority.start(wave);
     }
 
     /// Whether there are arithmetic slots to account for.
@@ -99,12 +99,18 @@ impl IssueSlots {
         debug_assert!(self.batch.is_none(), "settle first");
         self.set_alu(wave, alu);
         self.ready |= bit(wave);
+        if self.scheduler == Scheduler::GreedyThenOldest {
+            self.seniority.set_ready(wave, true);
+        }
     }
 
     /// A wavefront cannot issue until made ready again.
     #[inline]
     pub fn block(&mut self, wave: usize) {
         self.ready &= !bit(wave);
+        if self.scheduler == Scheduler::GreedyThenOldest {
+            self.seniority.set_ready(wave, false);
+        }
     }
 
     /// Whether the next instruction of `wave` is arithmetic.
@@ -131,7 +137,8 @@ impl IssueSlots {
                 (waves.rotate_right(first as u32).trailing_zeros() as usize + first) % WAVES_MAX
             }
             Scheduler::GreedyThenOldest if waves & bit(self.last) != 0 => self.last,
-            Scheduler::GreedyThenOldest => self.oldest_of(waves),
+            Scheduler::GreedyThenOldest if waves == self.ready => self.seniority.oldest_ready(),
+            Scheduler::GreedyThenOldest => self.seniority.oldest_of(waves),
         }
     }
 
@@ -176,19 +183,6 @@ impl IssueSlots {
         let slots = u64::from(least - 1) * u64::from(members.count_ones());
         self.batch = Some(Batch { start, members, slots });
         start + self.clock.cycles(slots)
-    }
-
-    fn oldest_of(&self, waves: u64) -> usize {
-        let mut rest = waves;
-        let mut oldest = rest.trailing_zeros() as usize;
-        while rest != 0 {
-            let wave = rest.trailing_zeros() as usize;
-            if self.ages[wave] < self.ages[oldest] {
-                oldest = wave;
-            }
-            rest &= rest - 1;
-        }
-        oldest
     }
 
     #[inline]
@@ -250,8 +244,8 @@ mod tests {
     #[test]
     fn greedy_finishes_one_wavefront_before_the_next_oldest() {
         let mut slots = slots(Scheduler::GreedyThenOldest);
-        slots.set_age(0, 2);
-        slots.set_age(5, 1);
+        slots.start(5);
+        slots.start(0);
         slots.make_ready(0, 3);
         slots.make_ready(5, 4);
         assert_eq!(run(&mut slots, (100, 9, 1))[..2], [(3, 5), (6, 0)]);

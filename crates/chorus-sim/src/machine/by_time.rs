@@ -12,6 +12,19 @@ pub(super) trait Timed: Copy {
     fn is_before(&self, other: &Self) -> bool;
 }
 
+/// A time and something that happens then. What is put in first happens first, among those of one time.
+impl<T: Copy> Timed for (Ticks, T) {
+    #[inline]
+    fn time(&self) -> Ticks {
+        self.0
+    }
+
+    #[inline]
+    fn is_before(&self, other: &(Ticks, T)) -> bool {
+        self.0 < other.0
+    }
+}
+
 /// Entries in the order of time. Those that are taken leave a gap at the front, which is closed now and then.
 #[derive(Clone, Debug)]
 pub(super) struct ByTime<T> {

@@ -51,8 +51,7 @@ impl<const W: usize> Unit<W> {
     fn start_wave(&mut self, wave: WaveSlot, ctx: &mut Context<W>) {
         let Some(slot) = self.waves.iter().position(Option::is_none) else { return };
         self.waves[slot] = Some(wave);
-        self.slots.set_age(slot, self.waves_started);
-        self.waves_started += 1;
+        self.slots.start(slot);
         self.advance_wave(slot, ctx);
     }
 

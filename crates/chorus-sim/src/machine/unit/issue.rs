@@ -147,18 +147,16 @@ impl<const W: usize> Unit<W> {
         ctx.stats.add(Counter::LdsAccesses, u64::from(count));
         let latency = self.clock.cycles(u64::from(count * env.plan.config.core.lds_latency_cycles));
         let done = self.now + latency;
-        self.local_data.push((done, wave as u16));
+        self.local_data.put((done, wave as u16));
         self.next_local_data = self.next_local_data.min(done);
-        self.next_rare = self.next_rare.min(done);
     }
 
     /// The accesses of local data shares that end now let their wavefronts go on.
-    pub(super) fn local_data_done(&mut self, ctx: &mut Context<W>, _: &Env<'_>) {
-        while let Some(place) = self.local_data.iter().position(|&(time, _)| time <= self.now) {
-            let (_, wave) = self.local_data.remove(place);
+    pub(super) fn local_data_done(&mut self, ctx: &mut Context<W>) {
+        while let Some((_, wave)) = self.local_data.take(self.now + 1) {
             self.advance_wave(usize::from(wave), ctx);
         }
-        self.next_local_data = self.local_data.iter().map(|&(time, _)| time).min().unwrap_or(NEVER);
+        self.next_local_data = self.local_data.front_time();
     }
 
     /// Lets a work-group go on if all of it has arrived at its barrier.

@@ -22,6 +22,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
 
 use super::SimError;
+use super::by_time::ByTime;
 use super::context::{Context, Env, Handled};
 use super::partition::Component;
 use super::plan::{NEVER, Plan};
@@ -87,7 +88,6 @@ pub(super) struct Unit<const W: usize> {
     pub(super) waves: Vec<Option<WaveSlot>>,
     spare_states: SpareStates,
     groups: Slab<Group>,
-    waves_started: u64,
     slots: IssueSlots,
     pub(super) accesses: AccessQueue,
     /// When each bank of the private cache can take the next access.
@@ -109,7 +109,7 @@ pub(super) struct Unit<const W: usize> {
     /// Accesses that the store buffer has answered.
     answered_by_buffer: VecDeque<(Ticks, u32)>,
     /// Accesses of local data shares: when they end, and of which wavefront.
-    local_data: Vec<(Ticks, u16)>,
+    local_data: ByTime<(Ticks, u16)>,
     next_local_data: Ticks,
     /// The time of the next event that few programs or machines have often.
     next_rare: Ticks,
@@ -156,7 +156,6 @@ impl<const W: usize> Unit<W> {
             waves: (0..config.core.wavefronts).map(|_| None).collect(),
             spare_states: SpareStates::default(),
             groups: Slab::default(),
-            waves_started: 0,
             slots: IssueSlots::new(config.core.scheduler, clock),
             accesses: AccessQueue::default(),
             bank_free: vec![0; config.l1.banks as usize],
@@ -168,7 +167,7 @@ impl<const W: usize> Unit<W> {
             answered: VecDeque::new(),
             next_answer: NEVER,
             answered_by_buffer: VecDeque::new(),
-            local_data: Vec::new(),
+            local_data: ByTime::default(),
             next_local_data: NEVER,
             next_rare: NEVER,
             wake: NEVER,
@@ -209,9 +208,11 @@ impl<const W: usize> Unit<W> {
                 if self.next_access == time && self.next_answer > time {
                     self.serve_accesses(ctx, env)?;
                 }
-            } else {
+            } else if self.next_rare == time {
                 self.rare_event(ctx, env)?;
                 self.find_next_rare(ctx);
+            } else {
+                self.local_data_done(ctx);
             }
             if self.has_more {
                 self.find_next_rare(ctx);
@@ -222,7 +223,12 @@ impl<const W: usize> Unit<W> {
     /// The time of the next event.
     #[inline(always)]
     fn next_event(&self) -> Ticks {
-        self.next_arrival.min(self.next_answer).min(self.next_access).min(self.next_issue).min(self.next_rare)
+        self.next_arrival
+            .min(self.next_answer)
+            .min(self.next_access)
+            .min(self.next_issue)
+            .min(self.next_rare)
+            .min(self.next_local_data)
     }
 
     /// The agent whose port the messages of the unit leave by.

@@ -17,7 +17,7 @@ impl<const W: usize> Unit<W> {
     /// Looks for the next event that few programs or machines have often.
     #[inline(never)]
     pub(super) fn find_next_rare(&mut self, ctx: &Context<W>) {
-        let next = self.next_order.min(self.next_local_data).min(self.wake);
+        let next = self.next_order.min(self.wake);
         self.next_rare = if self.has_more { self.next_of_more(ctx).min(next) } else { next };
     }
 
@@ -44,10 +44,6 @@ impl<const W: usize> Unit<W> {
             let order = self.orders.pop_front();
             self.next_order = self.orders.front().map_or(NEVER, |&(time, _)| time);
             return order.map_or(Ok(()), |(_, order)| self.obey(order, ctx, env));
-        }
-        if self.next_local_data <= now {
-            self.local_data_done(ctx, env);
-            return Ok(());
         }
         if self.wake <= now {
             return self.wake(ctx, env);
