@@ -17,7 +17,7 @@ impl LocalData {
         LocalData((words > 0).then(|| Rc::new(vec![Cell::new(0); words as usize])))
     }
 
-    /// Its words.
+    /// The words, all of the work-group. There are none where the kernel declares no local data.
     #[inline]
     pub(crate) fn words(&self) -> &[Cell<u32>] {
         self.0.as_ref().map_or(&[], |words| words)

@@ -231,18 +231,6 @@ impl<const W: usize> Message<W> {
         }
     }
 
-    /// Becomes a copy of `other`. The data is copied only if `with_data` is set.
-    #[inline]
-    pub fn copy_from(&mut self, other: &Message<W>, with_data: bool) {
-        let Message { kind, line, src, dst, txn, wave, origin, scope, credit, atomic, stamp, mask, .. } = *other;
-        (self.kind, self.line, self.src, self.dst) = (kind, line, src, dst);
-        (self.txn, self.wave, self.origin, self.scope) = (txn, wave, origin, scope);
-        (self.credit, self.atomic, self.stamp, self.mask) = (credit, atomic, stamp, mask);
-        if with_data {
-            self.data = other.data;
-        }
-    }
-
     /// The request that carries a core's operation to `dst`.
     pub fn request(kind: MsgKind, request: &CoreRequest<W>, src: AgentId, dst: AgentId) -> Self {
         let atomic = match request.op {

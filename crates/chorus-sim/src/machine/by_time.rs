@@ -42,7 +42,7 @@ impl<T> Default for ByTime<T> {
 }
 
 impl<T: Timed> ByTime<T> {
-    /// The first entry.
+    /// The entry that comes first.
     #[inline]
     pub(super) fn front(&self) -> Option<&T> {
         self.entries.get(self.head)

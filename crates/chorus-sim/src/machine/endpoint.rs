@@ -60,7 +60,7 @@ pub(super) struct Endpoint {
     sequence: u32,
     /// The agent that names its component.
     pub(super) component: u16,
-    /// Its partition.
+    /// The partition that has the agent.
     pub(super) owner: u8,
 }
 

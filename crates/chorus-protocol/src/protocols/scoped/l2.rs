@@ -366,14 +366,12 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.step_other_message(message, out)
     }
 
-    /// Takes a message of any kind.
+    /// Takes a message that is neither a read nor the answer to one.
     #[inline(never)]
     fn step_other_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         match message.kind {
-            LD => return Ok(self.load(message, out).map_or_else(|reason| reason, |()| Outcome::Done)),
             ST => return Ok(self.store(message, out)),
             ATOM => return Ok(self.atomic(message, out)),
-            memory::MEM_DATA | DATA => self.data(message, out),
             ATOM_DATA => {
                 let to = self.route.toward(message.origin, message.line);
                 out.send(Message { src: self.me, dst: to, ..*message });

@@ -28,7 +28,8 @@ impl<const W: usize> Bank<W> {
         }
     }
 
-    /// Sends a request to the memory channel, or to the slice of the L3 before it. Requests get there in the order sent.
+    /// Sends a request to the memory channel, or to the slice of the L3 before it. Requests get there in the order
+    /// sent.
     #[inline]
     pub(super) fn post_to_memory(
         &mut self,
