@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use crate::address::LineAddr;
-use crate::cache::Slot;
+use crate::cache::{CacheArray, Slot};
 
 const NONE: u32 = u32::MAX;
 /// The smallest length of the index, and its smallest length per register in use.
@@ -102,6 +102,18 @@ impl<P, T: Copy> Mshrs<P, T> {
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Register> {
         self.find_with_slot(line).map(|(register, _)| register)
+    }
+
+    /// The register of a line that is resident in an array, and the slot of the line there. The slot that was reserved
+    /// for the line is looked at first.
+    #[inline]
+    pub fn find_resident<M: Copy + Default, const W: usize>(
+        &self,
+        lines: &CacheArray<M, W>,
+        line: LineAddr,
+    ) -> Option<(Register, Slot)> {
+        let (register, likely) = self.find_with_slot(line)?;
+        Some((register, lines.find_at(likely, line)?))
     }
 
     /// The register of a line, and the slot that was reserved for the line when the register was taken. Slots are no

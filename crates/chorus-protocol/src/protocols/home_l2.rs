@@ -214,8 +214,7 @@ impl<const W: usize> HomeL2<W> {
     /// Takes a line that memory sends. Mostly only readers wait for it.
     #[inline(never)]
     fn arrive(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        if let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
-            && let Some(slot) = self.lines.find_at(slot, message.line)
+        if let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
             && self.lines.meta(slot).state == State::IS
         {
             self.fill(register, slot, message, out);

@@ -383,8 +383,7 @@ impl<const W: usize> WriteThroughL1<W> {
     #[inline(never)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if message.kind == self.kinds.named(DATA)
-            && let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
-            && let Some(slot) = self.lines.find_at(slot, message.line)
+            && let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
             && *self.lines.meta(slot) == State::IV
             && !self.faulty(L1Fault::OldAnswer)
         {

@@ -18,6 +18,7 @@ use super::dispatcher::Dispatcher;
 use super::host::Order;
 use super::plan::{NEVER, Plan};
 use super::stuck::{StuckWave, stuck_waves};
+use super::translation::Client;
 use super::unit::Unit;
 use crate::clock::Ticks;
 use crate::stats::Stats;
@@ -306,11 +307,7 @@ impl<const W: usize> Partition<W> {
 }
 
 /// A part of a machine that runs alone for a window.
-pub(super) trait Component<const W: usize> {
-    /// The agent that names it.
-    fn agent(&self) -> AgentId;
-    /// The time of its last event.
-    fn time(&self) -> Ticks;
+pub(super) trait Component<const W: usize>: Client<W> {
     /// Runs until everything before `until` has happened. Returns the time at which it has to run next.
     fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Result<Ticks, Box<SimError>>;
 }
@@ -334,7 +331,7 @@ fn run_all<const W: usize, C: Component<W>>(
             Err(panic) => Fault::Panic(panic),
         };
         ctx.abandon_step();
-        let failed = (components[place].time(), components[place].agent());
+        let failed = (components[place].now(), components[place].agent());
         if failure.as_ref().is_none_or(|(time, agent, _)| failed < (*time, *agent)) {
             *failure = Some((failed.0, failed.1, fault));
         }

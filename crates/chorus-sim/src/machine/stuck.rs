@@ -4,7 +4,7 @@ use std::fmt;
 
 use chorus_protocol::address::Topology;
 
-use super::partition::Component;
+use super::translation::Client;
 use super::unit::Unit;
 use crate::coalescer::AccessKind;
 

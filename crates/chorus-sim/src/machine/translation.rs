@@ -107,7 +107,7 @@ pub(super) fn selectable(queue: &VecDeque<u32>, place: usize, any_order: bool) -
 
 /// A component that may have a translation unit.
 pub(super) trait Client<const W: usize> {
-    /// The time of the event that is being handled.
+    /// The time of the event that is being handled, or of the last one.
     fn now(&self) -> Ticks;
     /// The agent of the cache.
     fn agent(&self) -> AgentId;

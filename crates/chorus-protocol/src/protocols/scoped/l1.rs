@@ -420,8 +420,7 @@ impl<const W: usize> ScopedL1<W> {
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
         if message.kind == DATA
             && message.txn == Txn::Merged
-            && let Some((register, slot)) = self.mshrs.find_with_slot(message.line)
-            && let Some(slot) = self.lines.find_at(slot, message.line)
+            && let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
             && *self.lines.meta(slot) == State::IV
         {
             self.lines.fill(slot, &message.data);

@@ -183,6 +183,7 @@ impl<const W: usize> Bank<W> {
             } else {
                 self.rare_event(ctx, env)?;
                 self.find_next_rare(ctx);
+                continue;
             }
             if self.has_more {
                 self.find_next_rare(ctx);
@@ -320,14 +321,6 @@ impl<const W: usize> Bank<W> {
 }
 
 impl<const W: usize> Component<W> for Bank<W> {
-    fn agent(&self) -> AgentId {
-        self.agent
-    }
-
-    fn time(&self) -> Ticks {
-        self.now
-    }
-
     #[inline]
     fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Result<Ticks, Box<SimError>> {
         self.next_arrival = ctx.end(self.agent).next_arrival();

@@ -211,6 +211,7 @@ impl<const W: usize> Unit<W> {
             } else if self.next_rare == time {
                 self.rare_event(ctx, env)?;
                 self.find_next_rare(ctx);
+                continue;
             } else {
                 self.local_data_done(ctx);
             }
@@ -269,14 +270,6 @@ pub(super) fn lineless_request<const W: usize>(
 }
 
 impl<const W: usize> Component<W> for Unit<W> {
-    fn agent(&self) -> AgentId {
-        self.agent
-    }
-
-    fn time(&self) -> Ticks {
-        self.now
-    }
-
     #[inline]
     fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Result<Ticks, Box<SimError>> {
         self.next_arrival = ctx.end(self.agent).next_arrival();
