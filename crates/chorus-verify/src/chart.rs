@@ -52,6 +52,17 @@ pub struct Sequence {
     pub rows: Vec<Row>,
     /// The moves, as a replay names them.
     pub moves: Vec<Action>,
+    /// The beginning of a circle that goes on for ever, if the sequence ends with one.
+    pub circle: Option<CircleStart>,
+}
+
+/// The first row and the first move of a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CircleStart {
+    /// The number of rows before it.
+    pub row: usize,
+    /// The number of moves before it.
+    pub action: usize,
 }
 
 /// A violation with the path to it.
@@ -66,7 +77,7 @@ pub struct Chart {
 impl Sequence {
     /// A sequence without moves.
     pub fn new(machine: &ExploredMachine, warm: bool) -> Sequence {
-        Sequence { columns: columns(machine), warm, rows: Vec::new(), moves: Vec::new() }
+        Sequence { columns: columns(machine), warm, rows: Vec::new(), moves: Vec::new(), circle: None }
     }
 
     /// Makes a move and notes its events. Returns whether the move was possible.
@@ -80,6 +91,11 @@ impl Sequence {
         let (moved, happenings) = machine.replay(action, state);
         self.rows.extend(happenings.iter().filter_map(|happening| row(machine, state, *happening)));
         moved
+    }
+
+    /// Begins the circle that the sequence ends with.
+    pub fn begin_circle(&mut self) {
+        self.circle = Some(CircleStart { row: self.rows.len(), action: self.moves.len() });
     }
 
     /// The sequence as text.
@@ -96,6 +112,9 @@ impl Sequence {
             text.push_str("    (every private cache has loaded every line)\n");
         }
         for (number, row) in self.rows.iter().enumerate() {
+            if self.circle.is_some_and(|circle| circle.row == number) {
+                text.push_str("    (from here on, again and again)\n");
+            }
             let lanes = lanes(row, self.columns.len(), width);
             let line = format!("{:>3} {lanes} {:<label_width$}  {}", number + 1, row.label, row.effect(&self.columns));
             let _ = writeln!(text, "{}", line.trim_end());
@@ -108,7 +127,7 @@ impl Chart {
     /// Replays the path to a failure on the machine that was explored.
     pub fn of_failure(exploration: &mut Exploration, failure: &Failure) -> Chart {
         let (mut state, mut actions) = exploration.path_to(failure.state);
-        actions.extend(failure.last);
+        actions.extend(&failure.last);
         // A rule that breaks while caches are warmed breaks before there is a state.
         let has_begun = exploration.has_begun();
         let machine = exploration.machine_mut();
@@ -116,6 +135,12 @@ impl Chart {
         let mut sequence = Sequence::new(machine, warm);
         for action in actions {
             // The last move returns the violation, which is known already.
+            let _ = sequence.make(machine, action, &mut state);
+        }
+        if !failure.circle.is_empty() {
+            sequence.begin_circle();
+        }
+        for &action in &failure.circle {
             let _ = sequence.make(machine, action, &mut state);
         }
         Chart { sequence, violation: failure.violation.clone() }

@@ -115,6 +115,9 @@ impl Sequence {
         for (number, row) in self.rows.iter().enumerate() {
             self.row(&layout, number, row, &mut svg);
         }
+        if let Some(circle) = self.circle {
+            circle_line(&layout, circle.row, &mut svg);
+        }
         verdict_box(&layout, &verdict, violation.is_some(), box_height, &mut svg);
         svg.push_str("</svg>\n");
         svg
@@ -217,6 +220,18 @@ fn state(svg: &mut String, x: f64, y: f64, kind: Kind, contents: &str) {
     text(svg, x, y + 4.0, "text-anchor=\"middle\" font-size=\"11\"", contents);
 }
 
+/// A line above the first row of a circle.
+fn circle_line(layout: &Layout, row: usize, svg: &mut String) {
+    let y = layout.rows_at + ROW_HEIGHT * row as f64 - 8.0;
+    let (from, to) = (MARGIN, layout.width - MARGIN);
+    let _ = writeln!(
+        svg,
+        "<line x1=\"{from:.1}\" y1=\"{y:.1}\" x2=\"{to:.1}\" y2=\"{y:.1}\" stroke=\"{WRONG}\" stroke-dasharray=\"8 4\"/>"
+    );
+    let style = format!("text-anchor=\"end\" fill=\"{WRONG}\" {HALO}");
+    text(svg, to, y - 4.0, &style, "from here on, again and again");
+}
+
 fn verdict_box(layout: &Layout, lines: &[String], is_violated: bool, height: f64, svg: &mut String) {
     let (top, width) = (layout.rows_end + 14.0, layout.width - 2.0 * MARGIN);
     let (fill, stroke) = if is_violated { ("#fdecea", WRONG) } else { ("#eef6f0", Kind::Cache.stroke()) };
@@ -269,6 +284,7 @@ fn escaped(contents: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::CircleStart;
 
     #[test]
     fn text_is_escaped() {
@@ -293,9 +309,18 @@ mod tests {
         };
         let columns = vec!["T0".to_owned(), "L1.0".to_owned()];
         let rows = vec![row(Some(0), "ld x"), row(None, "evict x")];
-        let sequence = Sequence { columns, warm: true, rows, moves: Vec::new() };
+        let circle = Some(CircleStart { row: 1, action: 1 });
+        let sequence = Sequence { columns, warm: true, rows, moves: Vec::new(), circle };
         let svg = sequence.to_svg(Some(&Violation::Deadlock("a & b".to_owned())));
-        for part in ["ld x", "evict x", "I → V", "sends &lt;DATA&gt;", "deadlock: a &amp; b", "every private cache"] {
+        for part in [
+            "ld x",
+            "evict x",
+            "I → V",
+            "sends &lt;DATA&gt;",
+            "deadlock: a &amp; b",
+            "every private cache",
+            "again and again",
+        ] {
             assert!(svg.contains(part), "no `{part}` in {svg}");
         }
         assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());

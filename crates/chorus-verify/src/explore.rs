@@ -16,6 +16,7 @@ use chorus_protocol::registry::Protocol;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::canonical::{Canonical, Scratch};
+use crate::circle::Circle;
 use crate::config::{MachineConfig, Start};
 use crate::examine::{examine, settled};
 use crate::expand::{Expansion, Fault, Found, Ground, Moves, keep_first};
@@ -23,9 +24,11 @@ use crate::hashing::fingerprint;
 use crate::invariants::{Promised, clean};
 use crate::judge::{Judge, provided};
 use crate::machine::{Action, ExploredMachine, Halt};
+use crate::networks::Networks;
+use crate::progress::{Stray, Unforced};
 use crate::settings::{Bound, Reduction, Settings, Storage};
 use crate::state::State;
-use crate::state_set::{Shard, StateSet, decode, encode, number_of, shard_of};
+use crate::state_set::{Shard, StateSet, decode, encode, number_of, place_of, shard_of};
 use crate::symmetry::Group;
 use crate::violation::Violation;
 
@@ -49,8 +52,10 @@ pub struct Failure {
     pub violation: Violation,
     /// The state before the last move.
     pub state: u32,
-    /// The last move after [`Exploration::path_to`] that state, if the move itself breaks the rule.
-    pub last: Option<Action>,
+    /// The moves after [`Exploration::path_to`] that state: the one that breaks the rule, or the way into a circle.
+    pub last: Vec<Action>,
+    /// The moves of a circle that can go on for ever, where that is the violation.
+    pub circle: Vec<Action>,
 }
 
 /// The treatment of outcomes that the model forbids.
@@ -75,6 +80,8 @@ pub struct Exploration {
     on_forbidden: OnForbidden,
     transitions: u64,
     depth: u32,
+    /// The number of states in each shard up to each distance from the start.
+    levels: Vec<Vec<usize>>,
     /// The first forbidden outcome, where outcomes are collected.
     forbidden: Option<Found>,
     found: Option<Found>,
@@ -127,6 +134,7 @@ impl Exploration {
             on_forbidden,
             transitions: 0,
             depth: 0,
+            levels: Vec::new(),
             forbidden: None,
             found: None,
             symmetries: 1,
@@ -155,14 +163,16 @@ impl Exploration {
             let stop = self.search(settings).err();
             return match stop {
                 Some(Stop::Bound(bound)) => End::Bounded(bound),
-                Some(Stop::Begin(violation)) => End::Violated(Failure { violation, state: 0, last: None }),
+                Some(Stop::Begin(violation)) => {
+                    End::Violated(Failure { violation, state: 0, last: Vec::new(), circle: Vec::new() })
+                }
                 Some(Stop::Asymmetric) => {
                     group = group.map(|group| group.without(self.machine.mirrors.broken()));
                     continue;
                 }
                 None => match self.found.or(self.forbidden) {
                     Some(found) => End::Violated(self.failure(found)),
-                    None => End::Exhausted,
+                    None => self.livelock().map_or(End::Exhausted, End::Violated),
                 },
             };
         }
@@ -271,7 +281,12 @@ impl Exploration {
     /// The failure as it shows at the end of its path.
     fn failure(&mut self, found: Found) -> Failure {
         let (.., state) = self.follow(found.state);
-        let failure = |violation, last| Failure { violation, state: found.state, last };
+        let failure = |violation, last: Option<Action>| Failure {
+            violation,
+            state: found.state,
+            last: last.into_iter().collect(),
+            circle: Vec::new(),
+        };
         let stuck = Violation::Deadlock(self.machine.waiting(&state));
         match found.fault {
             Fault::Stuck => failure(stuck, None),
@@ -293,12 +308,40 @@ impl Exploration {
         }
     }
 
+    /// The number of moves from the start to a state.
+    fn depth_of(&self, number: u32) -> u32 {
+        let (shard, local) = place_of(number);
+        self.levels.partition_point(|lengths| lengths[shard] <= local) as u32
+    }
+
+    /// A run that never comes to rest, if the machine has one. Where states are let go, nothing is looked for.
+    fn livelock(&self) -> Option<Failure> {
+        if !self.looks_for_livelock() {
+            return None;
+        }
+        let strays = Unforced::new(&self.machine, &self.canonical, &self.seen).strays(|number| self.depth_of(number));
+        strays.into_iter().find_map(|stray| {
+            let (Stray::Trapped(number) | Stray::Circle(number)) = stray;
+            let (.., mut state) = self.follow(number);
+            let circle = Circle::behind(&self.machine, &state)?;
+            circle.way.iter().for_each(|&action| drop(self.machine.attempt(action, &mut state)));
+            let violation = Violation::Livelock(self.machine.waiting(&state));
+            Some(Failure { violation, state: number, last: circle.way, circle: circle.moves })
+        })
+    }
+
+    /// Whether every state is kept, on networks that hold everything, so that livelock can be looked for.
+    pub fn looks_for_livelock(&self) -> bool {
+        self.seen.keeps_states() && self.machine.config().networks == Networks::Unbounded
+    }
+
     fn search(&mut self, settings: &Settings) -> Result<(), Stop> {
         let byte_limit = settings.byte_limit();
         let mut expansions: Vec<Expansion> = Vec::new();
         let mut level = self.begin()?;
         while !level.is_empty() && self.found.is_none() {
             let (expanded, mut next) = (self.seen.lengths(), Vec::new());
+            self.levels.push(expanded.clone());
             for batch in level.chunks(CHUNK * CHUNKS) {
                 self.bounded(settings, byte_limit)?;
                 self.expand(batch, &mut expansions)?;

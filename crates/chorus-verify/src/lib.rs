@@ -8,6 +8,7 @@
 //! - [`explore`] visits every [`state`] once ([`state_set`]), as far as [`settings`] allow, and checks [`invariants`];
 //!   [`violation`] names broken rules. States that are mirror images of each other under the permutations that
 //!   [`symmetry`] finds count once. [`scaling`] measures that.
+//!   When all states are known, `progress` asks whether every run comes to rest, and `circle` finds one that does not.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
 //!   [`heterogeneous`] those with CPU cores; [`faults`] shows that seeded faults are caught.
@@ -20,7 +21,9 @@ mod canonical;
 pub mod chart;
 mod chart_svg;
 pub mod check;
+mod circle;
 pub mod code;
+mod components;
 pub mod config;
 mod directory_table;
 mod examine;
@@ -41,6 +44,7 @@ pub mod observe;
 mod ownership;
 pub mod pressure;
 pub mod program;
+mod progress;
 mod render;
 pub mod replay;
 pub mod scaling;

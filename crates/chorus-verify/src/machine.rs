@@ -226,6 +226,16 @@ impl ExploredMachine {
         }
     }
 
+    /// The channel of a message, and the message itself where its channel keeps no order: whoever is fair to this pair
+    /// lets the message arrive.
+    pub(crate) fn task(&self, number: u32) -> (u32, u32) {
+        match self.routes[number as usize] {
+            Route::Queue(key) => (key, 0),
+            Route::Pool(key) => (key, number + 1),
+            Route::Instant | Route::Nowhere => (u32::MAX, number + 1),
+        }
+    }
+
     /// The protocol of the controllers.
     pub fn protocol(&self) -> &'static dyn Protocol {
         self.protocol

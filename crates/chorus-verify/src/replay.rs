@@ -13,6 +13,8 @@
 //! | `t` | a tick passes |
 //! | `r` | the counters roll over |
 //!
+//! Moves behind a `~` are a circle: the last of them leads back to the state before the first.
+//!
 //! Messages in flight are counted by sender, receiver and network, and within a channel by age, or by their contents
 //! where the protocol does not need their order. So a message's number depends on nothing but the moves before.
 
@@ -56,6 +58,8 @@ pub struct Replay {
     pub warm: bool,
     /// The moves, with messages numbered as in the module's description.
     pub moves: Vec<Action>,
+    /// The number of moves before a circle, if the path ends with one.
+    pub circle: Option<usize>,
 }
 
 /// The reason why a text is not a replay.
@@ -138,8 +142,11 @@ impl fmt::Display for Replay {
             Stores::Blocking => "b",
         };
         write!(f, ":{}{stores}:", if self.warm { "w" } else { "c" })?;
-        let moves: Vec<String> = self.moves.iter().map(|&action| Move(action).to_string()).collect();
-        f.write_str(&moves.join(","))
+        let circle = self.circle.unwrap_or(self.moves.len()).min(self.moves.len());
+        let text =
+            |moves: &[Action]| moves.iter().map(|&action| Move(action).to_string()).collect::<Vec<_>>().join(",");
+        f.write_str(&text(&self.moves[..circle]))?;
+        if self.circle.is_some() { write!(f, "~{}", text(&self.moves[circle..])) } else { Ok(()) }
     }
 }
 
@@ -176,7 +183,8 @@ impl<'t> Piece<'t> {
     }
 }
 
-const SHAPE: &str = "expected PROTOCOL[+FAULT]/TEST[@NETWORKS]:START:MOVES, as in `gpu-vi+early-ack/smoke:w:i0.2,d0`";
+const SHAPE: &str =
+    "expected PROTOCOL[+FAULT]/TEST[@NETWORKS]:START:MOVES[~MOVES], as in `gpu-vi+early-ack/smoke:w:i0.2,d0`";
 const MOVES: &str = "accepted are iT.N (thread T issues alternative N), dN (message N arrives), eA.L (line L leaves cache A), \
                      xA.L (the entry of line L leaves the directory of A), t (a tick passes) and r (the counters roll over)";
 
@@ -217,6 +225,16 @@ impl FromStr for Replay {
                 return Err(start.error(whole, format!("`{other}` is not a start; {accepted}")));
             }
         };
+        let (before, circle) = match moves.split('~') {
+            Some((_, circle)) if circle.text.is_empty() => {
+                return Err(circle.error(whole, format!("the moves of the circle are missing; {MOVES}")));
+            }
+            Some((before, circle)) => (before, Some(circle)),
+            None => (moves, None),
+        };
+        let mut moves = parse_moves(before, whole)?;
+        let first = circle.map(|_| moves.len());
+        moves.append(&mut circle.map_or(Ok(Vec::new()), |circle| parse_moves(circle, whole))?);
         Ok(Replay {
             protocol: protocol.text.to_owned(),
             fault: fault.map(|fault| fault.text.to_owned()),
@@ -224,7 +242,8 @@ impl FromStr for Replay {
             networks,
             stores,
             warm,
-            moves: parse_moves(moves, whole)?,
+            moves,
+            circle: first,
         })
     }
 }
@@ -290,6 +309,7 @@ impl Replay {
             stores: Stores::Posted,
             warm: chart.sequence.warm,
             moves: chart.sequence.moves.clone(),
+            circle: chart.sequence.circle.map(|circle| circle.action),
         }
     }
 
@@ -345,7 +365,12 @@ impl Replay {
         if let Err(violation) = examiner.examine(machine, &state) {
             return Ok(Err(violation));
         }
+        let mut circle = None;
         for (index, &action) in self.moves.iter().enumerate() {
+            if self.circle == Some(index) {
+                sequence.begin_circle();
+                circle = Some(state.clone());
+            }
             let impossible =
                 |reason: String| Err(Impossible { number: index + 1, action: Move(action).to_string(), reason });
             let Some(possible) = located(machine, action, &state) else {
@@ -368,7 +393,8 @@ impl Replay {
                 return Ok(Err(violation));
             }
         }
-        Ok(Ok(()))
+        let is_back = circle.is_some_and(|first| first == state);
+        Ok(if is_back { Err(Violation::Livelock(machine.waiting(&state))) } else { Ok(()) })
     }
 }
 

@@ -31,7 +31,8 @@ pub fn number_of(shard: usize, local: usize) -> u32 {
     (local << SHARD_BITS | shard) as u32
 }
 
-fn place_of(number: u32) -> (usize, usize) {
+/// The shard of a state, and its place there.
+pub fn place_of(number: u32) -> (usize, usize) {
     (number as usize & (SHARDS - 1), number as usize >> SHARD_BITS)
 }
 
@@ -91,6 +92,11 @@ impl StateSet {
     /// The shards, to which states can be added.
     pub fn shards_mut(&mut self) -> &mut [Shard] {
         &mut self.shards
+    }
+
+    /// Whether whole states are kept for good.
+    pub fn keeps_states(&self) -> bool {
+        self.shards.iter().all(|shard| shard.storage == Storage::Exact)
     }
 
     /// The number of states in each shard.

@@ -117,6 +117,9 @@ pub enum Violation {
     /// Something waits and nothing can ever move again.
     #[error("deadlock: {0}")]
     Deadlock(String),
+    /// The same moves can follow each other for ever, and something waits all the while.
+    #[error("livelock: {0}, and the machine can go round in a circle for ever")]
+    Livelock(String),
     /// Everything is answered, but a controller still waits for something.
     #[error("everything is answered and delivered, but {agent} {reason}")]
     NotClean {

@@ -119,7 +119,7 @@ fn replayed(protocol: &'static dyn Protocol, fault: u8, config: &CheckConfig) ->
     for action in actions {
         assert_eq!(machine.apply(action, &mut state), Ok(true), "{}", failure.violation);
     }
-    let last = failure.last.map(|action| machine.apply(action, &mut state).unwrap_err().to_string());
+    let last = failure.last.first().map(|&action| machine.apply(action, &mut state).unwrap_err().to_string());
     let promised = chorus_verify::invariants::Promised::of(protocol.promises());
     let shown = last.or_else(|| Some(promised.check(&machine, &state).err()?.to_string()));
     Some((failure.violation.to_string(), shown))
@@ -150,7 +150,7 @@ fn counterexamples_are_as_short_with_mirror_images_counted_once() {
         match exploration.run(settings) {
             End::Violated(failure) => {
                 let (_, actions) = exploration.path_to(failure.state);
-                Some(actions.len() + usize::from(failure.last.is_some()))
+                Some(actions.len() + failure.last.len())
             }
             End::Exhausted | End::Bounded(_) => None,
         }

@@ -26,6 +26,7 @@ mod engine;
 mod expectations;
 mod mutation;
 mod networks;
+mod progress;
 mod protocols;
 mod rec;
 mod registered;

@@ -121,14 +121,15 @@ fn replay() -> impl Strategy<Value = Replay> {
     let stores = prop_oneof![Just(Stores::Posted), Just(Stores::Blocking)];
     let names = ("[a-z][a-z-]{0,8}", fault, "[A-Za-z0-9+.:/@-]{0,8}[a-z]");
     let moves = prop::collection::vec(action(), 0..20);
-    let fields = (names, networks(), stores, any::<bool>(), moves);
-    fields.prop_map(|((protocol, fault, test), networks, stores, warm, moves)| Replay {
+    let fields = (names, networks(), stores, any::<bool>(), moves, prop::option::of(0..20_usize));
+    fields.prop_map(|((protocol, fault, test), networks, stores, warm, moves, circle)| Replay {
         protocol,
         fault,
         test,
         networks,
         stores,
         warm,
+        circle: circle.filter(|&first| first < moves.len()),
         moves,
     })
 }

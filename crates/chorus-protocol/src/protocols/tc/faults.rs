@@ -14,6 +14,8 @@ pub enum L1Fault {
     LateExpiry,
     /// Merged loads are answered whatever the lease.
     LateMerge,
+    /// A merged load that was asked for again is asked for again whenever its answer comes.
+    EverAsked,
     /// Only the first of merged loads is answered.
     LostMerge,
     /// Later operations go to the L2 before merged loads that are asked for again.
@@ -81,6 +83,11 @@ const ETERNAL_COPY: TcSeed = in_l1(L1Fault::EternalCopy, "eternal-copy", "copies
 const LATE_EXPIRY: TcSeed = in_l1(L1Fault::LateExpiry, "late-expiry", "copies are read for a cycle past their lease");
 const LATE_MERGE: TcSeed =
     in_l1(L1Fault::LateMerge, "late-merge", "a load that merged after the lease had ended is answered all the same");
+const EVER_ASKED: TcSeed = in_l1(
+    L1Fault::EverAsked,
+    "ever-asked",
+    "a load that merged after the lease had ended is asked for again, and again with every answer",
+);
 const LOST_MERGE: TcSeed =
     in_l1(L1Fault::LostMerge, "lost-merge", "only the first of several merged loads is answered");
 const OVERTAKEN_MERGE: TcSeed = in_l1(
@@ -135,10 +142,11 @@ const LOST_WRITE_BACK: TcSeed =
     in_l2(L2Fault::LostWriteBack, "lost-write-back", "a dirty line leaves the L2 without being written back");
 
 /// The faults of TC-Strong, in the order in which they are declared.
-pub const STRONG_SEEDS: [TcSeed; 24] = [
+pub const STRONG_SEEDS: [TcSeed; 25] = [
     ETERNAL_COPY,
     LATE_EXPIRY,
     LATE_MERGE,
+    EVER_ASKED,
     LOST_MERGE,
     OVERTAKEN_MERGE,
     in_l1(L1Fault::Fence(GwctFault::Nothing), "empty-fence", "a fence does not wait for acknowledgements"),
@@ -163,10 +171,11 @@ pub const STRONG_SEEDS: [TcSeed; 24] = [
 ];
 
 /// The faults of TC-Weak, in the order in which they are declared.
-pub const WEAK_SEEDS: [TcSeed; 30] = [
+pub const WEAK_SEEDS: [TcSeed; 31] = [
     ETERNAL_COPY,
     LATE_EXPIRY,
     LATE_MERGE,
+    EVER_ASKED,
     LOST_MERGE,
     OVERTAKEN_MERGE,
     in_l1(L1Fault::Fence(GwctFault::Nothing), "empty-fence", "a fence waits for nothing"),

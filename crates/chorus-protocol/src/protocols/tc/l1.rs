@@ -331,7 +331,9 @@ impl<const W: usize> TcL1<W> {
         let mut answered = 0;
         while let Some(reader) = self.mshrs.first_target(register).copied() {
             if reader.since > lease && !self.faulty(L1Fault::LateMerge) {
-                self.mshrs.change_first_target(register, |reader| reader.since = 0);
+                if !self.faulty(L1Fault::EverAsked) {
+                    self.mshrs.change_first_target(register, |reader| reader.since = 0);
+                }
                 self.ask_for_merged(message.line, true, out);
                 return false;
             }
