@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chorus_litmus::print::instruction;
 use chorus_litmus::test::{Instruction, LocationId, Operand, Program, Register, Thread};
 use thiserror::Error;
 
@@ -67,6 +68,14 @@ pub enum NotRunnable {
         /// The place of the location in its line.
         word: u8,
     },
+    /// An instruction accesses several words.
+    #[error("`{instruction}` of P{thread} accesses several words, and explorations issue accesses of one word only")]
+    SeveralWords {
+        /// The index of the thread.
+        thread: usize,
+        /// The instruction, as a litmus file has it.
+        instruction: String,
+    },
     /// A thread can issue too many different operations.
     #[error("thread {thread} has more than {limit} different courses")]
     TooManyCourses {
@@ -96,6 +105,9 @@ impl Code {
     pub fn of_program(program: &Program, lines: &[u8]) -> Result<Vec<(Code, Vec<Step>)>, NotRunnable> {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
+        }
+        if let Some((thread, place)) = first_joined(program) {
+            return Err(NotRunnable::SeveralWords { thread, instruction: instruction(program, thread, place) });
         }
         let places = places(program, lines);
         let program = Arc::new(program.clone());
@@ -249,10 +261,10 @@ impl Code {
         let place = |at| self.place(at);
         Ok(Some(match *instruction {
             Instruction::Load { at, order, scope, .. } => Op::Load { at: place(at), order, scope },
-            Instruction::Store { at, value: operand, order, scope } => {
+            Instruction::Store { at, value: operand, order, scope, .. } => {
                 Op::Store { at: place(at), value: value(operand)?, order, scope }
             }
-            Instruction::Atomic { to, at, modify, order, scope } => {
+            Instruction::Atomic { to, at, modify, order, scope, .. } => {
                 let (op, operand) = modify.resolve(value)?;
                 Op::Atomic { at: place(at), op, operand, order, scope, returns: to.is_some() }
             }
@@ -301,6 +313,12 @@ impl Code {
         }
         Ok(steps)
     }
+}
+
+/// The thread and the place of the first instruction that accesses several words.
+fn first_joined(program: &Program) -> Option<(usize, usize)> {
+    let place = |thread: &Thread| thread.code.iter().position(Instruction::is_joined);
+    program.threads.iter().enumerate().find_map(|(index, thread)| Some((index, place(thread)?)))
 }
 
 /// The value of an operand, or the operation that it waits for.

@@ -7,6 +7,7 @@
 //! Texts may come from anywhere. So every mistake in a text gives an error with a position, and sizes are limited
 //! before anything is built.
 
+mod access;
 mod condition;
 mod instruction;
 mod lexer;
