@@ -403,3 +403,22 @@ fn barriers(program: &Program, values: &BTreeSet<u32>) -> Arc<[BarrierSpec]> {
     }
     specs.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use chorus_litmus::parse::{Parsed, parse};
+
+    use super::*;
+
+    #[test]
+    fn an_access_of_several_words_is_refused_by_name() {
+        let text = "PTX t\n{ x=0; x1 @ line x; }\nP0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n\
+                    st.weak x, 1 | st.weak x1, 1 ;\n | ld.relaxed.gpu.v2 {r0, r1}, x ;\nexists (P1:r0 == 1)\n";
+        let Ok(Parsed::Test(test)) = parse(text) else { panic!("it is a test") };
+        let refusal = Code::of_program(&test.program, &[0]).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "`ld.relaxed.gpu.v2 {r0, r1}, x` of P1 accesses several words, and explorations issue accesses of one word only"
+        );
+    }
+}
