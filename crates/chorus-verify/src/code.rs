@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chorus_litmus::print::instruction;
 use chorus_litmus::test::{Instruction, LocationId, Operand, Program, Register, Thread};
 use thiserror::Error;
 
@@ -69,12 +68,10 @@ pub enum NotRunnable {
         word: u8,
     },
     /// An instruction accesses several words.
-    #[error("`{instruction}` of P{thread} accesses several words, and explorations issue accesses of one word only")]
+    #[error("an instruction of P{thread} accesses several words")]
     SeveralWords {
         /// The index of the thread.
         thread: usize,
-        /// The instruction, as a litmus file has it.
-        instruction: String,
     },
     /// A thread can issue too many different operations.
     #[error("thread {thread} has more than {limit} different courses")]
@@ -106,8 +103,9 @@ impl Code {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
         }
-        if let Some((thread, place)) = first_joined(program) {
-            return Err(NotRunnable::SeveralWords { thread, instruction: instruction(program, thread, place) });
+        let has_vectors = |thread: &Thread| thread.code.iter().any(Instruction::is_joined);
+        if let Some(thread) = program.threads.iter().position(has_vectors) {
+            return Err(NotRunnable::SeveralWords { thread });
         }
         let places = places(program, lines);
         let program = Arc::new(program.clone());
@@ -315,12 +313,6 @@ impl Code {
     }
 }
 
-/// The thread and the place of the first instruction that accesses several words.
-fn first_joined(program: &Program) -> Option<(usize, usize)> {
-    let place = |thread: &Thread| thread.code.iter().position(Instruction::is_joined);
-    program.threads.iter().enumerate().find_map(|(index, thread)| Some((index, place(thread)?)))
-}
-
 /// The value of an operand, or the operation that it waits for.
 fn value(registers: &[RegisterValue], operand: Operand) -> Result<u32, usize> {
     match operand {
@@ -411,14 +403,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_access_of_several_words_is_refused_by_name() {
+    fn an_access_of_several_words_is_refused() {
         let text = "PTX t\n{ x=0; x1 @ line x; }\nP0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n\
                     st.weak x, 1 | st.weak x1, 1 ;\n | ld.relaxed.gpu.v2 {r0, r1}, x ;\nexists (P1:r0 == 1)\n";
         let Ok(Parsed::Test(test)) = parse(text) else { panic!("it is a test") };
         let refusal = Code::of_program(&test.program, &[0]).unwrap_err();
-        assert_eq!(
-            refusal.to_string(),
-            "`ld.relaxed.gpu.v2 {r0, r1}, x` of P1 accesses several words, and explorations issue accesses of one word only"
-        );
+        assert_eq!(refusal, NotRunnable::SeveralWords { thread: 1 });
+        assert_eq!(refusal.to_string(), "an instruction of P1 accesses several words");
     }
 }
