@@ -82,7 +82,8 @@ pub enum Verdict {
 
 /// Every outcome that `model` allows `program` to have. Loops are left before their second iteration.
 ///
-/// Registers, locations and targets that the program names must exist, as they do in programs that were parsed.
+/// Registers, locations and targets that the program names must exist, and vector accesses must keep their rules
+/// ([`Program::check_vectors`]), as in programs that were parsed.
 pub fn allowed(program: &Program, model: Model) -> Result<Allowed, TooLarge> {
     let mut search = Search::new(program, None);
     run(program, judged_by(program, model)?, &mut search)?;
@@ -158,6 +159,7 @@ fn each_skeleton(
     search: &mut Search,
     visit: &mut dyn FnMut(&Skeleton, &mut Search) -> Result<(), Stop>,
 ) -> Result<(), TooLarge> {
+    debug_assert_eq!(program.check_vectors(), Ok(()));
     let ways: Vec<Vec<Path>> = program.threads.iter().map(paths).collect::<Result<_, _>>()?;
     let result = for_each_combination(&ways, &mut Vec::new(), &mut |chosen| {
         let skeleton =

@@ -53,11 +53,12 @@ fn table(f: &mut fmt::Formatter<'_>, program: &Program) -> fmt::Result {
     let mut columns: Vec<Vec<String>> = Vec::new();
     for (index, thread) in program.threads.iter().enumerate() {
         let mut column = vec![format!("P{index}@cta {},gpu {}", thread.cta, thread.gpu)];
-        for place in 0..=thread.code.len() {
+        let end = thread.code.len();
+        for place in thread.instructions().map(|parts| parts.start).chain([end]) {
             if is_target(&thread.code, place) {
                 column.push(format!("L{place}:"));
             }
-            if place < thread.code.len() {
+            if place < end {
                 column.push(instruction(program, index, place));
             }
         }
@@ -81,24 +82,32 @@ fn is_target(code: &[Instruction], place: usize) -> bool {
     })
 }
 
-/// An instruction of a thread in the syntax of a litmus file.
+/// An instruction of a thread in the syntax of a litmus file. A vector access is one instruction, whichever of its parts
+/// is at `place`.
 pub fn instruction(program: &Program, thread: usize, place: usize) -> String {
     let names = Names { program, thread };
-    match program.threads[thread].code[place] {
-        Instruction::Load { to, at, order, scope } => {
-            format!("ld.{} {}, {}", strength(order, scope), names.register(to.0), names.location(at.0))
+    let code = &program.threads[thread];
+    let parts = &code.code[code.parts(place)];
+    let width = if parts.len() > 1 { format!(".v{}", parts.len()) } else { String::new() };
+    match parts[0] {
+        Instruction::Load { at, order, scope, .. } => {
+            format!("ld.{}{width} {}, {}", strength(order, scope), names.results(parts), names.location(at.0))
         }
-        Instruction::Store { at, value, order, scope } => {
-            format!("st.{} {}, {}", strength(order, scope), names.location(at.0), names.operand(value))
+        Instruction::Store { at, order, scope, .. } => {
+            let stored = names.operands(parts, 0);
+            format!("st.{}{width} {}, {stored}", strength(order, scope), names.location(at.0))
         }
-        Instruction::Atomic { to, at, modify, order, scope } => {
-            let (operation, operands) = names.modify(modify);
+        Instruction::Atomic { to, at, modify, order, scope, .. } => {
             let (mnemonic, result) = match to {
-                Some(to) => ("atom", format!("{}, ", names.register(to.0))),
+                Some(_) => ("atom", format!("{}, ", names.results(parts))),
                 None => ("red", String::new()),
             };
-            let strength = strength(order, scope);
-            format!("{mnemonic}.{strength}.{operation} {result}{}, {operands}", names.location(at.0))
+            let mut given = names.operands(parts, 0);
+            if let Modify::CompareExchange { .. } = modify {
+                let _ = write!(given, ", {}", names.operands(parts, 1));
+            }
+            let (strength, operation) = (strength(order, scope), operation_name(modify));
+            format!("{mnemonic}.{strength}.{operation}{width} {result}{}, {given}", names.location(at.0))
         }
         Instruction::Fence { kind: FenceKind::AcqRel, scope } => format!("fence.acq_rel.{}", scope_name(scope)),
         Instruction::Fence { kind: FenceKind::Sc, scope } => format!("fence.sc.{}", scope_name(scope)),
@@ -145,18 +154,37 @@ impl Names<'_> {
         }
     }
 
-    fn modify(&self, modify: Modify) -> (&'static str, String) {
-        match modify {
-            Modify::Add(operand) => ("add", self.operand(operand)),
-            Modify::Sub(operand) => ("sub", self.operand(operand)),
-            Modify::And(operand) => ("and", self.operand(operand)),
-            Modify::Or(operand) => ("or", self.operand(operand)),
-            Modify::Xor(operand) => ("xor", self.operand(operand)),
-            Modify::Exchange(operand) => ("exch", self.operand(operand)),
-            Modify::CompareExchange { expected, new } => {
-                ("cas", format!("{}, {}", self.operand(expected), self.operand(new)))
-            }
-        }
+    /// The registers that the parts of an access set.
+    fn results(&self, parts: &[Instruction]) -> String {
+        let results = parts.iter().filter_map(Instruction::sets);
+        braced(results.map(|register| self.register(register.0).to_string()).collect())
+    }
+
+    /// The operand with number `number` of each part of an access.
+    fn operands(&self, parts: &[Instruction], number: usize) -> String {
+        let operands = parts.iter().filter_map(|part| match *part {
+            Instruction::Store { value, .. } => Some(value),
+            Instruction::Atomic { modify, .. } => Some(modify.operands()[number]),
+            _ => None,
+        });
+        braced(operands.map(|operand| self.operand(operand)).collect())
+    }
+}
+
+/// Words of a vector access, in braces where there are several.
+fn braced(words: Vec<String>) -> String {
+    if words.len() > 1 { format!("{{{}}}", words.join(", ")) } else { words.concat() }
+}
+
+fn operation_name(modify: Modify) -> &'static str {
+    match modify {
+        Modify::Add(_) => "add",
+        Modify::Sub(_) => "sub",
+        Modify::And(_) => "and",
+        Modify::Or(_) => "or",
+        Modify::Xor(_) => "xor",
+        Modify::Exchange(_) => "exch",
+        Modify::CompareExchange { .. } => "cas",
     }
 }
 

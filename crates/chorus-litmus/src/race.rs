@@ -22,7 +22,7 @@ use crate::test::Program;
 pub struct Access {
     /// The index of the thread.
     pub thread: usize,
-    /// The index of the instruction.
+    /// The index of the instruction. Of a vector access it is the index of the first part.
     pub instruction: usize,
 }
 
@@ -104,7 +104,10 @@ impl<'a> Happened<'a> {
         let mut order = Relation::new(self.skeleton.events.len());
         for thread in 0..self.skeleton.paths.len() {
             let events = self.skeleton.of_thread(thread);
-            events.clone().skip(1).for_each(|event| order.add(event - 1, event));
+            for from in events.clone() {
+                let later = (from + 1..events.end).filter(|&to| !self.event(from).is_beside(self.event(to)));
+                later.for_each(|to| order.add(from, to));
+            }
         }
         order
     }

@@ -48,7 +48,7 @@ pub struct Location {
     pub initial: u32,
     /// The cache line in which it lies. Models do not look at it.
     pub line: u8,
-    /// The place within the line. Models do not look at it.
+    /// The place within the line. Models do not look at it; a vector access takes words that follow each other.
     pub word: u8,
 }
 
@@ -181,7 +181,7 @@ impl Modify {
     }
 }
 
-/// One instruction of a thread.
+/// One instruction of a thread, or one word of an instruction that accesses several ([`crate::vector`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Instruction {
     /// Reads a word of memory.
@@ -194,6 +194,8 @@ pub enum Instruction {
         order: Order,
         /// The scope. It has no meaning for weak accesses.
         scope: Scope,
+        /// Whether it belongs to the instruction before it, as one word of a vector access ([`crate::vector`]).
+        joined: bool,
     },
     /// Writes a word of memory.
     Store {
@@ -205,6 +207,8 @@ pub enum Instruction {
         order: Order,
         /// The scope. It has no meaning for weak accesses.
         scope: Scope,
+        /// Whether it belongs to the instruction before it, as one word of a vector access ([`crate::vector`]).
+        joined: bool,
     },
     /// Reads and writes a word indivisibly. Without a register it is a reduction, which acquires nothing.
     Atomic {
@@ -218,6 +222,8 @@ pub enum Instruction {
         order: Order,
         /// The scope of the access.
         scope: Scope,
+        /// Whether it belongs to the instruction before it, as one word of a vector access ([`crate::vector`]).
+        joined: bool,
     },
     /// Orders the accesses before it and the accesses after it.
     Fence {

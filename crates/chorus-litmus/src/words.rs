@@ -36,7 +36,7 @@ impl Program {
 impl Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, thread) in self.threads.iter().enumerate() {
-            let code: Vec<String> = (0..thread.code.len()).map(|place| instruction(self, index, place)).collect();
+            let code: Vec<String> = thread.instructions().map(|parts| instruction(self, index, parts.start)).collect();
             let separator = if index == 0 { "" } else { " | " };
             write!(f, "{separator}P{index}: {}", if code.is_empty() { "-".to_owned() } else { code.join("; ") })?;
         }

@@ -10,6 +10,8 @@ use chorus_litmus::test::{
 use chorus_protocol::access::{Order, Scope};
 use proptest::prelude::*;
 
+use crate::wide::widened;
+
 /// A text that uses most of the language.
 const VALID: &str = "PTX everything
 \"a comment\"
@@ -24,13 +26,15 @@ P0:r0 = 0; P1:r1 = 1;
  red.relaxed.sys.exch y, 1       | goto top                ;
  bar.cta.sync 1, 2, 1            | out:                    ;
  add r0, r0, -1                  | ld.relaxed.gpu r2, x    ;
+ st.release.gpu.v2 x, {1, r0}    | ld.acquire.gpu.v2 {r3, r4}, x ;
+ atom.relaxed.gpu.cas.v2 {r1, r2}, x, {0, 1}, {2, 3} | red.relaxed.sys.exch.v2 x, {1, 2} ;
 filter (P0:r0 != 9)
 forall
 ((P1:r0 == 1 \\/ x != 0) /\\ ~(P1:r2 < 5) /\\ P0:r0 == P1:r1)
 ";
 
 /// Pieces that a litmus file is made of.
-const PIECES: [&str; 40] = [
+const PIECES: [&str; 46] = [
     "PTX ",
     "t",
     "\n",
@@ -54,6 +58,12 @@ const PIECES: [&str; 40] = [
     "|",
     "st.weak ",
     "ld.acquire.gpu ",
+    "ld.weak.v2 ",
+    "st.relaxed.gpu.v2 ",
+    "atom.relaxed.gpu.exch.v4 ",
+    "{r0, r1}",
+    "{1, 2}",
+    "x1 @ line x;",
     "atom.acq_rel.sys.cas ",
     "bar.cta.sync ",
     "fence.sc.cta",
@@ -77,6 +87,7 @@ const PIECES: [&str; 40] = [
 fn read(text: &str) {
     match parse(text) {
         Ok(Parsed::Test(test)) => {
+            assert_eq!(test.program.check_vectors(), Ok(()), "{text}");
             for model in [Model::Sc, Model::RcPcNonAtomic, Model::ScForHrfIndirect, Model::Ptx] {
                 let _ = decide(&test, model);
             }
@@ -147,15 +158,15 @@ fn instruction() -> impl Strategy<Value = Instruction> {
             match kind {
                 0 => {
                     let order = [Order::Weak, Order::Relaxed, Order::Acquire][order];
-                    Instruction::Load { to, at, order, scope: weak(scope) }
+                    Instruction::Load { to, at, order, scope: weak(scope), joined: false }
                 }
                 1 => {
                     let order = [Order::Weak, Order::Relaxed, Order::Release][order];
-                    Instruction::Store { at, value: a, order, scope: weak(scope) }
+                    Instruction::Store { at, value: a, order, scope: weak(scope), joined: false }
                 }
                 2 => {
                     let order = [Order::Relaxed, Order::Acquire, Order::AcqRel][order];
-                    Instruction::Atomic { to: flag.then_some(to), at, modify, order, scope }
+                    Instruction::Atomic { to: flag.then_some(to), at, modify, order, scope, joined: false }
                 }
                 3 => Instruction::Fence { kind: if flag { FenceKind::Sc } else { FenceKind::AcqRel }, scope },
                 4 => {
@@ -190,13 +201,45 @@ fn condition(threads: u8) -> impl Strategy<Value = Condition> {
     })
 }
 
+/// The code with those accesses widened that are marked and of the word before another one of its line, and branches
+/// that lead to whole instructions.
+fn with_vectors(code: &[(Instruction, bool)], shared: bool) -> Vec<Instruction> {
+    let (mut wide, mut starts) = (Vec::new(), Vec::new());
+    for &(instruction, marked) in code {
+        let is_first = matches!(
+            instruction,
+            Instruction::Load { at: LocationId(0), .. }
+                | Instruction::Store { at: LocationId(0), .. }
+                | Instruction::Atomic { at: LocationId(0), .. }
+        );
+        starts.push(wide.len() as u16);
+        if marked && shared && is_first {
+            wide.extend(widened(instruction, LocationId(1), 3));
+        } else {
+            wide.push(instruction);
+        }
+    }
+    starts.push(wide.len() as u16);
+    for instruction in &mut wide {
+        if let Instruction::Branch { target, .. } | Instruction::Jump { target } = instruction {
+            *target = starts[usize::from(*target)];
+        }
+    }
+    wide
+}
+
 fn program(threads: usize) -> impl Strategy<Value = Program> {
-    let thread = (any::<u32>(), any::<u32>(), prop::collection::vec(instruction(), 5), any::<[u32; 3]>());
-    let thread = thread.prop_map(|(cta, gpu, code, initial)| {
-        let register = |(index, initial)| RegisterSpec { name: format!("r{index}"), initial };
-        Thread { cta, gpu, registers: initial.into_iter().enumerate().map(register).collect(), code }
-    });
+    let code = prop::collection::vec((instruction(), any::<bool>()), 5);
+    let thread = (any::<u32>(), any::<u32>(), code, any::<[u32; 3]>());
     (prop::collection::vec(thread, threads), any::<[u32; 3]>(), any::<bool>()).prop_map(|(threads, initial, shared)| {
+        let register = |(index, initial)| RegisterSpec { name: format!("r{index}"), initial };
+        let thread = |(cta, gpu, code, initial): (u32, u32, Vec<(Instruction, bool)>, [u32; 3])| Thread {
+            cta,
+            gpu,
+            registers: initial.into_iter().enumerate().map(register).collect(),
+            code: with_vectors(&code, shared),
+        };
+        let threads = threads.into_iter().map(thread).collect();
         let place = |index: u8| if shared && index == 1 { (0, 1) } else { (index - u8::from(shared && index > 1), 0) };
         let location = |(index, initial): (usize, u32)| {
             let (line, word) = place(index as u8);
@@ -247,7 +290,7 @@ proptest! {
     #[test]
     fn any_heap_of_pieces_is_answered(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..60)) {
         read(&pieces.concat());
-        read(&format!("PTX t\n{{ x = 0; }}\nP0@cta 0,gpu 0 ;\n{}", pieces.concat()));
+        read(&format!("PTX t\n{{ x = 0; x1 @ line x; }}\nP0@cta 0,gpu 0 ;\n{}", pieces.concat()));
     }
 
     #[test]

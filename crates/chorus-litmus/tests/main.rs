@@ -2,6 +2,7 @@
 //! needs a line here.
 
 mod shapes;
+mod wide;
 
 mod corpus;
 mod hostile;
@@ -24,3 +25,4 @@ fn every_file_of_tests_is_a_module_of_this_binary() {
         assert!(root.lines().any(|found| found == line), "tests/{name} is never run: add `{line}` to tests/main.rs");
     }
 }
+mod vectors;

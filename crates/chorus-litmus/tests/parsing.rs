@@ -70,7 +70,7 @@ fn accesses_have_orders_and_scopes() {
     let (to, at) = (Register(0), LocationId(0));
     assert_eq!(
         code("ld.acquire.sys r0, x"),
-        [Instruction::Load { to, at, order: Order::Acquire, scope: Scope::System }]
+        [Instruction::Load { to, at, order: Order::Acquire, scope: Scope::System, joined: false }]
     );
     assert_eq!(code("ld.volatile r0, x"), code("ld.relaxed.sys r0, x"));
     assert_eq!(code("ld r0, x"), code("ld.weak r0, x"));
@@ -78,10 +78,94 @@ fn accesses_have_orders_and_scopes() {
     let (order, scope) = (Order::AcqRel, Scope::WorkGroup);
     assert_eq!(
         code("atom.acq_rel.cta.cas r0, x, 0, r0"),
-        [Instruction::Atomic { to: Some(to), at, modify, order, scope }]
+        [Instruction::Atomic { to: Some(to), at, modify, order, scope, joined: false }]
     );
     let (modify, order, scope) = (Modify::Sub(Operand::Constant(1)), Order::Relaxed, Scope::Gpu);
-    assert_eq!(code("red.relaxed.gpu.sub x, 1"), [Instruction::Atomic { to: None, at, modify, order, scope }]);
+    assert_eq!(
+        code("red.relaxed.gpu.sub x, 1"),
+        [Instruction::Atomic { to: None, at, modify, order, scope, joined: false }]
+    );
+}
+
+/// The cells in a test whose line of `x` has four words.
+fn wide(cells: &str) -> String {
+    around(cells).replace("y = 1;", "x1 @ line x; x2 @ line x; x3 @ line x; y = 1;")
+}
+
+#[test]
+fn a_vector_access_is_an_access_of_each_word() {
+    let code = |cells: &str| read(&wide(cells)).program.threads[0].code.clone();
+    let (order, scope) = (Order::Acquire, Scope::Gpu);
+    let load = |to, at, joined| Instruction::Load { to: Register(to), at: LocationId(at), order, scope, joined };
+    assert_eq!(code("ld.acquire.gpu.v2 {r0, r1}, x1"), [load(0, 1, false), load(1, 2, true)]);
+    assert_eq!(code("ld.acquire.gpu.v2 {r0, r1}, [x1]"), [load(0, 1, false), load(1, 2, true)]);
+    let four = [load(0, 0, false), load(1, 1, true), load(2, 2, true), load(3, 3, true)];
+    assert_eq!(code("ld.acquire.gpu.v4 {r0, r1, r2, r3}, x"), four);
+    let (order, scope) = (Order::Weak, Scope::default());
+    let store = |at, value, joined| Instruction::Store { at: LocationId(at), value, order, scope, joined };
+    let values = [Operand::Constant(7), Operand::Register(Register(0))];
+    assert_eq!(code("st.v2 x, {7, r0}"), [store(0, values[0], false), store(1, values[1], true)]);
+    assert_eq!(code("st.v2 x, {7, r0}"), code("st.weak.v2 x, {7, r0}"));
+    let (order, scope) = (Order::AcqRel, Scope::Gpu);
+    let cas = |to, at, expected, new, joined| {
+        let modify = Modify::CompareExchange { expected: Operand::Constant(expected), new: Operand::Constant(new) };
+        Instruction::Atomic { to: Some(Register(to)), at: LocationId(at), modify, order, scope, joined }
+    };
+    assert_eq!(
+        code("atom.acq_rel.gpu.cas.v2 {r0, r1}, x, {1, 2}, {3, 4}"),
+        [cas(0, 0, 1, 3, false), cas(1, 1, 2, 4, true)]
+    );
+    let sum = |at, value, joined| {
+        let modify = Modify::Add(Operand::Constant(value));
+        Instruction::Atomic { to: None, at: LocationId(at), modify, order, scope, joined }
+    };
+    assert_eq!(code("red.acq_rel.gpu.add.v2 x2, {1, 2}"), [sum(2, 1, false), sum(3, 2, true)]);
+}
+
+#[test]
+fn vectors_are_printed_as_they_are_read() {
+    let cells = "ld.weak.v4 {r0, r1, r2, r3}, x\nst.release.gpu.v2 x2, {r0, 5}\n\
+                 atom.relaxed.sys.cas.v2 {r0, r1}, x, {0, r0}, {1, 2}\nred.relaxed.gpu.or.v2 x, {1, 2}";
+    let cells = cells.replace("{0, r0}", "{0, r2}");
+    let test = read(&wide(&cells));
+    let printed = test.to_string();
+    for cell in cells.split('\n') {
+        assert!(printed.contains(cell), "{printed}");
+    }
+    assert_eq!(test.program.to_string(), format!("P0: {}", cells.replace('\n', "; ")));
+    assert_eq!(read(&printed), test);
+}
+
+#[test]
+fn mistakes_in_vectors_are_told_with_their_place() {
+    let check = |cells: &str, expected: &str| assert_eq!(complaint(&wide(cells)), expected);
+    check(
+        "ld.weak.v2 {r0, r1}, x3",
+        "t:4:22: the line ends before the vector: found `x3`, accepted: a location with enough words behind it; \
+         `NAME @ line x;` declares one",
+    );
+    check(
+        "st.weak.v2 y, {1, 2}",
+        "t:4:12: the line ends before the vector: found `y`, accepted: a location with enough words behind it; \
+         `NAME @ line y;` declares one",
+    );
+    check("ld.weak.v3 {r0, r1, r2}, x", "t:4:1: no such number of words: found `ld.weak.v3`, accepted: v2 or v4");
+    check("ld.weak.v2 r0, x", "t:4:12: a vector is missing: found `r0`, accepted: `{`");
+    check("ld.weak.v2 {r0}, x", "t:4:15: a vector has too few words: found `}`, accepted: `,`");
+    check("st.weak.v2 x, {1, 2, 3}", "t:4:20: a vector does not end: found `,`, accepted: `}`");
+    check("st.weak x, {1, 2}", "t:4:12: an operand is missing: found `{`, accepted: a register or a number");
+    check("ld.weak.v2 {r0, r1}, 5", "t:4:22: a location is missing: found `5`, accepted: a name");
+    let again = "a register that a vector access sets stands in it again";
+    check(
+        "ld.weak.v2 {r0, r0}, x",
+        &format!("t:4:1: {again}: found `ld.weak.v2`, accepted: a register of its own for each word"),
+    );
+    check(
+        "atom.relaxed.gpu.exch.v2 {r0, r1}, x, {r1, r0}",
+        &format!("t:4:1: {again}: found `atom.relaxed.gpu.exch.v2`, accepted: a register of its own for each word"),
+    );
+    assert!(complaint(&wide(&"st.weak.v2 x, {1, 2}\n".repeat(33))).starts_with("t:36:1: too many instructions"));
+    assert!(complaint(&wide("atom.relaxed.gpu.v2.exch {r0, r1}, x, {1, 2}")).starts_with("t:4:1: no such atomic"));
 }
 
 #[test]

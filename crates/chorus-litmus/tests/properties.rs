@@ -11,44 +11,56 @@ use chorus_litmus::test::{
 use chorus_protocol::access::{Order, Scope};
 use proptest::prelude::*;
 
+use crate::wide::widened;
+
 const LOCATIONS: u8 = 2;
 
-/// Sequential consistency as a machine: threads take turns at one memory.
-fn interleave(program: &Program, places: &mut [usize], state: &Outcome, found: &mut BTreeSet<Outcome>) {
+/// Sequential consistency as a machine: threads take turns at one memory. The words of a vector access take their turns
+/// in any order. `done` has a bit for each instruction of a thread that is over.
+fn interleave(program: &Program, done: &mut [u64], state: &Outcome, found: &mut BTreeSet<Outcome>) {
     let mut finished = true;
-    for thread in 0..places.len() {
-        let Some(instruction) = program.threads[thread].code.get(places[thread]) else { continue };
+    for (thread, spec) in program.threads.iter().enumerate() {
+        let is_open = |place: &usize| done[thread] >> place & 1 == 0;
+        let Some(first) = (0..spec.code.len()).find(is_open) else { continue };
         finished = false;
-        let mut next = state.clone();
-        let value = |operand: Operand| match operand {
-            Operand::Constant(value) => value,
-            Operand::Register(register) => state.registers[program.register_index(thread, register)],
-        };
-        match *instruction {
-            Instruction::Load { to, at, .. } => {
-                next.registers[program.register_index(thread, to)] = state.finals[usize::from(at.0)];
-            }
-            Instruction::Store { at, value: stored, .. } => next.finals[usize::from(at.0)] = value(stored),
-            Instruction::Atomic { to, at, modify, .. } => {
-                let old = state.finals[usize::from(at.0)];
-                let Ok((operation, operand)) = modify.resolve(|operand| Ok::<u32, Infallible>(value(operand)));
-                next.finals[usize::from(at.0)] = operation.apply(old, operand);
-                if let Some(to) = to {
-                    next.registers[program.register_index(thread, to)] = old;
-                }
-            }
-            Instruction::Add { to, a, b } => {
-                next.registers[program.register_index(thread, to)] = value(a).wrapping_add(value(b));
-            }
-            _ => {}
+        let open: Vec<usize> = spec.parts(first).filter(is_open).collect();
+        for place in open {
+            done[thread] |= 1 << place;
+            interleave(program, done, &after(program, thread, spec.code[place], state), found);
+            done[thread] &= !(1 << place);
         }
-        places[thread] += 1;
-        interleave(program, places, &next, found);
-        places[thread] -= 1;
     }
     if finished {
         found.insert(state.clone());
     }
+}
+
+/// The state after an instruction of a thread.
+fn after(program: &Program, thread: usize, instruction: Instruction, state: &Outcome) -> Outcome {
+    let mut next = state.clone();
+    let value = |operand: Operand| match operand {
+        Operand::Constant(value) => value,
+        Operand::Register(register) => state.registers[program.register_index(thread, register)],
+    };
+    match instruction {
+        Instruction::Load { to, at, .. } => {
+            next.registers[program.register_index(thread, to)] = state.finals[usize::from(at.0)];
+        }
+        Instruction::Store { at, value: stored, .. } => next.finals[usize::from(at.0)] = value(stored),
+        Instruction::Atomic { to, at, modify, .. } => {
+            let old = state.finals[usize::from(at.0)];
+            let Ok((operation, operand)) = modify.resolve(|operand| Ok::<u32, Infallible>(value(operand)));
+            next.finals[usize::from(at.0)] = operation.apply(old, operand);
+            if let Some(to) = to {
+                next.registers[program.register_index(thread, to)] = old;
+            }
+        }
+        Instruction::Add { to, a, b } => {
+            next.registers[program.register_index(thread, to)] = value(a).wrapping_add(value(b));
+        }
+        _ => {}
+    }
+    next
 }
 
 fn interleaved(program: &Program) -> BTreeSet<Outcome> {
@@ -71,38 +83,85 @@ fn instruction() -> impl Strategy<Value = Instruction> {
     (0..9, at, to, operand(), operand(), order, scope).prop_map(|(kind, at, to, a, b, order, scope)| match kind {
         0..3 => {
             let order = [Order::Weak, Order::Relaxed, Order::Acquire, Order::Acquire][order];
-            Instruction::Load { to, at, order, scope }
+            Instruction::Load { to, at, order, scope, joined: false }
         }
         3..6 => {
             let order = [Order::Weak, Order::Relaxed, Order::Release, Order::Release][order];
-            Instruction::Store { at, value: a, order, scope }
+            Instruction::Store { at, value: a, order, scope, joined: false }
         }
         6 => {
             let order = [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel][order];
             let modify =
                 if order == Order::Relaxed { Modify::CompareExchange { expected: a, new: b } } else { Modify::Add(a) };
-            Instruction::Atomic { to: Some(to), at, modify, order, scope }
+            Instruction::Atomic { to: Some(to), at, modify, order, scope, joined: false }
         }
         7 => Instruction::Fence { kind: if order > 1 { FenceKind::Sc } else { FenceKind::AcqRel }, scope },
         _ => Instruction::Add { to, a, b },
     })
 }
 
+/// Programs of at most `threads` threads and `threads * length` accesses. Some accesses are vectors of both words.
 fn program(threads: usize, length: usize) -> impl Strategy<Value = Program> {
     let register = |name: &str| RegisterSpec { name: name.to_string(), initial: 0 };
-    let thread = (0..2u32, 0..2u32, prop::collection::vec(instruction(), 0..=length));
-    let thread = thread.prop_map(move |(cta, gpu, code)| Thread {
-        cta,
-        gpu,
-        registers: vec![register("r0"), register("r1")],
-        code,
-    });
-    prop::collection::vec(thread, 1..=threads).prop_map(|threads| Program {
-        locations: (0..LOCATIONS)
-            .map(|line| Location { name: format!("x{line}"), initial: 0, line, word: 0 })
-            .collect(),
-        threads,
+    let code = prop::collection::vec((instruction(), any::<bool>()), 0..=length);
+    let threads_drawn = prop::collection::vec((0..2u32, 0..2u32, code), 1..=threads);
+    threads_drawn.prop_map(move |drawn| {
+        let mut spare = threads * length - drawn.iter().map(|(_, _, code)| code.len()).sum::<usize>();
+        let mut widen = |(instruction, marked): (Instruction, bool)| {
+            let parts = if marked && spare > 0 { vector(instruction) } else { vec![instruction] };
+            spare -= parts.len() - 1;
+            parts
+        };
+        let mut thread = |(cta, gpu, code): (u32, u32, Vec<(Instruction, bool)>)| Thread {
+            cta,
+            gpu,
+            registers: vec![register("r0"), register("r1")],
+            code: code.into_iter().flat_map(&mut widen).collect(),
+        };
+        let location = |word| Location { name: format!("x{word}"), initial: 0, line: 0, word };
+        Program {
+            threads: drawn.into_iter().map(&mut thread).collect(),
+            locations: (0..LOCATIONS).map(location).collect(),
+        }
     })
+}
+
+/// An access of the first word as an access of both words.
+fn vector(instruction: Instruction) -> Vec<Instruction> {
+    match instruction {
+        Instruction::Load { at: LocationId(0), .. }
+        | Instruction::Store { at: LocationId(0), .. }
+        | Instruction::Atomic { at: LocationId(0), .. } => widened(instruction, LocationId(1), 2),
+        _ => vec![instruction],
+    }
+}
+
+/// The programs in which every vector access is two accesses, one behind the other, in each order.
+fn in_every_order(program: &Program) -> Vec<Program> {
+    let mut all = vec![program.clone()];
+    for (index, thread) in program.threads.iter().enumerate() {
+        for parts in thread.instructions().filter(|parts| parts.len() == 2) {
+            let [first, second] = [thread.code[parts.start], apart(thread.code[parts.start + 1])];
+            let both = |program: Program| {
+                [[first, second], [second, first]].map(|order| {
+                    let mut program = program.clone();
+                    program.threads[index].code[parts.clone()].copy_from_slice(&order);
+                    program
+                })
+            };
+            all = all.into_iter().flat_map(both).collect();
+        }
+    }
+    all
+}
+
+fn apart(mut instruction: Instruction) -> Instruction {
+    if let Instruction::Load { joined, .. } | Instruction::Store { joined, .. } | Instruction::Atomic { joined, .. } =
+        &mut instruction
+    {
+        *joined = false;
+    }
+    instruction
 }
 
 fn outcomes(program: &Program, model: Model) -> BTreeSet<Outcome> {
@@ -124,7 +183,8 @@ fn fenced(program: &Program) -> Program {
                 _ => {}
             }
         }
-        thread.code = thread.code.iter().flat_map(|instruction| [*instruction, fence]).collect();
+        let whole = thread.instructions().map(|parts| &thread.code[parts]);
+        thread.code = whole.flat_map(|parts| parts.iter().copied().chain([fence])).collect();
     }
     fenced
 }
@@ -176,6 +236,18 @@ proptest! {
         for (weaker, stronger) in WEAKER.into_iter().chain(further) {
             let (weak, strong) = (outcomes(&program, weaker), outcomes(&program, stronger));
             prop_assert!(strong.is_subset(&weak), "{} forbids what {} allows", weaker.name(), stronger.name());
+        }
+    }
+
+    #[test]
+    fn a_vector_access_is_its_words_in_any_order(program in program(3, 3)) {
+        let written_out = in_every_order(&program);
+        let union = |model| written_out.iter().flat_map(|program| outcomes(program, model)).collect::<BTreeSet<_>>();
+        for model in [Model::Sc, Model::Tso, Model::RcSc, Model::RcPc] {
+            prop_assert_eq!(outcomes(&program, model), union(model), "{}", model.name());
+        }
+        for model in [Model::RcScNonAtomic, Model::RcPcNonAtomic, Model::PerLocation, Model::Ptx] {
+            prop_assert!(union(model).is_subset(&outcomes(&program, model)), "{}", model.name());
         }
     }
 

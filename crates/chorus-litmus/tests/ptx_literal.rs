@@ -13,6 +13,8 @@ use chorus_litmus::test::{
 use chorus_protocol::access::{Order, Scope};
 use proptest::prelude::*;
 
+use crate::wide::widened;
+
 type Pairs = BTreeSet<(usize, usize)>;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -27,6 +29,8 @@ struct Event {
     kind: Kind,
     /// None for initial writes.
     thread: Option<usize>,
+    /// The place of its instruction, which the words of a vector access share.
+    instruction: usize,
     at: usize,
     order: Order,
     scope: Scope,
@@ -101,6 +105,7 @@ fn events(program: &Program) -> (Vec<Event>, Vec<Option<usize>>) {
     let blank = Event {
         kind: Kind::Write,
         thread: None,
+        instruction: 0,
         at: 0,
         order: Order::Weak,
         scope: Scope::System,
@@ -113,16 +118,17 @@ fn events(program: &Program) -> (Vec<Event>, Vec<Option<usize>>) {
     for (thread, spec) in program.threads.iter().enumerate() {
         let mut registers = vec![None; spec.registers.len()];
         let thread = Some(thread);
-        for instruction in &spec.code {
+        for (place, instruction) in spec.code.iter().enumerate() {
+            let blank = Event { instruction: spec.parts(place).start, ..blank };
             match *instruction {
-                Instruction::Load { to, at, order, scope } => {
+                Instruction::Load { to, at, order, scope, .. } => {
                     registers[usize::from(to.0)] = Some(events.len());
                     events.push(Event { kind: Kind::Read, thread, at: at.0.into(), order, scope, ..blank });
                 }
-                Instruction::Store { at, value: Operand::Constant(value), order, scope } => {
+                Instruction::Store { at, value: Operand::Constant(value), order, scope, .. } => {
                     events.push(Event { thread, at: at.0.into(), order, scope, value, ..blank });
                 }
-                Instruction::Atomic { to, at, modify: Modify::Add(Operand::Constant(value)), order, scope } => {
+                Instruction::Atomic { to, at, modify: Modify::Add(Operand::Constant(value)), order, scope, .. } => {
                     if let Some(to) = to {
                         registers[usize::from(to.0)] = Some(events.len());
                     }
@@ -159,7 +165,9 @@ impl Fixed {
         let select = |keep: &dyn Fn(usize, usize) -> bool| all().filter(|&(a, b)| keep(a, b)).collect::<Pairs>();
         let event = |a: usize| &events[a];
         let same_place = |a: usize, b: usize| event(a).memory() && event(b).memory() && event(a).at == event(b).at;
-        let po = select(&|a, b| a < b && event(a).thread.is_some() && event(a).thread == event(b).thread);
+        let beside = |a: usize, b: usize| event(a).instruction == event(b).instruction && event(a).at != event(b).at;
+        let po =
+            select(&|a, b| a < b && event(a).thread.is_some() && event(a).thread == event(b).thread && !beside(a, b));
         let po_loc = select(&|a, b| po.contains(&(a, b)) && same_place(a, b));
         let includes = |a: usize, b: usize| {
             let (Some(here), Some(there)) = (event(a).thread, event(b).thread) else { return false };
@@ -313,34 +321,48 @@ fn instruction() -> impl Strategy<Value = Instruction> {
         match kind {
             0..3 => {
                 let order = [Order::Weak, Order::Relaxed, Order::Acquire, Order::Acquire][order];
-                Instruction::Load { to, at, order, scope }
+                Instruction::Load { to, at, order, scope, joined: false }
             }
             3..6 => {
                 let order = [Order::Weak, Order::Relaxed, Order::Release, Order::Release][order];
-                Instruction::Store { at, value, order, scope }
+                Instruction::Store { at, value, order, scope, joined: false }
             }
             6 => {
                 let to = (order != 1).then_some(to);
                 let order = [Order::Relaxed, Order::AcqRel, Order::Release, Order::Acquire][order];
-                Instruction::Atomic { to, at, modify: Modify::Add(value), order, scope }
+                Instruction::Atomic { to, at, modify: Modify::Add(value), order, scope, joined: false }
             }
             _ => Instruction::Fence { kind: if order > 0 { FenceKind::Sc } else { FenceKind::AcqRel }, scope },
         }
     })
 }
 
+/// Some accesses of the first word as accesses of both words.
+fn vector(instruction: Instruction, marked: bool) -> Vec<Instruction> {
+    match instruction {
+        Instruction::Load { at: LocationId(0), .. }
+        | Instruction::Store { at: LocationId(0), .. }
+        | Instruction::Atomic { at: LocationId(0), .. }
+            if marked =>
+        {
+            widened(instruction, LocationId(1), 2)
+        }
+        _ => vec![instruction],
+    }
+}
+
 fn program() -> impl Strategy<Value = Program> {
     let register = |name: &str| RegisterSpec { name: name.to_string(), initial: 0 };
     let place = prop_oneof![Just((0, 0)), Just((1, 0)), Just((0, 1))];
-    let thread = (place, prop::collection::vec(instruction(), 1..4));
+    let thread = (place, prop::collection::vec((instruction(), any::<bool>()), 1..4));
     let thread = thread.prop_map(move |((cta, gpu), code)| Thread {
         cta,
         gpu,
         registers: vec![register("r0"), register("r1")],
-        code,
+        code: code.into_iter().flat_map(|(instruction, marked)| vector(instruction, marked)).collect(),
     });
     let locations: Vec<Location> =
-        (0..2).map(|line| Location { name: format!("x{line}"), initial: 0, line, word: 0 }).collect();
+        (0..2).map(|word| Location { name: format!("x{word}"), initial: 0, line: 0, word }).collect();
     let short = |threads: &Vec<Thread>| threads.iter().map(|thread| thread.code.len()).sum::<usize>() <= 6;
     prop::collection::vec(thread, 2..4)
         .prop_filter("too long to enumerate", short)

@@ -67,6 +67,12 @@ pub enum NotRunnable {
         /// The place of the location in its line.
         word: u8,
     },
+    /// An instruction accesses several words.
+    #[error("an instruction of P{thread} accesses several words")]
+    SeveralWords {
+        /// The index of the thread.
+        thread: usize,
+    },
     /// A thread can issue too many different operations.
     #[error("thread {thread} has more than {limit} different courses")]
     TooManyCourses {
@@ -96,6 +102,10 @@ impl Code {
     pub fn of_program(program: &Program, lines: &[u8]) -> Result<Vec<(Code, Vec<Step>)>, NotRunnable> {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
+        }
+        let has_vectors = |thread: &Thread| thread.code.iter().any(Instruction::is_joined);
+        if let Some(thread) = program.threads.iter().position(has_vectors) {
+            return Err(NotRunnable::SeveralWords { thread });
         }
         let places = places(program, lines);
         let program = Arc::new(program.clone());
@@ -249,10 +259,10 @@ impl Code {
         let place = |at| self.place(at);
         Ok(Some(match *instruction {
             Instruction::Load { at, order, scope, .. } => Op::Load { at: place(at), order, scope },
-            Instruction::Store { at, value: operand, order, scope } => {
+            Instruction::Store { at, value: operand, order, scope, .. } => {
                 Op::Store { at: place(at), value: value(operand)?, order, scope }
             }
-            Instruction::Atomic { to, at, modify, order, scope } => {
+            Instruction::Atomic { to, at, modify, order, scope, .. } => {
                 let (op, operand) = modify.resolve(value)?;
                 Op::Atomic { at: place(at), op, operand, order, scope, returns: to.is_some() }
             }
@@ -384,4 +394,21 @@ fn barriers(program: &Program, values: &BTreeSet<u32>) -> Arc<[BarrierSpec]> {
         }
     }
     specs.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_litmus::parse::{Parsed, parse};
+
+    use super::*;
+
+    #[test]
+    fn an_access_of_several_words_is_refused() {
+        let text = "PTX t\n{ x=0; x1 @ line x; }\nP0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n\
+                    st.weak x, 1 | st.weak x1, 1 ;\n | ld.relaxed.gpu.v2 {r0, r1}, x ;\nexists (P1:r0 == 1)\n";
+        let Ok(Parsed::Test(test)) = parse(text) else { panic!("it is a test") };
+        let refusal = Code::of_program(&test.program, &[0]).unwrap_err();
+        assert_eq!(refusal, NotRunnable::SeveralWords { thread: 1 });
+        assert_eq!(refusal.to_string(), "an instruction of P1 accesses several words");
+    }
 }

@@ -174,9 +174,9 @@ impl Op {
     fn to_instruction(self, to: litmus::Register) -> Instruction {
         let location = |at: Location| LocationId(at.index() as u8);
         match self {
-            Op::Load { at, order, scope } => Instruction::Load { to, at: location(at), order, scope },
+            Op::Load { at, order, scope } => Instruction::Load { to, at: location(at), order, scope, joined: false },
             Op::Store { at, value, order, scope } => {
-                Instruction::Store { at: location(at), value: Operand::Constant(value), order, scope }
+                Instruction::Store { at: location(at), value: Operand::Constant(value), order, scope, joined: false }
             }
             Op::Atomic { at, op, operand, order, scope, returns } => {
                 let operand = Operand::Constant(operand);
@@ -193,7 +193,7 @@ impl Op {
                         unreachable!("explorations issue none of these")
                     }
                 };
-                Instruction::Atomic { to: returns.then_some(to), at: location(at), modify, order, scope }
+                Instruction::Atomic { to: returns.then_some(to), at: location(at), modify, order, scope, joined: false }
             }
             Op::Fence { scope, .. } => Instruction::Fence { kind: FenceKind::Sc, scope },
             Op::Barrier { barrier, mode } => {
@@ -367,7 +367,7 @@ mod tests {
         let program = straight_line(&threads, 2);
         assert_eq!(program.locations.iter().map(|at| &*at.name).collect::<Vec<_>>(), ["x", "x1", "y", "y1"]);
         assert_eq!(program.threads.iter().map(|thread| thread.registers.len()).collect::<Vec<_>>(), [0, 1]);
-        let loaded = Instruction::Load { to: litmus::Register(0), at: LocationId(3), order, scope };
+        let loaded = Instruction::Load { to: litmus::Register(0), at: LocationId(3), order, scope, joined: false };
         assert_eq!(program.threads[1].code, [loaded]);
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct BarrierName {
 /// An event of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathEvent {
-    /// The index of its instruction.
+    /// The index of its instruction. Of a vector access it is the index of the first part.
     pub place: u16,
     pub kind: Kind,
     /// The location of reads and writes.
@@ -137,7 +137,7 @@ pub(crate) fn paths(thread: &Thread) -> Result<Vec<Path>, TooLarge> {
                 // An instruction makes at most two events.
                 _ if path.events.len() + 2 > MAX_EVENTS => return Err(TooLarge::Events { limit: MAX_EVENTS }),
                 _ => {
-                    path.execute(place, instruction);
+                    path.execute(thread.parts(place).start, instruction);
                     place + 1
                 }
             };
@@ -177,18 +177,18 @@ impl Path {
             depends_on: 0,
         };
         match *instruction {
-            Instruction::Load { to, at, order, scope } => {
+            Instruction::Load { to, at, order, scope, joined: _ } => {
                 self.registers[usize::from(to.0)] = Linear::read(self.events.len());
                 self.push(event(Kind::Read, at.0, order, scope));
             }
-            Instruction::Store { at, value, order, scope } => {
+            Instruction::Store { at, value, order, scope, joined: _ } => {
                 let value = Linear::operand(value, &self.registers);
                 let depends_on = value.events();
                 let stored = Some(Stored::Value(value));
                 self.push(PathEvent { stored, depends_on, ..event(Kind::Write, at.0, order, scope) });
             }
-            Instruction::Atomic { to, at, modify, order, scope } => {
-                let operands = operands_of(modify).map(|operand| Linear::operand(operand, &self.registers));
+            Instruction::Atomic { to, at, modify, order, scope, joined: _ } => {
+                let operands = modify.operands().map(|operand| Linear::operand(operand, &self.registers));
                 let read = self.events.len();
                 let depends_on = operands[0].events() | operands[1].events() | 1 << read;
                 let reduction = to.is_none();
@@ -212,18 +212,5 @@ impl Path {
             }
             Instruction::Branch { .. } | Instruction::Jump { .. } => {}
         }
-    }
-}
-
-/// The operands of an atomic. An atomic with one operand has it twice.
-fn operands_of(modify: Modify) -> [Operand; 2] {
-    match modify {
-        Modify::Add(operand)
-        | Modify::Sub(operand)
-        | Modify::And(operand)
-        | Modify::Or(operand)
-        | Modify::Xor(operand)
-        | Modify::Exchange(operand) => [operand; 2],
-        Modify::CompareExchange { expected, new } => [expected, new],
     }
 }

@@ -7,12 +7,13 @@ use crate::judge::TooLarge;
 use crate::test::Program;
 
 /// An event. Initial writes come first, one for each location that is accessed. The events of the threads follow,
-/// thread by thread.
+/// thread by thread. Program order goes from lower numbers to higher ones, but not within a vector access
+/// ([`Event::is_beside`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     /// The thread, or `None` for initial writes.
     pub thread: Option<u8>,
-    /// The index of its instruction.
+    /// The index of its instruction. Of a vector access it is the index of the first part.
     pub place: u16,
     pub kind: Kind,
     /// The location of reads and writes.
@@ -34,6 +35,11 @@ impl Event {
 
     pub fn is_memory(&self) -> bool {
         matches!(self.kind, Kind::Read | Kind::Write)
+    }
+
+    /// Whether both are accesses of different words by one instruction. Program order leaves them unordered.
+    pub fn is_beside(&self, other: &Event) -> bool {
+        self.thread.is_some() && (self.thread, self.place) == (other.thread, other.place) && self.at != other.at
     }
 
     /// Whether it is a read behind which later accesses stay. The value that a reduction reads is not returned, so

@@ -90,7 +90,7 @@ impl Layout {
                     if matches!(a.kind, Kind::Fence(_)) || matches!(b.kind, Kind::Fence(_)) {
                         continue;
                     }
-                    if meets || preserved(model, a, b, fenced) {
+                    if !a.is_beside(b) && (meets || preserved(model, a, b, fenced)) {
                         graph.add_ranges(self.nodes(from), self.nodes(to));
                     }
                 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::access::Scope;
 
 use crate::error::{LitmusError, Position};
 use crate::parse::MAX_INSTRUCTIONS;
 use crate::parse::lexer::{TokenKind, shortened};
 use crate::parse::names::{Names, register_of};
 use crate::parse::reader::Reader;
-use crate::test::{BarrierMode, Comparison, FenceKind, Instruction, LocationId, Modify, Operand, Register, Thread};
+use crate::test::{BarrierMode, Comparison, FenceKind, Instruction, LocationId, Operand, Register, Thread};
 
 /// The mnemonics that start an instruction.
 const ACCEPTED: &str = "ld, st, atom, red, fence, bar.cta, add, goto, beq, bne, blt, ble, bgt, bge, a label, \
@@ -26,9 +26,9 @@ pub(crate) struct Cells {
 }
 
 /// One instruction, while it is read.
-struct Cell<'a> {
-    reader: &'a mut Reader,
-    names: &'a mut Names,
+pub(super) struct Cell<'a> {
+    pub reader: &'a mut Reader,
+    pub names: &'a mut Names,
     thread: &'a mut Thread,
     position: Position,
     mnemonic: String,
@@ -75,17 +75,16 @@ impl Cells {
             }
             return Ok(true);
         }
-        if thread.code.len() == MAX_INSTRUCTIONS {
-            let found = format!("`{}`", shortened(&mnemonic));
-            let accepted = format!("at most {MAX_INSTRUCTIONS} in a thread");
-            return Err(LitmusError::new(position, "too many instructions", found, accepted));
-        }
         let mut cell = Cell { reader, names, thread, position, mnemonic };
-        let (instruction, label) = cell.instruction()?;
+        let (instructions, label) = cell.instruction()?;
+        if cell.thread.code.len() + instructions.len() > MAX_INSTRUCTIONS {
+            let accepted = format!("at most {MAX_INSTRUCTIONS} in a thread, where each word of a vector counts");
+            return Err(cell.unknown("too many instructions", &accepted));
+        }
         if let Some((label, position)) = label {
             self.targets.push((index, thread.code.len(), label, position));
         }
-        thread.code.extend(instruction);
+        thread.code.extend(instructions);
         Ok(false)
     }
 
@@ -107,18 +106,18 @@ impl Cells {
     }
 }
 
-/// An instruction, if it is modelled, and the label that it names.
-type Read = (Option<Instruction>, Option<(String, Position)>);
+/// The parts of an instruction, none if it is not modelled, and the label that it names.
+type Read = (Vec<Instruction>, Option<(String, Position)>);
 
 impl Cell<'_> {
     fn instruction(&mut self) -> Result<Read, LitmusError> {
         let mnemonic = self.mnemonic.clone();
         let parts: Vec<&str> = mnemonic.split('.').collect();
         let instruction = match parts[0] {
-            "ld" => self.load(&parts[1..])?,
-            "st" => self.store(&parts[1..])?,
-            "atom" => self.atomic(&parts[1..], true)?,
-            "red" => self.atomic(&parts[1..], false)?,
+            "ld" => return Ok((self.load(&parts[1..])?, None)),
+            "st" => return Ok((self.store(&parts[1..])?, None)),
+            "atom" => return Ok((self.atomic(&parts[1..], true)?, None)),
+            "red" => return Ok((self.atomic(&parts[1..], false)?, None)),
             "fence" if parts.get(1) == Some(&"proxy") => return self.proxy_fence(&parts[2..]),
             "fence" => self.fence(&parts[1..])?,
             "bar" => self.barrier(&parts[1..])?,
@@ -128,16 +127,16 @@ impl Cell<'_> {
             }
             "goto" if parts.len() == 1 => {
                 let label = self.reader.word("a label")?;
-                return Ok((Some(Instruction::Jump { target: 0 }), Some(label)));
+                return Ok((vec![Instruction::Jump { target: 0 }], Some(label)));
             }
             "tld" | "suld" | "cold" | "suatom" => return self.proxy_access(true),
             "sust" | "sured" => return self.proxy_access(false),
             _ => return self.branch(),
         };
-        Ok((Some(instruction), None))
+        Ok((vec![instruction], None))
     }
 
-    fn unknown(&self, message: &str, accepted: &str) -> LitmusError {
+    pub(super) fn unknown(&self, message: &str, accepted: &str) -> LitmusError {
         LitmusError::new(self.position, message, format!("`{}`", shortened(&self.mnemonic)), accepted)
     }
 
@@ -155,28 +154,29 @@ impl Cell<'_> {
         let b = self.next_operand()?;
         self.comma()?;
         let label = self.reader.word("a label")?;
-        Ok((Some(Instruction::Branch { comparison, a, b, target: 0 }), Some(label)))
+        Ok((vec![Instruction::Branch { comparison, a, b, target: 0 }], Some(label)))
     }
 
-    fn comma(&mut self) -> Result<(), LitmusError> {
+    pub(super) fn comma(&mut self) -> Result<(), LitmusError> {
         self.reader.expect(",", "an operand is missing")
     }
 
-    fn register(&mut self) -> Result<Register, LitmusError> {
+    pub(super) fn register(&mut self) -> Result<Register, LitmusError> {
         let (name, position) = self.reader.name("a register")?;
         register_of(self.thread, &name, position)
     }
 
-    fn location(&mut self) -> Result<LocationId, LitmusError> {
+    /// Reads the name of a location. Also gives the position of the name.
+    pub(super) fn location(&mut self) -> Result<(LocationId, Position), LitmusError> {
         let bracketed = self.reader.accept("[");
         let (name, position) = self.reader.name("a location")?;
         if bracketed {
             self.reader.expect("]", "a bracket does not end")?;
         }
-        self.names.location(&name, position)
+        Ok((self.names.location(&name, position)?, position))
     }
 
-    fn operand(&mut self) -> Result<Operand, LitmusError> {
+    pub(super) fn operand(&mut self) -> Result<Operand, LitmusError> {
         match self.reader.peek().kind {
             TokenKind::Number(value) => {
                 self.reader.take();
@@ -190,78 +190,6 @@ impl Cell<'_> {
     fn next_operand(&mut self) -> Result<Operand, LitmusError> {
         self.comma()?;
         self.operand()
-    }
-
-    /// The order and the scope that a load or store names.
-    fn strength(&self, parts: &[&str], strongest: (&str, Order)) -> Result<(Order, Scope), LitmusError> {
-        let accepted = format!("weak without a scope; relaxed or {} with cta, gpu or sys", strongest.0);
-        let refuse = || self.unknown("no such kind of access", &accepted);
-        match parts {
-            [] | ["weak"] => Ok((Order::Weak, Scope::default())),
-            ["volatile"] => Ok((Order::Relaxed, Scope::System)),
-            [order, scope] => {
-                let order = match *order {
-                    "relaxed" => Order::Relaxed,
-                    name if name == strongest.0 => strongest.1,
-                    _ => return Err(refuse()),
-                };
-                Ok((order, scope_of(scope).ok_or_else(refuse)?))
-            }
-            _ => Err(refuse()),
-        }
-    }
-
-    fn load(&mut self, parts: &[&str]) -> Result<Instruction, LitmusError> {
-        let (order, scope) = self.strength(parts, ("acquire", Order::Acquire))?;
-        let to = self.register()?;
-        self.comma()?;
-        if let TokenKind::Number(value) = self.reader.peek().kind {
-            self.reader.take();
-            return Ok(Instruction::Add { to, a: Operand::Constant(value), b: Operand::Constant(0) });
-        }
-        Ok(Instruction::Load { to, at: self.location()?, order, scope })
-    }
-
-    fn store(&mut self, parts: &[&str]) -> Result<Instruction, LitmusError> {
-        let (order, scope) = self.strength(parts, ("release", Order::Release))?;
-        let at = self.location()?;
-        Ok(Instruction::Store { at, value: self.next_operand()?, order, scope })
-    }
-
-    fn atomic(&mut self, parts: &[&str], returns: bool) -> Result<Instruction, LitmusError> {
-        const FORM: &str =
-            "relaxed, acquire, release or acq_rel, then cta, gpu or sys, then add, sub, and, or, xor, exch or cas";
-        let [order, scope, operation] = parts else {
-            return Err(self.unknown("no such atomic", FORM));
-        };
-        let order = match *order {
-            "relaxed" => Order::Relaxed,
-            "acquire" => Order::Acquire,
-            "release" => Order::Release,
-            "acq_rel" => Order::AcqRel,
-            _ => return Err(self.unknown("no such order of an atomic", FORM)),
-        };
-        let scope = scope_of(scope).ok_or_else(|| self.unknown("no such scope", FORM))?;
-        let make: fn(Operand) -> Modify = match *operation {
-            "add" => Modify::Add,
-            "sub" => Modify::Sub,
-            "and" => Modify::And,
-            "or" => Modify::Or,
-            "xor" => Modify::Xor,
-            "exch" => Modify::Exchange,
-            "cas" => |expected| Modify::CompareExchange { expected, new: expected },
-            _ => return Err(self.unknown("no such operation of an atomic", FORM)),
-        };
-        let to = if returns { Some(self.register()?) } else { None };
-        if returns {
-            self.comma()?;
-        }
-        let at = self.location()?;
-        let mut modify = make(self.next_operand()?);
-        if let Modify::CompareExchange { expected, .. } = modify {
-            modify = Modify::CompareExchange { expected, new: self.next_operand()? };
-        }
-        Ok(Instruction::Atomic { to, at, modify, order, scope })
     }
 
     fn fence(&self, parts: &[&str]) -> Result<Instruction, LitmusError> {
@@ -294,7 +222,7 @@ impl Cell<'_> {
             return Err(self.unknown("no such fence", "fence.proxy of alias, constant, surface or texture"));
         }
         self.unsupported();
-        Ok((None, None))
+        Ok((Vec::new(), None))
     }
 
     fn proxy_access(&mut self, returns: bool) -> Result<Read, LitmusError> {
@@ -307,7 +235,7 @@ impl Cell<'_> {
             self.next_operand()?;
         }
         self.unsupported();
-        Ok((None, None))
+        Ok((Vec::new(), None))
     }
 
     fn unsupported(&mut self) {
@@ -316,7 +244,7 @@ impl Cell<'_> {
     }
 }
 
-fn scope_of(name: &str) -> Option<Scope> {
+pub(super) fn scope_of(name: &str) -> Option<Scope> {
     match name {
         "cta" => Some(Scope::WorkGroup),
         "gpu" => Some(Scope::Gpu),

@@ -1,12 +1,14 @@
 //! Litmus files: the dialect of PTX tests that herd and Dat3M read, without the parts that only they need.
 //!
 //! A file is a header `PTX name`, comments in quotes, initial values in braces, a row of threads with their places,
-//! rows of instructions, and a condition. In braces, Chorus accepts one extension: `x1 @ line x;` puts the word `x1`
-//! into the cache line of `x`, at its next free place. Every other location has a line of its own.
+//! rows of instructions, and a condition. Chorus accepts two extensions. In braces, `x1 @ line x;` puts the word `x1`
+//! into the cache line of `x`, at its next free place. Every other location has a line of its own. And as in PTX
+//! itself, `ld.weak.v2 {r0, r1}, x` accesses `x` and the next word of its line with one instruction.
 //!
 //! Texts may come from anywhere. So every mistake in a text gives an error with a position, and sizes are limited
 //! before anything is built.
 
+mod access;
 mod condition;
 mod instruction;
 mod lexer;

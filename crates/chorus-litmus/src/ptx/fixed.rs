@@ -69,7 +69,7 @@ impl Fixed {
         if same_location {
             self.same_location.add(a, b);
         }
-        if same_thread && a < b {
+        if same_thread && a < b && !first.is_beside(second) {
             self.program_order.add(a, b);
             if same_location {
                 self.program_order_location.add(a, b);

@@ -255,9 +255,19 @@ mod tests {
 
     use super::*;
 
+    /// Tests with accesses of several words. They are no suite, since explorations do not issue such accesses.
+    const VECTORS: [LitmusSuite; 2] = [
+        suite("two-words", include_str!("../../../../litmus/vectors/two-words.litmus"), AppliesTo::EveryProtocol),
+        suite("four-words", include_str!("../../../../litmus/vectors/four-words.litmus"), AppliesTo::EveryProtocol),
+    ];
+
+    fn with_vectors() -> Vec<SuiteTest> {
+        read_suites(&[SUITES, &VECTORS].concat()).unwrap()
+    }
+
     #[test]
     fn every_test_has_a_name_of_its_own_a_question_and_expectations() {
-        for test in read_suites(SUITES).unwrap() {
+        for test in with_vectors() {
             assert!(test.question().ends_with('?'), "{}", test.name());
             let models: BTreeSet<Model> = test.expected.iter().map(|(model, _)| *model).collect();
             assert!(models.len() >= 5 && models.len() == test.expected.len(), "{}: {:?}", test.name(), test.expected);
@@ -313,7 +323,7 @@ mod tests {
     #[test]
     fn telling_outcomes_are_expected_to_be_forbidden_exactly_where_the_model_forbids_them() {
         let mut wrong = Vec::new();
-        for test in read_suites(SUITES).unwrap() {
+        for test in with_vectors() {
             for &(model, expectation) in &test.expected {
                 let found = match decide(&test.test, model).unwrap() {
                     Verdict::Holds if expectation == Expectation::Permitted => Expectation::Permitted,
