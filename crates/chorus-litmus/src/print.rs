@@ -82,8 +82,8 @@ fn is_target(code: &[Instruction], place: usize) -> bool {
     })
 }
 
-/// An instruction of a thread in the syntax of a litmus file. A vector access is one instruction, whichever of its parts
-/// is at `place`.
+/// An instruction of a thread in the syntax of a litmus file. A vector access is printed as a whole, whichever of its
+/// parts is at `place`.
 pub fn instruction(program: &Program, thread: usize, place: usize) -> String {
     let names = Names { program, thread };
     let code = &program.threads[thread];
