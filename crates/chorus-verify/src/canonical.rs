@@ -1,9 +1,11 @@
 //! One state for all mirror images of a state: the smallest of them, compared number by number.
 
+use crate::hashing::FastMap;
 use crate::machine::ExploredMachine;
 use crate::mirror::Mirrors;
 use crate::state::{Progress, State};
 use crate::symmetry::{Group, Permutation};
+use crate::words::Words;
 
 /// The effect of a permutation on the numbers of a state.
 struct Image {
@@ -18,6 +20,8 @@ pub(crate) struct Canonical {
     controllers: usize,
     ops_at: usize,
     network_at: usize,
+    /// The words of the alternatives that concern several, by place and alternative.
+    several: FastMap<(usize, u8), Words>,
 }
 
 /// Memory that finding the smallest image needs in between, used again from state to state.
@@ -35,7 +39,7 @@ impl Canonical {
             Some(group) => (0..group.order()).map(|element| image(machine, group, element)).collect(),
         };
         let ExploredMachine { controllers, ops_at, network_at, .. } = *machine;
-        Canonical { images, controllers, ops_at, network_at }
+        Canonical { images, controllers, ops_at, network_at, several: several(machine) }
     }
 
     /// Number of images of a state, itself included.
@@ -111,8 +115,12 @@ impl Canonical {
         match Progress::unpack(number) {
             Progress::Waiting => number,
             Progress::Outstanding(choice) => Progress::Outstanding(choices[usize::from(choice)]).pack(),
-            Progress::Answered(choice, value) => {
-                Progress::Answered(choices[usize::from(choice)], permutation.value(value)).pack()
+            Progress::Answered(choice, values) => {
+                let mirrored = match self.several.get(&(source - self.ops_at, choice)) {
+                    None => permutation.value(values),
+                    Some(&words) => permutation.packed(words, values),
+                };
+                Progress::Answered(choices[usize::from(choice)], mirrored).pack()
             }
         }
     }
@@ -130,6 +138,21 @@ impl Canonical {
             network.insert(place, number);
         }
     }
+}
+
+/// The words of all alternatives that concern several, by place and alternative.
+fn several(machine: &ExploredMachine) -> FastMap<(usize, u8), Words> {
+    let mut several = FastMap::default();
+    for (thread, spec) in machine.config().threads.iter().enumerate() {
+        for (slot, step) in spec.steps.iter().enumerate() {
+            for (choice, op) in (0..).zip(&step.alternatives) {
+                if let Some(words) = op.words().filter(|words| words.are_several()) {
+                    several.insert((thread * machine.slots + slot, choice), words);
+                }
+            }
+        }
+    }
+    several
 }
 
 fn image(machine: &ExploredMachine, group: &Group, element: usize) -> Image {

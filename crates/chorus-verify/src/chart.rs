@@ -265,8 +265,11 @@ fn follows(machine: &ExploredMachine, state: &[u32], step: &StepResult) -> Vec<S
     let mut parts = Vec::new();
     for completion in &step.completions {
         if let Some((thread, op)) = machine.op_of_txn(state, completion.txn) {
-            parts.push(match op.location().filter(|_| op.returns_value()) {
-                Some(at) => format!("T{thread} gets {at}={}", completion.data.0[usize::from(at.word)]),
+            parts.push(match op.words().filter(|_| op.returns_value()) {
+                Some(at) => {
+                    let value = |at: Location| format!(" {at}={}", completion.data.0[usize::from(at.word)]);
+                    format!("T{thread} gets{}", at.iter().map(value).collect::<String>())
+                }
                 None => format!("T{thread} done"),
             });
         }

@@ -13,10 +13,11 @@ use crate::chart::Chart;
 use crate::config::{Evictions, Loads, MachineConfig, one_set};
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::heterogeneous;
-use crate::program::{Location, Op, Step};
+use crate::program::{Op, Step};
 use crate::replay::Replay;
 use crate::scoped;
 use crate::settings::{Bound, Settings, Storage};
+use crate::words::Words;
 
 /// A machine with its threads, under the name by which it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +33,9 @@ pub struct CheckConfig {
 /// The operations that threads may choose from at each position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Alphabet {
-    loads: &'static [Location],
-    stores: &'static [Location],
-    exchanges: &'static [Location],
+    loads: &'static [Words],
+    stores: &'static [Words],
+    exchanges: &'static [Words],
     fence: bool,
 }
 
@@ -47,8 +48,10 @@ impl Alphabet {
             let order = Order::Relaxed;
             let scope = Scope::Gpu;
             let loads = self.loads.iter().map(|&at| Op::Load { at, order, scope });
-            let stores = self.stores.iter().map(|&at| Op::Store { at, value, order, scope });
-            let exchange = |&at| Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order, scope, returns: true };
+            let stores = self.stores.iter().map(|&at| Op::Store { at, values: at.values(value), order, scope });
+            let op = AtomicOp::Exchange;
+            let exchange =
+                |at: &Words| Op::Atomic { at: *at, op, operands: at.values(value), order, scope, returns: true };
             let fence = self.fence.then_some(Op::FENCE);
             let alternatives = loads.chain(stores).chain(self.exchanges.iter().map(exchange)).chain(fence).collect();
             Step { alternatives, implied: false }
@@ -57,10 +60,11 @@ impl Alphabet {
     }
 }
 
-const X: Location = Location { line: 0, word: 0 };
-const X1: Location = Location { line: 0, word: 1 };
-const Y: Location = Location { line: 1, word: 0 };
-const Y1: Location = Location { line: 1, word: 1 };
+const X: Words = Words::one(0, 0);
+const X1: Words = Words::one(0, 1);
+const BOTH: Words = Words::all(0);
+const Y: Words = Words::one(1, 0);
+const Y1: Words = Words::one(1, 1);
 
 /// Everything on one word.
 const ONE_WORD: Alphabet = Alphabet { loads: &[X], stores: &[X], exchanges: &[X], fence: true };
@@ -68,6 +72,8 @@ const ONE_WORD: Alphabet = Alphabet { loads: &[X], stores: &[X], exchanges: &[X]
 const UNFENCED: Alphabet = Alphabet { fence: false, ..ONE_WORD };
 /// Everything on two words of one line.
 const TWO_WORDS: Alphabet = Alphabet { loads: &[X, X1], stores: &[X, X1], exchanges: &[X, X1], fence: true };
+/// Accesses of both words of a line at once, and of one.
+const TOGETHER: Alphabet = Alphabet { loads: &[X, BOTH], stores: &[X1, BOTH], exchanges: &[BOTH], fence: true };
 /// Everything on two lines.
 const TWO_LINES: Alphabet = Alphabet { loads: &[X, Y], stores: &[X, Y], exchanges: &[X, Y], fence: true };
 /// Loads and stores of two words of one line.
@@ -99,6 +105,11 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
             "smoke-lines",
             "2 caches, 2 lines in one place, 2 and 1 operations",
             machine([0, 1], [2, 1], &TWO_LINES),
+        ),
+        config(
+            "smoke-wide",
+            "2 caches, 2 and 1 accesses of both words of a line or of one",
+            machine([0, 1], [2, 1], &TOGETHER),
         ),
         config(
             "smoke-shared",

@@ -8,12 +8,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chorus_litmus::test::{Instruction, LocationId, Operand, Program, Register, Thread};
+use chorus_litmus::test::{Instruction, LocationId, Modify, Operand, Program, Register, Thread};
+use chorus_protocol::line::LineData;
 use thiserror::Error;
 
 use crate::litmus::placement::lines_used;
 use crate::program::{Location, Op, Step, WORDS};
 use crate::state::Progress;
+use crate::words::{Values, Words};
 
 /// The code of one thread of a litmus test, on the machine's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,9 +69,9 @@ pub enum NotRunnable {
         /// The place of the location in its line.
         word: u8,
     },
-    /// An instruction accesses several words.
-    #[error("an instruction of P{thread} accesses several words")]
-    SeveralWords {
+    /// An instruction compares each of several words with a value of its own.
+    #[error("an instruction of P{thread} compares words with different values, and a cache compares all with one")]
+    Comparisons {
         /// The index of the thread.
         thread: usize,
     },
@@ -103,9 +105,8 @@ impl Code {
         if let Some(at) = program.locations.iter().find(|at| usize::from(at.word) >= WORDS) {
             return Err(NotRunnable::LineTooLong { name: at.name.clone(), word: at.word });
         }
-        let has_vectors = |thread: &Thread| thread.code.iter().any(Instruction::is_joined);
-        if let Some(thread) = program.threads.iter().position(has_vectors) {
-            return Err(NotRunnable::SeveralWords { thread });
+        if let Some(thread) = program.threads.iter().position(compares_differently) {
+            return Err(NotRunnable::Comparisons { thread });
         }
         let places = places(program, lines);
         let program = Arc::new(program.clone());
@@ -126,8 +127,11 @@ impl Code {
             let mut more = values.clone();
             for op in ops {
                 match *op {
-                    Op::Store { value, .. } => drop(more.insert(value)),
-                    Op::Atomic { op, operand, .. } => more.extend(values.iter().map(|&old| op.apply(old, operand))),
+                    Op::Store { at, values, .. } => more.extend(at.iter().map(|at| values[usize::from(at.word)])),
+                    Op::Atomic { at, op, operands, .. } => more.extend(at.iter().flat_map(|at| {
+                        let operand = operands[usize::from(at.word)];
+                        values.iter().map(move |&old| op.apply(old, operand))
+                    })),
                     Op::Load { .. }
                     | Op::Fence { .. }
                     | Op::Barrier { .. }
@@ -229,17 +233,19 @@ impl Code {
                 | Instruction::Fence { .. }
                 | Instruction::Barrier { .. } => {}
             }
-            if let Some(op) = self.resolve(instruction, registers)? {
+            let parts = self.parts(place);
+            if !instruction.is_joined()
+                && let Some(op) = self.resolve(parts, registers)?
+            {
                 let [before, after] = Step::implied_fences(&op);
                 for (op, implied) in [(before, true), (Some(op), false), (after, true)] {
                     let Some(op) = op else { continue };
-                    let content = match progress(slot) {
-                        Progress::Waiting => return Ok(Next::Issue { slot, op, implied }),
-                        Progress::Outstanding(_) => RegisterValue::Awaited(slot),
-                        Progress::Answered(_, value) => RegisterValue::Value(value),
-                    };
-                    if let (false, Some(to)) = (implied, destination(instruction)) {
-                        registers[usize::from(to.0)] = content;
+                    let progress = progress(slot);
+                    if progress == Progress::Waiting {
+                        return Ok(Next::Issue { slot, op, implied });
+                    }
+                    if !implied {
+                        self.receive(parts, &op, progress, slot, registers);
                     }
                     slot += 1;
                 }
@@ -252,19 +258,77 @@ impl Code {
         Ok(Next::End)
     }
 
+    /// The instruction in a place, with those that are joined to it.
+    fn parts(&self, place: usize) -> &[Instruction] {
+        let code = &self.spec().code[place..];
+        let joined = code.iter().skip(1).take_while(|part| part.is_joined()).count();
+        &code[..1 + joined]
+    }
+
+    /// Puts what came back from an operation into the registers of its parts.
+    fn receive(
+        &self,
+        parts: &[Instruction],
+        op: &Op,
+        progress: Progress,
+        slot: usize,
+        registers: &mut [RegisterValue],
+    ) {
+        let Some(words) = op.words() else { return };
+        for part in parts {
+            let (Some(to), Some(at)) = (destination(part), without_location(part).1) else { continue };
+            let place = words.iter().position(|word| word == self.place(at));
+            registers[usize::from(to.0)] = match progress {
+                Progress::Answered(_, values) => {
+                    RegisterValue::Value(place.and_then(|place| words.unpack(values).nth(place)).unwrap_or(0))
+                }
+                Progress::Waiting | Progress::Outstanding(_) => RegisterValue::Awaited(slot),
+            };
+        }
+    }
+
+    /// The words that the parts of an instruction access.
+    fn words(&self, parts: &[Instruction]) -> Words {
+        let places = parts.iter().filter_map(|part| without_location(part).1).map(|at| self.place(at));
+        Words::of(places).unwrap_or(Words::one(0, 0))
+    }
+
+    /// A value for each word of a line, as `value` gives them for the parts of an instruction.
+    fn values(
+        &self,
+        parts: &[Instruction],
+        value: impl Fn(&Instruction) -> Result<u32, usize>,
+    ) -> Result<Values, usize> {
+        let mut values = Values::default();
+        for part in parts {
+            if let Some(at) = without_location(part).1 {
+                values[usize::from(self.place(at).word)] = value(part)?;
+            }
+        }
+        Ok(values)
+    }
+
     /// The operation that an instruction issues, with the values of its operands, or the operation that an operand
     /// waits for. Nothing if the instruction concerns registers and the control flow alone.
-    fn resolve(&self, instruction: &Instruction, registers: &[RegisterValue]) -> Result<Option<Op>, usize> {
+    fn resolve(&self, parts: &[Instruction], registers: &[RegisterValue]) -> Result<Option<Op>, usize> {
         let value = |operand: Operand| value(registers, operand);
-        let place = |at| self.place(at);
-        Ok(Some(match *instruction {
-            Instruction::Load { at, order, scope, .. } => Op::Load { at: place(at), order, scope },
-            Instruction::Store { at, value: operand, order, scope, .. } => {
-                Op::Store { at: place(at), value: value(operand)?, order, scope }
+        let at = self.words(parts);
+        Ok(Some(match parts[0] {
+            Instruction::Load { order, scope, .. } => Op::Load { at, order, scope },
+            Instruction::Store { order, scope, .. } => {
+                let written = |part: &Instruction| match *part {
+                    Instruction::Store { value: operand, .. } => value(operand),
+                    _ => Ok(0),
+                };
+                Op::Store { at, values: self.values(parts, written)?, order, scope }
             }
-            Instruction::Atomic { to, at, modify, order, scope, .. } => {
-                let (op, operand) = modify.resolve(value)?;
-                Op::Atomic { at: place(at), op, operand, order, scope, returns: to.is_some() }
+            Instruction::Atomic { to, modify, order, scope, .. } => {
+                let (op, _) = modify.resolve(value)?;
+                let operand = |part: &Instruction| match *part {
+                    Instruction::Atomic { modify, .. } => Ok(modify.resolve(value)?.1),
+                    _ => Ok(0),
+                };
+                Op::Atomic { at, op, operands: self.values(parts, operand)?, order, scope, returns: to.is_some() }
             }
             Instruction::Fence { scope, .. } => Op::fence(scope),
             Instruction::Barrier { mode, instance, id, .. } => {
@@ -282,14 +346,14 @@ impl Code {
     /// The operations that the thread may issue in each place, if reads return any of `values`.
     fn courses(&self, values: &BTreeSet<u32>) -> Result<Vec<Step>, NotRunnable> {
         let mut steps = Vec::new();
-        let mut left = vec![Vec::new()];
+        let mut left: Vec<Vec<(Op, Progress)>> = vec![Vec::new()];
         let mut followed = 0;
         while let Some(mut course) = left.pop() {
             followed += 1;
             if followed > COURSES {
                 return Err(NotRunnable::TooManyCourses { thread: self.thread, limit: COURSES });
             }
-            match self.next(|slot| course.get(slot).copied().unwrap_or(Progress::Waiting)) {
+            match self.next(|slot| course.get(slot).map_or(Progress::Waiting, |&(_, progress)| progress)) {
                 Next::Issue { slot, op, implied } => {
                     if steps.len() == slot {
                         steps.push(Step { alternatives: Vec::new(), implied });
@@ -298,12 +362,12 @@ impl Code {
                     if !step.alternatives.contains(&op) {
                         step.alternatives.push(op);
                     }
-                    course.push(Progress::Outstanding(0));
+                    course.push((op, Progress::Outstanding(0)));
                     left.push(course);
                 }
-                Next::Await(slot) => left.extend(values.iter().map(|&value| {
+                Next::Await(slot) => left.extend(answers(&course[slot].0, values).into_iter().map(|answer| {
                     let mut course = course.clone();
-                    course[slot] = Progress::Answered(0, value);
+                    course[slot].1 = Progress::Answered(0, answer);
                     course
                 })),
                 Next::End | Next::Abandon => {}
@@ -311,6 +375,32 @@ impl Code {
         }
         Ok(steps)
     }
+}
+
+/// Whether an instruction of the thread compares several words with different values.
+fn compares_differently(thread: &Thread) -> bool {
+    let expected = |instruction: &Instruction| match *instruction {
+        Instruction::Atomic { modify: Modify::CompareExchange { expected, .. }, .. } => Some(expected),
+        _ => None,
+    };
+    thread.code.windows(2).any(|pair| pair[1].is_joined() && expected(&pair[0]) != expected(&pair[1]))
+}
+
+/// Everything that an operation may return, if each word holds one of `values`.
+fn answers(op: &Op, values: &BTreeSet<u32>) -> Vec<u32> {
+    let Some(words) = op.words() else { return vec![0] };
+    let mut lines = vec![LineData::default()];
+    for at in words.iter() {
+        let with = |line: LineData<WORDS>| {
+            values.iter().map(move |&value| {
+                let mut line = line;
+                line.0[usize::from(at.word)] = value;
+                line
+            })
+        };
+        lines = lines.into_iter().flat_map(with).collect();
+    }
+    lines.iter().map(|line| words.pack(line)).collect()
 }
 
 /// The value of an operand, or the operation that it waits for.
@@ -402,13 +492,26 @@ mod tests {
 
     use super::*;
 
+    fn code(body: &str) -> Result<Vec<(Code, Vec<Step>)>, NotRunnable> {
+        let head = "PTX t\n{ x=0; x1 @ line x; }\nP0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n";
+        let Ok(Parsed::Test(test)) = parse(&format!("{head}{body}exists (P1:r0 == 1)\n")) else { panic!("not a test") };
+        Code::of_program(&test.program, &[0])
+    }
+
     #[test]
-    fn an_access_of_several_words_is_refused() {
-        let text = "PTX t\n{ x=0; x1 @ line x; }\nP0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n\
-                    st.weak x, 1 | st.weak x1, 1 ;\n | ld.relaxed.gpu.v2 {r0, r1}, x ;\nexists (P1:r0 == 1)\n";
-        let Ok(Parsed::Test(test)) = parse(text) else { panic!("it is a test") };
-        let refusal = Code::of_program(&test.program, &[0]).unwrap_err();
-        assert_eq!(refusal, NotRunnable::SeveralWords { thread: 1 });
-        assert_eq!(refusal.to_string(), "an instruction of P1 accesses several words");
+    fn a_vector_access_is_one_operation_of_several_words() {
+        let threads = code("st.weak x, 1 | ld.relaxed.gpu.v2 {r0, r1}, x ;\n").unwrap();
+        let (reader, steps) = &threads[1];
+        let [Step { alternatives, .. }] = &steps[..] else { panic!("{steps:?}") };
+        let words = alternatives[0].words().unwrap();
+        assert_eq!(words, Words::all(0));
+        let answer = words.pack(&LineData([1, 7]));
+        assert_eq!(reader.registers(|_| Progress::Answered(0, answer)), [1, 7]);
+    }
+
+    #[test]
+    fn comparisons_with_different_values_are_refused() {
+        let refused = code("st.weak x, 1 | atom.relaxed.gpu.v2.cas {r0, r1}, x, {0, 1}, {2, 3} ;\n").unwrap_err();
+        assert_eq!(refused, NotRunnable::Comparisons { thread: 1 });
     }
 }

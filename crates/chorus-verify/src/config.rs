@@ -251,7 +251,7 @@ impl MachineConfig {
     fn read_only(&self) -> ReadOnlyLines {
         let steps = self.threads.iter().flat_map(|thread| &thread.steps);
         let writes = steps.flat_map(|step| &step.alternatives).filter(|op| op.writes());
-        let written: BTreeSet<u8> = writes.filter_map(Op::location).map(|at| at.line).collect();
+        let written: BTreeSet<u8> = writes.filter_map(Op::words).map(|at| at.line).collect();
         let others = (0..self.lines).filter(|line| !written.contains(line)).map(u64::from);
         ReadOnlyLines::longest(others.map(|line| line..line + 1))
     }
@@ -334,7 +334,7 @@ impl MachineConfig {
     /// The lines that some thread may access.
     pub fn lines_used(&self) -> BTreeSet<u8> {
         let steps = self.threads.iter().flat_map(|thread| &thread.steps);
-        let used = steps.flat_map(|step| &step.alternatives).filter_map(Op::location).map(|at| at.line);
+        let used = steps.flat_map(|step| &step.alternatives).filter_map(Op::words).map(|at| at.line);
         used.collect()
     }
 

@@ -14,9 +14,10 @@ use crate::config::{Evictions, Loads, MachineConfig};
 use crate::explore::STATE_LIMIT;
 use crate::heterogeneous;
 use crate::litmus::{Placement, SuiteTest, device_tests, tests};
-use crate::program::{Location, Op, Step, lines_of};
+use crate::program::{Op, Step, lines_of};
 use crate::replay::Replay;
 use crate::scoped;
+use crate::words::Words;
 
 /// A seeded fault together with the check that found it.
 #[derive(Clone, Debug)]
@@ -268,17 +269,17 @@ pub fn score(protocol: &'static dyn Protocol) -> MutationScore {
     score
 }
 
-const X: Location = Location { line: 0, word: 0 };
-const X1: Location = Location { line: 0, word: 1 };
-const Y: Location = Location { line: 1, word: 0 };
-const Z: Location = Location { line: 2, word: 0 };
+const X: Words = Words::one(0, 0);
+const X1: Words = Words::one(0, 1);
+const Y: Words = Words::one(1, 0);
+const Z: Words = Words::one(2, 0);
 
-const fn ld(at: Location) -> Op {
+const fn ld(at: Words) -> Op {
     Op::Load { at, order: Order::Relaxed, scope: Scope::Gpu }
 }
 
-const fn st(at: Location) -> Op {
-    Op::Store { at, value: 1, order: Order::Relaxed, scope: Scope::Gpu }
+const fn st(at: Words) -> Op {
+    Op::Store { at, values: at.values(1), order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 /// Programs made for faults, each with several writes, wavefronts, words or stays of a line in a cache. The

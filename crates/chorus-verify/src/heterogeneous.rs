@@ -13,17 +13,19 @@ use chorus_protocol::registry::{Build, Protocol, Structure};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
-use crate::program::{Location, Step, WORDS, lines_of};
+use crate::program::{Step, WORDS, lines_of};
 use crate::scoped::{Choice, steps};
+use crate::words::Words;
 
 use Choice::{Acquire, Exchange, Fence, Load, NextKernel, Release, Store, WeakLoad, WeakStore};
 use Scope::System;
 
-const X: Location = Location { line: 0, word: 0 };
-const X1: Location = Location { line: 0, word: 1 };
-const Y: Location = Location { line: 1, word: 0 };
-const Y1: Location = Location { line: 1, word: 1 };
-const Z: Location = Location { line: 2, word: 0 };
+const X: Words = Words::one(0, 0);
+const X1: Words = Words::one(0, 1);
+const BOTH: Words = Words::all(0);
+const Y: Words = Words::one(1, 0);
+const Y1: Words = Words::one(1, 1);
+const Z: Words = Words::one(2, 0);
 
 /// Everything on both words of a line, with an order on the first.
 const ALL: &[Choice] = &[
@@ -43,6 +45,8 @@ const WEAK: &[Choice] = &[WeakLoad(X), WeakStore(X)];
 const WEAK_OR_EXCHANGE: &[Choice] = &[WeakLoad(X), WeakStore(X), Exchange(X, System)];
 const WEAK_WORDS: &[Choice] = &[WeakLoad(X), WeakLoad(X1), WeakStore(X), WeakStore(X1)];
 const FENCED_WORDS: &[Choice] = &[WeakLoad(X), WeakLoad(X1), WeakStore(X), WeakStore(X1), Fence(System)];
+/// Accesses of both words of a line at once, and of one.
+const WIDE: &[Choice] = &[WeakLoad(BOTH), WeakStore(BOTH), WeakStore(X), Exchange(BOTH, System)];
 const WEAK_LINES: &[Choice] = &[WeakLoad(X), WeakLoad(Y), WeakStore(X), WeakStore(Y)];
 const KERNEL: &[Choice] = &[NextKernel];
 
@@ -107,6 +111,23 @@ pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
             "weak-smoke",
             "a CPU core and a compute unit, 1 line of 2 words, 2 and 1 weak accesses",
             machine(1, &[(0, &[WEAK_WORDS, WEAK_WORDS]), (1, &[WEAK_WORDS])]),
+        ),
+        config(
+            "wide-smoke",
+            "a CPU core and a compute unit, 1 access of both words of a line or of one each",
+            machine(1, &[(0, &[WIDE]), (1, &[WIDE])]),
+        ),
+        config(
+            "wide-owners",
+            "a CPU core and 2 compute units, two write a word or both, and the third accesses both at once",
+            machine(
+                1,
+                &[
+                    (0, &[&[WeakStore(X), WeakStore(BOTH)]]),
+                    (1, &[&[WeakStore(X1)]]),
+                    (2, &[&[WeakLoad(BOTH), WeakStore(BOTH), Exchange(BOTH, System)]]),
+                ],
+            ),
         ),
         config("message-to-gpu", "a message from a CPU core to a compute unit", message(1, 0, 1)),
         config("message-to-cpu", "a message from a compute unit to a CPU core", message(1, 1, 0)),
@@ -321,12 +342,12 @@ const SECOND_WRITER: &[&[Choice]] = &[&[WeakLoad(X)], &[WeakStore(X1)], &[Releas
 const SECOND_READER: &[&[Choice]] = &[&[WeakLoad(X1)], &[WeakStore(X)], &[Acquire(Y)], &[WeakLoad(X1)]];
 
 /// A name or a description.
-type Words = &'static str;
+type Text = &'static str;
 
 /// Programs made for faults of these protocols. They have more operations than threads can choose freely, and lines
 /// leave private caches at any time.
 pub fn programs() -> Vec<CheckConfig> {
-    let program = |name: Words, description: Words, cpus: u16, threads: &[Thread<'_>]| {
+    let program = |name: Text, description: Text, cpus: u16, threads: &[Thread<'_>]| {
         let room = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), ..machine(cpus, threads) };
         config(name, description, MachineConfig { evictions: Evictions::PrivateAnytime, ..room })
     };
@@ -339,9 +360,9 @@ pub fn programs() -> Vec<CheckConfig> {
     .concat()
 }
 
-fn programs_of_two_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+fn programs_of_two_threads(program: impl Fn(Text, Text, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
     // Three lines that leave at any time would make too many states.
-    let still = |name: Words, description: Words, cpus: u16, threads: &[Thread<'_>]| {
+    let still = |name: Text, description: Text, cpus: u16, threads: &[Thread<'_>]| {
         let CheckConfig { name, description, machine } = program(name, description, cpus, threads);
         config(name, description, MachineConfig { evictions: Evictions::WhenNeeded, ..machine })
     };
@@ -388,7 +409,7 @@ fn programs_of_two_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) ->
     ]
 }
 
-fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+fn programs_of_three_threads(program: impl Fn(Text, Text, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
     vec![
         program(
             "load-beside-store",
@@ -417,7 +438,7 @@ fn programs_of_three_threads(program: impl Fn(Words, Words, u16, &[Thread<'_>]) 
     ]
 }
 
-fn programs_with_fences(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+fn programs_with_fences(program: impl Fn(Text, Text, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
     vec![
         program(
             "refill-in-fence",
@@ -472,7 +493,7 @@ fn programs_with_fences(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> Ch
     ]
 }
 
-fn programs_of_three_writers(program: impl Fn(Words, Words, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
+fn programs_of_three_writers(program: impl Fn(Text, Text, u16, &[Thread<'_>]) -> CheckConfig) -> Vec<CheckConfig> {
     vec![
         program(
             "writer-beside",

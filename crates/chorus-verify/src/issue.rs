@@ -10,6 +10,7 @@ use crate::config::{Loads, Stores};
 use crate::machine::{Action, ExploredMachine, KernelEdges};
 use crate::program::{Edge, Op, Step, WORDS};
 use crate::state::Progress;
+use crate::words::Values;
 
 impl ExploredMachine {
     /// The step that `thread` would issue next, if its earlier operations let it.
@@ -165,23 +166,23 @@ pub(crate) fn index_of(txn: Txn) -> Option<usize> {
 
 /// The request that a private cache receives for an operation.
 pub(crate) fn request(op: &Op, wave: u16, txn: Txn) -> CoreRequest<WORDS> {
-    let (core_op, value) = match *op {
-        Op::Load { .. } => (CoreOp::Load, 0),
-        Op::Store { value, .. } => (CoreOp::Store, value),
-        Op::Atomic { op, operand, .. } => (CoreOp::Atomic(op), operand),
-        Op::Kernel(Edge::End) | Op::Command { edge: Edge::End, .. } => (CoreOp::KernelEnd, 0),
-        Op::Kernel(Edge::Begin) | Op::Command { edge: Edge::Begin, .. } => (CoreOp::KernelBegin, 0),
+    let nothing = Values::default();
+    let (core_op, values) = match *op {
+        Op::Load { .. } => (CoreOp::Load, nothing),
+        Op::Store { values, .. } => (CoreOp::Store, values),
+        Op::Atomic { op, operands, .. } => (CoreOp::Atomic(op), operands),
+        Op::Kernel(Edge::End) | Op::Command { edge: Edge::End, .. } => (CoreOp::KernelEnd, nothing),
+        Op::Kernel(Edge::Begin) | Op::Command { edge: Edge::Begin, .. } => (CoreOp::KernelBegin, nothing),
         // Barriers and settling never reach a cache.
-        Op::Fence { .. } | Op::Barrier { .. } | Op::Settle => (CoreOp::Fence, 0),
+        Op::Fence { .. } | Op::Barrier { .. } | Op::Settle => (CoreOp::Fence, nothing),
     };
-    let mut data = LineData::default();
     let (mut line, mut mask) = (LineAddr(0), ByteMask::EMPTY);
-    if let Some(at) = op.location() {
-        (line, mask) = (LineAddr(u64::from(at.line)), ByteMask::word(usize::from(at.word)));
-        data.0[usize::from(at.word)] = value;
+    if let Some(at) = op.words() {
+        (line, mask) = (LineAddr(u64::from(at.line)), at.mask());
     }
     if let Op::Command { page: Some(first), .. } = *op {
         (line, mask) = (LineAddr(u64::from(first)), ByteMask::full::<WORDS>());
     }
+    let data = LineData(values);
     CoreRequest { op: core_op, order: op.order(), scope: op.scope(), line, mask, data, wave, txn }
 }

@@ -29,6 +29,7 @@ use crate::program::{Edge, Location, Op, WORDS};
 use crate::state::{Progress, State};
 use crate::symmetry::Group;
 use crate::violation::Violation;
+use crate::words::Words;
 
 /// One move of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +171,8 @@ impl ExploredMachine {
         }
         let first_warming = requests.len() as u32;
         for index in 0..usize::from(config.lines) * WORDS {
-            let op = Op::Load { at: Location::from_index(index), order: Order::Weak, scope: Scope::WorkGroup };
+            let Location { line, word } = Location::from_index(index);
+            let op = Op::Load { at: Words::one(line, word), order: Order::Weak, scope: Scope::WorkGroup };
             requests.push(request(&op, 0, Txn::Warming));
         }
         let mut nodes = Nodes::new(config.lines, requests);

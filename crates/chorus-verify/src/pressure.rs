@@ -11,10 +11,11 @@ use chorus_protocol::registry::{Protocol, Reach};
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
 use crate::heterogeneous;
-use crate::program::{Location, Op, Step, lines_of};
+use crate::program::{Op, Step, lines_of};
+use crate::words::Words;
 
-fn at(line: u8) -> Location {
-    Location { line, word: 0 }
+fn at(line: u8) -> Words {
+    Words::one(line, 0)
 }
 
 fn load(line: u8) -> Op {
@@ -22,12 +23,12 @@ fn load(line: u8) -> Op {
 }
 
 fn store(line: u8, value: u32) -> Op {
-    Op::Store { at: at(line), value, order: Order::Relaxed, scope: Scope::Gpu }
+    Op::Store { at: at(line), values: at(line).values(value), order: Order::Relaxed, scope: Scope::Gpu }
 }
 
 fn exchange(line: u8, operand: u32) -> Op {
     let (order, scope) = (Order::Relaxed, Scope::Gpu);
-    Op::Atomic { at: at(line), op: AtomicOp::Exchange, operand, order, scope, returns: true }
+    Op::Atomic { at: at(line), op: AtomicOp::Exchange, operands: at(line).values(operand), order, scope, returns: true }
 }
 
 /// One thread beside each private cache, with room for every line everywhere. Lines leave only when they must.

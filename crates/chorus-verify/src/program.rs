@@ -6,6 +6,8 @@ use chorus_litmus::test::{self as litmus, BarrierMode, FenceKind, Instruction, L
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_protocol::address::AgentId;
 
+use crate::words::{Values, Words};
+
 /// The number of words of a line in the exhaustive driver.
 pub const WORDS: usize = 2;
 
@@ -40,34 +42,34 @@ impl fmt::Display for Location {
 /// One operation of a thread, with everything that a cache needs to perform it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
-    /// Reads one word of memory.
+    /// Reads words of memory.
     Load {
-        /// The word to read.
-        at: Location,
+        /// The words to read.
+        at: Words,
         /// The order: weak, relaxed or acquire.
         order: Order,
         /// The threads that must agree on the order.
         scope: Scope,
     },
-    /// Writes one word of memory.
+    /// Writes words of memory.
     Store {
-        /// The word to write.
-        at: Location,
-        /// The value that is written.
-        value: u32,
+        /// The words to write.
+        at: Words,
+        /// The values that are written.
+        values: Values,
         /// The order: weak, relaxed or release.
         order: Order,
         /// The threads that must agree on the order.
         scope: Scope,
     },
-    /// Reads and writes a word indivisibly.
+    /// Reads and writes words, each of them indivisibly.
     Atomic {
-        /// The word to read and write.
-        at: Location,
+        /// The words to read and write.
+        at: Words,
         /// The function from the old value to the new.
         op: AtomicOp,
-        /// The operand of the function.
-        operand: u32,
+        /// The operand of the function for each word.
+        operands: Values,
         /// The order, of any strength.
         order: Order,
         /// The threads that must agree on the order.
@@ -124,8 +126,8 @@ impl Op {
         Op::Fence { order: Order::AcqRel, scope }
     }
 
-    /// The word that the operation concerns, if any.
-    pub fn location(&self) -> Option<Location> {
+    /// The words that the operation concerns, if any.
+    pub fn words(&self) -> Option<Words> {
         match *self {
             Op::Load { at, .. } | Op::Store { at, .. } | Op::Atomic { at, .. } => Some(at),
             Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Command { .. } | Op::Settle => None,
@@ -170,37 +172,34 @@ impl Op {
         }
     }
 
-    /// The operation as an instruction of a litmus test, with `to` for the value that comes back.
-    fn to_instruction(self, to: litmus::Register) -> Instruction {
-        let location = |at: Location| LocationId(at.index() as u8);
+    /// The operation as instructions of a litmus test, one for each word. `register` gives a register for each value
+    /// that comes back.
+    fn to_instructions(self, mut register: impl FnMut() -> litmus::Register) -> Vec<Instruction> {
+        let locations =
+            |at: Words| at.iter().enumerate().map(|(place, at)| (LocationId(at.index() as u8), at, place > 0));
         match self {
-            Op::Load { at, order, scope } => Instruction::Load { to, at: location(at), order, scope, joined: false },
-            Op::Store { at, value, order, scope } => {
-                Instruction::Store { at: location(at), value: Operand::Constant(value), order, scope, joined: false }
+            Op::Load { at, order, scope } => {
+                let load = |(at, _, joined)| Instruction::Load { to: register(), at, order, scope, joined };
+                locations(at).map(load).collect()
             }
-            Op::Atomic { at, op, operand, order, scope, returns } => {
-                let operand = Operand::Constant(operand);
-                let modify = match op {
-                    AtomicOp::Add => Modify::Add(operand),
-                    AtomicOp::And => Modify::And(operand),
-                    AtomicOp::Or => Modify::Or(operand),
-                    AtomicOp::Xor => Modify::Xor(operand),
-                    AtomicOp::Exchange => Modify::Exchange(operand),
-                    AtomicOp::CompareExchange { expected } => {
-                        Modify::CompareExchange { expected: Operand::Constant(expected), new: operand }
-                    }
-                    AtomicOp::Min | AtomicOp::Max | AtomicOp::AddF32 => {
-                        unreachable!("explorations issue none of these")
-                    }
+            Op::Store { at, values, order, scope } => {
+                let value = |at: Location| Operand::Constant(values[usize::from(at.word)]);
+                let store = |(id, at, joined)| Instruction::Store { at: id, value: value(at), order, scope, joined };
+                locations(at).map(store).collect()
+            }
+            Op::Atomic { at, op, operands, order, scope, returns } => {
+                let atomic = |(id, at, joined): (LocationId, Location, bool)| {
+                    let modify = modify(op, operands[usize::from(at.word)]);
+                    Instruction::Atomic { to: returns.then(&mut register), at: id, modify, order, scope, joined }
                 };
-                Instruction::Atomic { to: returns.then_some(to), at: location(at), modify, order, scope, joined: false }
+                locations(at).map(atomic).collect()
             }
-            Op::Fence { scope, .. } => Instruction::Fence { kind: FenceKind::Sc, scope },
+            Op::Fence { scope, .. } => vec![Instruction::Fence { kind: FenceKind::Sc, scope }],
             Op::Barrier { barrier, mode } => {
-                Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }
+                vec![Instruction::Barrier { mode, instance: u32::from(barrier), id: None, quorum: None }]
             }
             Op::Kernel(_) | Op::Command { .. } | Op::Settle => {
-                Instruction::Barrier { mode: BarrierMode::Sync, instance: 0, id: None, quorum: None }
+                vec![Instruction::Barrier { mode: BarrierMode::Sync, instance: 0, id: None, quorum: None }]
             }
         }
     }
@@ -213,6 +212,22 @@ impl Op {
     /// Whether earlier operations stay before this one by its order.
     pub fn releases(&self) -> bool {
         matches!(self.order(), Order::Release | Order::AcqRel)
+    }
+}
+
+/// The change that an atomic operation makes, as a litmus test has it.
+fn modify(op: AtomicOp, operand: u32) -> Modify {
+    let operand = Operand::Constant(operand);
+    match op {
+        AtomicOp::Add => Modify::Add(operand),
+        AtomicOp::And => Modify::And(operand),
+        AtomicOp::Or => Modify::Or(operand),
+        AtomicOp::Xor => Modify::Xor(operand),
+        AtomicOp::Exchange => Modify::Exchange(operand),
+        AtomicOp::CompareExchange { expected } => {
+            Modify::CompareExchange { expected: Operand::Constant(expected), new: operand }
+        }
+        AtomicOp::Min | AtomicOp::Max | AtomicOp::AddF32 => unreachable!("explorations issue none of these"),
     }
 }
 
@@ -232,8 +247,11 @@ impl fmt::Display for Op {
         };
         match self {
             Op::Load { at, .. } => write!(f, "ld{order}{scope} {at}"),
-            Op::Store { at, value, .. } => write!(f, "st{order}{scope} {at}={value}"),
-            Op::Atomic { at, op, operand, returns, .. } => {
+            Op::Store { at, values, .. } => {
+                write!(f, "st{order}{scope}")?;
+                at.iter().try_for_each(|at| write!(f, " {at}={}", values[usize::from(at.word)]))
+            }
+            Op::Atomic { at, op, operands, returns, .. } => {
                 let (name, old) = match op {
                     AtomicOp::Exchange => ("exch".to_owned(), None),
                     AtomicOp::CompareExchange { expected } => ("cas".to_owned(), Some(expected)),
@@ -241,7 +259,8 @@ impl fmt::Display for Op {
                 };
                 let old = old.map_or(String::new(), |old| format!("{old},"));
                 let kind = if *returns { "" } else { "red." };
-                write!(f, "{kind}{name}{order}{scope} {at},{old}{operand}")
+                write!(f, "{kind}{name}{order}{scope}")?;
+                at.iter().try_for_each(|at| write!(f, " {at},{old}{}", operands[usize::from(at.word)]))
             }
             Op::Fence { order: Order::AcqRel, .. } => write!(f, "fence{scope}"),
             Op::Fence { .. } => write!(f, "fence{order}{scope}"),
@@ -263,7 +282,7 @@ impl fmt::Display for Op {
 
 /// The number of lines that the locations of operations need, at least one.
 pub fn lines_of<'a>(ops: impl IntoIterator<Item = &'a Op>) -> u8 {
-    ops.into_iter().filter_map(Op::location).map(|at| at.line + 1).max().unwrap_or(1)
+    ops.into_iter().filter_map(Op::words).map(|at| at.line + 1).max().unwrap_or(1)
 }
 
 /// The GPU and the work-group of a thread, as memory models see them.
@@ -275,19 +294,20 @@ pub struct WorkGroup {
     pub cta: u32,
 }
 
-/// The litmus program of threads that issue the given operations on a memory of `lines` lines. Every operation that
-/// returns a value has a register of its own.
+/// The litmus program of threads that issue the given operations on a memory of `lines` lines. Every value that comes
+/// back has a register of its own.
 pub fn straight_line(threads: &[(WorkGroup, Vec<Op>)], lines: u8) -> litmus::Program {
     let locations = (0..usize::from(lines) * WORDS).map(Location::from_index);
     let location = |at: Location| litmus::Location { name: at.to_string(), initial: 0, line: at.line, word: at.word };
     let thread = |(work_group, ops): &(WorkGroup, Vec<Op>)| {
         let mut thread = litmus::Thread { cta: work_group.cta, gpu: work_group.gpu, ..litmus::Thread::default() };
         for op in ops {
-            let to = litmus::Register(thread.registers.len() as u8);
-            if op.returns_value() {
-                thread.registers.push(litmus::RegisterSpec { name: format!("r{}", to.0), initial: 0 });
-            }
-            thread.code.push(op.to_instruction(to));
+            let litmus::Thread { registers, code, .. } = &mut thread;
+            code.extend(op.to_instructions(|| {
+                let to = litmus::Register(registers.len() as u8);
+                registers.push(litmus::RegisterSpec { name: format!("r{}", to.0), initial: 0 });
+                to
+            }));
         }
         thread
     };
@@ -335,20 +355,21 @@ impl Step {
 mod tests {
     use super::*;
 
-    const X: Location = Location { line: 0, word: 0 };
-    const Y1: Location = Location { line: 1, word: 1 };
+    const X: Words = Words::one(0, 0);
+    const Y1: Words = Words::one(1, 1);
 
     #[test]
     fn locations_are_named_like_the_literature_names_them() {
-        assert_eq!((X.to_string(), Y1.to_string()), ("x".to_owned(), "y1".to_owned()));
-        assert_eq!(Location::from_index(Y1.index()), Y1);
+        let (x, y1) = (Location { line: 0, word: 0 }, Location { line: 1, word: 1 });
+        assert_eq!((x.to_string(), y1.to_string()), ("x".to_owned(), "y1".to_owned()));
+        assert_eq!(Location::from_index(y1.index()), y1);
     }
 
     #[test]
     fn an_acquire_is_followed_by_a_fence_and_a_release_preceded_by_one() {
         let ops = [
             Op::Load { at: X, order: Order::Acquire, scope: Scope::Gpu },
-            Op::Store { at: X, value: 1, order: Order::Release, scope: Scope::System },
+            Op::Store { at: X, values: [1, 0], order: Order::Release, scope: Scope::System },
             Op::FENCE,
         ];
         let fence = |order, scope| Some(Op::Fence { order, scope });
@@ -361,7 +382,7 @@ mod tests {
     #[test]
     fn operations_become_instructions_with_registers_for_what_comes_back() {
         let (order, scope) = (Order::Relaxed, Scope::Gpu);
-        let stores = vec![Op::Store { at: X, value: 1, order, scope }];
+        let stores = vec![Op::Store { at: X, values: [1, 0], order, scope }];
         let loads = vec![Op::Load { at: Y1, order, scope }];
         let threads = [(WorkGroup { gpu: 0, cta: 0 }, stores), (WorkGroup { gpu: 1, cta: 0 }, loads)];
         let program = straight_line(&threads, 2);

@@ -7,8 +7,9 @@ use chorus_protocol::registry::Protocol;
 
 use crate::config::MachineConfig;
 use crate::explore::{End, Exploration, OnForbidden};
-use crate::program::{Location, Op, Step};
+use crate::program::{Op, Step};
 use crate::settings::{Reduction, Settings};
+use crate::words::Words;
 
 /// A machine with one thread beside each private cache. Each thread chooses loads and stores of any word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,13 +99,13 @@ pub fn scaling(protocol: &'static dyn Protocol, extents: &[Extent], threads: usi
 
 fn machine(extent: Extent) -> MachineConfig {
     let Extent { caches, lines, words, operations } = extent;
-    let locations = || (0..lines).flat_map(|line| (0..words).map(move |word| Location { line, word }));
+    let locations = || (0..lines).flat_map(|line| (0..words).map(move |word| Words::one(line, word)));
     let (order, scope) = (Order::Relaxed, Scope::Gpu);
     let steps = |thread: u32| {
         let step = |position: u32| {
             let value = 1 + thread * u32::from(operations) + position;
             let loads = locations().map(|at| Op::Load { at, order, scope });
-            let stores = locations().map(|at| Op::Store { at, value, order, scope });
+            let stores = locations().map(|at| Op::Store { at, values: at.values(value), order, scope });
             Step { alternatives: loads.chain(stores).collect(), implied: false }
         };
         (0..u32::from(operations)).map(step).collect()

@@ -11,12 +11,14 @@ use chorus_protocol::registry::{DirectoryShape, MemoryModel, Promise, Protocol};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
-use crate::program::{Location, Op, Step, lines_of};
+use crate::program::{Op, Step, lines_of};
+use crate::words::Words;
 
-const X: Location = Location { line: 0, word: 0 };
-const X1: Location = Location { line: 0, word: 1 };
-const Y: Location = Location { line: 1, word: 0 };
-const Z: Location = Location { line: 2, word: 0 };
+const X: Words = Words::one(0, 0);
+const X1: Words = Words::one(0, 1);
+const BOTH: Words = Words::all(0);
+const Y: Words = Words::one(1, 0);
+const Z: Words = Words::one(2, 0);
 
 /// The number of GPUs, and of modules of each.
 type Modules = [u16; 2];
@@ -29,16 +31,16 @@ const TWO_BY_TWO: Modules = [2, 2];
 /// An operation that a thread may choose, but for the value that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    WeakLoad(Location),
-    WeakStore(Location),
-    Load(Location, Scope),
-    Store(Location, Scope),
-    Exchange(Location, Scope),
+    WeakLoad(Words),
+    WeakStore(Words),
+    Load(Words, Scope),
+    Store(Words, Scope),
+    Exchange(Words, Scope),
     Fence(Scope),
     /// A load of system scope that acquires.
-    Acquire(Location),
+    Acquire(Words),
     /// A store of system scope that releases.
-    Release(Location),
+    Release(Words),
     /// A kernel ends and the next begins.
     NextKernel,
     /// All threads wait until nothing is in flight.
@@ -53,15 +55,15 @@ impl Choice {
         let (order, weak, work_group) = (Order::Relaxed, Order::Weak, Scope::WorkGroup);
         Some(match self {
             WeakLoad(at) => Op::Load { at, order: weak, scope: work_group },
-            WeakStore(at) => Op::Store { at, value, order: weak, scope: work_group },
+            WeakStore(at) => Op::Store { at, values: at.values(value), order: weak, scope: work_group },
             Load(at, scope) => Op::Load { at, order, scope },
-            Store(at, scope) => Op::Store { at, value, order, scope },
+            Store(at, scope) => Op::Store { at, values: at.values(value), order, scope },
             Exchange(at, scope) => {
-                Op::Atomic { at, op: AtomicOp::Exchange, operand: value, order, scope, returns: true }
+                Op::Atomic { at, op: AtomicOp::Exchange, operands: at.values(value), order, scope, returns: true }
             }
             Fence(scope) => Op::fence(scope),
             Acquire(at) => Op::Load { at, order: Order::Acquire, scope: System },
-            Release(at) => Op::Store { at, value, order: Order::Release, scope: System },
+            Release(at) => Op::Store { at, values: at.values(value), order: Order::Release, scope: System },
             Settle => Op::Settle,
             NextKernel => return None,
         })
@@ -83,6 +85,8 @@ const ALL: &[Choice] = &[
 ];
 const WEAK: &[Choice] = &[WeakLoad(X), WeakStore(X)];
 const WEAK_WORDS: &[Choice] = &[WeakLoad(X), WeakLoad(X1), WeakStore(X), WeakStore(X1)];
+/// Accesses of both words of a line at once, and of one.
+const TOGETHER: &[Choice] = &[WeakLoad(BOTH), WeakStore(BOTH), WeakStore(X), Exchange(BOTH, System)];
 const WEAK_LINES: &[Choice] = &[WeakLoad(X), WeakLoad(Y), WeakStore(X), WeakStore(Y)];
 const WEAK_HOMES: &[Choice] = &[WeakLoad(X), WeakLoad(Z), WeakStore(X), WeakStore(Z)];
 const STRONG: &[Choice] =
@@ -177,6 +181,11 @@ fn quick_of_one_gpu() -> Vec<CheckConfig> {
             "words-smoke",
             "1 GPU of 2 modules, 1 line of 2 words, 2 weak accesses far from its home and 1 beside it",
             machine(ONE_BY_TWO, &[(1, &[WEAK_WORDS, WEAK_WORDS]), (0, &[WEAK_WORDS])]),
+        ),
+        config(
+            "wide-smoke",
+            "1 GPU of 2 modules, 2 accesses of both words of a line or of one far from its home, and 1 beside it",
+            machine(ONE_BY_TWO, &[(1, &[TOGETHER, TOGETHER]), (0, &[TOGETHER])]),
         ),
         config(
             "entry-smoke",

@@ -24,7 +24,8 @@ pub enum Progress {
     Waiting,
     /// The operation is issued and not answered; with the alternative chosen.
     Outstanding(u8),
-    /// The operation is answered; with the alternative chosen and the value returned.
+    /// The operation is answered; with the alternative chosen and the values returned, as
+    /// [`crate::words::Words::pack`] has them.
     Answered(u8, u32),
 }
 
@@ -136,11 +137,12 @@ impl ExploredMachine {
     pub fn outcome(&self, state: &[u32]) -> Outcome {
         let words = self.final_words(state);
         let Some(program) = self.code() else {
-            let value = |(_, step, choice, progress): (usize, &Step, u8, Progress)| match progress {
-                Progress::Answered(_, value) if step.alternatives[usize::from(choice)].returns_value() => Some(value),
-                Progress::Waiting | Progress::Outstanding(_) | Progress::Answered(..) => None,
+            let values = |(_, step, choice, progress): (usize, &Step, u8, Progress)| {
+                let op = &step.alternatives[usize::from(choice)];
+                let Progress::Answered(_, values) = progress else { return Vec::new() };
+                op.words().filter(|_| op.returns_value()).map_or(Vec::new(), |at| at.unpack(values).collect())
             };
-            return Outcome { registers: self.issued(state).filter_map(value).collect(), finals: words };
+            return Outcome { registers: self.issued(state).flat_map(values).collect(), finals: words };
         };
         let codes =
             self.config.threads.iter().enumerate().filter_map(|(thread, spec)| Some((thread, spec.code.as_ref()?)));

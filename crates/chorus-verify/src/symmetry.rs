@@ -16,6 +16,7 @@ use chorus_protocol::message::Message;
 use crate::config::MachineConfig;
 use crate::issue::{index_of, txn_of};
 use crate::program::{Location, Op, WORDS};
+use crate::words::{Values as WordValues, Words};
 
 /// One permutation of a machine's parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,11 @@ impl Permutation {
     /// The image of a value.
     pub fn value(&self, value: u32) -> u32 {
         self.values.get(value as usize).copied().unwrap_or(value)
+    }
+
+    /// The image of the values that an operation returned, packed as the words of the operation have them.
+    pub fn packed(&self, words: Words, values: u32) -> u32 {
+        words.moved_values(values, |at| self.location(at), |value| self.value(value))
     }
 
     /// The image of an agent. Agents that do not exist stay.
@@ -337,7 +343,9 @@ fn symmetry(
                 return None;
             }
             let target = |op: &Op| {
-                let fits = |other: &Op| becomes(&permutation, op, other).is_some_and(|pair| values.add(pair));
+                let fits = |other: &Op| {
+                    becomes(&permutation, op, other).is_some_and(|pairs| pairs.into_iter().all(|pair| values.add(pair)))
+                };
                 other.alternatives.iter().position(fits).map(|choice| choice as u8)
             };
             let choices = step.alternatives.iter().map(target).collect::<Option<Vec<u8>>>()?;
@@ -362,25 +370,30 @@ fn values_matter(config: &MachineConfig) -> bool {
     config.threads.iter().any(steps)
 }
 
-/// The value that `op` writes and the value that its image `other` writes, if `other` is its image apart from values.
-fn becomes(permutation: &Permutation, op: &Op, other: &Op) -> Option<(u32, u32)> {
+/// The values that `op` writes, each with the value that its image `other` writes in its place, if `other` is its image
+/// apart from values.
+fn becomes(permutation: &Permutation, op: &Op, other: &Op) -> Option<Vec<(u32, u32)>> {
     let written = |op: &Op| match *op {
-        Op::Store { value, .. } => value,
-        Op::Atomic { operand, .. } => operand,
-        Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Command { .. } | Op::Settle => 0,
+        Op::Store { values, .. } => values,
+        Op::Atomic { operands, .. } => operands,
+        Op::Load { .. } | Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Command { .. } | Op::Settle => {
+            WordValues::default()
+        }
     };
+    let moved = |at: Words| at.moved(|at| permutation.location(at));
     let mut image = *op;
     match &mut image {
-        Op::Load { at, .. } => *at = permutation.location(*at),
-        Op::Store { at, value, .. } => (*at, *value) = (permutation.location(*at), written(other)),
-        Op::Atomic { at, operand, .. } => (*at, *operand) = (permutation.location(*at), written(other)),
+        Op::Load { at, .. } => *at = moved(*at),
+        Op::Store { at, values, .. } => (*at, *values) = (moved(*at), written(other)),
+        Op::Atomic { at, operands, .. } => (*at, *operands) = (moved(*at), written(other)),
         Op::Command { bank, page, .. } => {
             *bank = permutation.agent(*bank);
             *page = page.map(|line| permutation.location(Location { line, word: 0 }).line);
         }
         Op::Fence { .. } | Op::Barrier { .. } | Op::Kernel(_) | Op::Settle => {}
     }
-    (image == *other).then(|| (written(op), written(other)))
+    let pair = |word: usize| (written(op)[word], written(other)[usize::from(permutation.words[word])]);
+    (image == *other).then(|| (0..WORDS).map(pair).collect())
 }
 
 /// The image of each value. Zero, the initial content of memory, stays.

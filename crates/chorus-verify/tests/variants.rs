@@ -7,8 +7,9 @@ use chorus_protocol::registry::{DirectoryShape, Protocol, find};
 use chorus_verify::check::{CheckConfig, check, configurations};
 use chorus_verify::config::{Evictions, MachineConfig, one_set};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
-use chorus_verify::program::{Location, Op, Step};
+use chorus_verify::program::{Op, Step};
 use chorus_verify::settings::Settings;
+use chorus_verify::words::Words;
 
 /// Values of parameters, by key.
 type Variant = &'static [(&'static str, u64)];
@@ -112,11 +113,14 @@ fn ranged(modules: [u16; 2], evictions: Evictions, threads: &[(u16, &[Weak<'_>])
     let caches: Vec<u16> = threads.iter().map(|(cache, _)| *cache).collect();
     let (order, scope) = (Order::Weak, Scope::WorkGroup);
     let step = |thread: usize, place: usize, choice: &Weak<'_>| {
-        let at = |&line: &u8| Location { line, word: 0 };
+        let at = |&line: &u8| Words::one(line, 0);
         let value = (1 + thread * 4 + place) as u32;
         let alternatives = match choice {
             Weak::Loads(lines) => lines.iter().map(|line| Op::Load { at: at(line), order, scope }).collect(),
-            Weak::Stores(lines) => lines.iter().map(|line| Op::Store { at: at(line), value, order, scope }).collect(),
+            Weak::Stores(lines) => lines
+                .iter()
+                .map(|line| Op::Store { at: at(line), values: at(line).values(value), order, scope })
+                .collect(),
         };
         Step { alternatives, implied: false }
     };

@@ -180,7 +180,7 @@ impl ExploredMachine {
         match Progress::unpack(*word) {
             Progress::Outstanding(choice) => {
                 let value = match op(choice) {
-                    Op::Load { at, .. } | Op::Atomic { at, .. } => data.0[usize::from(at.word)],
+                    Op::Load { at, .. } | Op::Atomic { at, .. } => at.pack(data),
                     Op::Store { .. }
                     | Op::Fence { .. }
                     | Op::Barrier { .. }
