@@ -13,10 +13,12 @@ use crate::chart::Chart;
 use crate::config::{Evictions, Loads, MachineConfig, one_set};
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::heterogeneous;
+use crate::pairs;
 use crate::program::{Op, Step};
 use crate::replay::Replay;
 use crate::scoped;
 use crate::settings::{Bound, Settings, Storage};
+use crate::shape::{self, Shape};
 use crate::words::Words;
 
 /// A machine with its threads, under the name by which it is checked.
@@ -122,14 +124,16 @@ pub fn smoke_configurations() -> Vec<CheckConfig> {
 /// The configurations that `protocol` is checked in, cheapest first. Where protocols know time, every machine has
 /// several times as many states, so their programs are shorter.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
-    if heterogeneous::applies(protocol) {
-        return heterogeneous::configurations(protocol);
-    }
-    match (protocol.reach(), protocol.counters()) {
-        (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations(protocol)].concat(),
-        (Reach::OneModule, Counters::None) => untimed_configurations(protocol.delivery()),
-        (Reach::OneModule, Counters::Synchronised) => timed_configurations(),
-    }
+    let own = if heterogeneous::applies(protocol) {
+        heterogeneous::configurations(protocol)
+    } else {
+        match (protocol.reach(), protocol.counters()) {
+            (Reach::AnyMachine, _) => [smoke_configurations(), scoped::configurations(protocol)].concat(),
+            (Reach::OneModule, Counters::None) => untimed_configurations(protocol.delivery()),
+            (Reach::OneModule, Counters::Synchronised) => timed_configurations(),
+        }
+    };
+    [own, shape::configurations(protocol), pairs::configurations(protocol)].concat()
 }
 
 /// The configurations that take a moment each.
@@ -214,9 +218,10 @@ fn untimed_configurations(delivery: Delivery) -> Vec<CheckConfig> {
     configurations
 }
 
-/// The configuration of `protocol` called `name`.
+/// The configuration of `protocol` called `name`. The name may also be the text of a [`Shape`].
 pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckConfig> {
-    configurations(protocol).into_iter().find(|config| config.name == name)
+    let known = configurations(protocol).into_iter().find(|config| config.name == name);
+    known.or_else(|| name.parse::<Shape>().ok()?.configuration(protocol).ok())
 }
 
 /// The configurations that a transition table is filled from. They are small, and together they meet every cell that

@@ -109,7 +109,7 @@ pub struct MachineConfig {
     /// The number of messages that may be in flight.
     pub networks: Networks,
     /// The parameters of the protocol, by key, that differ from their values for explorations.
-    pub parameters: &'static [(&'static str, u64)],
+    pub parameters: Vec<(&'static str, u64)>,
 }
 
 /// The lines of a page, for commands to shared banks that concern one page.
@@ -148,7 +148,7 @@ impl MachineConfig {
             start: Start::ColdAndWarm,
             ending: Ending::AnyPrefix,
             networks: Networks::Unbounded,
-            parameters: &[],
+            parameters: Vec::new(),
         }
     }
 
@@ -306,9 +306,14 @@ impl MachineConfig {
 
     /// This machine spread over `gpus` GPUs of `gpms` modules, with `l1s` private caches and one bank in each module.
     /// Line `i` lies in the memory of module `i >> home_shift`, modulo the number of modules.
-    pub fn on_modules(self, [gpus, gpms]: [u16; 2], l1s: u16, home_shift: u8) -> MachineConfig {
+    pub fn on_modules(self, modules: [u16; 2], l1s: u16, home_shift: u8) -> MachineConfig {
+        self.on_banks(modules, l1s, 1, home_shift)
+    }
+
+    /// The machine of [`MachineConfig::on_modules`] with `banks` banks in each module.
+    pub fn on_banks(self, [gpus, gpms]: [u16; 2], l1s: u16, banks: u16, home_shift: u8) -> MachineConfig {
         let modules = gpus * gpms;
-        let topology = Topology { gpus, gpms, home_shift, ..Topology::one_gpu(modules * l1s, modules) };
+        let topology = Topology { gpus, gpms, home_shift, ..Topology::one_gpu(modules * l1s, modules * banks) };
         MachineConfig { topology, ..self }
     }
 

@@ -17,6 +17,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelI
 
 use crate::canonical::{Canonical, Scratch};
 use crate::circle::Circle;
+use crate::claims::false_claim;
 use crate::config::{MachineConfig, Start};
 use crate::examine::{examine, settled};
 use crate::expand::{Expansion, Fault, Found, Ground, Moves, keep_first};
@@ -172,7 +173,10 @@ impl Exploration {
                 }
                 None => match self.found.or(self.forbidden) {
                     Some(found) => End::Violated(self.failure(found)),
-                    None => self.livelock().map_or(End::Exhausted, End::Violated),
+                    None => match self.false_claim().or_else(|| self.livelock()) {
+                        Some(failure) => End::Violated(failure),
+                        None => End::Exhausted,
+                    },
                 },
             };
         }
@@ -182,6 +186,7 @@ impl Exploration {
         let (protocol, config) = (self.machine.protocol(), self.machine.config().clone());
         *self = Exploration::new(protocol, self.fault, &config, self.on_forbidden);
         self.seen = StateSet::new(settings.storage);
+        self.machine.orders = settings.orders;
         if let Some(group) = group {
             self.machine.mirror(group);
             self.canonical = Canonical::of(&self.machine);
@@ -312,6 +317,13 @@ impl Exploration {
     fn depth_of(&self, number: u32) -> u32 {
         let (shard, local) = place_of(number);
         self.levels.partition_point(|lengths| lengths[shard] <= local) as u32
+    }
+
+    /// A claim of a controller that is not true, if there is one. No path shows it: both orders of two inputs do.
+    fn false_claim(&mut self) -> Option<Failure> {
+        let start = self.number_of(self.starts.first()?)?;
+        let violation = false_claim(&mut self.machine)?;
+        Some(Failure { violation, state: start, last: Vec::new(), circle: Vec::new() })
     }
 
     /// A run that never comes to rest, if the machine has one. Where states are let go, nothing is looked for.

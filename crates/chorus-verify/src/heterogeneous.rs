@@ -295,10 +295,10 @@ fn of_options() -> Vec<CheckConfig> {
         option(
             "option-1",
             "2 CPU cores and a compute unit, 1 weak access each, with ReqS always served with Shared state",
-            &[("reqs.option", 1)],
+            vec![("reqs.option", 1)],
         ),
-        option("option-2", "the same with ReqS always served as ReqV", &[("reqs.option", 2)]),
-        option("option-3", "the same with ReqS always served as ReqO+data", &[("reqs.option", 3)]),
+        option("option-2", "the same with ReqS always served as ReqV", vec![("reqs.option", 2)]),
+        option("option-3", "the same with ReqS always served as ReqO+data", vec![("reqs.option", 3)]),
     ]
 }
 
@@ -312,7 +312,8 @@ fn of_regions(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     }
     let of_reader = |reader: u16| {
         let machine = machine(1, &[(reader, READER), (u16::from(reader == 0), WRITER)]);
-        let machine = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), parameters: &[("regions", 1)], ..machine };
+        let machine =
+            MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), parameters: vec![("regions", 1)], ..machine };
         let machine = MachineConfig { evictions: Evictions::PrivateAnytime, ..machine };
         match reader {
             0 => {
@@ -534,8 +535,8 @@ pub fn starving_in_a_crowd(retries: Retries) -> MachineConfig {
 fn repeat(config: &mut MachineConfig, threads: &[usize], retries: Retries) {
     threads.iter().for_each(|&thread| config.threads[thread].repeats = true);
     config.parameters = match retries {
-        Retries::ForEver => &[("reqv.retries", 0)],
-        Retries::One => &[("reqv.retries", 1)],
+        Retries::ForEver => vec![("reqv.retries", 0)],
+        Retries::One => vec![("reqv.retries", 1)],
     };
 }
 

@@ -11,7 +11,7 @@
 //!   When all states are known, `progress` asks whether every run comes to rest, and `circle` finds one that does not.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
-//!   [`heterogeneous`] those with CPU cores; [`faults`] shows that seeded faults are caught.
+//!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters; [`faults`] shows that seeded faults are caught.
 //! - [`observe`] shows every move; [`starvation`] finds cycles of moves in which a load is never answered.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
@@ -22,6 +22,7 @@ pub mod chart;
 mod chart_svg;
 pub mod check;
 mod circle;
+mod claims;
 pub mod code;
 mod components;
 pub mod config;
@@ -38,10 +39,12 @@ pub mod judge;
 pub mod litmus;
 pub mod machine;
 mod mirror;
+mod names;
 pub mod networks;
 pub mod node;
 pub mod observe;
 mod ownership;
+pub mod pairs;
 pub mod pressure;
 pub mod program;
 mod progress;
@@ -50,6 +53,7 @@ pub mod replay;
 pub mod scaling;
 pub mod scoped;
 pub mod settings;
+pub mod shape;
 pub mod starvation;
 pub mod state;
 pub mod state_set;

@@ -26,6 +26,7 @@ use crate::mirror::Mirrors;
 use crate::networks::Networks;
 use crate::node::{Nodes, StepInput, Victim};
 use crate::program::{Edge, Location, Op, WORDS};
+use crate::settings::Orders;
 use crate::state::{Progress, State};
 use crate::symmetry::Group;
 use crate::violation::Violation;
@@ -149,6 +150,8 @@ pub struct ExploredMachine {
     missing: Option<AgentId>,
     /// The images of controllers and messages under permutations of agents, lines, words and values.
     pub(crate) mirrors: Mirrors,
+    /// Whether messages that only count are followed in one order.
+    pub(crate) orders: Orders,
     /// Whether a path is replayed, so that events are noted.
     replaying: bool,
     journal: Mutex<Vec<Happening>>,
@@ -206,6 +209,7 @@ impl ExploredMachine {
             kernel_edges: config.threads.iter().map(kernel_edges).collect(),
             missing,
             mirrors: Mirrors::trivial(),
+            orders: Orders::Reduced,
             replaying: false,
             journal: Mutex::default(),
         }

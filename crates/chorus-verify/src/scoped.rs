@@ -146,6 +146,14 @@ fn message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
     MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(modules, &[writer, reader])) }
 }
 
+/// A message between two modules of two banks each. The line and the flag lie in one module, in different banks.
+fn message_past_banks() -> MachineConfig {
+    let writer: Thread<'_> = (1, &[&[WeakStore(X)], FENCES, &[Store(Y, System)]]);
+    let reader: Thread<'_> = (0, &[&[Load(Y, System)], FENCES, &[WeakLoad(X)]]);
+    let config = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(ONE_BY_TWO, &[writer, reader])) };
+    config.on_banks(ONE_BY_TWO, 1, 2, 1)
+}
+
 /// The configurations that take a moment each, for tests.
 pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     [quick_of_one_gpu(), quick_of_two_gpus(protocol)].concat()
@@ -196,7 +204,7 @@ fn quick_of_one_gpu() -> Vec<CheckConfig> {
             "write-back-smoke",
             "1 GPU of 2 modules, 1 word, weak accesses and a fence, with stores that stay where they may",
             MachineConfig {
-                parameters: &[("write_back", 2), ("downgrades", 1)],
+                parameters: vec![("write_back", 2), ("downgrades", 1)],
                 ..machine(ONE_BY_TWO, &[(1, &[WEAK, FENCES]), (0, &[WEAK])])
             },
         ),
@@ -281,6 +289,22 @@ fn of_two_gpus() -> Vec<CheckConfig> {
         ),
         config("message-modules", "a message from one module to the other of a GPU", message(TWO_BY_TWO, 0, 1)),
         config("message-gpus", "a message from one GPU to the other", message(TWO_BY_ONE, 0, 1)),
+        config(
+            "message-three-modules",
+            "a message between two modules of a GPU, about a line of the third",
+            message(ONE_BY_THREE, 1, 2),
+        ),
+        config("message-three-gpus", "a message between two GPUs, about a line of the third", message([3, 1], 1, 2)),
+        config(
+            "message-banks",
+            "a message between two modules of two banks each, about lines of different banks",
+            message_past_banks(),
+        ),
+        config(
+            "three-beside",
+            "2 GPUs of 1 module, 3 threads beside one private cache and 1 beside the home of a word, 1 weak access each",
+            machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
+        ),
         config(
             "strong",
             "2 GPUs of 2 modules, 1 word, a strong access each beside banks that are its home on no GPU",

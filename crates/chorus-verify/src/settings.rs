@@ -11,6 +11,15 @@ pub enum Reduction {
     None,
 }
 
+/// The treatment of messages that only count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orders {
+    /// A message that only counts is taken at once, and in no other order.
+    Reduced,
+    /// Every message is taken in every order.
+    All,
+}
+
 /// The part of visited states that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
@@ -26,6 +35,8 @@ pub enum Storage {
 pub struct Settings {
     /// Whether mirror images count as one state.
     pub reduction: Reduction,
+    /// Whether messages that only count are followed in one order.
+    pub orders: Orders,
     /// The part of each state that is stored.
     pub storage: Storage,
     /// The most states to visit.
@@ -47,6 +58,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             reduction: Reduction::Full,
+            orders: Orders::Reduced,
             storage: Storage::Exact,
             states: STATE_LIMIT,
             bytes: None,

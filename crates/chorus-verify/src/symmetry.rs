@@ -1,7 +1,7 @@
 //! The permutations of a machine's parts that map the machine to itself.
 //!
-//! A permutation moves threads with their private caches and wavefront slots, lines with their banks and memory
-//! channels, and the words within each line. Written values follow the operations that write them. A permutation is a
+//! A permutation moves threads with their private caches and wavefront slots, modules and GPUs with everything in them,
+//! lines with their banks and memory channels, and the words within each line. Written values follow the operations that write them. A permutation is a
 //! symmetry of a configuration if every thread's operations become those of the thread in whose place it comes. Values
 //! are data to everything but arithmetic: where an atomic computes, or where a thread's code decides by values, only
 //! permutations that leave all values alone count.
@@ -176,10 +176,9 @@ impl Group {
     pub fn of_config(config: &MachineConfig) -> Group {
         let mut elements = Vec::new();
         for lines in permutations(usize::from(config.lines)) {
-            let Some(banks) = banks_of(config.topology, &lines) else { continue };
             for words in permutations(WORDS) {
                 for threads in permutations(config.threads.len()) {
-                    elements.extend(symmetry(config, &banks, &lines, &words, &threads));
+                    elements.extend(symmetry(config, &lines, &words, &threads));
                 }
             }
         }
@@ -248,13 +247,47 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// The images of banks when lines move; none if lines of one bank come to different banks.
-fn banks_of(topology: Topology, lines: &[usize]) -> Option<Vec<u16>> {
-    let pairs = lines.iter().enumerate().map(|(from, &to)| {
-        let [from, to] = [from, to].map(|line| usize::from(topology.bank_of(LineAddr(line as u64))));
-        (from, to)
+/// The images of banks when modules and lines move; none if they do not fit together. The banks of a module move with
+/// it. The bank that serves a line in some module becomes the bank that serves the line's image in the module's image.
+fn banks_of(topology: Topology, modules: &[usize], lines: &[usize]) -> Option<Vec<u16>> {
+    let bank = |module: usize, line: usize| {
+        let agent = topology.bank_of_module(module as u16, LineAddr(line as u64));
+        usize::from(topology.role(agent).1)
+    };
+    let served = modules.iter().enumerate().flat_map(|(module, &to)| {
+        lines.iter().enumerate().map(move |(line, &image)| (bank(module, line), bank(to, image)))
     });
-    Some(bijection(usize::from(topology.l2s), pairs)?.into_iter().map(|bank| bank as u16).collect())
+    let served: Vec<(usize, usize)> = served.collect();
+    let per_module = usize::from(topology.banks_per_module());
+    let others = modules.iter().enumerate().flat_map(|(module, &to)| {
+        (0..per_module).map(move |place| (module * per_module + place, to * per_module + place))
+    });
+    let others = others.filter(|(from, _)| served.iter().all(|(other, _)| other != from));
+    let banks = bijection(usize::from(topology.l2s), served.iter().copied().chain(others))?;
+    Some(banks.into_iter().map(|bank| bank as u16).collect())
+}
+
+/// The images of modules when private caches move; none if caches of one module come to different modules, if modules
+/// of one GPU come to different GPUs, or if the home of a line does not become the home of the line's image.
+fn modules_of(topology: Topology, caches: &[(usize, usize)], lines: &[usize]) -> Option<Vec<usize>> {
+    let module = |cache: usize| usize::from(topology.module_of(topology.l1(cache as u16)));
+    let pairs = caches.iter().map(|&(from, to)| (module(from), module(to)));
+    let modules = bijection(usize::from(topology.modules()), pairs)?;
+    let gpu = |module: usize| topology.gpu_of(module as u16);
+    let together = |a: usize, b: usize| gpu(a) == gpu(b);
+    let count = 0..modules.len();
+    let keeps_gpus = |a: usize| count.clone().all(|b| together(a, b) == together(modules[a], modules[b]));
+    let home = |line: usize| usize::from(topology.home_module(LineAddr(line as u64)));
+    let keeps_homes = lines.iter().enumerate().all(|(line, &to)| modules[home(line)] == home(to));
+    (count.clone().all(keeps_gpus) && keeps_homes).then_some(modules)
+}
+
+/// The images of all private caches: those of threads as given, the others with their modules.
+fn all_caches(topology: Topology, moved: &[(usize, usize)], modules: &[usize]) -> Option<Vec<usize>> {
+    let per_module = usize::from(topology.l1s) / modules.len();
+    let others = (0..usize::from(topology.l1s)).filter(|cache| moved.iter().all(|(from, _)| from != cache));
+    let others = others.map(|cache| (cache, modules[cache / per_module] * per_module + cache % per_module));
+    bijection(usize::from(topology.l1s), moved.iter().copied().chain(others))
 }
 
 /// The bijection of `0..count` that contains `pairs` and leaves the rest alone.
@@ -291,30 +324,21 @@ fn agents(topology: Topology, caches: &[usize], banks: &[u16]) -> Vec<u16> {
 }
 
 /// The symmetry that moves lines, words and threads as given, if there is one.
-fn symmetry(
-    config: &MachineConfig,
-    banks: &[u16],
-    lines: &[usize],
-    words: &[usize],
-    threads: &[usize],
-) -> Option<Permutation> {
+fn symmetry(config: &MachineConfig, lines: &[usize], words: &[usize], threads: &[usize]) -> Option<Permutation> {
     let topology = config.topology;
     let spec = |thread: usize| &config.threads[thread];
     let caches = threads.iter().enumerate();
     let caches = caches.map(|(from, &to)| (usize::from(spec(from).cache), usize::from(spec(to).cache)));
-    let caches = bijection(usize::from(topology.l1s), caches)?;
+    let moved: Vec<(usize, usize)> = caches.collect();
+    let modules = modules_of(topology, &moved, lines)?;
+    let caches = all_caches(topology, &moved, &modules)?;
+    let banks = banks_of(topology, &modules, lines)?;
     // A CPU core's cache never takes the place of a compute unit's.
     if caches.iter().enumerate().any(|(from, &to)| topology.is_cpu(from as u16) != topology.is_cpu(to as u16)) {
         return None;
     }
-    // Modules have places: an agent that is near to one of them is far from another.
-    let moves = |to: &[usize]| to.iter().enumerate().any(|(from, &to)| from != to);
-    let banks_move = banks.iter().enumerate().any(|(from, &to)| from != usize::from(to));
-    if config.topology.modules() > 1 && (moves(&caches) || banks_move) {
-        return None;
-    }
     let mut permutation = Permutation {
-        agents: agents(topology, &caches, banks),
+        agents: agents(topology, &caches, &banks),
         threads: threads.to_vec(),
         lines: lines.iter().map(|&line| line as u8).collect(),
         words: std::array::from_fn(|word| words[word] as u8),

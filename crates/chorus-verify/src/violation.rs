@@ -24,6 +24,14 @@ pub enum Violation {
         /// The name of the controller.
         agent: String,
     },
+    /// A controller says that a message only counts, which is not so.
+    #[error("{agent} says that {message} only counts, but it matters when {message} is taken")]
+    FalseClaim {
+        /// The name of the controller.
+        agent: String,
+        /// The name of the message.
+        message: &'static str,
+    },
     /// A message that takes no time was not accepted at once.
     #[error("{agent} did not accept {message}, which takes no time, at once")]
     InstantStalled {

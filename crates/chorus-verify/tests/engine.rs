@@ -7,13 +7,19 @@ use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::find_fault;
 use chorus_verify::litmus;
 use chorus_verify::machine::ExploredMachine;
-use chorus_verify::settings::{Bound, Reduction, Settings, Storage};
+use chorus_verify::settings::{Bound, Orders, Reduction, Settings, Storage};
 use chorus_verify::table::TransitionTable;
 
 use crate::explored;
 
-const UNREDUCED: Settings =
-    Settings { reduction: Reduction::None, storage: Storage::Exact, states: 20_000_000, bytes: None, threads: None };
+const UNREDUCED: Settings = Settings {
+    reduction: Reduction::None,
+    orders: Orders::Reduced,
+    storage: Storage::Exact,
+    states: 20_000_000,
+    bytes: None,
+    threads: None,
+};
 
 fn protocol(name: &str) -> &'static dyn Protocol {
     find(name).unwrap()

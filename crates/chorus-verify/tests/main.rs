@@ -9,12 +9,14 @@ mod markdown;
 mod pages;
 mod race_free;
 mod recorded;
+mod wrapped;
 
 mod bank_commands;
 mod charts;
 mod chiplet_commands;
 mod chiplet_states;
 mod chiplet_table;
+mod claims;
 mod contract;
 mod derived;
 mod devices;

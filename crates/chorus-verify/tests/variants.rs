@@ -19,7 +19,7 @@ fn protocol(name: &str) -> &'static dyn Protocol {
 }
 
 fn variant_of(config: CheckConfig, parameters: Variant) -> CheckConfig {
-    CheckConfig { machine: MachineConfig { parameters, ..config.machine }, ..config }
+    CheckConfig { machine: MachineConfig { parameters: parameters.to_vec(), ..config.machine }, ..config }
 }
 
 /// Explores the configurations of these names.
@@ -136,7 +136,7 @@ fn ranged(modules: [u16; 2], evictions: Evictions, threads: &[(u16, &[Weak<'_>])
         l2: one_set(3, 3),
         directory: DirectoryShape { range_lines: RANGE, ..DirectoryShape::SMALLEST },
         evictions,
-        parameters: &[("ranges", 1)],
+        parameters: vec![("ranges", 1)],
         ..MachineConfig::for_choices(&caches, LINES, steps)
     };
     let machine = config.on_modules(modules, 1, 3);

@@ -3,6 +3,7 @@
 use crate::config::Evictions;
 use crate::machine::{Action, ExploredMachine, Route};
 use crate::networks::Networks;
+use crate::settings::Orders;
 
 impl ExploredMachine {
     /// The messages that may arrive.
@@ -24,7 +25,7 @@ impl ExploredMachine {
     /// channel, and taking it commutes with every other move. To follow it alone is therefore to follow all deliveries.
     /// Where buffers are finite, a message that waits blocks others, and no delivery is independent.
     pub fn independent(&self, state: &[u32], deliveries: &[Action]) -> Option<Action> {
-        if self.config.networks != Networks::Unbounded {
+        if self.config.networks != Networks::Unbounded || self.orders == Orders::All {
             return None;
         }
         let network = self.network(state);

@@ -162,7 +162,7 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup 
     for spec in protocol.parameters() {
         // Small values stress the protocol, but copies must live long enough to be found stale.
         let value = match random.below(8) {
-            0 => spec.explored,
+            0 => spec.explored[0],
             1 | 2 => spec.min + u64::from(random.below(5)),
             3 | 4 => spec.min + u64::from(random.below(64)),
             7 if spec.default <= 4096 => spec.default,

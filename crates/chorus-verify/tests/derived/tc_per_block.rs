@@ -17,7 +17,7 @@ static PARAMETERS: [ParameterSpec; weak::PREDICTED.len() + 1] = appended(
         default: 1024,
         min: 1,
         max: 65_536,
-        explored: 2,
+        explored: &[2],
     }],
 );
 

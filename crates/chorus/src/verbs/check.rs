@@ -12,6 +12,7 @@ use chorus_verify::check::{
 };
 use chorus_verify::faults::{Catch, caught, find_fault};
 use chorus_verify::settings::Settings;
+use chorus_verify::shape::Shape;
 use clap::Args;
 use serde_json::json;
 
@@ -27,6 +28,7 @@ Examples:
   chorus check gpu-vi
   chorus check gpu-vi --smoke
   chorus check gpu-vi --config lines
+  chorus check hmg --machine caches=3,modules=3,operations=1    a machine of your own
   chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find
   chorus check gpu-vi --fault early-ack --svg violation.svg
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
@@ -63,6 +65,10 @@ pub struct Arguments {
     /// Check only this configuration.
     #[arg(long, value_name = "NAME", conflicts_with = "smoke")]
     config: Option<String>,
+    /// Check only a machine of this size, as in `caches=4,lines=1,words=2,modules=3,gpus=2,banks=2,operations=2`. Other
+    /// parts are `cpus`, `threads`, `atomics`, `fences` and `evictions`.
+    #[arg(long, value_name = "KEY=N,…", conflicts_with_all = ["smoke", "config", "all", "networks", "replay"])]
+    machine: Option<String>,
     /// Let virtual networks share finite buffers, and find the smallest number that is free of deadlock.
     #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "replay"])]
     networks: bool,
@@ -100,15 +106,17 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
     // The search for a seeded fault begins with the small configurations, where it shows soonest.
     let only_small = arguments.smoke || fault.is_some();
-    let configurations = match &arguments.config {
-        Some(name) => vec![configuration(protocol, name)?],
-        None if only_small => quick_configurations(protocol),
-        None => configurations(protocol),
+    let configurations = match (&arguments.config, &arguments.machine) {
+        (Some(name), _) => vec![configuration(protocol, name)?],
+        (None, Some(shape)) => vec![machine(protocol, shape)?],
+        (None, None) if only_small => quick_configurations(protocol),
+        (None, None) => configurations(protocol),
     };
     let checked = check_all(protocol, fault, &configurations, &Settings::from(&arguments.search), session);
     let passed = checked.iter().all(|checked| checked.report.passed());
+    let is_single = arguments.config.is_some() || arguments.machine.is_some();
     let catch = match fault {
-        Some(fault) if passed && !arguments.smoke && arguments.config.is_none() => catch(protocol, fault, session),
+        Some(fault) if passed && !arguments.smoke && !is_single => catch(protocol, fault, session),
         Some(_) | None => None,
     };
     let passed = passed && catch.is_none();
@@ -159,6 +167,12 @@ fn configuration(protocol: &dyn Protocol, name: &str) -> Result<CheckConfig, Fai
     let configurations = configurations(protocol);
     let known: Vec<&str> = configurations.iter().map(|config| config.name).collect();
     find_configuration(protocol, name).ok_or_else(|| Failure::bad_input(unknown("configuration", name, &known)))
+}
+
+/// The configuration of the machine that `text` describes.
+fn machine(protocol: &dyn Protocol, text: &str) -> Result<CheckConfig, Failure> {
+    let shape = text.parse().and_then(|shape: Shape| shape.configuration(protocol));
+    shape.map_err(|error| Failure::bad_input(format!("--machine {text}: {error}")))
 }
 
 /// The index of the fault of this name, or a message that lists the known names.

@@ -1,6 +1,6 @@
 //! The extent and the means of an exhaustive search, on the command line.
 
-use chorus_verify::settings::{Reduction, STATE_LIMIT, Settings, Storage};
+use chorus_verify::settings::{Orders, Reduction, STATE_LIMIT, Settings, Storage};
 use clap::Args;
 
 use super::arguments::whole;
@@ -25,12 +25,16 @@ pub struct SearchArguments {
     /// Visit symmetric states one by one, instead of one state for all of them.
     #[arg(long)]
     no_symmetry: bool,
+    /// Follow every order of messages, also of those that a controller says only count.
+    #[arg(long)]
+    no_reduction: bool,
 }
 
 impl From<&SearchArguments> for Settings {
     fn from(arguments: &SearchArguments) -> Settings {
         Settings {
             reduction: if arguments.no_symmetry { Reduction::None } else { Reduction::Full },
+            orders: if arguments.no_reduction { Orders::All } else { Orders::Reduced },
             storage: if arguments.fingerprints { Storage::Fingerprints } else { Storage::Exact },
             states: usize::try_from(arguments.states).unwrap_or(usize::MAX),
             bytes: arguments

@@ -15,7 +15,7 @@ pub static PARAMETERS: [ParameterSpec; 2] = [
         default: 2,
         min: 0,
         max: 64,
-        explored: 0,
+        explored: &[0, 1],
     },
     ParameterSpec {
         key: "directory.associativity",
@@ -24,7 +24,7 @@ pub static PARAMETERS: [ParameterSpec; 2] = [
         default: 8,
         min: 1,
         max: 64,
-        explored: 1,
+        explored: &[1, 2],
     },
 ];
 

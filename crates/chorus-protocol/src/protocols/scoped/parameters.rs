@@ -11,7 +11,7 @@ pub const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
         default: 0,
         min: 0,
         max: 2,
-        explored: 0,
+        explored: &[0, 1, 2],
     },
     ParameterSpec {
         key: "downgrades",
@@ -20,7 +20,7 @@ pub const DIRECTORY_PARAMETERS: [ParameterSpec; 2] = [
         default: 0,
         min: 0,
         max: 1,
-        explored: 0,
+        explored: &[0, 1],
     },
 ];
 
@@ -35,7 +35,7 @@ pub const RANGE_PARAMETERS: [ParameterSpec; 3] = [
         default: 0,
         min: 0,
         max: 1,
-        explored: 0,
+        explored: &[0, 1],
     },
 ];
 
@@ -47,7 +47,7 @@ pub const REMOTE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     default: 2,
     min: 0,
     max: 2,
-    explored: 2,
+    explored: &[2, 0, 1],
 }];
 
 /// The parameter of software protocols.
@@ -58,7 +58,7 @@ pub const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     default: 0,
     min: 0,
     max: 1,
-    explored: 0,
+    explored: &[0, 1],
 }];
 
 /// The parameters of the CPElide paper's baseline.
@@ -70,7 +70,7 @@ pub const BOUNDARY_PARAMETERS: [ParameterSpec; 2] = [
         default: 1,
         min: 0,
         max: 1,
-        explored: 1,
+        explored: &[1],
     },
     REMOTE_READ_PARAMETERS[0],
 ];
@@ -83,7 +83,7 @@ pub const REMOTE_READ_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     default: 0,
     min: 0,
     max: 1,
-    explored: 1,
+    explored: &[1, 0],
 }];
 
 /// The parameter of NHCC with write-back L2s.
@@ -94,7 +94,7 @@ pub const ELIDE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     default: 0,
     min: 0,
     max: 1,
-    explored: 1,
+    explored: &[1, 0],
 }];
 
 /// The parameter of the idealised protocol.
@@ -105,5 +105,5 @@ pub const IDEAL_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
     default: 1,
     min: 0,
     max: 1,
-    explored: 1,
+    explored: &[1, 0],
 }];

@@ -39,7 +39,7 @@ const ALL_PARAMETERS: [ParameterSpec; 3] = [
         default: 1,
         min: 0,
         max: 255,
-        explored: 1,
+        explored: &[1, 0, 2],
     },
     ParameterSpec {
         key: "reqs.option",
@@ -48,7 +48,7 @@ const ALL_PARAMETERS: [ParameterSpec; 3] = [
         default: 0,
         min: 0,
         max: 3,
-        explored: 0,
+        explored: &[0, 1, 2, 3],
     },
     ParameterSpec {
         key: "regions",
@@ -57,7 +57,7 @@ const ALL_PARAMETERS: [ParameterSpec; 3] = [
         default: 0,
         min: 0,
         max: 1,
-        explored: 0,
+        explored: &[0, 1],
     },
 ];
 

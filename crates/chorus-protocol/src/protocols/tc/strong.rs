@@ -43,7 +43,7 @@ pub static DECLARATION: Declaration = Declaration {
             default: 800,
             min: 0,
             max: 1_000_000,
-            explored: 1,
+            explored: &[1, 2, 0],
         },
         TIMESTAMP_BITS,
     ],

@@ -34,7 +34,7 @@ pub const TIMESTAMP_BITS: ParameterSpec = ParameterSpec {
     default: 32,
     min: 4,
     max: 32,
-    explored: 32,
+    explored: &[32],
 };
 
 /// The parameters of the variant with predicted leases.
@@ -46,7 +46,7 @@ pub static PREDICTED: [ParameterSpec; 6] = [
         default: 800,
         min: 0,
         max: 1_000_000,
-        explored: 1,
+        explored: &[1, 2],
     },
     ParameterSpec {
         key: "lease.max",
@@ -55,7 +55,7 @@ pub static PREDICTED: [ParameterSpec; 6] = [
         default: 65_536,
         min: 0,
         max: 1_000_000,
-        explored: 1,
+        explored: &[1, 2],
     },
     ParameterSpec {
         key: "predictor.evict",
@@ -64,7 +64,7 @@ pub static PREDICTED: [ParameterSpec; 6] = [
         default: 8,
         min: 0,
         max: 100_000,
-        explored: 1,
+        explored: &[1, 0],
     },
     ParameterSpec {
         key: "predictor.hit",
@@ -73,7 +73,7 @@ pub static PREDICTED: [ParameterSpec; 6] = [
         default: 4,
         min: 0,
         max: 100_000,
-        explored: 1,
+        explored: &[1, 0],
     },
     ParameterSpec {
         key: "predictor.write",
@@ -82,7 +82,7 @@ pub static PREDICTED: [ParameterSpec; 6] = [
         default: 8,
         min: 0,
         max: 100_000,
-        explored: 1,
+        explored: &[1, 0],
     },
     TIMESTAMP_BITS,
 ];
@@ -96,7 +96,7 @@ pub static FIXED: [ParameterSpec; 2] = [
         default: 3200,
         min: 0,
         max: 1_000_000,
-        explored: 1,
+        explored: &[1, 2, 0],
     },
     TIMESTAMP_BITS,
 ];
