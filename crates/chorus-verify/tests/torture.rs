@@ -40,6 +40,20 @@ fn the_same_seed_gives_the_same_report() {
 }
 
 #[test]
+fn the_number_of_threads_changes_nothing() {
+    let hmg = protocol("hmg");
+    let settings = Settings { steps: 100_000, seed: 3, ..Settings::default() };
+    let on_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
+        let fault = find_fault(hmg, "forgotten-writer");
+        pool.install(|| [torture(hmg, None, &settings), torture(hmg, fault, &settings)])
+    };
+    let [alone, three] = [1, 3].map(on_threads);
+    assert_eq!(alone, three);
+    assert!(alone[0].passed() && !alone[1].passed());
+}
+
+#[test]
 fn an_episode_alone_fails_as_it_did_among_others() {
     let gpu_vi = protocol("gpu-vi");
     let fault = find_fault(gpu_vi, "stale-refill");

@@ -141,6 +141,12 @@ struct Roles {
     data: Vec<Words>,
     /// Data that is never written.
     constants: Vec<Words>,
+    /// A word that somebody raises, and the flag of somebody else who has seen it.
+    relay: Option<(Word, Word)>,
+    /// One access to data in so many has an order and a scope.
+    strong_one_in: u32,
+    /// Whether locks guard all data and wavefronts do little else than take them, so that data changes hands often.
+    is_contended: bool,
 }
 
 impl Roles {
@@ -155,6 +161,20 @@ impl Roles {
         }
         if communicates && !random.once_in(4) && setup.read_only == 0 {
             roles.barrier = units.pop().map(|words| roles.first_of(words, setup));
+        }
+        if communicates
+            && random.once_in(3)
+            && let Some(at) = units.iter().position(|words| !setup.is_read_only(words.line()))
+        {
+            let lock = Words::one(roles.first_of(units.remove(at), setup));
+            roles.locks.push(meeting(lock, random));
+            roles.is_contended = true;
+        }
+        let is_atomic = communicates && protocol.model() == MemoryModel::WriteAtomicRc && setup.read_only == 0;
+        if is_atomic && units.len() > 1 && random.once_in(3) {
+            let both: Vec<Word> =
+                units.split_off(units.len() - 2).into_iter().map(|it| roles.first_of(it, setup)).collect();
+            roles.relay = Some((both[0], both[1]));
         }
         while let Some(words) = units.pop() {
             match random.below(8) {
@@ -216,6 +236,8 @@ struct PhaseRoles {
     guarded: Vec<Vec<Words>>,
     /// The words that go with each flag, and the wavefront that raises it, if one can.
     handed: Vec<(Option<usize>, Vec<Words>)>,
+    /// The wavefront that raises a word, and the one that sees it and raises a flag.
+    relay: (usize, usize),
 }
 
 impl PhaseRoles {
@@ -229,11 +251,12 @@ impl PhaseRoles {
             read_only: roles.constants.clone(),
             guarded: vec![Vec::new(); roles.locks.len()],
             handed: roles.flags.iter().map(|flag| (producer(flag, random), Vec::new())).collect(),
+            relay: (random.below(waves as u32) as usize, random.below(waves as u32) as usize),
         };
         for &words in &roles.data {
             match random.below(8) {
                 0 => drawn.read_only.push(words),
-                1..4 if !roles.locks.is_empty() => {
+                chance if !roles.locks.is_empty() && (chance < 4 || roles.is_contended) => {
                     drawn.guarded[random.below(roles.locks.len() as u32) as usize].push(words);
                 }
                 4..6 if !roles.flags.is_empty() => {
@@ -258,12 +281,14 @@ fn draw_race_free(
     let phases = random.between(1, 4);
     // Where values are those of a coherent machine, copies stay as they are even when a kernel begins.
     let phases = if protocol.values() == Values::Functional { 1 } else { phases };
-    let length = extent.pick(&[2, 3, 5], &[3, 6, 12], random);
+    let length = extent.pick(&[2, 3, 5, 8], &[3, 6, 12], random);
     let meetings = [&roles.locks, &roles.flags, &roles.counters, &roles.bits].into_iter().flatten();
     let narrow = meetings.flat_map(|meeting| meeting.words.iter().map(|word| (word, meeting.scope))).collect();
     let scopes = Scopes { widest: widest(setup), narrow };
     let filled = if protocol.values() == Values::Functional { 0 } else { roles.filled() };
     let mut program = Program { kind: Kind::DataRaceFree, scopes, slots, phases: Vec::new(), filled };
+    // Strong accesses pass copies by, so that stale ones are not found.
+    let roles = Roles { strong_one_in: random.pick(&[2, 8, u32::MAX, u32::MAX]), ..roles };
     if waves == 0 {
         return program;
     }
@@ -300,6 +325,17 @@ fn draw_wave(wave: usize, length: u32, roles: &Roles, phase: &PhaseRoles, random
             publish_end = at + 1;
         }
     }
+    if let Some((seen, flag)) = roles.relay {
+        let at = random.between(publish_end, actions.len() as u32);
+        let (producer, relayer) = phase.relay;
+        let action = match wave {
+            _ if wave == producer => Action::Publish { flag: seen, words: Vec::new() },
+            _ if wave == relayer => Action::Relay { seen, flag },
+            _ => Action::Consume { flag, by_atomics: false, words: vec![Words::one(seen)] },
+        };
+        actions.insert(at as usize, action);
+        publish_end = at + 1;
+    }
     for (flag, (producer, words)) in roles.flags.iter().zip(&phase.handed) {
         let consumes = *producer != Some(wave) && flag.members.contains(&wave);
         if consumes && !words.is_empty() && !random.once_in(3) {
@@ -313,25 +349,25 @@ fn draw_wave(wave: usize, length: u32, roles: &Roles, phase: &PhaseRoles, random
 }
 
 /// Draws an access to words that nobody else writes meanwhile: any operation, of any order and scope.
-fn draw_access(words: Words, random: &mut Random) -> Access {
+fn draw_access(words: Words, strong_one_in: u32, random: &mut Random) -> Access {
     let words = some_of(words, random);
     let does = match random.below(8) {
-        0..4 => return draw_load(words, random),
-        4..7 => Does::Store,
-        _ => Does::Update(random.pick(&Update::ALL)),
+        0..4 => return draw_load(words, strong_one_in, random),
+        7 if random.once_in(2) => Does::Update(random.pick(&Update::ALL)),
+        _ => Does::Store,
     };
-    with_order(Access { does, ..Access::load(words) }, random)
+    with_order(Access { does, ..Access::load(words) }, strong_one_in, random)
 }
 
 /// Draws a load of words that nobody else writes meanwhile. It may read the rest of the line as well, of which it
 /// accepts any value.
-fn draw_load(known: Words, random: &mut Random) -> Access {
+fn draw_load(known: Words, strong_one_in: u32, random: &mut Random) -> Access {
     let words = if random.once_in(4) { Words::whole(known.line()) } else { known };
-    with_order(Access { does: Does::Load { known: Some(known) }, ..Access::load(words) }, random)
+    with_order(Access { does: Does::Load { known: Some(known) }, ..Access::load(words) }, strong_one_in, random)
 }
 
-fn with_order(access: Access, random: &mut Random) -> Access {
-    if random.once_in(2) && !matches!(access.does, Does::Update(_)) {
+fn with_order(access: Access, strong_one_in: u32, random: &mut Random) -> Access {
+    if !random.once_in(strong_one_in) && !matches!(access.does, Does::Update(_)) {
         return access;
     }
     let scope = random.pick(&[Scope::WorkGroup, Scope::Gpu, Scope::System]);
@@ -344,16 +380,17 @@ fn draw_free_action(wave: usize, roles: &Roles, phase: &PhaseRoles, random: &mut
     if random.once_in(6) && !roles.data.is_empty() {
         let words = some_of(random.pick(&roles.data), random);
         let peek = Access { does: Does::Load { known: None }, ..Access::load(words) };
-        return Some(Action::Plain(with_order(peek, random)));
+        return Some(Action::Plain(with_order(peek, roles.strong_one_in, random)));
     }
     let of_meeting = |meetings: &[Meeting], random: &mut Random| {
         let meeting = &meetings[random.below(meetings.len() as u32) as usize];
         meeting.members.contains(&wave).then(|| some_of(meeting.words, random))
     };
-    match random.below(9) {
+    let chance = if roles.is_contended && !random.once_in(4) { 3 } else { random.below(9) };
+    match chance {
         0 if !phase.read_only.is_empty() => {
             let words = some_of(random.pick(&phase.read_only), random);
-            Some(Action::Plain(draw_load(words, random)))
+            Some(Action::Plain(draw_load(words, roles.strong_one_in, random)))
         }
         1 if !roles.counters.is_empty() => of_meeting(&roles.counters, random).map(Action::Count),
         2 if !roles.bits.is_empty() => {
@@ -366,14 +403,15 @@ fn draw_free_action(wave: usize, roles: &Roles, phase: &PhaseRoles, random: &mut
             }
             let guarded = &phase.guarded[lock];
             let accesses = if guarded.is_empty() { 0 } else { random.between(1, 4) };
-            let inside = (0..accesses).map(|_| draw_access(random.pick(guarded), random)).collect();
+            let inside =
+                (0..accesses).map(|_| draw_access(random.pick(guarded), roles.strong_one_in, random)).collect();
             let lock = roles.locks[lock].words.first();
             Some(Action::Critical { lock, by_exchange: random.once_in(3), inside })
         }
-        _ if !own.is_empty() => Some(Action::Plain(draw_access(random.pick(own), random))),
+        _ if !own.is_empty() => Some(Action::Plain(draw_access(random.pick(own), roles.strong_one_in, random))),
         _ if !phase.read_only.is_empty() => {
             let words = some_of(random.pick(&phase.read_only), random);
-            Some(Action::Plain(draw_load(words, random)))
+            Some(Action::Plain(draw_load(words, roles.strong_one_in, random)))
         }
         _ => None,
     }
@@ -390,6 +428,59 @@ mod tests {
         let protocol = registry::find("gpu-vi").unwrap();
         assert_eq!(draw_episode(protocol, 7, 3), draw_episode(protocol, 7, 3));
         assert_ne!(draw_episode(protocol, 7, 3), draw_episode(protocol, 7, 4));
+    }
+
+    /// The accesses to data of many programs of a protocol, with the machine of each.
+    fn accesses(name: &str, kind: Kind) -> Vec<(Setup, Access)> {
+        let protocol = registry::find(name).unwrap();
+        let episodes = (0..2000).map(|index| draw_episode(protocol, 1, index));
+        let mut accesses = Vec::new();
+        for Episode { setup, program, .. } in episodes.filter(|episode| episode.program.kind == kind) {
+            for action in program.phases.iter().flat_map(|phase| &phase.actions).flatten() {
+                match action {
+                    Action::Plain(access) => accesses.push((setup, *access)),
+                    Action::Critical { inside, .. } => accesses.extend(inside.iter().map(|access| (setup, *access))),
+                    _ => {}
+                }
+            }
+        }
+        accesses
+    }
+
+    #[test]
+    fn operations_of_every_kind_order_and_scope_touch_one_word_or_several() {
+        let accesses = accesses("hmg", Kind::DataRaceFree);
+        let some = |is_such: &dyn Fn(&Access) -> bool| accesses.iter().any(|(_, access)| is_such(access));
+        for update in Update::ALL {
+            for count in [1, 2] {
+                let is_such = |access: &Access| access.does == Does::Update(update) && access.words.count() == count;
+                assert!(some(&is_such), "{update:?} of {count} words");
+            }
+        }
+        for order in [Order::Weak, Order::Relaxed, Order::Acquire] {
+            for scope in [Scope::WorkGroup, Scope::Gpu, Scope::System] {
+                let is_load = |access: &Access| matches!(access.does, Does::Load { .. }) && access.words.count() == 2;
+                let is_such = |access: &Access| access.order == order && access.scope == scope;
+                let exists = order == Order::Weak && scope != Scope::WorkGroup;
+                assert!(exists || some(&|access| is_load(access) && is_such(access)), "{order:?} {scope:?}");
+            }
+        }
+        assert!(some(&|access| matches!(access.does, Does::Load { known: Some(known) } if known != access.words)));
+    }
+
+    #[test]
+    fn read_only_lines_are_read_and_never_written() {
+        let accesses = accesses("smd", Kind::DataRaceFree);
+        let of_them = || accesses.iter().filter(|(setup, access)| setup.is_read_only(access.words.line()));
+        let is_read = |(_, access): &&(Setup, Access)| matches!(access.does, Does::Load { .. });
+        assert!(of_them().count() > 100 && of_them().all(|access| is_read(&access)));
+    }
+
+    #[test]
+    fn accesses_that_race_are_strong_in_ptx() {
+        let accesses = accesses("hmg", Kind::Racy);
+        assert!(accesses.iter().all(|(_, access)| access.order != Order::Weak && access.scope > Scope::WorkGroup));
+        assert!(accesses.iter().any(|(_, access)| access.words.count() == 2));
     }
 
     #[test]

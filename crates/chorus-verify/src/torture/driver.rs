@@ -31,7 +31,7 @@ const PATIENCE_MAX: u64 = 30_000;
 const PATIENCE_PER_OPERATION: u64 = 100;
 
 /// The number of steps for which an operation may wait.
-const STARVATION: u64 = 10_000;
+const STARVATION: u64 = 20_000;
 
 /// The most lines that are evicted for one input.
 const EVICTIONS_MAX: u32 = 4;

@@ -138,6 +138,10 @@ fn touch_action(action: &Action, touch: &mut impl FnMut(u64, bool)) {
             touch(flag.line(), true);
             words.iter().for_each(|words| touch(words.line(), true));
         }
+        Action::Relay { seen, flag } => {
+            touch(seen.line(), false);
+            touch(flag.line(), true);
+        }
         // A flag may be read by atomics.
         Action::Consume { flag, words, .. } => {
             touch(flag.line(), true);

@@ -39,10 +39,18 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
         let start = code.len();
         let mut barriers = 0;
         for (number, phase) in program.phases.iter().enumerate() {
-            let raised = |flag: Word| {
+            let published = |flag: Word| {
                 let raises = |action: &Action| matches!(action, Action::Publish { flag: other, .. } if *other == flag);
                 phase.actions.iter().flatten().any(raises)
             };
+            let relayed = |flag: Word| {
+                let raises = |action: &Action| match action {
+                    Action::Relay { seen, flag: other } => *other == flag && published(*seen),
+                    _ => false,
+                };
+                phase.actions.iter().flatten().any(raises)
+            };
+            let raised = |flag: Word| published(flag) || relayed(flag);
             for action in &phase.actions[wave] {
                 lower_action(action, number as u32 + 1, &program.scopes, &raised, code);
             }
@@ -89,7 +97,11 @@ fn lower_action(action: &Action, epoch: u32, scopes: &Scopes, raised: &dyn Fn(Wo
             code.push(fence(Order::Acquire, flag));
             code.extend(words.iter().map(|&words| Micro::Access(Access::load(words))));
         }
-        Action::Consume { .. } => {}
+        Action::Relay { seen, flag } if raised(*seen) => {
+            code.push(Micro::Await { word: *seen, value: epoch, by_atomics: false });
+            code.extend([fence(Order::AcqRel, flag), Micro::Signal { flag: *flag, value: epoch }]);
+        }
+        Action::Consume { .. } | Action::Relay { .. } => {}
     }
 }
 

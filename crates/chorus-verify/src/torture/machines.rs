@@ -69,7 +69,9 @@ pub(super) fn draw_setup(protocol: &dyn Protocol, extent: Extent, random: &mut R
     for spec in protocol.parameters() {
         parameters.set(spec.key, draw_value(spec, random));
     }
-    let lines = extent.pick(&[1, 1, 2, 2, 2, 3], &[2, 2, 3, 3, 4, 5, 6, 8, 12, 16], random);
+    // Lines of several homes make messages of several homes race.
+    let few: &[u8] = if protocol.reach() == Reach::AnyMachine { &[1, 2, 3, 3, 4, 6] } else { &[1, 1, 2, 2, 2, 3] };
+    let lines = extent.pick(few, &[2, 2, 3, 3, 4, 5, 6, 8, 12, 16], random);
     Setup {
         topology,
         l1,
@@ -113,7 +115,7 @@ fn draw_value(spec: &ParameterSpec, random: &mut Random) -> u64 {
 
 /// A few GPUs of a few modules, with directories that are soon too small.
 fn draw_modules(extent: Extent, random: &mut Random) -> (Topology, DirectoryShape) {
-    let small = [(1, 1), (1, 2), (1, 2), (1, 3), (2, 1), (2, 1), (3, 1), (2, 2)];
+    let small = [(1, 1), (1, 2), (1, 3), (1, 3), (2, 1), (2, 1), (3, 1), (3, 1), (2, 2)];
     let large = [(1, 2), (1, 3), (1, 4), (2, 1), (2, 2), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 1), (4, 2)];
     let (gpus, gpms) = extent.pick(&small, &large, random);
     let l1s = extent.pick(&[1, 1, 1, 2], &[1, 1, 2, 2, 3], random);
@@ -164,6 +166,8 @@ fn draw_delays(random: &mut Random) -> Delays {
         message: random.pick(&[1, 2, 4, 8, 16, 32]),
         slow_networks: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
         slow_agents: if random.once_in(2) { random.next() & random.next() } else { 0 },
+        slow_links: if random.once_in(3) { random.next() } else { 0 },
+        slowness: random.pick(&[2, 2, 4, 6]),
         late_one_in: random.pick(&[0, 0, 8, 32]),
         think: random.pick(&[0, 0, 1, 4, 16, 64]),
     }

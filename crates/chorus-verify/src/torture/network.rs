@@ -13,7 +13,7 @@ use chorus_protocol::message::{Channel, Message};
 use chorus_protocol::registry::{Delivery, Protocol};
 
 use super::program::WORDS;
-use super::random::Random;
+use super::random::{Random, derive};
 use super::setup::{Delays, Setup};
 
 /// Refusals after which a message holds up others.
@@ -153,9 +153,11 @@ impl Network {
 
     fn delay(&self, src: usize, dst: usize, network: usize, random: &mut Random) -> u32 {
         let Some(delays) = &self.delays else { return 1 };
-        let slow_agents = (delays.slow_agents >> (src % 64) | delays.slow_agents >> (dst % 64)) & 1;
-        let slow = u64::from(delays.slow_networks >> (network % 16) & 1) | slow_agents;
-        let mut most = delays.message << (2 * slow);
+        let is_slow_agent = (delays.slow_agents >> (src % 64) | delays.slow_agents >> (dst % 64)) & 1 == 1;
+        let link = (src * self.agents + dst) as u64;
+        let is_slow_link = delays.slow_links != 0 && derive(delays.slow_links, link).is_multiple_of(4);
+        let is_slow = delays.slow_networks >> (network % 16) & 1 == 1 || is_slow_agent || is_slow_link;
+        let mut most = if is_slow { delays.message << delays.slowness } else { delays.message };
         if delays.late_one_in > 0 && random.once_in(delays.late_one_in) {
             most *= 16;
         }

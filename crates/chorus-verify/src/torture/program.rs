@@ -299,6 +299,14 @@ pub enum Action {
         /// The words to load.
         words: Vec<Words>,
     },
+    /// Waits until it sees a word raised, and raises a flag behind a fence. Whoever sees the flag must see the word,
+    /// where writes are atomic: nobody sees a write before all do.
+    Relay {
+        /// The word that somebody raises in this phase; otherwise nothing happens.
+        seen: Word,
+        /// The flag that it raises.
+        flag: Word,
+    },
 }
 
 impl Action {
@@ -307,6 +315,7 @@ impl Action {
         match self {
             Action::Plain(_) | Action::Fence | Action::Count(_) | Action::Flip { .. } => 1,
             Action::Critical { inside, .. } => 2 + inside.len(),
+            Action::Relay { .. } => 2,
             Action::Publish { words, .. } | Action::Consume { words, .. } => 1 + words.len(),
         }
     }
@@ -316,7 +325,8 @@ impl Action {
         match self {
             Action::Critical { inside, .. } => inside.len(),
             Action::Publish { words, .. } | Action::Consume { words, .. } => words.len(),
-            Action::Plain(_) | Action::Fence | Action::Count(_) | Action::Flip { .. } => 0,
+            Action::Plain(_) | Action::Fence | Action::Count(_) => 0,
+            Action::Flip { .. } | Action::Relay { .. } => 0,
         }
     }
 
@@ -325,7 +335,8 @@ impl Action {
         match self {
             Action::Critical { inside, .. } => drop(inside.remove(part)),
             Action::Publish { words, .. } | Action::Consume { words, .. } => drop(words.remove(part)),
-            Action::Plain(_) | Action::Fence | Action::Count(_) | Action::Flip { .. } => {}
+            Action::Plain(_) | Action::Fence | Action::Count(_) => {}
+            Action::Flip { .. } | Action::Relay { .. } => {}
         }
     }
 
@@ -339,7 +350,7 @@ impl Action {
             Action::Publish { words, .. } | Action::Consume { words, .. } => {
                 words.iter_mut().for_each(|words| *words = Words::one(one(*words)));
             }
-            Action::Fence => {}
+            Action::Fence | Action::Relay { .. } => {}
         }
     }
 }
@@ -359,6 +370,7 @@ impl fmt::Display for Action {
             Action::Critical { lock, inside, .. } => write!(f, "with lock {lock} {{ {} }}", joined(inside)),
             Action::Publish { flag, words } => write!(f, "publish {} by {flag}", joined(words)),
             Action::Consume { flag, words, .. } => write!(f, "await {flag}, then ld {}", joined(words)),
+            Action::Relay { seen, flag } => write!(f, "relay {seen} by {flag}"),
         }
     }
 }

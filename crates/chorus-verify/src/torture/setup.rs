@@ -14,10 +14,14 @@ use super::program::{Program, line_name};
 pub struct Delays {
     /// The longest delay of most messages.
     pub message: u32,
-    /// Messages of a slow virtual network take up to four times as long; one bit for each, the last for memory.
+    /// Messages of a slow virtual network take longer; one bit for each, the last for memory.
     pub slow_networks: u16,
-    /// Messages from or to a slow agent take up to four times as long; one bit for each.
+    /// Messages from or to a slow agent take longer; one bit for each.
     pub slow_agents: u64,
+    /// The seed that makes one of four pairs of sender and receiver slow; none if zero.
+    pub slow_links: u64,
+    /// The number of times that the longest delay doubles where something is slow.
+    pub slowness: u32,
     /// One message in so many takes up to sixteen times as long; none if zero.
     pub late_one_in: u32,
     /// The longest time between two operations of a wavefront.

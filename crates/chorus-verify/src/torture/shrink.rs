@@ -168,7 +168,15 @@ impl Shrinker {
 
     /// Tries no idle caches, no evictions, one bank, loads that block and equal delays, one after the other.
     fn with_a_simpler_machine(&mut self) {
-        let plain = Delays { message: 8, slow_networks: 0, slow_agents: 0, late_one_in: 0, think: 4 };
+        let plain = Delays {
+            message: 8,
+            slow_networks: 0,
+            slow_agents: 0,
+            slow_links: 0,
+            slowness: 0,
+            late_one_in: 0,
+            think: 4,
+        };
         let changes: [fn(&mut Episode, Delays); 11] = [
             |episode, _| compact(episode),
             |episode, _| episode.setup.evictions = Evictions::default(),

@@ -17,7 +17,7 @@ use super::program::{Access, Does, Kind, WORDS, WaveSlot, Word, Words};
 
 /// The longest wait between two looks at a lock or a flag, in ticks. Leases may last a million ticks, and a wavefront
 /// that waits for their end must not look too often.
-const BACK_OFF_MAX: u32 = 1 << 14;
+const BACK_OFF_MAX: u32 = 1 << 16;
 
 /// One wavefront of an episode.
 #[derive(Clone, Debug)]
